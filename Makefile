@@ -1,0 +1,56 @@
+# Two commands: `make report` replays every shipped cassette and writes the pages, `make test` checks everything. Both need Python 3.11+ and nothing else.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help report test lint types floors unit specs check corpus bench lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+report: $(READY) ## replay the shipped cassettes against the golden specs and write reports/index.html
+	$(BIN)/python -m pytest specs -q --harness-report reports
+
+test: lint types floors unit check ## lint, types, floors, unit tests, specs, harness check
+
+lint: $(READY) ## style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## strict types
+	$(BIN)/mypy
+
+floors: $(READY) ## who may import whom
+	$(BIN)/lint-imports
+
+unit: $(READY) ## unit tests and specs
+	$(BIN)/python -m pytest -q -n 2
+
+specs: $(READY) ## the golden specs alone
+	$(BIN)/python -m pytest specs -q
+
+check: $(READY) ## validate specs, features and cassettes without running anything
+	$(BIN)/harness check
+
+corpus: $(READY) ## replay a folder of real recordings: make corpus CORPORA=DIR
+	@test -n "$(CORPORA)" || { echo "make corpus: say where the recordings are: make corpus CORPORA=DIR"; exit 2; }
+	$(BIN)/python -m tests.corpus.walk $(CORPORA)
+
+bench: $(READY) ## measure against vcrpy, google-genai and plain JSON parsing
+	$(BIN)/python -m benchmarks
+
+lock: ## renew the lock of the development environment (needs uv)
+	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header -o requirements-dev.lock
+
+clean: ## remove what make made
+	rm -rf $(VENV) reports/*.html build dist
+
+$(READY): requirements-dev.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}; set PYTHON=…")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $(READY)

@@ -1,0 +1,169 @@
+"""Measures what a replay costs, as ratios against well-known work on the same bytes in the same run: ``python -m benchmarks [--rounds N] [--json FILE]``.
+
+Rounds are interleaved (A B A B …) and medians are compared, so that a machine that gets slower does so for both sides; every round reads its files and
+builds its stages anew. Times alone mean little elsewhere: quote the ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import tracemalloc
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import msgspec
+import orjson
+
+from harness import load
+from harness.cassette import Cassette, Exchange, Origin, Request, dumps
+from harness.conformance import Cell, judge
+from harness.framing import frame_by_content
+from harness.loading import identified
+from harness.replaying import replay
+from harness.spec import Case
+from harness.vcr_format import export
+
+MODEL = "gemini-3-pro-preview"
+URL = f"https://generativelanguage.googleapis.com/v1beta/models/{MODEL}:streamGenerateContent?alt=sse"
+PROMPT = b'{"contents": [{"parts": [{"text": "Tell me"}], "role": "user"}], "generationConfig": {}}'
+
+
+def message(number: int, last: bool) -> bytes:
+    """One message as the API writes it: a text piece, running totals, names."""
+    finish = '"finishReason": "STOP",' if last else ""
+    return (
+        f'{{"candidates": [{{"content": {{"parts": [{{"text": "piece {number} of an answer, of ordinary length "}}],"role": "model"}},'
+        f'{finish}"index": 0}}],"usageMetadata": {{"promptTokenCount": 7,"candidatesTokenCount": {number},"totalTokenCount": {number + 7},'
+        f'"promptTokensDetails": [{{"modality": "TEXT","tokenCount": 7}}]}},"modelVersion": "{MODEL}","responseId": "r1"}}'
+    ).encode()
+
+
+def exchange_of(frames: int) -> Exchange:
+    """A stream of that many frames, one read each."""
+    reads = tuple((float(n), b"data: " + message(n, n == frames) + b"\r\n\r\n") for n in range(1, frames + 1))
+    request = Request("POST", URL, {"content-type": ["application/json"]}, PROMPT)
+    return identified(Exchange(request, 200, {"content-type": ["text/event-stream"]}, reads, "complete", "OK"))
+
+
+def compared(rounds: int, *sides: Callable[[], object]) -> list[float]:
+    """The median seconds of each side, rounds interleaved; one round before them is not counted."""
+    times: list[list[float]] = [[] for _ in sides]
+    for round_number in range(rounds + 1):
+        for side, own in zip(sides, times, strict=True):
+            started = perf_counter()
+            side()
+            if round_number:
+                own.append(perf_counter() - started)
+    return [median(own) for own in times]
+
+
+def frame_to_payload(frames: int, rounds: int) -> dict[str, Any]:
+    """Bytes → frames → events → payloads, against ``orjson.loads`` of the same messages."""
+    exchange = exchange_of(frames)
+    messages = [data[6:-4] for _, data in exchange.reads]
+    result: dict[str, Any] = {}
+    for dialect in ("unified-llm", "anthropic"):
+        ours, plain = compared(rounds, partial(replay, exchange, dialect=dialect), lambda: [orjson.loads(one) for one in messages])
+        result[dialect] = {"microseconds a frame": 1e6 * ours / frames, "times orjson.loads": ours / plain}
+    return result
+
+
+def file_to_verdict(frames: int, rounds: int, folder: Path) -> dict[str, Any]:
+    """Our cassette file → verdict, against vcrpy + google-genai replaying the same stream from vcrpy's file; all loaded anew each round."""
+    import vcr
+    from google import genai
+
+    exchange = exchange_of(frames)
+    cassette = Cassette((exchange,), Origin("written", date="2026-11-21"))
+    ours, theirs = folder / f"{frames}.yaml", folder / f"{frames}.vcr.yaml"
+    ours.write_bytes(dumps(cassette).encode())
+    theirs.write_text(export(cassette), encoding="utf-8")
+    expected = replay(exchange)
+    case = Case(case="c", requirement="r", features=("f",), source="https://x.example", cassette="c", expect={"unified-llm": expected})
+
+    def verdict() -> None:
+        result = judge(Cell(case, "c.yaml", "unified-llm"), lambda _: load(ours))
+        assert result.verdict == "passed", result
+
+    def sdk() -> None:
+        with vcr.VCR(record_mode="none").use_cassette(str(theirs)), genai.Client(api_key="none") as client:
+            pieces = list(client.models.generate_content_stream(model=MODEL, contents="Tell me", config={"http_options": {"api_version": "v1beta"}}))
+        assert len(pieces) == frames
+
+    mine, other = compared(rounds, verdict, sdk)
+    return {"milliseconds": 1e3 * mine, "vcrpy + google-genai, milliseconds": 1e3 * other, "times faster": other / mine}
+
+
+def growth(rounds: int) -> dict[str, float]:
+    """Time at 10 n against n: linear is 10."""
+
+    def one_byte_reads(size: int) -> Callable[[], object]:
+        body = exchange_of(size // 400).body
+        return lambda: feed(body, 1)
+
+    def one_line(size: int) -> Callable[[], object]:
+        body = b'data: {"a":"' + b"x" * size + b'"}\n\n'
+        return lambda: feed(body, 4096)
+
+    def feed(body: bytes, step: int) -> None:
+        framer = frame_by_content()
+        for start in range(0, len(body), step):
+            framer.feed(body[start : start + step])
+        framer.close()
+
+    result = {}
+    for name, make, size in (("one-byte reads, 40 KB to 400 KB", one_byte_reads, 40_000), ("one line, 1 MB to 10 MB", one_line, 1_000_000)):
+        small, large = compared(rounds, make(size), make(10 * size))
+        result[name] = large / small
+    return result
+
+
+def memory(folder: Path) -> dict[str, float]:
+    """Peak memory of judging 20 cassettes and 200, in MiB: a project keeps only the last few."""
+    from harness.project import Project
+
+    (folder / "cassettes").mkdir()
+    text = dumps(Cassette((exchange_of(200),), Origin("written", date="2026-11-21")))
+    for number in range(200):
+        (folder / "cassettes" / f"c{number}.yaml").write_text(text, encoding="utf-8")
+    peaks: dict[str, float] = {}
+    for count in (20, 200):
+        project = Project([folder / "specs"], folder / "cassettes")
+        tracemalloc.start()
+        for number in range(count):
+            replay(project.cassette(f"c{number}").exchanges[0])
+        peaks[f"{count} cassettes, MiB"] = tracemalloc.get_traced_memory()[1] / 2**20
+        tracemalloc.stop()
+    return peaks
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json", type=Path, default=Path("reports/benchmark.json"), metavar="FILE")
+    parsed = parser.parse_args()
+    os.environ.pop("GOOGLE_API_KEY", None)
+    results: dict[str, Any] = {"python": sys.version.split()[0], "msgspec": msgspec.__version__, "rounds": parsed.rounds}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for frames in (200, 2000):
+            results[f"frame to payload, {frames} frames"] = frame_to_payload(frames, parsed.rounds)
+            results[f"file to verdict, {frames} frames"] = file_to_verdict(frames, parsed.rounds, folder)
+        results["time at 10 n against n"] = growth(parsed.rounds)
+        results["memory"] = memory(folder)
+    print(json.dumps(results, indent=2))
+    parsed.json.parent.mkdir(parents=True, exist_ok=True)
+    parsed.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

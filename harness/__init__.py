@@ -1,0 +1,50 @@
+"""Record-and-replay conformance tests for whatever stands between Gemini's stream and an application.
+
+`load` reads a recording, `replay` gives what a layer makes of one of its exchanges. The judge, the pytest plugin and the ``harness`` command stand on
+these two. Names are imported when they are first used: a test run that has no spec pays for none of this.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .cassette import Cassette, CassetteError, Exchange, Origin, Request
+    from .replaying import ReplayError, replay
+    from .session import Session, Tool
+
+__all__ = ["Cassette", "CassetteError", "Exchange", "Origin", "ReplayError", "Request", "Session", "Tool", "load", "replay"]
+
+_HOMES = {
+    "replay": "replaying",
+    "ReplayError": "replaying",
+    "Session": "session",
+    "Tool": "session",
+}
+
+
+def load(path: str | Path) -> Cassette:
+    """The recording at ``path``: a cassette of ours, or any format that ``harness import`` reads, told by its content.
+
+    Returns a `Cassette`; its ``exchanges`` stand in start order and know their provider. Raises `CassetteError` for a file that can't be read, with the
+    place and the reason.
+    """
+    from .cassette import MAX_BYTES, CassetteError
+    from .loading import read_recording
+
+    try:
+        if Path(path).stat().st_size > MAX_BYTES:
+            raise CassetteError(f"{path}: the file is larger than {MAX_BYTES} bytes")
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise CassetteError(f"{path}: {error.strerror or error}") from None
+    return read_recording(data, str(path))
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from importlib import import_module
+
+        return getattr(import_module(f".{_HOMES.get(name, 'cassette')}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,120 @@
+"""The body of a message as one block of text and back, byte for byte.
+
+Lines of the body are lines of the text. Most lines end alike: that end is named once (``crlf``), with exceptions by line number
+(``crlf; lf 9-15``). A line that a YAML literal block cannot hold verbatim is escaped by itself (``\\uXXXX``, a backslash doubled) and its number
+listed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Final, NamedTuple
+
+_EOLS: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
+_LINE: Final = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
+# What a literal block cannot hold: controls but tab, what libyaml takes for a line break or a byte order mark, and non-characters.
+_UNHOLDABLE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_TO_ESCAPE: Final = re.compile(_UNHOLDABLE.pattern[:-1] + r"\\]")
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-f]{4})|(\\))")
+_EXCEPTION: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+
+
+class BodyText(NamedTuple):
+    """``string`` holds the lines joined by ``\\n``; ``escaped`` numbers lines from 1."""
+
+    string: str
+    eol: str
+    escaped: list[int]
+
+
+class BodyTextError(ValueError):
+    """A block that is not the text of any body; ``field`` is the member of `BodyText` that is wrong."""
+
+    def __init__(self, field: str, fact: str) -> None:
+        super().__init__(fact)
+        self.field = field
+
+
+def body_to_text(body: bytes) -> BodyText:
+    """The text of a body; raises UnicodeDecodeError where the body is not UTF-8."""
+    lines: list[str] = []
+    ends: list[str] = []
+    for found in _LINE.finditer(body.decode()):
+        lines.append(found[1])
+        ends.append(found[2])
+        if not found[2]:
+            break
+    escaped = [number for number, line in enumerate(lines, 1) if _UNHOLDABLE.search(line)]
+    for number in escaped:
+        lines[number - 1] = _TO_ESCAPE.sub(_escape, lines[number - 1])
+    return BodyText("\n".join(lines), _name_ends(ends), escaped)
+
+
+def text_to_body(text: BodyText) -> bytes:
+    """The bytes that `body_to_text` made this of; raises `BodyTextError`."""
+    lines = text.string.split("\n")
+    for number in text.escaped:
+        if not 1 <= number <= len(lines):
+            raise BodyTextError("escaped", f"line {number} is listed as escaped, but the body has {len(lines)} lines")
+        lines[number - 1] = _unescape(lines[number - 1])
+    if text.eol == "lf":
+        return "\n".join(lines).encode()
+    ends = _read_ends(text.eol, len(lines))
+    return "".join([line + end for line, end in zip(lines, ends, strict=True)]).encode()
+
+
+def escape_unprintable(text: str) -> str:
+    """Escapes what YAML cannot hold, and nothing else: for quoted scalars and comments."""
+    return _UNHOLDABLE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return "\\\\" if found[0] == "\\" else f"\\u{ord(found[0]):04x}"
+
+
+def _unescape(line: str) -> str:
+    if "\\" in _ESCAPE.sub("", line):
+        raise BodyTextError("string", r"an escaped line holds a backslash that is neither `\\\\` nor `\\uXXXX` (lower-case hex)")
+    return _ESCAPE.sub(lambda found: "\\" if found[2] else chr(int(found[1], 16)), line)
+
+
+def _name_ends(ends: list[str]) -> str:
+    """``crlf; lf 9-15 17``: the usual end, then the lines that end otherwise. The last line has no end."""
+    counts = Counter(ends[:-1])
+    if not counts:
+        return "lf"
+    usual = max(_EOLS.values(), key=lambda end: counts[end])
+    parts: list[str] = []
+    for name, end in _EOLS.items():
+        if end == usual:
+            parts.insert(0, name)
+        elif counts[end]:
+            parts.append(f"{name} {' '.join(_spans([number for number, this in enumerate(ends, 1) if this == end]))}")
+    return "; ".join(parts)
+
+
+def _spans(numbers: list[int]) -> list[str]:
+    """``[9, 10, 11, 17]`` → ``["9-11", "17"]``."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return [str(low) if low == high else f"{low}-{high}" for low, high in spans]
+
+
+def _read_ends(text: str, count: int) -> list[str]:
+    first, *others = (part.split() for part in text.split(";"))
+    if len(first) != 1 or first[0] not in _EOLS:
+        raise BodyTextError("eol", f"`{text}` is no line end; known are {', '.join(_EOLS)}, then exceptions such as `crlf; lf 9-15`")
+    ends = [_EOLS[first[0]]] * (count - 1) + [""]
+    for name, *spans in (other or [""] for other in others):
+        for span in spans or [""]:
+            found = _EXCEPTION.fullmatch(span)
+            low, high = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+            if name not in _EOLS or not 1 <= low <= high < count:
+                raise BodyTextError("eol", f"`{name} {span}` is no exception for lines 1 to {count - 1}")
+            ends[low - 1 : high] = [_EOLS[name]] * (high - low + 1)
+    return ends

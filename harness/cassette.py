@@ -1,0 +1,330 @@
+"""Cassettes: recorded exchanges, and the text that holds them byte for byte.
+
+A cassette is vcrpy's (``interactions`` of request and response) with what vcrpy cannot say: the network reads, how the exchange ended, where
+the recording is from. The text is made for reading and reviewing: a body is one literal block with JSON unescaped and one line of the stream
+on one line. We write that text ourselves, `strict_yaml` reads it, and `dumps` reads back what it wrote and compares before it returns.
+
+`body_text` says how a body stands in its block; one that is not UTF-8 is base64 under a comment that shows it decoded.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+
+from .body_text import BodyText, BodyTextError, body_to_text, escape_unprintable, text_to_body
+from .events import End
+from .exchanges import Cassette, CassetteError, Exchange, Origin, OriginKind, Request
+from .strict_yaml import MAX_BYTES, Path, YamlError, parse, parse_located, resolve
+
+__all__ = ["FORMAT", "MAX_BYTES", "Cassette", "CassetteError", "Exchange", "Origin", "OriginKind", "Request", "dumps", "is_cassette", "loads"]
+
+FORMAT: Final = 1
+"""The version of the text format that this code writes; a newer one is refused."""
+
+class _Closed(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    pass
+
+
+class _Body(_Closed):
+    string: str | None = None
+    eol: str = "lf"
+    escaped: list[int] = []
+    base64: str | None = None
+
+
+class _Request(_Closed):
+    method: str
+    uri: str
+    headers: dict[str, str | list[str]] = {}
+    body: _Body | None = None
+
+
+class _Status(_Closed):
+    code: int
+    message: str = ""
+
+
+class _Response(_Closed):
+    status: _Status
+    headers: dict[str, str | list[str]] = {}
+    body: _Body | None = None
+    reads: str = ""
+    end: End = "unknown"
+
+
+class _Interaction(_Closed):
+    request: _Request | None
+    response: _Response
+
+
+class _Metadata(_Closed):
+    harness: int
+    origin: OriginKind
+    date: str | None = None
+    client: str | None = None
+    model: str | None = None
+    source: str | None = None
+    commit: str | None = None
+    licence: str | None = None
+    note: str | None = None
+
+
+class _File(_Closed):
+    version: int
+    metadata: _Metadata
+    interactions: list[_Interaction]
+
+
+_ORIGIN_FIELDS: Final = ("date", "client", "model", "source", "commit", "licence", "note")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9/_][A-Za-z0-9/_.+@=?&%~;()*:-]*(?: [A-Za-z0-9/_.+@=?&%~;()*-]+)*")
+_PREVIEW: Final = 400
+
+
+def is_cassette(data: bytes) -> bool:
+    """Whether a file is in this format: told by its first lines, so that a damaged one is still ours to report."""
+    head = data[:4096].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    return re.match(r"(?:\s*#[^\n]*\n|\s*\n)*version: *\d+\s*\n(?:\s*#[^\n]*\n|\s*\n)*metadata:\s*\n +harness:", head) is not None
+
+
+def loads(text: str | bytes, name: str = "cassette") -> Cassette:
+    """Read a cassette. ``name`` stands in the message of the `CassetteError` that anything wrong with it raises."""
+    try:
+        data = parse(text)
+        if data is None:
+            raise CassetteError(f"{name}:1: the file is empty; a cassette begins with `version: 1`")
+        _refuse_newer(data, name)
+        file = msgspec.convert(data, _File)
+        return _read_file(file)
+    except YamlError as error:
+        raise CassetteError(f"{name}:{error.line}: {error.reason}") from None
+    except msgspec.ValidationError as error:
+        fact, _, where = str(error).partition(" - at `")
+        path = _path_of(where.rstrip("`"))
+        known = _known_keys(path) if "unknown field" in fact else ""
+        raise CassetteError(f"{name}:{_line_of(text, path)}: {fact} (at {where.rstrip('`') or '$'}){known}") from None
+    except _BodyError as error:
+        raise CassetteError(f"{name}:{_line_of(text, error.path)}: {error.fact}") from None
+
+
+def dumps(cassette: Cassette) -> str:
+    """The text of a cassette. Reads it back and compares; raises `CassetteError` if anything would not come back as it was."""
+    rounded = _rounded(cassette)
+    text = "".join(line + "\n" for line in _write_file(rounded))
+    try:
+        back = loads(text)
+    except CassetteError as error:
+        raise CassetteError(f"this cassette can't be written: {error}") from None
+    told = tuple(replace(exchange, provider=None, generates=False) for exchange in rounded.exchanges)
+    if back != replace(rounded, exchanges=told):
+        raise CassetteError("this cassette can't be written: what was read back differs from what was given")
+    return text
+
+
+def _refuse_newer(data: Any, name: str) -> None:
+    match data:
+        case {"metadata": {"harness": int(version)}} if version > FORMAT:
+            raise CassetteError(f"{name}: format {version} is newer than {FORMAT}, which this version reads; upgrade gemini-conformance")
+
+
+class _BodyError(Exception):
+    def __init__(self, path: Path, fact: str) -> None:
+        self.path = path
+        self.fact = fact
+
+
+def _read_file(file: _File) -> Cassette:
+    meta = file.metadata
+    origin = Origin(meta.origin, **{name: getattr(meta, name) for name in _ORIGIN_FIELDS})
+    exchanges = tuple(_read_interaction(item, ("interactions", index)) for index, item in enumerate(file.interactions))
+    return Cassette(exchanges, origin)
+
+
+def _read_interaction(item: _Interaction, path: Path) -> Exchange:
+    request = None
+    if item.request is not None:
+        sent = item.request
+        body = _read_body(sent.body, (*path, "request", "body"))
+        request = Request(sent.method, sent.uri, _read_headers(sent.headers), body)
+    got = item.response
+    body = _read_body(got.body, (*path, "response", "body"))
+    reads = _read_reads(got.reads, body, (*path, "response", "reads"))
+    return Exchange(request, got.status.code, _read_headers(got.headers), reads, got.end, got.status.message)
+
+
+def _read_headers(headers: dict[str, str | list[str]]) -> dict[str, list[str]]:
+    return {name: [values] if isinstance(values, str) else values for name, values in headers.items()}
+
+
+def _read_body(body: _Body | None, path: Path) -> bytes:
+    if body is None:
+        return b""
+    if body.base64 is not None:
+        if body.string is not None:
+            raise _BodyError(path, "a body has `string` or `base64`, not both")
+        try:
+            return base64.b64decode(re.sub(r"\s+", "", body.base64), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise _BodyError((*path, "base64"), f"not base64: {error}") from None
+    if body.string is None:
+        raise _BodyError(path, "a body needs `string` or `base64`")
+    try:
+        return text_to_body(BodyText(body.string, body.eol, body.escaped))
+    except BodyTextError as error:
+        raise _BodyError((*path, error.field), str(error)) from None
+
+
+def _read_reads(text: str, body: bytes, path: Path) -> tuple[tuple[float | None, bytes], ...]:
+    """One line a read: ``at_ms length``, ``-`` for a time that is not known. No lines: the body came in one read."""
+    if not text.strip():
+        return ((None, body),) if body else ()
+    reads: list[tuple[float | None, bytes]] = []
+    offset = 0
+    for line in text.splitlines():
+        found = re.fullmatch(r"\s*(-|\d{1,12}(?:\.\d{1,3})?)\s+(\d{1,12})\s*", line)
+        if not found or found[2] == "0":
+            raise _BodyError(path, f"`{line.strip()}` is no read; expected `at_ms length`, such as `251.3 209` or `- 209`")
+        length = int(found[2])
+        reads.append((None if found[1] == "-" else float(found[1]), body[offset : offset + length]))
+        offset += length
+    if offset != len(body):
+        raise _BodyError(path, f"the reads add up to {offset} bytes, the body has {len(body)}")
+    return tuple(reads)
+
+
+def _path_of(where: str) -> Path:
+    """msgspec's ``$.interactions[0].request`` as a path."""
+    return tuple(int(part[1:-1]) if part.startswith("[") else part.lstrip(".") for part in re.findall(r"\[\d+\]|\.[^.\[]+", where))
+
+
+def _known_keys(path: Path) -> str:
+    shapes = {"request": _Request, "response": _Response, "metadata": _Metadata, "body": _Body, "status": _Status}
+    shape = shapes.get(str(path[-1]), _Interaction) if path else _File
+    return f"; known keys are {', '.join(shape.__struct_fields__)}"
+
+
+def _line_of(text: str | bytes, path: Path) -> int:
+    """The line of the nearest thing at ``path``; the text is known to parse."""
+    lines = parse_located(text)[1]
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path, 1)
+
+
+def _rounded(cassette: Cassette) -> Cassette:
+    """Times to the microsecond and no empty reads: what the text can say."""
+    exchanges = tuple(
+        replace(
+            exchange,
+            reads=tuple((None if at is None else round(float(at), 3), data) for at, data in exchange.reads if data),
+        )
+        for exchange in cassette.exchanges
+    )
+    return replace(cassette, exchanges=exchanges)
+
+
+def _write_file(cassette: Cassette) -> Iterator[str]:
+    yield "version: 1"
+    yield "metadata:"
+    yield f"  harness: {FORMAT}"
+    yield f"  origin: {cassette.origin.kind}"
+    for name in _ORIGIN_FIELDS:
+        value = getattr(cassette.origin, name)
+        if value is not None:
+            yield f"  {name}: {_scalar(value)}"
+    yield "interactions:" if cassette.exchanges else "interactions: []"
+    for exchange in cassette.exchanges:
+        yield from _write_exchange(exchange)
+
+
+def _write_exchange(exchange: Exchange) -> Iterator[str]:
+    request = exchange.request
+    if request is None:
+        yield "- request: null"
+    else:
+        yield "- request:"
+        yield f"    method: {_scalar(request.method)}"
+        yield f"    uri: {_scalar(request.url)}"
+        yield from _write_headers(request.headers)
+        yield from _write_body(request.body)
+    yield "  response:"
+    phrase = f", message: {_quoted(exchange.reason_phrase)}" if exchange.reason_phrase else ""
+    yield f"    status: {{code: {exchange.status}{phrase}}}"
+    yield from _write_headers(exchange.headers)
+    yield from _write_body(exchange.body)
+    if exchange.reads and (len(exchange.reads) > 1 or exchange.reads[0][0] is not None):
+        yield "    reads: |"
+        for at, data in exchange.reads:
+            yield f"      {'-' if at is None else format(at, '.3f').rstrip('0').rstrip('.')} {len(data)}"
+    yield f"    end: {exchange.end}"
+
+
+def _write_headers(headers: dict[str, list[str]]) -> Iterator[str]:
+    if headers:
+        yield "    headers:"
+    for name, values in headers.items():
+        if len(values) == 1:
+            yield f"      {_scalar(name)}: {_scalar(values[0])}"
+        else:
+            yield f"      {_scalar(name)}: [{', '.join(map(_quoted, values))}]"
+
+
+def _write_body(body: bytes) -> Iterator[str]:
+    if not body:
+        return
+    yield "    body:"
+    try:
+        text = body_to_text(body)
+    except UnicodeDecodeError:
+        yield from _write_base64(body)
+        return
+    if text.eol != "lf":
+        yield f"      eol: {text.eol}"
+    if text.escaped:
+        yield f"      escaped: {text.escaped}"
+    ends = text.string.endswith("\n")
+    yield f"      string: |2{'+' if ends else '-'}"
+    for line in text.string.removesuffix("\n").split("\n"):
+        yield f"        {line}" if line else ""
+
+
+def _write_base64(body: bytes) -> Iterator[str]:
+    how, preview = _preview(body)
+    yield f"      # {how}:"
+    for line in preview.splitlines()[:12]:
+        yield f"      #   {escape_unprintable(line)}"
+    yield "      base64: |"
+    encoded = base64.b64encode(body).decode()
+    for start in range(0, len(encoded), 120):
+        yield f"        {encoded[start : start + 120]}"
+
+
+def _preview(body: bytes) -> tuple[str, str]:
+    """How the comment over a base64 body shows it, and the beginning of what it shows."""
+    if body[:2] == b"\x1f\x8b":
+        try:
+            plain = zlib.decompressobj(wbits=31).decompress(body, 64 * 1024)
+            return "gzip, decoded", plain[:_PREVIEW].decode("utf-8", "backslashreplace")
+        except zlib.error:
+            pass
+    return "not UTF-8, shown with escapes", body[:_PREVIEW].decode("utf-8", "backslashreplace")
+
+
+def _scalar(value: str) -> str:
+    """A string as YAML: plain where that is safe, else quoted."""
+    if _PLAIN.fullmatch(value) and not value.endswith(":") and isinstance(resolve(value), str):
+        return value
+    return _quoted(value)
+
+
+def _quoted(value: str) -> str:
+    """A double-quoted YAML scalar: JSON's quoting, with YAML's unprintables escaped as well."""
+    return escape_unprintable(json.dumps(value, ensure_ascii=False))

@@ -1,0 +1,211 @@
+"""The shell's door: ``harness replay``, ``show``, ``check``, ``import``, ``export`` and ``schema``.
+
+Data goes to stdout, one line about what went wrong to stderr. Exit status: 0; 1 nothing to replay, or `check` found something; 2 a bad file or bad usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Final
+
+from . import load
+from .cassette import Cassette, CassetteError, Exchange, dumps
+from .dialects import DIALECTS
+from .project import Project, kind_of, read_text, yaml_files
+from .providers import PROVIDERS
+from .replaying import ReplayError, replay
+from .scrubbing import refuse_secrets, scrub
+from .spec import SpecError, json_schema, read_features
+from .vcr_format import export
+
+NOTHING: Final = 1
+BAD: Final = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    parsed = _parser().parse_args(arguments)
+    sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]  # stdout is a TextIOWrapper here
+    run: Callable[[argparse.Namespace], int] = parsed.run
+    try:
+        return run(parsed)
+    except (CassetteError, ReplayError, SpecError) as error:
+        print(_printable(f"harness: {error}"), file=sys.stderr)
+    except OSError as error:
+        print(_printable(f"harness: {error.filename or ''}: {error.strerror or error}"), file=sys.stderr)
+    return BAD
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="harness", description="Record-and-replay conformance tests for Gemini streams.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    one = commands.add_parser("replay", help="print what a layer makes of a recording, one JSON object a line")
+    one.add_argument("file", type=Path)
+    one.add_argument("--provider", choices=PROVIDERS)
+    one.add_argument("--dialect", choices=DIALECTS, default="unified-llm")
+    one.add_argument("--layer", choices=("payloads", "events", "frames"), default="payloads")
+    one.add_argument("--cuts", choices=("recorded", "whole", "bytes"), default="recorded")
+    one.add_argument("--exchange", type=int, metavar="N", help="only the N-th exchange, from 1 (default: all that generate)")
+    one.set_defaults(run=_replay)
+
+    one = commands.add_parser("show", help="print a recording at a glance, one line a frame")
+    one.add_argument("file", type=Path)
+    one.add_argument("--list", action="store_true", help="list the exchanges instead")
+    one.add_argument("--provider", choices=PROVIDERS)
+    one.add_argument("--exchange", type=int, metavar="N", help="only the N-th exchange, from 1")
+    one.set_defaults(run=_show)
+
+    one = commands.add_parser("check", help="validate specs, features and cassettes without running anything")
+    one.add_argument("paths", type=Path, nargs="*", metavar="PATH", help="files or folders (default: specs cassettes)")
+    one.add_argument("--specs", type=Path, default=Path("specs"), help="the specs folder (default: specs)")
+    one.add_argument("--cassettes", type=Path, default=Path("cassettes"), help="the cassettes folder (default: cassettes)")
+    one.set_defaults(run=_check)
+
+    one = commands.add_parser("import", help="turn somebody's recording into a cassette of ours")
+    one.add_argument("file", type=Path)
+    one.add_argument("-o", "--output", type=Path, metavar="CASSETTE", help="the file to write (default: stdout)")
+    for name, meaning in (("source", "where the recording is from"), ("commit", "at which commit"), ("licence", "under which licence")):
+        one.add_argument(f"--{name}", help=meaning)
+    one.set_defaults(run=_import)
+
+    one = commands.add_parser("export", help="turn a recording into plain YAML that stock vcrpy replays")
+    one.add_argument("file", type=Path)
+    one.add_argument("-o", "--output", type=Path, metavar="FILE", help="the file to write (default: stdout)")
+    one.set_defaults(run=_export)
+
+    one = commands.add_parser("schema", help="print the JSON Schema of spec files, for editors")
+    one.set_defaults(run=_schema)
+    return parser
+
+
+def _replay(parsed: argparse.Namespace) -> int:
+    found = False
+    for number, exchange in _numbered(load(parsed.file), parsed.exchange):
+        if not exchange.generates and parsed.exchange is None:
+            continue
+        if parsed.provider is None and exchange.provider is None:
+            _note(f"exchange {number}: neither URL nor body tells the provider; replayed as gemini-api")
+        with warnings.catch_warnings(action="ignore"):  # the note above says it
+            payloads = replay(exchange, provider=parsed.provider, dialect=parsed.dialect, layer=parsed.layer, cuts=parsed.cuts)
+        for payload in payloads:
+            print(json.dumps(payload, ensure_ascii=False, separators=(",", ":")))
+        found = True
+    if not found:
+        _note(f"{parsed.file}: nothing to replay; no exchange generates (harness show --list says what they are)")
+    return 0 if found else NOTHING
+
+
+def _show(parsed: argparse.Namespace) -> int:
+    from .showing import list_exchanges, show_frames
+
+    cassette = load(parsed.file)
+    if parsed.list:
+        for line in list_exchanges(cassette):
+            print(_printable(line))
+        return 0
+    found = False
+    for number, exchange in _numbered(cassette, parsed.exchange):
+        if exchange.generates:
+            found = True
+            print(f"exchange {number}: {exchange.provider or 'provider not told'}, status {exchange.status}, end {exchange.end}")
+            for line in show_frames(exchange, parsed.provider):
+                print(_printable(line))
+    if not found:
+        _note(f"{parsed.file}: no exchange generates (--list says what they are)")
+    return 0 if found else NOTHING
+
+
+def _check(parsed: argparse.Namespace) -> int:
+    project = Project([parsed.specs], parsed.cassettes)
+    paths = parsed.paths or [path for path in (parsed.specs, parsed.cassettes) if path.exists()]
+    counts = {"spec": 0, "features": 0, "cassette": 0}
+    problems: list[str] = []
+    for path in paths:
+        if not path.exists():
+            problems.append(f"{path}: no such file or folder")
+            continue
+        for file in yaml_files(path):
+            try:
+                kind = _check_file(project, file)
+            except (SpecError, CassetteError) as error:
+                problems += str(error).splitlines()
+            else:
+                counts[kind] = counts.get(kind, 0) + 1
+    for problem in problems:
+        print(_printable(problem))
+    counted = ", ".join(f"{count} {kind}{'s' if count != 1 and kind != 'features' else ''}" for kind, count in counts.items() if count)
+    print(f"{counted or 'nothing'} in order, {len(problems)} problem{'s' if len(problems) != 1 else ''}")
+    return 1 if problems else 0
+
+
+def _check_file(project: Project, file: Path) -> str:
+    """The kind of a file that is in order; raises for one that is not."""
+    kind = kind_of(file)
+    if kind == "spec":
+        for case in project.cases(file, today=date.today()):
+            count = len(project.cassette(case.cassette).exchanges)
+            if case.exchange > count:
+                raise SpecError(str(file), [(case.line, f"cassette {case.cassette} has {count} exchanges; the case names number {case.exchange}")])
+    elif kind == "features":
+        read_features(read_text(file), str(file))
+    elif not file.resolve().is_relative_to(project.cassettes):
+        return "other file"
+    else:
+        load(file)
+        return "cassette"
+    return kind
+
+
+def _import(parsed: argparse.Namespace) -> int:
+    cassette = load(parsed.file)
+    given = {name: getattr(parsed, name) for name in ("source", "commit", "licence") if getattr(parsed, name)}
+    cassette = scrub(replace(cassette, origin=replace(cassette.origin, **given)))
+    _write(refuse_secrets(dumps(cassette), str(parsed.file)), parsed.output)
+    return 0
+
+
+def _export(parsed: argparse.Namespace) -> int:
+    _write(refuse_secrets(export(scrub(load(parsed.file))), str(parsed.file)), parsed.output)
+    return 0
+
+
+def _schema(parsed: argparse.Namespace) -> int:
+    print(json.dumps(json_schema(), indent=2))
+    return 0
+
+
+def _write(text: str, target: Path | None) -> None:
+    if target is None:
+        sys.stdout.write(text)
+        return
+    if target.exists():
+        raise CassetteError(f"{target} exists already; name another file, or delete it first")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(text.encode())
+    _note(f"wrote {target}")
+
+
+def _numbered(cassette: Cassette, wanted: int | None) -> list[tuple[int, Exchange]]:
+    numbered = list(enumerate(cassette.exchanges, 1))
+    if wanted is None:
+        return numbered
+    if not 1 <= wanted <= len(numbered):
+        raise ReplayError(f"there is no exchange {wanted}; the recording has {len(numbered)}")
+    return numbered[wanted - 1 : wanted]
+
+
+def _note(text: str) -> None:
+    print(_printable(f"harness: {text}"), file=sys.stderr)
+
+
+def _printable(text: str) -> str:
+    """One line that cannot move a terminal's cursor: whatever is not printable is escaped."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)

@@ -1,0 +1,327 @@
+"""unified-llm: canonical events as the StreamEvents of the unified LLM specification.
+
+One block of text or reasoning is a run of pieces of one kind; any other content closes it. Nothing is lost: what has no field of its own
+is a PROVIDER_EVENT whose ``raw`` is the wire's object. FINISH carries the whole Response, put together from the same pieces.
+
+Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (StreamEvent, Response, FinishReason, Usage, errors).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from msgspec import to_builtins
+
+from .. import events as ev
+from ..json_paths import Assembly
+from ..session import Session, Tool
+from ..tool_code import infer_name
+from .translation import Dialect, Payload
+from .unified_llm_protocol import FINAL_ERRORS, FINISH_REASONS, ORDER, classify
+
+
+class UnifiedLlmTranslator:
+    """One stream: see `harness.dialects.translation.Translator`."""
+
+    def __init__(self, tools: Sequence[Tool], session: Session) -> None:
+        self.tools = tools
+        self.session = session
+        self.state = "fresh"  # fresh → open → over
+        self.block = _NO_BLOCK
+        self.blocks = 0
+        self.start = ev.Start()
+        self.content: list[dict[str, Any]] = []
+        self.call: _OpenCall | None = None
+        self.called = False
+        self.other_calls: set[int] = set()
+        self.usages: list[ev.Usage] = []
+        self.finish: dict[str, Any] | None = None
+        self.handlers: dict[type[ev.Event], Callable[[Any], list[Payload]]] = {
+            ev.Text: self._text,
+            ev.Usage: self._usage,
+            ev.Reasoning: self._reasoning,
+            ev.Start: self._start,
+            ev.CallStart: self._call_start,
+            ev.CallPiece: self._call_piece,
+            ev.CallEnd: self._call_end,
+            ev.NamelessCall: self._nameless_call,
+            ev.Finish: self._finish,
+            ev.Blocked: self._blocked,
+            ev.Error: self._error,
+            ev.Incomplete: self._incomplete,
+            ev.Media: self._part,
+            ev.Code: self._part,
+            ev.CodeResult: self._part,
+            ev.ServerCall: self._part,
+            ev.ServerResult: self._part,
+            ev.ToolResult: self._tool_result,
+            ev.Annotation: self._aside,
+            ev.Metadata: self._aside,
+            ev.Unknown: self._aside,
+        }
+
+    def feed(self, event: ev.Event) -> list[Payload]:
+        if self.state == "over":
+            return []
+        if self._is_of_other_candidate(event):
+            return [*self._open(), _provider_event(to_builtins(event))]
+        return self.handlers[type(event)](event)
+
+    def _is_of_other_candidate(self, event: ev.Event) -> bool:
+        """Candidate 0 is the answer. Pieces and end of a call have no candidate of their own: they go where its start went."""
+        if isinstance(event, ev.CallPiece | ev.CallEnd):
+            return event.call in self.other_calls
+        if getattr(event, "candidate", 0) <= 0:
+            return False
+        if isinstance(event, ev.CallStart):
+            self.other_calls.add(event.call)
+        return True
+
+    def close(self) -> list[Payload]:
+        if self.state == "over":
+            return []
+        payloads = [*self._open(), *self._close_block()]
+        self.state = "over"
+        finish: Payload = {"type": "FINISH", "finish_reason": self._finish_reason()}
+        usage = self._total_usage()
+        if usage:
+            finish["usage"] = usage
+        finish["response"] = self._response(finish["finish_reason"], usage)
+        return [*payloads, finish]
+
+    # ---------------------------------------------------------------- content
+
+    def _open(self) -> list[Payload]:
+        if self.state == "fresh":
+            self.state = "open"
+            return [{"type": "STREAM_START"}]
+        return []
+
+    def _start(self, event: ev.Start) -> list[Payload]:
+        self.start = event
+        return self._open()
+
+    def _text(self, event: ev.Text) -> list[Payload]:
+        block = self.block
+        if block.kind == "text" and event.signature is None and event.text:
+            block.pieces.append(event.text)
+            return [{"type": "TEXT_DELTA", "delta": event.text, "text_id": block.id}]
+        return self._piece("text", event.text, event.signature)
+
+    def _reasoning(self, event: ev.Reasoning) -> list[Payload]:
+        return self._piece("reasoning", event.text, event.signature)
+
+    def _piece(self, kind: str, text: str, signature: str | None) -> list[Payload]:
+        if not text and signature is None:
+            return []
+        payloads = self._open()
+        if self.block.kind != kind:
+            payloads += self._close_block()
+            self.block = self._new_block(kind)
+            payloads.append({"type": "TEXT_START", "text_id": self.block.id} if kind == "text" else {"type": "REASONING_START"})
+        block = self.block
+        if text:
+            block.pieces.append(text)
+            payloads.append(
+                {"type": "TEXT_DELTA", "delta": text, "text_id": block.id}
+                if kind == "text"
+                else {"type": "REASONING_DELTA", "reasoning_delta": text}
+            )
+        if signature is not None:
+            block.signatures.append(signature)
+        return payloads
+
+    def _new_block(self, kind: str) -> _Block:
+        if kind == "text":
+            self.blocks += 1
+        return _Block(kind, f"text_{self.blocks}")
+
+    def _close_block(self) -> list[Payload]:
+        block, self.block = self.block, _NO_BLOCK
+        if block.kind == "none":
+            return []
+        signature = block.signature()
+        text = "".join(block.pieces)
+        if block.kind == "text":
+            self.content.append({"kind": "text", "text": text, **signature})
+            return [{"type": "TEXT_END", "text_id": block.id, **signature}]
+        self.content.append({"kind": "thinking", "thinking": {"text": text, "redacted": False, **signature}})
+        return [{"type": "REASONING_END", **signature}]
+
+    def _part(self, event: ev.Media | ev.Code | ev.CodeResult | ev.ServerCall | ev.ServerResult) -> list[Payload]:
+        payloads = [*self._open(), *self._close_block(), _provider_event(event.raw)]
+        self.content.append(_media_part(event) if isinstance(event, ev.Media) else {"kind": "provider", "raw": event.raw})
+        return payloads
+
+    def _tool_result(self, event: ev.ToolResult) -> list[Payload]:
+        raw = to_builtins(event)
+        self.content.append({"kind": "provider", "raw": raw})
+        return [*self._open(), *self._close_block(), _provider_event(raw)]
+
+    def _aside(self, event: ev.Annotation | ev.Metadata | ev.Unknown) -> list[Payload]:
+        return [*self._open(), _provider_event(event.raw)]
+
+    # ---------------------------------------------------------------- calls
+
+    def _call_start(self, event: ev.CallStart) -> list[Payload]:
+        payloads = [*self._open(), *self._close_block()]
+        call_id = self.session.call_id(event.id, "call")
+        self.session.remember(call_id, event.name, event.signature)
+        self.call = _OpenCall(call_id, event.name, event.signature)
+        return [*payloads, {"type": "TOOL_CALL_START", "tool_call": {"id": call_id, "name": event.name}}]
+
+    def _call_piece(self, event: ev.CallPiece) -> list[Payload]:
+        if self.call is not None:
+            self.call.arguments.add(event.path, event.value, event.more)
+        return []
+
+    def _call_end(self, event: ev.CallEnd) -> list[Payload]:
+        call, self.call = self.call, None
+        if call is None:
+            return []
+        return [self._ended_call(call.id, call.name, event.arguments, call.signature)]
+
+    def _ended_call(self, call_id: str, name: str, arguments: dict[str, Any], signature: str | None) -> Payload:
+        self.called = True
+        tool_call = {"id": call_id, "name": name, "arguments": arguments}
+        if signature is not None:
+            tool_call["signature"] = signature
+        self.content.append({"kind": "tool_call", "tool_call": {**tool_call, "type": "function"}})
+        return {"type": "TOOL_CALL_END", "tool_call": tool_call}
+
+    def _nameless_call(self, event: ev.NamelessCall) -> list[Payload]:
+        name = infer_name(event.payload, self.tools)
+        if name is None:
+            return self._piece("text", event.raw, event.signature)
+        started = self._call_start(ev.CallStart(event.call, name, None, event.signature))
+        return [*started, *self._call_end(ev.CallEnd(event.call, event.payload))]
+
+    # ---------------------------------------------------------------- ends
+
+    def _usage(self, event: ev.Usage) -> list[Payload]:
+        self.usages.append(event)
+        return []
+
+    def _finish(self, event: ev.Finish) -> list[Payload]:
+        self.finish = {"reason": FINISH_REASONS[event.reason], "raw": event.raw}
+        if event.message is not None:
+            self.finish["message"] = event.message
+        return [*self._open(), *self._close_block()]
+
+    def _blocked(self, event: ev.Blocked) -> list[Payload]:
+        self.finish = {"reason": "content_filter", "raw": event.reason}
+        if event.message is not None:
+            self.finish["message"] = event.message
+        return [*self._open(), *self._close_block()]
+
+    def _error(self, event: ev.Error) -> list[Payload]:
+        kind = classify(event)
+        error: dict[str, Any] = {"type": kind, "message": event.message}
+        optional = {"status_code": event.code, "error_code": event.status}
+        error |= {key: value for key, value in optional.items() if value is not None}
+        error["retryable"] = kind not in FINAL_ERRORS
+        if event.retry_after is not None:
+            error["retry_after"] = event.retry_after
+        error["raw"] = event.raw
+        return self._fail(error)
+
+    def _incomplete(self, event: ev.Incomplete) -> list[Payload]:
+        message = f"the stream ended before it was complete ({event.end})"
+        error = {"type": "StreamError", "message": message, "retryable": True}
+        return self._fail({**error, "raw": event.rest} if event.rest else error)
+
+    def _fail(self, error: dict[str, Any]) -> list[Payload]:
+        """What is open is given as far as it came; then the error, and nothing after it."""
+        payloads = self._close_block()
+        if self.call is not None:
+            arguments = json.dumps(self.call.arguments.value(), ensure_ascii=False)
+            tool_call = {"id": self.call.id, "name": self.call.name}
+            payloads.append({"type": "TOOL_CALL_DELTA", "delta": arguments, "tool_call": tool_call})
+        failed: Payload = {"type": "ERROR", "error": error}
+        if self.finish is not None or self.called:
+            failed["finish_reason"] = self._finish_reason()
+        usage = self._total_usage()
+        if usage:
+            failed["usage"] = usage
+        self.state = "over"
+        return [*payloads, failed]
+
+    def _finish_reason(self) -> dict[str, Any]:
+        finish = self.finish or {"reason": "other"}
+        return {**finish, "reason": "tool_calls"} if self.called else finish
+
+    def _total_usage(self) -> dict[str, Any]:
+        """The latest value of every count; a count that never came is absent."""
+        fields = {"input_tokens": "input", "output_tokens": "output", "reasoning_tokens": "reasoning", "cache_read_tokens": "cached"}
+        fields["total_tokens"] = "total"
+        usage: dict[str, Any] = {}
+        raw: dict[str, Any] = {}
+        for event in self.usages:
+            usage |= {name: value for name, own in fields.items() if (value := getattr(event, own)) is not None}
+            raw |= event.raw
+        return {**{name: usage[name] for name in fields if name in usage}, "raw": raw} if self.usages else {}
+
+    def _response(self, finish_reason: dict[str, Any], usage: dict[str, Any]) -> dict[str, Any]:
+        response: dict[str, Any] = {"id": self.start.id or self.session.next_id("response")}
+        response["model"] = self.start.model or ""
+        response["provider"] = "gemini"
+        response["message"] = {"role": "assistant", "content": self.content}
+        response["finish_reason"] = finish_reason
+        if usage:
+            response["usage"] = usage
+        response["warnings"] = []
+        return response
+
+
+class _Block:
+    """A run of pieces of one kind."""
+
+    __slots__ = ("id", "kind", "pieces", "signatures")
+
+    def __init__(self, kind: str, block_id: str) -> None:
+        self.kind = kind
+        self.id = block_id
+        self.pieces: list[str] = []
+        self.signatures: list[str] = []
+
+    def signature(self) -> dict[str, str | list[str]]:
+        if not self.signatures:
+            return {}
+        return {"signature": self.signatures[0] if len(self.signatures) == 1 else self.signatures}
+
+
+_NO_BLOCK: Final = _Block("none", "")
+
+
+class _OpenCall:
+    __slots__ = ("arguments", "id", "name", "signature")
+
+    def __init__(self, call_id: str, name: str, signature: str | None) -> None:
+        self.id = call_id
+        self.name = name
+        self.signature = signature
+        self.arguments = Assembly()
+
+
+def _provider_event(raw: Any) -> Payload:
+    return {"type": "PROVIDER_EVENT", "raw": raw}
+
+
+def _media_part(event: ev.Media) -> dict[str, Any]:
+    family = (event.mime_type or "").partition("/")[0]
+    kind = family if family in ("image", "audio") else "document"
+    fields = {"data": event.data, "url": event.uri, "media_type": event.mime_type, "signature": event.signature}
+    return {"kind": kind, kind: {key: value for key, value in fields.items() if value is not None}}
+
+
+UNIFIED_LLM: Final = Dialect(
+    name="unified-llm",
+    title="unified-llm (StreamEvent)",
+    translator=UnifiedLlmTranslator,
+    losses={},
+    order=ORDER,
+    label=lambda payload: str(payload.get("type")),
+    final=frozenset({"over"}),
+)

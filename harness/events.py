@@ -1,0 +1,264 @@
+"""Canonical events: what a Gemini stream says, whoever sent it and however it was spelled.
+
+Normalizers (``providers/``) make them, translators (``dialects/``) read them. One event is one fact of the wire, in wire order;
+nothing is merged here and nothing is left out: what no kind describes is an `Unknown`. Within one frame the order is start,
+metadata, usage, parts, annotations, finish, so that whoever meets content already knows the model and the counts so far.
+
+Events are msgspec structs, because frame → event → payload is the hot path; ``msgspec.to_builtins`` gives the ``{"kind": …}`` form
+of ``harness.replay(layer="events")``. Fields that hold their default are left out of that form.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+Json = Any
+"""A JSON value: dict, list, str, int, float, bool or None."""
+
+FinishClass = Literal["stop", "length", "content_filter", "malformed", "continuation", "other"]
+"""What a finish reason amounts to; each dialect has one row a class."""
+
+End = Literal["complete", "cut", "reset", "aborted", "unknown"]
+"""How an exchange ended: whole; closed before its declared end; connection reset; left by the client; not known."""
+
+INTERRUPTED: Final = frozenset({"cut", "reset", "aborted"})
+"""The ends after which the answer is not whole."""
+
+
+class Event(Struct, tag_field="kind", omit_defaults=True, gc=False):
+    """The base of all kinds. ``candidate`` is the answer's index where a kind belongs to one; 0 is *the* answer."""
+
+
+class Start(Event, tag="start"):
+    """The first response of the stream. ``model`` and ``id`` as the wire names them, None where it does not."""
+
+    model: str | None = None
+    id: str | None = None
+
+
+class Metadata(Event, tag="metadata"):
+    """A fact about the whole reply, sent when it first appears and again when it changes.
+
+    ``name`` is ``model``, ``id``, ``created``, ``model_status``, ``trace_id``, ``credits``, ``envelope`` or ``session``; ``raw`` the wire's
+    object with just that field (``{"createTime": "…"}``).
+    """
+
+    name: str
+    raw: dict[str, Json]
+
+
+class Text(Event, tag="text"):
+    """A piece of the answer's text, untrimmed, perhaps empty. ``signature``: base64 as on the wire."""
+
+    text: str
+    signature: str | None = None
+    candidate: int = 0
+
+
+class Reasoning(Event, tag="reasoning"):
+    """A piece of a thought summary."""
+
+    text: str
+    signature: str | None = None
+    candidate: int = 0
+
+
+class CallStart(Event, tag="call_start"):
+    """A tool call begins. ``call`` numbers the calls of the stream from 1; ``id`` only if the wire gave one."""
+
+    call: int
+    name: str
+    id: str | None = None
+    signature: str | None = None
+    candidate: int = 0
+
+
+class CallPiece(Event, tag="call_piece"):
+    """A piece of the arguments of call ``call``, where the wire streams them.
+
+    ``path`` is an RFC 9535 JSON path; ``value`` a string piece, number, boolean or None; ``more``: the value goes on in a later piece.
+    A piece without a value (the wire opens a new array element) has ``path`` ``""``.
+    """
+
+    call: int
+    path: str
+    value: Json = None
+    more: bool = False
+
+
+class CallEnd(Event, tag="call_end"):
+    """Call ``call`` is whole; ``arguments`` is the assembled object. An interrupted call never gets this event."""
+
+    call: int
+    arguments: dict[str, Json]
+
+
+class NamelessCall(Event, tag="nameless_call"):
+    """A ``<tool_code>`` block with an object but no tool name: the dialect infers one, or passes ``raw`` on as text."""
+
+    call: int
+    payload: dict[str, Json]
+    raw: str
+    signature: str | None = None
+    candidate: int = 0
+
+
+class ToolResult(Event, tag="tool_result"):
+    """The result of a tool that ran on the other side. ``response`` as the wire has it; ``error`` the message of a failed one."""
+
+    id: str | None = None
+    name: str | None = None
+    response: Json = None
+    error: str | None = None
+    signature: str | None = None
+    candidate: int = 0
+
+
+class Media(Event, tag="media"):
+    """An image, sound or file of the answer: ``data`` (base64 as on the wire) or ``uri``."""
+
+    mime_type: str | None
+    raw: dict[str, Json]
+    data: str | None = None
+    uri: str | None = None
+    thought: bool = False
+    signature: str | None = None
+    candidate: int = 0
+
+
+class Code(Event, tag="code"):
+    """Code that the server runs itself; ``raw`` is the wire's part."""
+
+    code: str
+    raw: dict[str, Json]
+    signature: str | None = None
+    candidate: int = 0
+
+
+class CodeResult(Event, tag="code_result"):
+    """What that code printed; ``outcome`` as on the wire."""
+
+    outcome: str
+    output: str
+    raw: dict[str, Json]
+    signature: str | None = None
+    candidate: int = 0
+
+
+class ServerCall(Event, tag="server_call"):
+    """A call of a built-in tool, made and answered by the server; ``raw`` is the wire's part."""
+
+    raw: dict[str, Json]
+    signature: str | None = None
+    candidate: int = 0
+
+
+class ServerResult(Event, tag="server_result"):
+    """The answer to a `ServerCall`."""
+
+    raw: dict[str, Json]
+    signature: str | None = None
+    candidate: int = 0
+
+
+class Annotation(Event, tag="annotation"):
+    """A fact beside the content of one candidate (or of the prompt: ``candidate`` -1).
+
+    ``name`` is ``citations``, ``grounding``, ``url_context``, ``logprobs``, ``safety_ratings``, ``token_count``, ``continuation_token`` or
+    ``part`` (media settings and the like beside a part); ``raw`` is the wire's object with just that field.
+    """
+
+    name: str
+    raw: dict[str, Json]
+    candidate: int = 0
+
+
+class Usage(Event, tag="usage"):
+    """Token counts as this frame gives them: running totals, never deltas; a count that the frame lacks is None.
+
+    ``output`` is without ``reasoning``; ``input`` includes ``cached``. ``raw`` is the wire's object with everything else in it.
+    """
+
+    raw: dict[str, Json]
+    input: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+    cached: int | None = None
+    tool_use: int | None = None
+    total: int | None = None
+
+
+class Blocked(Event, tag="blocked"):
+    """The prompt was refused; ``reason`` and ``message`` as on the wire."""
+
+    reason: str
+    message: str | None = None
+
+
+class Finish(Event, tag="finish"):
+    """A candidate says why it ended. Several may come: the last counts. ``raw`` is the wire's word."""
+
+    reason: FinishClass
+    raw: str
+    message: str | None = None
+    candidate: int = 0
+
+
+class Error(Event, tag="error"):
+    """The provider answered with an error, before the stream or inside it.
+
+    ``code`` is the HTTP status or, inside a stream, the error's own number; ``status`` the gRPC name; ``reasons`` the ErrorInfo reasons,
+    ``quotas`` the quota ids, ``retry_after`` seconds. ``raw`` is the body: parsed if it was JSON, else its text.
+    """
+
+    message: str
+    code: int | None = None
+    status: str | None = None
+    reasons: list[str] = []
+    quotas: list[str] = []
+    retry_after: float | None = None
+    raw: Json = None
+
+
+class Incomplete(Event, tag="incomplete"):
+    """The stream stopped before its end; ``rest`` is the text of the message that it stopped inside."""
+
+    end: End
+    rest: str = ""
+
+
+class Unknown(Event, tag="unknown"):
+    """Something that no kind describes. ``where`` says what it is (``frame``, ``field responseFoo``, ``part kind bar``); ``raw`` is all of it."""
+
+    where: str
+    raw: Json = None
+    candidate: int = 0
+
+
+KINDS: Final[dict[str, type[Event]]] = {cls.__struct_config__.tag: cls for cls in Event.__subclasses__()}  # type: ignore[misc]  # tags are str
+
+_CONTENT = "text reasoning nameless_call tool_result media code code_result server_call server_result".split()
+_ASIDE = "metadata annotation usage blocked finish error unknown".split()
+
+ORDER: Final[dict[str, dict[str, str]]] = {
+    "fresh": {"start": "open", "error": "open", "unknown": "fresh", "incomplete": "over"},
+    "open": {**dict.fromkeys([*_CONTENT, *_ASIDE], "open"), "start": "open", "call_start": "calling", "incomplete": "over"},
+    "calling": {**dict.fromkeys(_ASIDE, "calling"), "call_piece": "calling", "call_end": "open", "incomplete": "over"},
+    "over": {},
+}
+"""Legal order as a table: state → kind → next state, from ``fresh``. A stream may end in any state: ``calling`` is an open call."""
+
+
+def out_of_order(kinds: list[str]) -> int | None:
+    """Walk `ORDER`; the index of the first kind that may not stand where it stands, or None."""
+    state = "fresh"
+    for index, kind in enumerate(kinds):
+        following = ORDER[state].get(kind)
+        if following is None:
+            return index
+        state = following
+    return None
+
+

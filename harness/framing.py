@@ -1,0 +1,362 @@
+"""Bytes of an answer into frames: each one message of the provider, with its place in the body.
+
+Framers are incremental: bytes may be cut anywhere, each byte is looked at a fixed number of times, and what is not complete is held as the pieces
+it came in. Nothing is thrown away: what is no message comes out as a frame with ``raw`` text. `frame_by_content` chooses by the first byte: ``[`` is a JSON
+array, anything else server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) with two liberties that Gemini's wire
+needs. A JSON document may stand bare: an error in mid-stream comes so, a unary reply is nothing else, and JSON lines are many of them. And ``data:``
+lines of one event that are only valid JSON one by one are one message each.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from .json_text import Brackets, decode_json
+
+MAX_FRAME: Final = 64 * 1024 * 1024
+
+_BOM: Final = b"\xef\xbb\xbf"
+_BLANK: Final = b" \t\r\n"
+
+
+class FramingError(ValueError):
+    """The peer sent a message that is longer than the limit."""
+
+
+class Frame(msgspec.Struct, gc=False):
+    """One message: ``json`` if it was valid JSON (then ``raw`` is None), else its text.
+
+    ``offset`` is the byte where the message begins, ``at_ms`` the time of the read that completed it. ``partial``: the stream ended inside it.
+    """
+
+    offset: int
+    json: Any = None
+    raw: str | None = None
+    at_ms: float | None = None
+    partial: bool = False
+
+
+class Framer(Protocol):
+    """Bytes in, frames out; one instance a body."""
+
+    def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
+        """The frames that these bytes complete."""
+
+    def close(self) -> list[Frame]:
+        """What is left when the body has ended."""
+
+
+def frame_by_content(max_frame: int = MAX_FRAME) -> Framer:
+    """A framer that chooses how to read by the first byte that is not blank."""
+    return _ByContent(max_frame)
+
+
+def make_frame(data: bytes | memoryview, offset: int, at_ms: float | None, partial: bool = False) -> Frame:
+    """A frame of these bytes: decoded, or as text where they are no JSON."""
+    try:
+        value = decode_json(data)
+    except ValueError:
+        return Frame(offset, None, bytes(data).decode("utf-8", "backslashreplace"), at_ms, partial)
+    return Frame(offset, value, None, at_ms)
+
+
+class _Pieces:
+    """Bytes that are held until a message is complete: appending costs the same whatever is held already."""
+
+    def __init__(self, max_frame: int) -> None:
+        self.max_frame = max_frame
+        self.held: list[bytes] = []
+        self.size = 0
+        self.started = 0
+
+    def add(self, data: bytes, offset: int) -> None:
+        if not self.held:
+            self.started = offset
+        self.size += len(data)
+        if self.size > self.max_frame:
+            raise FramingError(f"the message at byte {self.started} is longer than {self.max_frame} bytes; raise the limit to read it")
+        self.held.append(data)
+
+    def take(self) -> bytes:
+        data = self.held[0] if len(self.held) == 1 else b"".join(self.held)
+        self.held.clear()
+        self.size = 0
+        return data
+
+
+class SseFramer:
+    """Server-sent events, and JSON documents between them. Comments and the fields event, id and retry carry no message."""
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self.offset = 0  # of the first byte that is in no finished line
+        self.line = _Pieces(max_frame)
+        self.after_cr = False  # an LF that comes next belongs to the CR before it
+        self.event = _Event(max_frame)
+        self.bare = _BareJson(max_frame)
+
+    def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
+        frames: list[Frame] = []
+        if self.after_cr and data:
+            self.after_cr = False
+            if data[0] == 10:
+                if self.bare.open:
+                    self.bare.feed(b"\n", at_ms, self.offset, frames)
+                data = data[1:]
+                self.offset += 1
+        if b"\n" not in data and b"\r" not in data:
+            if data:
+                self.line.add(data, self.offset + self.line.size)
+            return frames
+        self.after_cr = data[-1] == 13
+        lines = data.splitlines(keepends=True)
+        rest = b"" if lines[-1][-1] in b"\r\n" else lines.pop()
+        if self.line.held:
+            self.line.add(lines[0], self.offset + self.line.size)
+            lines[0] = self.line.take()
+        for line in lines:
+            self._take_line(line, at_ms, frames)
+            self.offset += len(line)
+        if rest:
+            self.line.add(rest, self.offset)
+        return frames
+
+    def close(self) -> list[Frame]:
+        frames: list[Frame] = []
+        if self.line.held:
+            line = self.line.take()
+            if self.bare.open or not _is_field(line):
+                self.event.close(None, frames)
+                self.bare.feed(line, None, self.offset, frames)
+            else:
+                self._close_field(line, frames)
+        self.event.close(None, frames)
+        self.bare.close(frames, partial=True)
+        return frames
+
+    def _take_line(self, line: bytes, at_ms: float | None, frames: list[Frame]) -> None:
+        if line.startswith(b"data:"):
+            if self.bare.open:
+                self.bare.close(frames)
+            self.event.add(line, self.offset)
+        elif self.bare.open:
+            self.bare.feed(line, at_ms, self.offset, frames)
+        elif line in (b"\n", b"\r\n", b"\r"):
+            self.event.close(at_ms, frames)
+        elif not _is_field(line):
+            self.event.close(at_ms, frames)
+            self.bare.feed(line, at_ms, self.offset, frames)
+
+    def _close_field(self, line: bytes, frames: list[Frame]) -> None:
+        """The last line has no line end: its message counts only if it is whole."""
+        value = _field_value(line)
+        if line.startswith(b"data:") and bytes(value[-1:]) in (b"}", b"]"):
+            whole = make_frame(value, self.offset, None)
+            if whole.raw is None:
+                self.event.add(line, self.offset)
+                return
+        self.event.close(None, frames)
+        if not line.startswith(b":"):
+            frames.append(Frame(self.offset, None, line.decode("utf-8", "backslashreplace"), None, partial=True))
+
+
+_FIELDS: Final = (b"data:", b":", b"event:", b"id:", b"retry:")
+_BARE_FIELDS: Final = frozenset({b"data", b"event", b"id", b"retry", b""})
+
+
+def _is_field(line: bytes) -> bool:
+    return line.startswith(_FIELDS) or (len(line) < 8 and line.rstrip(b"\r\n") in _BARE_FIELDS)
+
+
+def _field_value(line: bytes) -> bytes | memoryview:
+    """What stands after ``data:``, without line end and without the one space that the standard allows there.
+
+    A view where the line is long: a copy would take as much memory again.
+    """
+    start = 6 if line[5:6] == b" " else 5
+    stop = len(line) - (2 if line.endswith(b"\r\n") else 1 if line.endswith((b"\n", b"\r")) else 0)
+    return line[start:stop] if stop < 1 << 20 else memoryview(line)[start:stop]
+
+
+class _Event:
+    """The data lines of the open event."""
+
+    def __init__(self, max_frame: int) -> None:
+        self.max_frame = max_frame
+        self.lines: list[bytes | memoryview] = []
+        self.size = 0
+        self.started = 0
+
+    def add(self, line: bytes, offset: int) -> None:
+        if not self.lines:
+            self.started = offset
+            self.size = 0
+        self.size += len(line)
+        if self.size > self.max_frame:
+            raise FramingError(f"the message at byte {self.started} is longer than {self.max_frame} bytes; raise the limit to read it")
+        self.lines.append(_field_value(line))
+
+    def close(self, at_ms: float | None, frames: list[Frame]) -> None:
+        """One message; or one a line, where only that is JSON."""
+        if not self.lines:
+            return
+        lines, self.lines = self.lines, []
+        if len(lines) == 1:
+            frames.append(make_frame(lines[0], self.started, at_ms))
+            return
+        whole = make_frame(b"\n".join(lines), self.started, at_ms)
+        if whole.raw is None:
+            frames.append(whole)
+            return
+        each = [make_frame(line, self.started, at_ms) for line in lines]
+        frames += each if all(one.raw is None for one in each) else [whole]
+
+
+class _BareJson:
+    """JSON documents that stand by themselves, over one or many lines; what else stands there is raw, a line at a time."""
+
+    def __init__(self, max_frame: int) -> None:
+        self.pieces = _Pieces(max_frame)
+        self.brackets = Brackets()
+
+    @property
+    def open(self) -> bool:
+        return bool(self.pieces.held)
+
+    def feed(self, line: bytes, at_ms: float | None, offset: int, frames: list[Frame]) -> None:
+        position = 0
+        while position < len(line):
+            if not self.open:
+                position = _BLANKS.match(line, position).end()  # type: ignore[union-attr]  # matches everywhere
+                if line[position : position + 1] not in (b"{", b"["):
+                    text = line[position:].rstrip()
+                    if text:
+                        frames.append(make_frame(text, offset + position, at_ms, partial=not line.endswith((b"\n", b"\r"))))
+                    return
+            end = self.brackets.find_end(line, position)
+            self.pieces.add(line[position:] if end < 0 else line[position:end], offset + position)
+            if end < 0:
+                return
+            frames.append(make_frame(self.pieces.take(), self.pieces.started, at_ms))
+            position = end
+
+    def close(self, frames: list[Frame], partial: bool = False) -> None:
+        """End a document that was left open."""
+        if self.open:
+            self.brackets = Brackets()
+            frames.append(make_frame(self.pieces.take().rstrip(), self.pieces.started, None, partial))
+
+
+_BLANKS: Final = re.compile(rb"[\s,]*")
+_SCALAR: Final = re.compile(rb"[^,\]]*")
+
+
+class JsonArrayFramer:
+    """The elements of one JSON array, each as soon as it is complete; ``feed`` expects the array to begin the body."""
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self.offset = 0
+        self.pieces = _Pieces(max_frame)
+        self.brackets = Brackets()
+        self.place = "before"  # before the array, between elements, inside a nested element, inside a scalar one, after the array
+
+    def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
+        frames: list[Frame] = []
+        position = 0
+        while position < len(data):
+            position = self._step(data, position, at_ms, frames)
+        self.offset += len(data)
+        return frames
+
+    def close(self) -> list[Frame]:
+        if not self.pieces.held:
+            return []
+        text = self.pieces.take().strip()
+        return [make_frame(text, self.pieces.started, None, partial=self.place != "after")] if text else []
+
+    def _step(self, data: bytes, position: int, at_ms: float | None, frames: list[Frame]) -> int:
+        if self.place == "before":
+            start = data.find(b"[", position)
+            self.place = "before" if start < 0 else "between"
+            return len(data) if start < 0 else start + 1
+        if self.place == "between":
+            position = _BLANKS.match(data, position).end()  # type: ignore[union-attr]  # matches everywhere
+            mark = data[position : position + 1]
+            if mark == b"]":
+                self.place = "after"
+                return position + 1
+            self.place = "nested" if mark in (b"{", b"[") else "scalar" if mark else "between"
+            return position
+        if self.place == "after":
+            if not self.pieces.held:
+                position = _BLANKS.match(data, position).end()  # type: ignore[union-attr]  # matches everywhere
+            if position == len(data):
+                return position
+            self.pieces.add(data[position:], self.offset + position)
+            return len(data)
+        if self.place == "nested":
+            end = self.brackets.find_end(data, position)
+        else:
+            end = _SCALAR.match(data, position).end()  # type: ignore[union-attr]  # matches everywhere
+            end = -1 if end == len(data) else end
+        self.pieces.add(data[position:] if end < 0 else data[position:end], self.offset + position)
+        if end < 0:
+            return len(data)
+        self.place = "between"
+        frames.append(make_frame(self.pieces.take().strip(), self.pieces.started, at_ms))
+        return end
+
+
+class DocumentFramer:
+    """The whole body as one message: for answers that are errors, whose text must stay in one piece whatever it is."""
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self.pieces = _Pieces(max_frame)
+
+    def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
+        if data:
+            self.pieces.add(data, 0)
+        return []
+
+    def close(self) -> list[Frame]:
+        text = self.pieces.take().removeprefix(_BOM).strip() if self.pieces.held else b""
+        return [make_frame(text, 0, None, partial=False)] if text else []
+
+
+class _ByContent:
+    """Skips a byte order mark and blanks; the first other byte tells the framing."""
+
+    def __init__(self, max_frame: int) -> None:
+        self.max_frame = max_frame
+        self.skipped = 0
+        self.mark = b""  # what could be the beginning of a byte order mark
+        self.chosen: SseFramer | JsonArrayFramer | None = None
+
+    def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
+        if self.chosen is None:
+            data = self._skip(data)
+            if not data:
+                return []
+            self.chosen = JsonArrayFramer(self.max_frame) if data[0] == 0x5B else SseFramer(self.max_frame)
+            self.chosen.offset = self.skipped
+        return self.chosen.feed(data, at_ms)
+
+    def _skip(self, data: bytes) -> bytes:
+        if self.skipped == 0:
+            data = self.mark + data
+            if len(data) < len(_BOM) and _BOM.startswith(data):
+                self.mark = data
+                return b""
+            if data.startswith(_BOM):
+                self.skipped = len(_BOM)
+                data = data[len(_BOM) :]
+        rest = data.lstrip()
+        self.skipped += len(data) - len(rest)
+        return rest
+
+    def close(self) -> list[Frame]:
+        if self.chosen is None and self.mark:
+            return [make_frame(self.mark, 0, None, partial=True)]
+        return self.chosen.close() if self.chosen else []

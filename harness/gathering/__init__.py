@@ -1,0 +1,12 @@
+"""What an answer says, gathered twice: from its raw bytes, and from the events and payloads that were made of them.
+
+Both halves end in the same `Facts`, and `losses` compares them. Nothing here imports anything of ours: this is the witness behind the law
+that nothing is lost and nothing invented.
+"""
+
+from .body import gather_body
+from .carried import gather_events, gather_payloads_anthropic, gather_payloads_unified
+from .comparison import losses
+from .facts import Facts
+
+__all__ = ["Facts", "gather_body", "gather_events", "gather_payloads_anthropic", "gather_payloads_unified", "losses"]

@@ -1,0 +1,125 @@
+"""What one answer says, whoever says it: the facts that raw bytes, events and payloads are compared by.
+
+The class is a plain record, and the arguments of a streamed call are put together here, since the wire and the canonical events both stream
+them by JSON path and neither may trust the other's assembly.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+Json = Any
+
+WIDEST_ARRAY = 10_000
+"""A JSON path that names an element beyond this is taken for damage, not for an array."""
+
+_STEP = re.compile(r"""\.(?P<name>[^.*\[\]'"]+)|\[(?P<index>\d+)\]|\[(?P<quote>['"])(?P<quoted>(?:\\.|(?!(?P=quote)).)*)(?P=quote)\]""")
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
+_ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
+
+@dataclass
+class Facts:
+    """The facts of candidate 0 of one answer.
+
+    ``text`` and ``thoughts`` are concatenated. ``calls`` are (name, arguments) in order, a streamed one with what arrived of its arguments;
+    ``open_call`` tells that the last of them never ended. ``signatures`` are (kind of part, base64 as on the wire); the kinds are ``text``,
+    ``thought``, ``call`` and ``other``. ``finish`` is the last raw finish reason, ``finish_message`` stands beside it. ``errors`` are
+    (number or None, message). ``usage`` holds the latest value of each count by its camelCase wire name. ``media`` and ``code`` count
+    parts. ``blocks`` are the ``<tool_code>`` blocks of the text: (raw text, name or None, arguments). ``others`` names the fields that
+    none of these covers, ``unreadable`` are the pieces that are no JSON. ``contradictions`` are sentences about payloads that say one
+    thing twice, differently. ``at_error`` is what was known when the first error came, the error included.
+    """
+
+    text: str = ""
+    thoughts: str = ""
+    calls: list[tuple[str, Json]] = field(default_factory=list)
+    open_call: bool = False
+    signatures: list[tuple[str, str]] = field(default_factory=list)
+    finish: str | None = None
+    finish_message: str | None = None
+    block_reason: str | None = None
+    errors: list[tuple[int | None, str]] = field(default_factory=list)
+    usage: dict[str, int] = field(default_factory=dict)
+    media: int = 0
+    code: int = 0
+    blocks: list[tuple[str, str | None, dict[str, Json]]] = field(default_factory=list)
+    others: set[str] = field(default_factory=set)
+    unreadable: list[str] = field(default_factory=list)
+    contradictions: list[str] = field(default_factory=list)
+    at_error: Facts | None = None
+
+    def add_error(self, code: int | None, message: str) -> None:
+        """Note an error, and at the first one what had been said before it."""
+        self.errors.append((code, message))
+        if self.at_error is None:
+            self.at_error = copy.deepcopy(self)
+
+
+class Streamed:
+    """The arguments of one call, put together from pieces that each name their JSON path."""
+
+    def __init__(self, arguments: dict[str, Json]) -> None:
+        self.arguments = arguments
+
+    def put(self, path: str, value: Json) -> bool:
+        """Set ``value`` at ``path``, a string after the string that stands there; False when it cannot stand there."""
+        steps = path_steps(path)
+        if not steps:
+            return False
+        holder: Json = self.arguments
+        for step, following in pairwise(steps):
+            if _standing(holder, step) is None and not _set(holder, step, [] if isinstance(following, int) else {}):
+                return False
+            holder = _standing(holder, step)
+        before = _standing(holder, steps[-1])
+        if before is None:
+            return _set(holder, steps[-1], value)
+        return isinstance(before, str) and isinstance(value, str) and _set(holder, steps[-1], before + value)
+
+
+def path_steps(path: str) -> list[str | int] | None:
+    """The names and indexes of an RFC 9535 path such as ``$.ops[0]['a b']``; None when it is not one."""
+    if not path.startswith("$"):
+        return None
+    steps: list[str | int] = []
+    at = 1
+    while at < len(path):
+        found = _STEP.match(path, at)
+        if found is None:
+            return None
+        if found["index"] is not None:
+            steps.append(int(found["index"]))
+        elif found["name"] is not None:
+            steps.append(found["name"])
+        else:
+            steps.append(_ESCAPE.sub(_unescape, found["quoted"]))
+        at = found.end()
+    return steps
+
+
+def _unescape(found: re.Match[str]) -> str:
+    escape = found[1]
+    return chr(int(escape[1:], 16)) if len(escape) == 5 else _ESCAPED.get(escape, escape)
+
+
+def _standing(holder: Json, step: str | int) -> Json:
+    """What stands at one step; None where nothing does."""
+    if isinstance(step, int):
+        return holder[step] if isinstance(holder, list) and step < len(holder) else None
+    return holder.get(step) if isinstance(holder, dict) else None
+
+
+def _set(holder: Json, step: str | int, value: Json) -> bool:
+    if isinstance(step, int) and isinstance(holder, list) and step <= WIDEST_ARRAY:
+        holder.extend([None] * (step + 1 - len(holder)))
+        holder[step] = value
+        return True
+    if isinstance(step, str) and isinstance(holder, dict):
+        holder[step] = value
+        return True
+    return False

@@ -1,0 +1,90 @@
+"""JSON text: decoding that keeps every value whole, and finding the end of a document in pieces of text.
+
+msgspec decodes; what it refuses and JSON allows (a lone surrogate) goes to ``json``. Depth is judged before either recurses.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final, NoReturn, cast
+
+import msgspec
+
+MAX_NESTING: Final = 200
+
+_decode = msgspec.json.Decoder().decode
+
+
+def decode_json(data: bytes | memoryview) -> Any:
+    """One JSON document, numbers at their full size; raises ValueError for anything else, also for NaN and nesting over `MAX_NESTING`.
+    """
+    whole = cast(bytes, data.obj) if isinstance(data, memoryview) else data  # a view cannot count
+    if whole.count(b"[") + whole.count(b"{") > MAX_NESTING and _nesting(data) > MAX_NESTING:
+        raise ValueError(f"nested deeper than {MAX_NESTING} levels")
+    try:
+        return _decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return json.loads(bytes(data).decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
+
+
+_STRING_OR_BRACKET: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
+
+
+def _nesting(data: bytes | memoryview) -> int:
+    """How deep the brackets of a JSON text nest."""
+    depth = deepest = 0
+    for found in _STRING_OR_BRACKET.finditer(data):
+        mark = found[0][0]
+        if mark in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif mark in b"]}":
+            depth -= 1
+    return deepest
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _finite(word: str) -> float:
+    number = float(word)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(f"{word} does not fit a double")
+    return number
+
+
+_OUTSIDE: Final = re.compile(rb'["\[{\]}]')
+_INSIDE: Final = re.compile(rb'["\\]')
+
+
+class Brackets:
+    """Follows the brackets of a JSON document over any cut, to find where it ends."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.in_string = False
+        self.after_backslash = False
+
+    def find_end(self, data: bytes, position: int) -> int:
+        """The index after the bracket that closes the document, or -1 if it is not in ``data``."""
+        if self.after_backslash and position < len(data):
+            self.after_backslash = False
+            position += 1
+        while found := (_INSIDE if self.in_string else _OUTSIDE).search(data, position):
+            position = found.end()
+            mark = data[position - 1]
+            if mark == 0x5C:  # backslash
+                self.after_backslash = position == len(data)
+                position += 1
+            elif mark == 0x22:  # quote
+                self.in_string = not self.in_string
+            elif mark in b"[{":
+                self.depth += 1
+            else:
+                self.depth -= 1
+                if self.depth <= 0:
+                    self.depth = 0
+                    return position
+        return -1

@@ -1,0 +1,46 @@
+"""The laws: what holds for every replay of every exchange, whatever the answer is, so that no golden expectation is needed.
+
+Each law is a function that replays one exchange in its own ways and says in one sentence each where it does not hold. Everything that looks
+random is seeded by the body itself: the same exchange gives the same findings on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from ..cassette import Exchange
+from .carrying import legal_order, nothing_lost, same_twice
+from .cutting import cut_short, cuts_dont_matter
+from .garbling import bad_input_is_answered
+from .replayer import Replayer
+from .respelling import spelling_doesnt_matter
+
+__all__ = ["LAWS", "Law", "Replayer", "check"]
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A law: its number and title, what it says, and ``findings(exchange, how)``: a sentence for each breach, none where it holds."""
+
+    id: int
+    title: str
+    sentence: str
+    findings: Callable[[Exchange, Replayer], list[str]]
+
+
+LAWS: Final[tuple[Law, ...]] = (
+    Law(1, "Cuts don't matter", "However the network cuts the bytes, the events are the same.", cuts_dont_matter),
+    Law(2, "Legal order", "Events and payloads walk the grammar that their kind declares.", legal_order),
+    Law(3, "Nothing lost, nothing invented", "What the raw bytes say is what events and payloads carry.", nothing_lost),
+    Law(4, "Cut short", "Every prefix gives a prefix of the events, then incomplete.", cut_short),
+    Law(5, "Same twice", "A second replay gives the same events and payloads.", same_twice),
+    Law(6, "Spelling doesn't matter", "The same answer in other words has the same content.", spelling_doesnt_matter),
+    Law(7, "Bad input is answered", "Garbage gives an error or an unknown event, never an exception or silence.", bad_input_is_answered),
+)
+
+
+def check(exchange: Exchange, how: Replayer | None = None) -> list[str]:
+    """The breaches of all laws by one exchange, each with the law's number in front."""
+    return [f"law {law.id}: {finding}" for law in LAWS for finding in law.findings(exchange, how or Replayer())]

@@ -1,0 +1,73 @@
+"""Laws about what a replay says: in legal order (2), all of it and nothing else (3), and every time the same (5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ..cassette import Exchange
+from ..dialects import DIALECTS, Dialect
+from ..events import INTERRUPTED, out_of_order
+from ..gathering import Facts, gather_body, gather_events, gather_payloads_anthropic, gather_payloads_unified, losses
+from ..session import Session
+from .replayer import Items, Replayer, first_difference, plain, shown
+
+_GATHERERS: dict[str, Callable[[Items, Session], Facts]] = {
+    "unified-llm": lambda payloads, session: gather_payloads_unified(payloads),
+    "anthropic": lambda payloads, session: gather_payloads_anthropic(
+        payloads, {call_id: call.signature for call_id, call in session.calls.items()}
+    ),
+}
+
+
+def legal_order(exchange: Exchange, how: Replayer) -> list[str]:
+    """Law 2: events walk `harness.events.ORDER`, payloads the dialect's own grammar, to one of its final states."""
+    events = how.events(exchange)
+    found = []
+    at = out_of_order([event["kind"] for event in events])
+    if at is not None:
+        before = events[at - 1]["kind"] if at else "the beginning"
+        found.append(f"event {at}, {shown(events[at])}, may not follow {before}")
+    return found + illegal_payloads(how.payloads(exchange), DIALECTS[how.dialect])
+
+
+def illegal_payloads(payloads: Items, dialect: Dialect) -> list[str]:
+    """Where the payloads leave the dialect's grammar: at most one finding."""
+    state = "fresh"
+    for index, payload in enumerate(payloads):
+        label = dialect.label(payload)
+        following = dialect.order.get(state, {}).get(label)
+        if following is None:
+            return [f"payload {index}, {label}, may not come in the state {state}"]
+        state = following
+    return [] if state in dialect.final else [f"the payloads end in the state {state}"]
+
+
+def nothing_lost(exchange: Exchange, how: Replayer) -> list[str]:
+    """Law 3: the facts of the raw body are those of the events, and those of the payloads less the declared losses."""
+    wire = gather_body(plain(exchange).body, exchange.status, tool_code=how.finds_tool_code(exchange))
+    interrupted = exchange.end in INTERRUPTED
+    session = Session()
+    payloads = how.payloads(exchange, session)
+    return [
+        *_named("events", losses(wire, gather_events(how.events(exchange)), "events", interrupted=interrupted)),
+        *_named(how.dialect, carried_losses(wire, payloads, session, how.dialect, interrupted=interrupted)),
+    ]
+
+
+def carried_losses(wire: Facts, payloads: Items, session: Session, dialect: str, *, interrupted: bool) -> list[str]:
+    """What payloads and session lack or invent, for the dialects whose payloads the witness can read."""
+    gather = _GATHERERS.get(dialect)
+    return [] if gather is None else losses(wire, gather(payloads, session), dialect, interrupted=interrupted)
+
+
+def _named(layer: str, findings: Iterable[str]) -> list[str]:
+    return [f"{layer}: {finding}" for finding in findings]
+
+
+def same_twice(exchange: Exchange, how: Replayer) -> list[str]:
+    """Law 5: nothing of one replay reaches the next."""
+    differences = {
+        "events": first_difference(how.events(exchange), how.events(exchange)),
+        how.dialect: first_difference(how.payloads(exchange), how.payloads(exchange)),
+    }
+    return [f"{layer}, second time: {difference}" for layer, difference in differences.items() if difference is not None]

@@ -1,0 +1,85 @@
+"""Laws about where bytes are cut: by the network (1), and by a connection that ends too early (4).
+
+Small bodies are cut everywhere. A failing set of cuts is shrunk before it is told: one cut out of forty says where to look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..cassette import Exchange
+from .replayer import SMALL, Items, Replayer, first_difference, seeded, shown, with_reads
+
+BYTEWISE = 256 * 1024
+"""Bodies up to this size are fed byte by byte."""
+
+RANDOM_CUTS = 12
+PREFIXES = 24
+
+
+def cuts_dont_matter(exchange: Exchange, how: Replayer) -> list[str]:
+    """Law 1: as recorded, whole, byte by byte, at every single place of small bodies, at seeded sets of places of large ones."""
+    expected = how.events(exchange)
+    for cuts in ("whole", "bytes") if len(exchange.body) <= BYTEWISE else ("whole",):
+        difference = first_difference(expected, how.events(exchange, cuts=cuts))
+        if difference is not None and cuts == "whole":
+            return [f"read as a whole, {difference}"]
+        if difference is not None:
+            return [_shrunk(exchange, how, expected, tuple(range(1, len(exchange.body))))]
+    for cut_set in _cut_sets(exchange):
+        if _difference(exchange, how, expected, cut_set) is not None:
+            return [_shrunk(exchange, how, expected, cut_set)]
+    return []
+
+
+def _cut_sets(exchange: Exchange) -> Iterator[tuple[int, ...]]:
+    size = len(exchange.body)
+    if size <= SMALL:
+        yield from ((at,) for at in range(1, size))
+        return
+    chance = seeded(exchange)
+    for _ in range(RANDOM_CUTS):
+        yield tuple(sorted(chance.sample(range(1, size), chance.randint(1, 40))))
+
+
+def _difference(exchange: Exchange, how: Replayer, expected: Items, cuts: tuple[int, ...]) -> str | None:
+    return first_difference(expected, how.events(exchange, cuts=cuts))
+
+
+def _shrunk(exchange: Exchange, how: Replayer, expected: Items, cuts: tuple[int, ...]) -> str:
+    """The failure with as few cuts as halving finds."""
+    while len(cuts) > 1:
+        half = len(cuts) // 2
+        smaller = next((part for part in (cuts[:half], cuts[half:]) if _difference(exchange, how, expected, part)), None)
+        if smaller is None:
+            break
+        cuts = smaller
+    body = exchange.body
+    places = ", ".join(f"byte {at} ({shown(body[max(0, at - 12) : at])} | {shown(body[at : at + 12])})" for at in cuts[:4])
+    more = f" and {len(cuts) - 4} more" if len(cuts) > 4 else ""
+    return f"cut at {places}{more}, {_difference(exchange, how, expected, cuts)}"
+
+
+def cut_short(exchange: Exchange, how: Replayer) -> list[str]:
+    """Law 4: a body that ends early gives the same events up to there, then ``incomplete``."""
+    full = how.events(exchange)
+    body = exchange.body
+    chance = seeded(exchange)
+    places = range(len(body)) if len(body) <= SMALL else sorted(chance.sample(range(len(body)), PREFIXES))
+    for at in places:
+        finding = _prefix_finding(full, how.events(replace(with_reads(exchange, body[:at]), end="cut")), how.finds_tool_code(exchange))
+        if finding is not None:
+            return [f"cut short at byte {at} ({shown(body[max(0, at - 12) : at])}): {finding}"]
+    return []
+
+
+def _prefix_finding(full: Items, events: Items, tool_code: bool) -> str | None:
+    """What is wrong with the events of a prefix; text that is held back as a possible tag may come out at the end."""
+    if not events or events[-1]["kind"] != "incomplete":
+        return f"the last event is {shown(events[-1] if events else None)}, not incomplete"
+    told = events[:-1]
+    if tool_code and told and told[-1]["kind"] == "text" and told[-1]["text"].startswith("<") and told[-1] not in full:
+        told = told[:-1]
+    difference = first_difference(full[: len(told)], told)
+    return difference

@@ -1,0 +1,70 @@
+"""The law about bad input (7): a body is damaged in seeded ways, and whatever comes of it must be an answer."""
+
+from __future__ import annotations
+
+import random  # noqa: TID251  # only the type; the seeded instance comes in
+
+from ..cassette import Exchange
+from ..gathering import Facts, gather_body
+from .replayer import Replayer, plain, seeded, shown, with_reads
+
+DAMAGED = 24
+_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
+_GARBAGE = (b"\x00\xff\xfe garbage\r\n", b"<html>502</html>\n", b"data: {\r\n\r\n", b"data: null\n\n", b'{"candidates": 7}\n', b"]]}}\n")
+
+
+def bad_input_is_answered(exchange: Exchange, how: Replayer) -> list[str]:
+    """Law 7: bytes flipped, cut off, doubled, mixed with garbage: no exception, and no silence about something that is there."""
+    original = plain(exchange)
+    chance = seeded(original)
+    for _ in range(DAMAGED):
+        damage = chance.choice(DAMAGES)
+        body = damage(original.body, chance)
+        try:
+            events = how.events(with_reads(original, body))
+            how.payloads(with_reads(original, body))
+        except _FAULTS as error:
+            return [f"{damage.__name__} raises {type(error).__name__}: {shown(str(error))}; body {shown(body)}"]
+        if not events and gather_body(body, exchange.status) != Facts():
+            return [f"{damage.__name__} gives no event; body {shown(body)}"]
+    return []
+
+
+def flipped(body: bytes, chance: random.Random) -> bytes:
+    """A few bytes are others."""
+    damaged = bytearray(body)
+    for _ in range(min(len(body), chance.randint(1, 6))):
+        damaged[chance.randrange(len(body))] = chance.randrange(256)
+    return bytes(damaged)
+
+
+def truncated(body: bytes, chance: random.Random) -> bytes:
+    """The end is missing, and nobody says so."""
+    return body[: chance.randint(0, len(body))]
+
+
+def headless(body: bytes, chance: random.Random) -> bytes:
+    """The beginning is missing."""
+    return body[chance.randint(0, len(body)) :]
+
+
+def doubled(body: bytes, chance: random.Random) -> bytes:
+    """A piece comes twice."""
+    start = chance.randint(0, len(body))
+    end = chance.randint(start, len(body))
+    return body[:end] + body[start:end] + body[end:]
+
+
+def littered(body: bytes, chance: random.Random) -> bytes:
+    """Garbage stands before a line, or at the end."""
+    lines = body.splitlines(keepends=True)
+    lines.insert(chance.randint(0, len(lines)), chance.choice(_GARBAGE))
+    return b"".join(lines)
+
+
+def emptied(body: bytes, chance: random.Random) -> bytes:
+    """A string of the JSON turns into another kind of value."""
+    return body.replace(b'"' + chance.choice((b"text", b"parts", b"candidates", b"args", b"name")) + b'": "', b'"text": [], "x": "')
+
+
+DAMAGES = (flipped, truncated, headless, doubled, littered, emptied)

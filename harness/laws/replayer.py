@@ -1,0 +1,85 @@
+"""How the laws replay: one provider, one dialect and one replay function for all the variants of an exchange that a law makes.
+
+The function is a value, so that the laws can be held against any adapter and be seen to fail on a faulty one.
+"""
+
+from __future__ import annotations
+
+import random  # noqa: TID251  # seeded by the body in one place, `seeded`
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .. import replaying
+from ..cassette import Exchange
+from ..session import Session
+
+Items = list[dict[str, Any]]
+SMALL = 2048
+"""A body of at most this many bytes is tried at every place, a larger one at seeded samples."""
+
+_WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 47}
+
+
+@dataclass(frozen=True, slots=True)
+class Replayer:
+    """``provider`` and ``tool_code`` as for `harness.replay`; None: as the exchange says."""
+
+    provider: str | None = None
+    dialect: str = "unified-llm"
+    tool_code: bool | None = None
+    replay: Callable[..., Items] = replaying.replay
+
+    def events(self, exchange: Exchange, cuts: replaying.Cuts = "recorded") -> Items:
+        """The canonical events."""
+        return self.replay(exchange, provider=self.provider, layer="events", cuts=cuts, tool_code=self.tool_code)
+
+    def payloads(self, exchange: Exchange, session: Session | None = None) -> Items:
+        """The payloads of the dialect."""
+        return self.replay(exchange, provider=self.provider, dialect=self.dialect, session=session, tool_code=self.tool_code)
+
+    def finds_tool_code(self, exchange: Exchange) -> bool:
+        """Whether ``<tool_code>`` of the text becomes a call."""
+        return self.tool_code if self.tool_code is not None else (self.provider or exchange.provider) == "code-assist"
+
+
+def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:
+    """The exchange with its body in other pieces; their times are not known."""
+    return replace(exchange, reads=tuple((None, data) for data in reads if data))
+
+
+def plain(exchange: Exchange) -> Exchange:
+    """The exchange with its body in one piece and no content encoding; as it is where the encoding can't be undone."""
+    window = _WINDOW_BITS.get((exchange.header("content-encoding") or "").lower())
+    body = exchange.body
+    if window is not None:
+        try:
+            body = zlib.decompressobj(wbits=window).decompress(body)
+        except zlib.error:  # recorders often store the body decoded and keep the header
+            body = exchange.body
+    headers = {name: values for name, values in exchange.headers.items() if name.lower() != "content-encoding"}
+    return replace(with_reads(exchange, body), headers=headers)
+
+
+def seeded(exchange: Exchange) -> random.Random:
+    """Chance that depends on nothing but the body."""
+    return random.Random(zlib.crc32(exchange.body))  # noqa: S311  # no secret, the same on every machine
+
+
+def first_difference(expected: Items, actual: Items) -> str | None:
+    """Where two lists part, in words; None where they don't."""
+    for index, (one, other) in enumerate(zip(expected, actual, strict=False)):
+        if one != other:
+            return f"item {index} is {shown(other)} instead of {shown(one)}"
+    if len(expected) != len(actual):
+        longer, word = (expected, "missing") if len(expected) > len(actual) else (actual, "too much")
+        index = min(len(expected), len(actual))
+        return f"item {index} {shown(longer[index])} is {word}"
+    return None
+
+
+def shown(value: object) -> str:
+    """A value, short enough for a sentence."""
+    text = ascii(value)
+    return text if len(text) <= 120 else text[:119] + "…"

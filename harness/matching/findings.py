@@ -1,0 +1,94 @@
+"""What a comparison found: one `Mismatch` a difference, its path as a person writes it, and all of them as lines for a terminal.
+
+A path begins without a dot (``[3].delta``, ``usage.total``), a run of items is ``[12..14]``, a key that is no plain word is quoted, and the
+whole value is ``$``. Nothing that a model wrote reaches a terminal raw: what is not printable is escaped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from .equality import Json
+
+Kind = Literal["changed", "missing", "extra", "moved", "recut"]
+
+Path = tuple[str | int | range, ...]
+
+MAX_SHOWN: Final = 200
+"""Characters of a value in one line."""
+
+_WORD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
+
+
+class Mismatch(Struct, frozen=True):
+    """One difference.
+
+    ``path`` counts items as the expectation does, for ``extra`` as we got them. ``kind``: ``changed``; ``missing`` (expected, not
+    got); ``extra`` (got, not expected); ``moved`` (a counted number is off by the same amount from here on); ``recut`` (same text,
+    cut differently). ``expected`` and ``got`` are JSON values, None where there is none; of a run of items a list. ``note`` is a
+    sentence or ``""``.
+    """
+
+    path: str
+    kind: Kind
+    expected: Json = None
+    got: Json = None
+    note: str = ""
+
+
+def write_path(path: Path) -> str:
+    """A path as text, in ASCII."""
+    text = "".join(map(_write_step, path))
+    return text.removeprefix(".") or "$"
+
+
+def _write_step(step: str | int | range) -> str:
+    if isinstance(step, range):
+        return f"[{step.start}..{step.stop - 1}]"
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}" if _WORD.fullmatch(step) else f"[{json.dumps(step)}]"
+
+
+def render(mismatches: Iterable[Mismatch]) -> list[str]:
+    """One printable line for each finding: ``[3].delta: changed: expected "a", got "b" (note)``. Long values are shortened in the
+    middle.
+    """
+    return [visible(_line(mismatch)) for mismatch in mismatches]
+
+
+def _line(mismatch: Mismatch) -> str:
+    sides = {"missing": ("expected",), "extra": ("got",)}.get(mismatch.kind, ("expected", "got"))
+    if mismatch.path == "$" and mismatch.expected is None and mismatch.got is None and mismatch.note:
+        return f"$: {mismatch.note}"
+    values = ", ".join(f"{side} {_value(getattr(mismatch, side))}" for side in sides)
+    note = f" ({mismatch.note})" if mismatch.note else ""
+    return f"{_shortened(mismatch.path)}: {mismatch.kind}: {values}{note}"
+
+
+def _value(value: Json) -> str:
+    return _shortened(json.dumps(value, ensure_ascii=False, separators=(", ", ": ")))
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= MAX_SHOWN:
+        return text
+    half = MAX_SHOWN // 2
+    return f"{text[:half]} … ({len(text):,} characters) … {text[-half:]}"
+
+
+def visible(text: str) -> str:
+    """A text with everything that could move a cursor, hide or turn around its surroundings written as an escape."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    number = ord(char)
+    if char in "\n\r\t":
+        return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}[char]
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"

@@ -1,0 +1,282 @@
+"""pytest's door: spec files become test items, verdicts become outcomes, results become a report.
+
+Nothing of ours is imported until a spec or a fixture is used, and a run without either is not changed in any way. Items run in whatever process
+pytest-xdist puts them; each result travels to the controller on its test report, so the pages are the same bytes with and without workers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .conformance import Cell
+    from .project import Project
+    from .results import CaseResult
+
+RESULT: Final = "harness_result"
+"""The attribute of a test report that carries the encoded result from a worker to the controller."""
+
+
+class HarnessWarning(UserWarning):
+    """A case of level ``should`` failed."""
+
+
+class HarnessFailure(Exception):
+    """A cell is red; the text is all that a person needs to see."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("harness", "Gemini conformance specs")
+    group.addoption("--harness-report", metavar="DIR", help="write the HTML report to DIR (index.html and a page per provider)")
+    group.addoption("--harness-provider", action="append", metavar="NAME", help="run only cases on this provider's cassettes (repeatable)")
+    group.addoption("--harness-dialect", action="append", metavar="NAME", help="run only the cells of this dialect (repeatable)")
+    group.addoption("--harness-accept", action="store_true", help="fill empty expectations with what comes out; they wait for review")
+    group.addoption("--harness-strict", action="store_true", help="a failed `should` and a cell that does not run are failures too")
+    parser.addini("harness_specs", "folders of spec files", type="paths", default=[])
+    parser.addini("harness_cassettes", "the folder of cassettes (default: cassettes)", default="cassettes")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--harness-accept") and os.environ.get("CI"):
+        raise pytest.UsageError("--harness-accept is refused where CI is set: an expectation is accepted by a person, then reviewed")
+    if hasattr(config, "workerinput"):
+        return
+    config.pluginmanager.register(_Collector(config), "harness-results")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix not in (".yaml", ".yml") or not _may_be_spec(file_path, parent.config):
+        return None
+    from .project import kind_of
+
+    return SpecFile.from_parent(parent, path=file_path) if kind_of(file_path) == "spec" else None
+
+
+def _may_be_spec(path: Path, config: pytest.Config) -> bool:
+    """Below a folder of ``harness_specs``, or named on the command line."""
+    named = (config.invocation_params.dir / str(argument).partition("::")[0] for argument in config.args)
+    return any(path.is_relative_to(root) for root in _spec_roots(config)) or path in named
+
+
+def _spec_roots(config: pytest.Config) -> list[Path]:
+    roots: list[Path] = config.getini("harness_specs")
+    return roots or [config.rootpath / "specs"]
+
+
+def _project(config: pytest.Config) -> Project:
+    """The project of this run, made once."""
+    from .project import Project
+
+    if not hasattr(config, "_harness_project"):
+        cassettes = config.rootpath / config.getini("harness_cassettes")
+        config._harness_project = Project(_spec_roots(config), cassettes)  # type: ignore[attr-defined]  # pytest's way to keep state
+    return config._harness_project  # type: ignore[attr-defined,no-any-return]  # set just above
+
+
+class SpecFile(pytest.File):
+    """A spec file; its items are its cells."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        from .spec import SpecError
+
+        project = _project(self.config)
+        try:
+            cells = project.cells(self.path)
+        except SpecError as error:
+            raise self.CollectError(str(error)) from None
+        for cell in cells:
+            if self._selected(project, cell):
+                # The id is given whole: pytest 9 tells what stands in brackets from the name, and --lf finds only ids that it told so.
+                yield CellItem.from_parent(self, name=cell.name, nodeid=f"{self.nodeid}::{cell.name}", cell=cell)
+
+    def _selected(self, project: Project, cell: Cell) -> bool:
+        providers = self.config.getoption("--harness-provider")
+        dialects = self.config.getoption("--harness-dialect")
+        if dialects and cell.column not in dialects:
+            return False
+        return not providers or _provider_of(project, cell) in providers
+
+
+def _provider_of(project: Project, cell: Cell) -> str | None:
+    from .cassette import CassetteError
+
+    if cell.case.provider:
+        return cell.case.provider
+    try:
+        exchanges = project.cassette(cell.case.cassette).exchanges
+    except CassetteError:
+        return None  # the item itself says what is wrong, in a run that selects it
+    return exchanges[cell.case.exchange - 1].provider if cell.case.exchange <= len(exchanges) else None
+
+
+class CellItem(pytest.Item):
+    """One cell: ``spec.yaml::case[column]``."""
+
+    def __init__(self, *, cell: Cell, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.cell = cell
+        self.result: CaseResult | None = None
+        for feature in cell.case.features:
+            self.keywords[feature] = True
+
+    def runtest(self) -> None:
+        from msgspec.structs import replace
+
+        from .conformance import judge
+
+        project = _project(self.config)
+        if self.config.getoption("--harness-accept"):
+            self._accept(project)
+        result = judge(self.cell, project.cassette, today=date.today())
+        self.result = replace(result, command=f"pytest '{self.nodeid}'")
+        self._conclude(self.result)
+
+    def _conclude(self, result: CaseResult) -> None:
+        strict = self.config.getoption("--harness-strict")
+        match result.verdict:
+            case "passed":
+                return
+            case "known-failing":
+                pytest.xfail(f"known failing: {result.reason} ({result.link})")
+            case "not-carried":
+                pytest.skip(f"not carried: {result.reason}")
+            case "not-run" if not strict:
+                pytest.skip(f"not run: {result.reason}")
+            case "warning" if not strict:
+                self.warn(HarnessWarning(explain(result)))
+            case _:
+                raise HarnessFailure(explain(result))
+
+    def _accept(self, project: Project) -> None:
+        """Fill this cell's expectation in its file, if it is empty."""
+        from .cassette import CassetteError
+        from .conformance import produce
+        from .project import read_text
+        from .spec import accept
+
+        case = self.cell.case
+        if case.expect[self.cell.column] is not None:
+            return
+        try:
+            exchange = project.cassette(case.cassette).exchanges[case.exchange - 1]
+        except (CassetteError, IndexError):
+            return  # the judge says what is wrong with it
+        got = produce(self.cell, exchange)
+        text = accept(read_text(self.path), case.case, self.cell.column, got, path=str(self.path))
+        self.path.write_bytes(text.encode())
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, HarnessFailure):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, self.cell.case.line - 1, self.name
+
+
+def explain(result: CaseResult) -> str:
+    """A red cell in words: requirement, first layer that differs, then path, expected and got of each finding."""
+    from .matching import visible
+
+    lines = [f"requirement: {visible(result.requirement)}", f"at:          {result.spec}:{result.line}"]
+    origin = result.origin
+    if origin:
+        made = f"{origin.kind} {origin.date or 'at an unknown date'}"
+        lines.append(f"cassette:    {result.cassette}, exchange {result.exchange} ({result.provider}; {made}; end {result.end})")
+    if result.reason:
+        lines.append(f"{result.verdict}: {visible(result.reason)}")
+    if result.first_layer:
+        lines.append(f"first layer that differs: {result.first_layer}")
+    for finding in result.findings:
+        note = f" ({visible(finding.note)})" if finding.note else ""
+        lines.append(f"{finding.path}: {finding.kind}{note}")
+        if finding.expected is not None:
+            lines.append(f"  expected: {visible(finding.expected)}")
+        if finding.got is not None:
+            lines.append(f"  got:      {visible(finding.got)}")
+    more = result.findings_total - len(result.findings)
+    if more > 0:
+        lines.append(f"and {more} more")
+    return "\n".join(lines)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report = yield
+    if isinstance(item, CellItem) and call.when == "call" and item.result is not None:
+        from .results import encode
+
+        setattr(report, RESULT, encode([item.result]).decode())
+    return report
+
+
+class _Collector:
+    """On the controller: gathers results from test reports, writes the pages, prints the summary."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.encoded: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        encoded = getattr(report, RESULT, None)
+        if encoded is not None:
+            self.encoded.append(encoded)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        folder = self.config.getoption("--harness-report")
+        if not self.encoded and not folder:
+            return
+        from .report import summary
+        from .results import decode
+
+        results = [result for text in self.encoded for result in decode(text.encode())]
+        terminalreporter.section("Gemini conformance")
+        terminalreporter.write(summary(results))
+        if folder:
+            target = Path(self.config.invocation_params.dir / folder)
+            write_report(results, target, _project(self.config))
+            terminalreporter.write_line(f"Report: {target / 'index.html'}")
+
+
+def write_report(results: list[CaseResult], target: Path, project: Project) -> None:
+    """Write the pages of these results into a folder."""
+    from .dialects import DIALECTS
+    from .providers import PROVIDERS
+    from .report import render
+
+    pages = render(
+        results,
+        project.features(),
+        providers={name: provider.title for name, provider in PROVIDERS.items()},
+        dialects={name: dialect.title for name, dialect in DIALECTS.items()},
+        losses={name: dialect.losses for name, dialect in DIALECTS.items()},
+    )
+    target.mkdir(parents=True, exist_ok=True)
+    for name, text in pages.items():
+        (target / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+@pytest.fixture
+def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[str, Any]]]:
+    """Replay one exchange of a cassette: ``harness_replay("gemini-api/text", dialect="anthropic")`` → payloads.
+
+    The first argument is the name of a cassette, or the path of any recording; ``exchange`` counts from 1; the rest is `harness.replay`'s.
+    """
+    from . import load, replay
+
+    project = _project(request.config)
+
+    def run(recording: str | Path, *, exchange: int = 1, **options: Any) -> list[dict[str, Any]]:
+        path = Path(recording)
+        cassette = load(path) if path.is_file() else project.cassette(str(recording))
+        return replay(cassette.exchanges[exchange - 1], **options)
+
+    return run

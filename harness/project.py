@@ -1,0 +1,117 @@
+"""A project's folders — specs, cassettes, features — and the reading of files in them.
+
+The one place that turns a name in a spec into a path, so that no name leaves its folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Final, Literal
+
+from . import load
+from .cassette import Cassette, CassetteError
+from .conformance import Cell
+from .dialects import DIALECTS
+from .providers import PROVIDERS
+from .spec import Case, Feature, SpecError, is_features, is_spec, read_features, read_spec
+
+SUFFIXES: Final = (".yaml", ".yml")
+KEPT: Final = 8
+"""So many cassettes stay in memory: cases of one file mostly share one."""
+
+
+class Project:
+    """The folders of one project; ``specs`` are the roots below which specs stand."""
+
+    def __init__(self, specs: Sequence[Path], cassettes: Path) -> None:
+        self.specs = [path.resolve() for path in specs]
+        self.cassettes = cassettes.resolve()
+        self.cassette = lru_cache(maxsize=KEPT)(self._cassette)
+        self._features: list[Feature] | None = None
+
+    def root_of(self, path: Path) -> Path | None:
+        """The specs root that ``path`` is below, or None."""
+        resolved = path.resolve()
+        return next((root for root in self.specs if resolved.is_relative_to(root)), None)
+
+    def name_of(self, path: Path) -> str:
+        """A spec file's path below its root, with slashes: what results and reports call it."""
+        root = self.root_of(path)
+        return path.resolve().relative_to(root).as_posix() if root else path.name
+
+    def features(self) -> list[Feature]:
+        """The features files of the specs roots, or the checklist that comes with the package."""
+        if self._features is None:
+            own = [path for root in self.specs for path in yaml_files(root) if kind_of(path) == "features"]
+            texts = [(str(path), read_text(path)) for path in own] or [shipped_features()]
+            self._features = [feature for name, text in texts for feature in read_features(text, name)]
+        return self._features
+
+    def cells(self, path: Path) -> list[Cell]:
+        """One cell for every case and column of a spec file; raises `SpecError`."""
+        return [Cell(case, self.name_of(path), column) for case in self.cases(path) for column in case.expect]
+
+    def cases(self, path: Path, today: date | None = None) -> list[Case]:
+        """The cases of a spec file; raises `SpecError`, with ``today`` also for marks that have expired."""
+        return read_spec(
+            read_text(path),
+            str(path),
+            dialects=DIALECTS,
+            providers=PROVIDERS,
+            features={feature.id for feature in self.features()},
+            losses={name: dialect.losses for name, dialect in DIALECTS.items()},
+            today=today,
+        )
+
+    def cassette_path(self, name: str) -> Path:
+        """Where the cassette of that name stands; raises `CassetteError` if that is outside the cassettes folder."""
+        path = next((self.cassettes / f"{name}{suffix}" for suffix in SUFFIXES if (self.cassettes / f"{name}{suffix}").exists()), None)
+        path = path or self.cassettes / f"{name}.yaml"
+        if not path.resolve().is_relative_to(self.cassettes):
+            raise CassetteError(f"the name {name!r} leads out of {self.cassettes}; name a file below it")
+        return path
+
+    def _cassette(self, name: str) -> Cassette:
+        path = self.cassette_path(name)
+        if not path.exists():
+            raise CassetteError(f"no cassette {name}: {_shown(path)} does not exist")
+        return load(path)
+
+
+def kind_of(path: Path) -> Literal["spec", "features", "other"]:
+    """What a YAML file is, told by its first words; what is none of ours is left alone, whatever its encoding."""
+    text = path.read_bytes().decode("utf-8", "replace")
+    return "spec" if is_spec(text) else "features" if is_features(text) else "other"
+
+
+def yaml_files(folder: Path) -> Iterator[Path]:
+    """The YAML files below a folder, in order; a file itself if it is one."""
+    if folder.is_file():
+        yield folder
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in SUFFIXES and path.is_file():
+            yield path
+
+
+def read_text(path: Path) -> str:
+    """A file's text with its own line ends; raises `SpecError` where it is not UTF-8."""
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise SpecError(str(path), [(1, f"not UTF-8 at byte {error.start}; save the file as UTF-8")]) from None
+
+
+def shipped_features() -> tuple[str, str]:
+    """Name and text of the checklist that comes with the package: in a wheel beside the code, in a checkout below ``specs/``."""
+    inside = resources.files("harness") / "features.yaml"
+    path = inside if inside.is_file() else Path(__file__).parent.parent / "specs" / "features.yaml"
+    return str(path), path.read_text(encoding="utf-8")
+
+
+def _shown(path: Path) -> str:
+    """A path as somebody in the working folder would type it."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

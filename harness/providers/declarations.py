@@ -1,0 +1,34 @@
+"""Reads which tools a request declared."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..events import Json
+from ..framing import decode_json
+from ..session import Tool
+from .spelling import Fields, spellings
+
+_REQUEST: Final = spellings("request tools")
+_TOOL: Final = spellings("functionDeclarations")
+_DECLARATION: Final = spellings("name parameters parametersJsonSchema")
+
+
+def declared_tools(request_body: bytes) -> list[Tool]:
+    """The functions that a generateContent request declares, in its order, bare or in Code Assist's envelope; none if it is no such request."""
+    try:
+        request = decode_json(request_body)
+    except ValueError:
+        return []
+    if type(request) is not dict:
+        return []
+    fields = Fields(request, _REQUEST)
+    inner = fields.take("request", dict)
+    tools = (fields if inner is None else Fields(inner, _REQUEST)).take("tools", list)
+    declarations = [Fields(one, _DECLARATION) for tool in _objects(tools) for one in _objects(Fields(tool, _TOOL).take("functionDeclarations"))]
+    named = [(fields.take("name", str), fields) for fields in declarations]
+    return [Tool(name, fields.take("parametersJsonSchema", dict) or fields.take("parameters", dict) or {}) for name, fields in named if name]
+
+
+def _objects(value: Json) -> list[dict[str, Json]]:
+    return [item for item in value if type(item) is dict] if type(value) is list else []

@@ -1,0 +1,214 @@
+"""The pipeline: an exchange's reads → frames → events → payloads, and what `harness.replay` gives of it.
+
+Every stage is made anew for one exchange and fed read by read, as a live adapter would be; nothing here looks at a whole body. What goes wrong in
+the stream is told by events of the stream; only what the caller asked for wrongly raises.
+"""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final, Literal, get_args
+
+from msgspec import to_builtins
+
+from .cassette import Exchange
+from .dialects import DIALECTS, Payload
+from .events import INTERRUPTED, Event, Unknown
+from .framing import MAX_FRAME, DocumentFramer, Frame, Framer, FramingError, frame_by_content
+from .providers import PROVIDERS, Answer, declared_tools, identify
+from .session import Session, Tool
+
+Layer = Literal["payloads", "events", "frames"]
+Cuts = Literal["recorded", "whole", "bytes"] | Sequence[int]
+"""Where the body is cut into reads: as recorded, not at all, after every byte, or at the given offsets."""
+
+DEFAULT_PROVIDER: Final = "gemini-api"
+MAX_DECOMPRESSED: Final = 1 << 30
+
+
+class ReplayError(ValueError):
+    """The caller asked for something that can't be done; the message names what can."""
+
+
+def replay(
+    exchange: Exchange,
+    *,
+    provider: str | None = None,
+    dialect: str = "unified-llm",
+    layer: Layer = "payloads",
+    cuts: Cuts = "recorded",
+    session: Session | None = None,
+    tools: Sequence[Tool] | None = None,
+    tool_code: bool | None = None,
+    max_frame: int = MAX_FRAME,
+) -> list[dict[str, Any]]:
+    """What a layer makes of a recorded answer, as plain JSON data.
+
+    ``payloads``: the dialect's stream; a unary reply is a stream of one frame. ``events``: canonical events, ``{"kind": …}``. ``frames``:
+    ``{"offset", "at_ms", "json"}`` or ``{"offset", "at_ms", "raw"}``, offsets in bytes of the body after content decoding.
+
+    ``provider`` overrides the one that URL and body tell (`DEFAULT_PROVIDER` where they don't: then a warning says so). ``tools`` are the declared
+    ones, by default those of the recorded request; ``tool_code`` says whether ``<tool_code>`` in text is a call, by default what the provider does.
+    ``session`` is filled with what a later request must send back.
+
+    Raises `ReplayError` for unknown names and for an exchange that does not generate; never for what is in the stream.
+    """
+    _check("layer", layer, get_args(Layer))
+    if isinstance(cuts, str):
+        _check("cuts", cuts, ("recorded", "whole", "bytes"))
+    _check_generates(exchange)
+    if provider is None and exchange.provider is None:
+        warnings.warn(f"neither URL nor body tells the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=2)
+    if layer == "frames":
+        return [_plain_frame(frame) for frame in frames_of(exchange, cuts, max_frame)]
+    events = events_of(exchange, provider=provider, cuts=cuts, tool_code=tool_code, max_frame=max_frame)
+    if layer == "events":
+        return [to_builtins(event) for event in events]
+    _check("dialect", dialect, DIALECTS)
+    if tools is None:
+        tools = declared_tools(exchange.request.body) if exchange.request else []
+    return translate(events, dialect, tools, session)
+
+
+def events_of(
+    exchange: Exchange,
+    *,
+    provider: str | None = None,
+    cuts: Cuts = "recorded",
+    tool_code: bool | None = None,
+    max_frame: int = MAX_FRAME,
+) -> Iterator[Event]:
+    """The canonical events of an exchange; arguments and errors as in `replay`."""
+    for _, events in trace(exchange, provider=provider, cuts=cuts, tool_code=tool_code, max_frame=max_frame):
+        yield from events
+
+
+def trace(
+    exchange: Exchange,
+    *,
+    provider: str | None = None,
+    cuts: Cuts = "recorded",
+    tool_code: bool | None = None,
+    max_frame: int = MAX_FRAME,
+) -> Iterator[tuple[Frame | None, list[Event]]]:
+    """Each frame with the events it gave, then (None, the events of the end); arguments and errors as in `replay`."""
+    _check_generates(exchange)
+    chosen = PROVIDERS[choose_provider(exchange, provider)]
+    normalizer = chosen.normalizer(
+        Answer(
+            status=exchange.status,
+            headers={name.lower(): values[0] for name, values in exchange.headers.items() if values},
+            model=_asked_model(exchange),
+            tool_code=chosen.tool_code if tool_code is None else tool_code,
+        )
+    )
+    end = exchange.end
+    frames = _Frames(exchange, cuts, max_frame)
+    for frame in frames:
+        yield frame, normalizer.feed(frame)
+    if frames.fault and end not in INTERRUPTED:
+        end = "cut"
+    yield None, [*([Unknown("frame", frames.fault)] if frames.fault else []), *normalizer.close(end)]
+
+
+def frames_of(exchange: Exchange, cuts: Cuts = "recorded", max_frame: int = MAX_FRAME) -> list[Frame]:
+    """The frames of an exchange; a body that can't be framed to its end gives a last raw frame that says why."""
+    frames = _Frames(exchange, cuts, max_frame)
+    whole = list(frames)
+    return [*whole, Frame(sum(len(data) for _, data in exchange.reads), None, frames.fault)] if frames.fault else whole
+
+
+def translate(
+    events: Iterator[Event] | Sequence[Event], dialect: str, tools: Sequence[Tool] = (), session: Session | None = None
+) -> list[Payload]:
+    """Canonical events as the payloads of a dialect's stream."""
+    translator = DIALECTS[dialect].translator(tools, Session() if session is None else session)
+    payloads: list[Payload] = []
+    for event in events:
+        payloads += translator.feed(event)
+    return payloads + translator.close()
+
+
+def choose_provider(exchange: Exchange, provider: str | None) -> str:
+    """The name to replay as: asked for, told by URL and body, or the default."""
+    chosen = provider or exchange.provider or DEFAULT_PROVIDER
+    _check("provider", chosen, PROVIDERS)
+    return chosen
+
+
+class _Frames:
+    """The frames of an exchange; ``fault`` says why the body could not be framed to its end, or is empty."""
+
+    def __init__(self, exchange: Exchange, cuts: Cuts, max_frame: int) -> None:
+        self.exchange = exchange
+        self.cuts = cuts
+        self.framer: Framer = frame_by_content(max_frame) if 200 <= exchange.status < 300 else DocumentFramer(max_frame)
+        self.fault = ""
+
+    def __iter__(self) -> Iterator[Frame]:
+        decoder = _ContentDecoder(self.exchange.header("content-encoding") or "")
+        try:
+            for at_ms, data in cut_reads(self.exchange.reads, self.cuts):
+                yield from self.framer.feed(decoder.feed(data), at_ms)
+            yield from self.framer.close()
+        except (FramingError, zlib.error) as error:
+            self.fault = str(error)
+
+
+class _ContentDecoder:
+    """Undoes gzip and deflate as the reads come; other bytes pass as they are (some recorders store them decoded, with the header kept)."""
+
+    def __init__(self, encoding: str) -> None:
+        self.waiting = encoding.strip().lower() in ("gzip", "x-gzip", "deflate")
+        self.stream: Any = None
+        self.size = 0
+
+    def feed(self, data: bytes) -> bytes:
+        if self.waiting and data:
+            self.waiting = False
+            if data[0] in (0x1F, 0x78):
+                self.stream = zlib.decompressobj(wbits=47)
+        if self.stream is None:
+            return data
+        plain: bytes = self.stream.decompress(data, MAX_DECOMPRESSED - self.size + 1)
+        self.size += len(plain)
+        if self.size > MAX_DECOMPRESSED:
+            raise zlib.error(f"the body is longer than {MAX_DECOMPRESSED} bytes when decompressed")
+        return plain
+
+
+def cut_reads(reads: Sequence[tuple[float | None, bytes]], cuts: Cuts) -> Sequence[tuple[float | None, bytes]]:
+    """The same bytes in other reads; times are kept only as recorded."""
+    if cuts == "recorded":
+        return reads
+    body = b"".join(data for _, data in reads)
+    if cuts == "whole":
+        return [(None, body)]
+    if cuts == "bytes":
+        return [(None, body[index : index + 1]) for index in range(len(body))]
+    places = [0, *sorted(int(cut) for cut in cuts if 0 < int(cut) < len(body)), len(body)]
+    return [(None, body[start:stop]) for start, stop in pairwise(places)]
+
+
+def _asked_model(exchange: Exchange) -> str | None:
+    request = exchange.request
+    return identify(request.method, request.url, request.body, b"").model if request else None
+
+
+def _plain_frame(frame: Frame) -> dict[str, Any]:
+    content = {"json": frame.json} if frame.raw is None else {"raw": frame.raw}
+    return {"offset": frame.offset, "at_ms": frame.at_ms, **content}
+
+
+def _check(what: str, name: object, known: Mapping[str, object] | Sequence[str]) -> None:
+    if name not in known:
+        raise ReplayError(f"unknown {what} {name!r}; known are {', '.join(known)}")
+
+
+def _check_generates(exchange: Exchange) -> None:
+    if not exchange.generates:
+        place = f"{exchange.request.method} {exchange.request.url}" if exchange.request else "an answer without a request"
+        raise ReplayError(f"this exchange does not generate: {place}; only generateContent and streamGenerateContent can be replayed")

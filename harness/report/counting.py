@@ -1,0 +1,155 @@
+"""What cells add up to: counts by verdict, features that pass, the streams that a run rests on, and the sentences that say so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ..results import VERDICTS, CaseResult, Origin, OriginKind, Verdict
+from .text import visible
+
+ORIGINS: Final[dict[OriginKind | None, str]] = {
+    "recorded": "recorded from a live provider",
+    "loopback": "recorded between a real client and a served stream",
+    "imported": "imported from recordings of others",
+    "written": "written by hand",
+    None: "of unknown origin",
+}
+RECORD_HINT: Final = "; recorded ones: run `make corpus`"
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Cells counted: ``counts`` by verdict, passed first, then what deserves a look; in ``passing`` of ``features`` every cell passed."""
+
+    cells: int
+    counts: dict[Verdict, int]
+    features: int
+    passing: int
+
+    @property
+    def red(self) -> int:
+        """How many cells end a run red."""
+        return sum(number for verdict, number in self.counts.items() if VERDICTS[verdict].red)
+
+    def words(self) -> str:
+        """``38 passed, 1 failed, 2 errors``."""
+        return ", ".join(VERDICTS[verdict].counted(number) for verdict, number in self.counts.items()) or "no case"
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """The distinct streams of one origin: how many, the days of the oldest and the newest, what made them."""
+
+    kind: OriginKind | None
+    number: int
+    oldest: str
+    newest: str
+    clients: tuple[str, ...]
+    models: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+def column(result: CaseResult) -> str:
+    """The column of the matrices that a result stands in: its adapter, or the layer where there is none."""
+    return result.adapter or result.layer
+
+
+def tally(results: Sequence[CaseResult]) -> Tally:
+    """Count some cells."""
+    found = Counter(result.verdict for result in results)
+    counts = {verdict: found[verdict] for verdict in ("passed", *VERDICTS) if found[verdict]}
+    features = by_feature(results)
+    passing = sum(all(result.verdict == "passed" for result in cells) for cells in features.values())
+    return Tally(len(results), counts, len(features), passing)
+
+
+def by_feature(results: Iterable[CaseResult]) -> dict[str, list[CaseResult]]:
+    """Cells by feature; one of several features stands at each of them."""
+    features: dict[str, list[CaseResult]] = {}
+    for result in results:
+        for feature in dict.fromkeys(result.features):
+            features.setdefault(feature, []).append(result)
+    return features
+
+
+def by_pair(results: Iterable[CaseResult]) -> dict[tuple[str, str], list[CaseResult]]:
+    """Cells by provider and column."""
+    pairs: dict[tuple[str, str], list[CaseResult]] = {}
+    for result in results:
+        pairs.setdefault((result.provider, column(result)), []).append(result)
+    return pairs
+
+
+def worst(results: Iterable[CaseResult]) -> Verdict:
+    """The verdict among them that deserves a look first."""
+    return min((result.verdict for result in results), key=lambda verdict: VERDICTS[verdict].order)
+
+
+def streams(results: Iterable[CaseResult]) -> list[Streams]:
+    """The distinct streams behind the comparisons that ran, by origin; what was not compared rests on nothing."""
+    seen: dict[tuple[str, int], Origin | None] = {}
+    for result in results:
+        if VERDICTS[result.verdict].compared:
+            seen.setdefault((result.cassette, result.exchange), result.origin)
+    kinds: dict[OriginKind | None, list[Origin | None]] = {}
+    for origin in seen.values():
+        kinds.setdefault(origin.kind if origin else None, []).append(origin)
+    return [_streams(kind, kinds[kind]) for kind in ORIGINS if kind in kinds]
+
+
+def headline(results: Sequence[CaseResult], providers: Mapping[str, str], columns: Mapping[str, str]) -> list[str]:
+    """The run in two or three plain sentences: what came out, and where to look first."""
+    whole = tally(results)
+    if not results:
+        return ["Nothing ran: no case was selected."]
+    if whole.counts.get("passed") == whole.cells:
+        return [f"All {whole.cells:,} cells passed." if whole.cells > 1 else "The one cell passed."]
+    others = ", ".join(VERDICTS[verdict].counted(number) for verdict, number in whole.counts.items() if verdict != "passed")
+    sentences = [f"{whole.counts.get('passed', 0):,} of {whole.cells:,} cells passed; {others}."]
+    if not whole.red:
+        return [*sentences, "Nothing is red."]
+    tallies = {pair: tally(cells) for pair, cells in by_pair(results).items()}
+    (provider, name), first = min(tallies.items(), key=lambda item: (-item[1].red, item[0]))
+    place = f"{providers[provider]} → {columns[name]}"
+    return [*sentences, f"Look first at {place}: {first.words()}; {first.passing:,} of {first.features:,} features pass."]
+
+
+def rests_on(results: Iterable[CaseResult]) -> str:
+    """The sentence that says what the verdicts are worth, without its full stop: ``46 of 46 streams written by hand; …``."""
+    found = streams(results)
+    total = sum(one.number for one in found)
+    if not total:
+        return "no stream: no comparison ran"
+    counted = [f"{one.number:,} {ORIGINS[one.kind]}" for one in found]
+    counted[0] = f"{found[0].number:,} of {total:,} stream{'s' if total > 1 else ''} {ORIGINS[found[0].kind]}"
+    real = {one.kind for one in found} & {"recorded", "imported"}
+    return ", ".join(counted) + ("" if real else RECORD_HINT)
+
+
+def summary(results: Sequence[CaseResult]) -> str:
+    """The lines printed at the end of a run: a line a provider and dialect, then the whole and what it rests on. ASCII but for names."""
+    found = sorted(by_pair(results).items())
+    pairs = {visible(f"{provider or 'unknown provider'} / {name}"): tally(cells) for (provider, name), cells in found}
+    width = max(map(len, pairs), default=0)
+    lines = [f"{pair:<{width}}  {counted.words()}" for pair, counted in pairs.items()]
+    cells = f"{len(results):,} cell{'s' if len(results) != 1 else ''}"
+    lines.append(f"{cells}: {tally(results).words()}" if results else "Nothing ran: no case was selected.")
+    lines.append(f"Rests on {rests_on(results)}.")
+    return "\n".join(lines) + "\n"
+
+
+def _streams(kind: OriginKind | None, origins: Sequence[Origin | None]) -> Streams:
+    known = [origin for origin in origins if origin]
+    days = sorted({origin.date[:10] for origin in known if origin.date})
+    return Streams(
+        kind,
+        len(origins),
+        days[0] if days else "",
+        days[-1] if days else "",
+        tuple(sorted({origin.client for origin in known if origin.client})),
+        tuple(sorted({origin.model for origin in known if origin.model})),
+        tuple(sorted({origin.source for origin in known if origin.source})),
+    )

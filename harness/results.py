@@ -1,0 +1,149 @@
+"""What judging one cell gives: a `CaseResult`, the words for its verdict, and its JSON.
+
+A result is plain immutable data that holds everything a report shows, so that a page can be made later, elsewhere, from results alone.
+Workers finish in any order: `sort_key` is total, and everything that prints results goes by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from .events import End
+
+Verdict = Literal["failed", "error", "fixed", "warning", "known-failing", "not-carried", "not-run", "passed"]
+Level = Literal["must", "should"]
+Layer = Literal["payloads", "events", "frames"]
+FirstLayer = Literal["", "bytes", "frames", "events", "payloads"]
+OriginKind = Literal["recorded", "loopback", "imported", "written"]
+
+
+class ResultsError(ValueError):
+    """Results that cannot be read; the message says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictWords:
+    """How a verdict is shown. ``order`` sorts by what deserves a look first; ``red`` ends a run red; ``compared``: a comparison ran."""
+
+    word: str
+    symbol: str
+    sentence: str
+    order: int
+    red: bool = False
+    compared: bool = True
+
+    def counted(self, number: int) -> str:
+        """The word after a number: ``1 error``, ``2 errors``, ``2 known failing``."""
+        noun = self.word in ("error", "warning") and number != 1
+        return f"{number:,} {self.word}{'s' if noun else ''}"
+
+
+VERDICTS: Final[dict[Verdict, VerdictWords]] = {
+    "failed": VerdictWords("failed", "✕", "The comparison ran and found a difference.", 0, red=True),
+    "error": VerdictWords("error", "‼", "The case could not be judged: something broke on the way.", 1, red=True, compared=False),
+    "fixed": VerdictWords("fixed", "★", "Marked as known failing, and it passes: the mark has to go.", 2, red=True),
+    "warning": VerdictWords("warning", "!", "The comparison found a difference from something that only should hold.", 3),
+    "known-failing": VerdictWords("known failing", "◐", "The comparison found a difference that is announced, with its reason.", 4),
+    "not-carried": VerdictWords("not carried", "–", "The comparison held, but what the case is about has no place in this event model.", 5),
+    "not-run": VerdictWords("not run", "○", "No comparison ran.", 6, compared=False),
+    "passed": VerdictWords("passed", "✓", "The comparison ran and found no difference.", 7),
+}
+
+
+class Origin(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Where a cassette comes from: the facts of `harness.cassette.Origin` (``msgspec.convert(origin, Origin, from_attributes=True)``)."""
+
+    kind: OriginKind
+    date: str | None = None
+    client: str | None = None
+    model: str | None = None
+    source: str | None = None
+    commit: str | None = None
+    licence: str | None = None
+    note: str | None = None
+
+
+class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One mismatch. ``expected`` and ``got`` are texts to show, shortened by whoever found it; None where nothing stands there."""
+
+    path: str
+    kind: str = ""
+    expected: str | None = None
+    got: str | None = None
+    note: str = ""
+
+
+class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One cell: one case, judged for one adapter (or, with ``adapter`` ``""``, for the layer ``events`` or ``frames``).
+
+    ``spec`` is a posix path below the specs' root and ``line`` counts from 1; ``source`` is the requirement's documentation link;
+    ``reason`` says why the verdict is what it is where the findings don't, and ``link`` belongs to it. ``provider`` is ``""`` and
+    ``origin`` None where the cassette could not be read. ``first_layer`` is the first that differs. ``findings`` may be fewer than
+    ``findings_total``. ``command`` is a shell line that reproduces the cell, ``wire`` an excerpt of the stream.
+    """
+
+    spec: str
+    line: Annotated[int, Meta(ge=1)]
+    case: str
+    requirement: str
+    features: tuple[str, ...]
+    level: Level
+    source: str
+    provider: str
+    adapter: str
+    layer: Layer
+    verdict: Verdict
+    reason: str = ""
+    link: str = ""
+    cassette: str = ""
+    exchange: Annotated[int, Meta(ge=1)] = 1
+    origin: Origin | None = None
+    end: End = "unknown"
+    first_layer: FirstLayer = ""
+    findings: tuple[Finding, ...] = ()
+    findings_total: Annotated[int, Meta(ge=0)] = 0
+    command: str = ""
+    wire: str = ""
+
+
+def sort_key(result: CaseResult) -> tuple[Any, ...]:
+    """By place in the specs, then provider and cell; the rest of the result breaks what ties remain."""
+    place = (result.spec, result.line, result.case, result.provider, result.layer, result.adapter, result.cassette, result.exchange)
+    return (*place, _encode_one(result))
+
+
+def encode(results: Iterable[CaseResult]) -> bytes:
+    """Results as one JSON array in `sort_key` order: same results, same bytes. A lone surrogate is written out as the text ``\\ud83d``."""
+    return b"[" + b",\n".join(key[-1] for key in sorted(map(sort_key, results))) + b"]\n"
+
+
+def decode(data: bytes) -> list[CaseResult]:
+    """Read what `encode` wrote. Raises `ResultsError`."""
+    try:
+        return msgspec.json.decode(data, type=list[CaseResult])
+    except (msgspec.DecodeError, UnicodeDecodeError) as fault:  # a ValidationError is a DecodeError
+        raise ResultsError(f"results: {fault}; expected the JSON array that a run writes; run the specs again to get one") from fault
+
+
+def _encode_one(result: CaseResult) -> bytes:
+    try:
+        return msgspec.json.encode(result)
+    except UnicodeEncodeError:  # only a lone surrogate can't be encoded, and only model text holds one
+        return msgspec.json.encode(_spell_surrogates(msgspec.to_builtins(result)))
+
+
+def _spell_surrogates(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case dict():
+            return {key: _spell_surrogates(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_spell_surrogates(item) for item in value]
+        case _:
+            return value

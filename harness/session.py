@@ -1,0 +1,78 @@
+"""What one conversation remembers between its turns: ids that were given out, tool names by id, signatures by id.
+
+A fresh `Session` is made for every replay unless the caller passes one; passing the same one to several replays is how a later request can
+send back what the earlier answers contained. It is bounded: the oldest entry goes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that the request declared: its name and the JSON Schema of its arguments (either of Gemini's two schema dialects)."""
+
+    name: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedCall:
+    """A call as the dialect passed it on: what a later turn needs to send it back."""
+
+    name: str
+    signature: str | None = None
+
+
+class Session:
+    """Ids, tool names and signatures of one conversation.
+
+    ``ids`` makes the next id for a prefix (``"call"`` → ``"call_1"``, ``"call_2"``, …); a caller may replace it. At most ``limit`` calls are
+    remembered.
+    """
+
+    def __init__(self, *, ids: Callable[[str], str] | None = None, limit: int = 1000) -> None:
+        self._ids = ids or counted_ids()
+        self._limit = limit
+        self._given: dict[str, None] = {}
+        self.calls: dict[str, RememberedCall] = {}
+
+    def next_id(self, prefix: str) -> str:
+        """A new id that this session has not given out before."""
+        fresh = self._ids(prefix)
+        while fresh in self._given:
+            fresh = self._ids(prefix)
+        return self._give(fresh)
+
+    def call_id(self, wire_id: str | None, prefix: str) -> str:
+        """The wire's own id; a counted one where there is none, or where another call of this session has it already."""
+        if wire_id and wire_id not in self._given:
+            return self._give(wire_id)
+        return self.next_id(prefix)
+
+    def remember(self, call_id: str, name: str, signature: str | None) -> None:
+        """Keep a call's name and signature for the turns to come."""
+        self.calls.pop(call_id, None)
+        self.calls[call_id] = RememberedCall(name, signature)
+        if len(self.calls) > self._limit:
+            del self.calls[next(iter(self.calls))]
+
+    def _give(self, given: str) -> str:
+        self._given[given] = None
+        if len(self._given) > 10 * self._limit:
+            del self._given[next(iter(self._given))]
+        return given
+
+
+def counted_ids() -> Callable[[str], str]:
+    """Ids that are the same in every run: each prefix counts from 1."""
+    counters: dict[str, count[int]] = {}
+
+    def next_id(prefix: str) -> str:
+        return f"{prefix}_{next(counters.setdefault(prefix, count(1)))}"
+
+    return next_id

@@ -1,0 +1,195 @@
+"""The shapes of our two kinds of spec file, closed: what is not named here is refused.
+
+pydantic judges them and gives editors their JSON Schema; its own messages never reach an author (`reading` puts them into our words). An
+expectation is any JSON value, so the shape says nothing about it: the operators in it are judged by ``matching.check_expectation``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, WithJsonSchema
+from pydantic.json_schema import models_json_schema
+from pydantic_core import PydanticCustomError
+
+FORMAT: Final = 1
+"""The number after ``harness:`` in a file that this version reads."""
+
+LAYERS: Final = ("frames", "events")
+"""What an ``expect`` can name beside dialects."""
+
+PATTERNS: Final = {
+    r"^[a-z0-9]+(-[a-z0-9]+)*$": "lower-case words joined by '-'",
+    r"^[a-z0-9-]+(\.[a-z0-9-]+)*$": "lower-case words joined by '.' and '-'",
+    r"^https?://\S+$": "a link that begins with http:// or https://",
+    r"\S": "a sentence",
+}
+"""Each pattern of a field below, and what an error calls it."""
+_NAME, _DOTTED, _LINK, _SENTENCE = PATTERNS
+
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class SpecError(ValueError):
+    """A spec that cannot be used: its author's fault.
+
+    ``problems`` holds *all* that was found as ``(line, message)``, lines from 1; the text is one ``path:line: message`` a line.
+    """
+
+    def __init__(self, path: str, problems: Sequence[tuple[int, str]]) -> None:
+        self.path = path
+        self.problems = list(problems)
+        place = path or "line "
+        super().__init__("\n".join(f"{place}{':' if path else ''}{line}: {message}" for line, message in self.problems))
+
+
+def _given(value: object) -> object:
+    """An optional key that stands there empty is a slip, not a default."""
+    if value is None:
+        raise PydanticCustomError("empty", "empty")
+    return value
+
+
+def _day(value: object) -> date:
+    """A date as ``YYYY-MM-DD`` and in no other way: pydantic would also take numbers, ``date.fromisoformat`` weeks."""
+    if isinstance(value, str) and _DATE.fullmatch(value):
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            pass
+    raise PydanticCustomError("day", "not a date")
+
+
+Sentence = Annotated[str, Field(pattern=_SENTENCE)]
+Link = Annotated[str, Field(pattern=_LINK)]
+Names = Annotated[tuple[str, ...], Field(strict=False, min_length=1)]  # strict would refuse the list that YAML gives
+
+
+class _Closed(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class KnownFailing(_Closed):
+    """Why a cell is known to fail. The case still runs; when it passes, the mark has to go."""
+
+    reason: Sentence = Field(description="What is wrong, in a sentence.")
+    link: Link = Field(description="Where it is tracked or explained.")
+    expires: Annotated[
+        date | None, BeforeValidator(_day), BeforeValidator(_given), WithJsonSchema({"type": "string", "format": "date"})
+    ] = Field(default=None, description="YYYY-MM-DD: after this day the mark is an error.")
+
+
+class Case(_Closed):
+    """One requirement, shown on one recorded exchange: what each event model must make of it."""
+
+    case: Annotated[str, Field(pattern=_NAME)] = Field(description="The name: lower-case words joined by '-', unique in the file.")
+    requirement: Sentence = Field(description="What must hold, in a sentence.")
+    features: Names = Field(description="Ids of the features that the case shows.")
+    level: Literal["must", "should"] = Field(default="must", description="A failed `should` is a warning.")
+    source: Link = Field(description="The documentation that the requirement rests on.")
+    cassette: str = Field(
+        description="The recording: a file below the cassettes folder, without .yaml.",
+        json_schema_extra={"pattern": r"^[a-z0-9._-]+(/[a-z0-9._-]+)*$"},
+    )
+    exchange: Annotated[int, Field(ge=1)] = Field(default=1, description="Which exchange of the recording, from 1.")
+    provider: Annotated[str | None, BeforeValidator(_given), WithJsonSchema({"type": "string"})] = Field(
+        default=None, description="Replay as this provider instead of the one that address and body tell."
+    )
+    tool_code: Annotated[bool | None, BeforeValidator(_given), WithJsonSchema({"type": "boolean"})] = Field(
+        default=None, description="Find <tool_code> in the text, or leave it, whatever the provider."
+    )
+    expect: dict[str, Any] = Field(
+        min_length=1,
+        description="The expectation for each of `frames`, `events` and the dialects. An empty one is not run; --harness-accept fills it.",
+    )
+    not_carried: dict[str, Names] = Field(
+        default={},
+        description="For a dialect, the declared losses that the case is about: when it holds, the verdict is 'not carried'.",
+    )
+    known_failing: dict[str, KnownFailing] = Field(default={}, description="For a key of `expect`, why it is known to fail.")
+    reviewed: Annotated[Literal["no"] | None, BeforeValidator(_given), WithJsonSchema({"const": "no"})] = Field(
+        default=None,
+        description="`no`: an accepted expectation that nobody has read yet; delete the line once somebody has.",
+    )
+
+    _line: int = PrivateAttr(default=1)
+    _lines: Mapping[str, int] = PrivateAttr(default={})
+
+    @property
+    def line(self) -> int:
+        """The line of the case in its file, from 1."""
+        return self._line
+
+    @property
+    def lines(self) -> Mapping[str, int]:
+        """The line of each key of ``expect``."""
+        return self._lines
+
+    def place(self, line: int, lines: Mapping[str, int]) -> None:
+        """Note where the case stands; `reading` does that once, before anyone else sees it."""
+        self._line, self._lines = line, lines
+
+
+class SpecFile(_Closed):
+    """A spec file: the format's number, then the cases."""
+
+    harness: Literal[1] = Field(description="The number of this format; a file begins with it.")
+    cases: Annotated[tuple[Case, ...], Field(strict=False, min_length=1)]
+
+
+class Feature(_Closed):
+    """A line of the compatibility checklist."""
+
+    id: Annotated[str, Field(pattern=_DOTTED)] = Field(description="<group>.<name>, lower-case.")
+    title: Sentence = Field(description="What the report calls it.")
+    meaning: Sentence = Field(description="What a client that has it does, in a sentence.")
+    link: Link = Field(description="Public documentation of it.")
+
+
+class FeaturesFile(_Closed):
+    """The checklist: the format's number, then the features in the order of the report."""
+
+    harness: Literal[1] = Field(description="The number of this format; a file begins with it.")
+    features: Annotated[tuple[Feature, ...], Field(strict=False, min_length=1)]
+
+
+OPERATORS: Final = {
+    "$any": "Any value, or any of a type: true, string, number, integer, boolean, object, array or null.",
+    "$re": "A string that the whole pattern matches.",
+    "$same": "A name: the value is equal wherever the name is used in this expectation.",
+    "$json": "A string that is JSON and matches this.",
+    "$contains": "A part of a string; items of a list in this order, with or without others between; keys of a mapping, among others.",
+    "$unordered": "The items of a list, in any order.",
+    "$absent": "true: the mapping must not have this key.",
+    "$literal": "This value itself; operators inside are not read.",
+}
+"""What each operator matches, for editors. An operator is a mapping with exactly one key, one of these; other `$` keys are data."""
+
+
+def json_schema() -> dict[str, Any]:
+    """One JSON Schema (2020-12) for both kinds of file, told apart by their ``features`` key; operators are described, not enforced."""
+    _, schema = models_json_schema([(SpecFile, "validation"), (FeaturesFile, "validation")], ref_template="#/$defs/{model}")
+    definitions = schema["$defs"]
+    expectation = {"$ref": "#/$defs/Expectation"}
+    definitions["Case"]["properties"]["expect"]["additionalProperties"] = expectation
+    for definition in definitions.values():
+        for key in definition["properties"].values():
+            if key.get("default", 0) is None:
+                del key["default"]  # an editor would offer null, which is refused
+    definitions["Expectation"] = {
+        "description": "Exact but for operators: a mapping with exactly one key, one of those listed. true is not 1; 1 equals 1.0.",
+        "items": expectation,
+        "properties": {name: {"description": meaning} for name, meaning in OPERATORS.items()},
+        "additionalProperties": expectation,
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Specs and features of gemini-conformance",
+        "if": {"required": ["features"]},
+        "then": {"$ref": "#/$defs/FeaturesFile"},
+        "else": {"$ref": "#/$defs/SpecFile"},
+        "$defs": definitions,
+    }

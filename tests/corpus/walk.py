@@ -1,0 +1,244 @@
+"""Walks a folder of recordings with a MANIFEST.jsonl: loads every file, replays every generate call, and counts what is lost.
+
+    python -m tests.corpus.walk DIR [--jobs N] [--only PREFIX] [--laws] [--json OUT]
+
+A file is red when it can't be loaded, when its calls are not as many as the manifest says, or when the replay of a call crashes, depends on
+how the bytes are cut, leaves the legal order, or loses or invents something by the word of one of two independent readers:
+`harness.gathering` and google-genai.
+Exit 0: all green; 1: something is red; 2: no such folder or manifest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import sys
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import harness
+from harness.gathering import gather_events
+from harness.laws import Replayer, check
+from harness.laws.carrying import legal_order, nothing_lost
+from harness.laws.replayer import first_difference, seeded
+from harness.strict_yaml import parse
+
+from .second_opinion import SecondOpinion, unseen
+
+DIALECTS = ("unified-llm", "anthropic")
+MAX_EXCEPTIONS = 20
+BYTEWISE = 16 * 1024
+"""Bodies up to this size are also fed byte by byte; all are fed whole and in seeded random reads."""
+
+NOT_YET = {"gemini-cli-stream-json": "output of the Gemini CLI: its provider is not built yet"}
+"""Formats of which nothing is replayed."""
+
+FOREIGN = {"/interactions": "Interactions API", "/openai/": "OpenAI-compatible API", "/chat/completions": "OpenAI-compatible API"}
+"""Other protocols, by what their URL holds."""
+
+Replay = Callable[..., list[dict[str, Any]]]
+
+
+@dataclass
+class FileResult:
+    """What the walk found in one file; ``red`` are sentences."""
+
+    path: str
+    format: str
+    generate: int = 0
+    streamed: int = 0
+    replayed: int = 0
+    red: list[str] = field(default_factory=list)
+    losses: int = 0
+    crashes: int = 0
+    not_replayed: Counter[str] = field(default_factory=Counter)
+    unknown: Counter[str] = field(default_factory=Counter)
+    second: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How every file is walked. ``replay`` is `harness.replay`, or a faulty one that the walk must see."""
+
+    folder: Path
+    replay: Replay = harness.replay
+    laws: bool = False
+
+    def file(self, row: dict[str, Any]) -> FileResult:
+        """Load and check the file of one line of the manifest."""
+        result = FileResult(row["path"], row["format"])
+        try:
+            with warnings.catch_warnings(action="ignore"):
+                self._walk_file(row, result)
+        except harness.CassetteError as error:
+            result.red.append(f"not loaded: {error}")
+        except Exception:  # noqa: BLE001  # a crash of any part is what the walk looks for
+            result.crashes += 1
+            result.red.append("crash: " + " | ".join(traceback.format_exc().splitlines()[-3:]))
+        return result
+
+    def _walk_file(self, row: dict[str, Any], result: FileResult) -> None:
+        cassette = harness.load(self.folder / row["path"])
+        for number, exchange in enumerate(cassette.exchanges, 1):
+            if row["format"] in NOT_YET:
+                result.not_replayed[NOT_YET[row["format"]]] += 1
+            elif exchange.generates:
+                result.generate += 1
+                result.streamed += is_streamed(exchange)
+                self._walk_exchange(exchange, number, result)
+            else:
+                url = exchange.request.url if exchange.request else ""
+                result.not_replayed[next((name for mark, name in FOREIGN.items() if mark in url), "does not generate")] += 1
+        for name, there, wanted in (("generate", result.generate, row["n_generate"]), ("streamed", result.streamed, row["n_streamed"])):
+            if there != wanted:
+                result.red.append(f"count: {there} {name} calls, the manifest says {wanted}")
+
+    def _walk_exchange(self, exchange: harness.Exchange, number: int, result: FileResult) -> None:
+        result.replayed += 1
+        before = len(result.red)
+        found: list[str] = []
+        for dialect in DIALECTS:
+            how = Replayer(dialect=dialect, replay=self.replay)
+            found += [*legal_order(exchange, how), *nothing_lost(exchange, how), *self._cut_anew(exchange, dialect)]
+        if self.laws:
+            found += check(exchange, Replayer(replay=self.replay))
+        result.red += [f"exchange {number}: {finding}" for finding in dict.fromkeys(found)]
+        events = self.replay(exchange, layer="events")
+        result.unknown += Counter(event["where"] for event in events if event["kind"] == "unknown")
+        opinion = second_opinion().read(exchange, is_streamed(exchange))
+        if isinstance(opinion, str):
+            result.second[opinion] += 1
+        else:
+            result.second["read"] += 1
+            result.red += [f"exchange {number}: {finding}" for finding in unseen(opinion, gather_events(events))]
+        result.losses += len(result.red) - before
+
+    def _cut_anew(self, exchange: harness.Exchange, dialect: str) -> Iterator[str]:
+        expected = self.replay(exchange, dialect=dialect)
+        chance, size = seeded(exchange), len(exchange.body)
+        cuts: dict[str, Any] = {"whole": "whole"}
+        if size > 1:
+            cuts["random"] = sorted(chance.sample(range(1, size), min(size - 1, 30)))
+        if size <= BYTEWISE:
+            cuts["bytes"] = "bytes"
+        for name, places in cuts.items():
+            difference = first_difference(expected, self.replay(exchange, dialect=dialect, cuts=places))
+            if difference is not None:
+                yield f"{dialect}, read {name}: {difference}"
+
+
+_second: list[SecondOpinion] = []
+
+
+def second_opinion() -> SecondOpinion:
+    """The SDK's client of this process, made when it is first asked."""
+    if not _second:
+        _second.append(SecondOpinion())
+    return _second[0]
+
+
+def is_streamed(exchange: harness.Exchange) -> bool:
+    """Told by the URL; without one, by the body: only a stream is SSE or an array."""
+    if exchange.request is not None:
+        return "streamGenerateContent" in exchange.request.url
+    return exchange.body.lstrip()[:1] not in (b"{", b"") and not exchange.body.lstrip().startswith(b'[{"error"')
+
+
+def walk_all(walk: Walk, rows: list[dict[str, Any]], jobs: int, told: Callable[[int], None] = lambda done: None) -> list[FileResult]:
+    """Every file of the manifest, in its order; ``told`` hears how many are done."""
+    results = []
+    if jobs <= 1:
+        for row in rows:
+            results.append(walk.file(row))
+            told(len(results))
+        return results
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        for result in pool.imap(partial(Walk.file, walk), rows, 4):
+            results.append(result)
+            told(len(results))
+    return results
+
+
+def read_manifest(folder: Path) -> list[dict[str, Any]]:
+    """The lines of MANIFEST.jsonl."""
+    return [json.loads(line) for line in (folder / "MANIFEST.jsonl").read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def excuse(results: list[FileResult], exceptions: dict[str, str]) -> tuple[list[str], list[str]]:
+    """What stays red, and what has a reason to be: only loading and counting can. An exception that nothing needs is red itself."""
+    red, excused = [], []
+    for result in results:
+        reason = exceptions.get(result.path)
+        for finding in result.red:
+            if reason is not None and finding.startswith(("not loaded: ", "count: ")):
+                excused.append(f"{result.path}: {reason}")
+            else:
+                red.append(f"{result.path}: {finding}")
+    excused = list(dict.fromkeys(excused))
+    red += [f"{r.path}: green, take it off the list of exceptions" for r in results if r.path in exceptions and not r.red]
+    if len(exceptions) > MAX_EXCEPTIONS:
+        red.append(f"{len(exceptions)} exceptions; at most {MAX_EXCEPTIONS} are allowed")
+    return red, excused
+
+
+def summary(results: list[FileResult], red: list[str], excused: list[str]) -> str:
+    """The walk in words, the bad news last."""
+    lines = [f"files {len(results)}, generate calls {sum(r.generate for r in results)}, streamed {sum(r.streamed for r in results)}"]
+    by_format: dict[str, list[FileResult]] = {}
+    for result in results:
+        by_format.setdefault(result.format, []).append(result)
+    for name, group in sorted(by_format.items()):
+        red_files = sum(bool(result.red) for result in group)
+        lines.append(f"  {name}: {len(group)} files, {sum(r.replayed for r in group)} replayed, {red_files} red")
+    for title, attribute in (("not replayed", "not_replayed"), ("unknown kinds", "unknown"), ("google-genai", "second")):
+        counts: Counter[str] = sum((getattr(result, attribute) for result in results), Counter())
+        lines.append(f"{title}: {'none' if not counts else ''}".rstrip())
+        lines += [f"  {count} × {name}" for name, count in counts.most_common()]
+    lines += [f"exceptions: {len(excused)}", *(f"  {line}" for line in excused)]
+    lines += [f"losses {sum(r.losses for r in results)}, crashes {sum(r.crashes for r in results)}, red {len(red)}"]
+    return "\n".join([*lines, *(f"  {line}" for line in red)])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.corpus.walk", description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", default="", metavar="PREFIX")
+    parser.add_argument("--laws", action="store_true", help="also hold every exchange against every law (slow)")
+    parser.add_argument("--json", type=Path, metavar="OUT")
+    options = parser.parse_args(arguments)
+    try:
+        rows = [row for row in read_manifest(options.folder) if row["path"].startswith(options.only)]
+    except OSError as error:
+        print(f"{options.folder}: no MANIFEST.jsonl to read ({error.strerror})", file=sys.stderr)
+        return 2
+    results = walk_all(Walk(options.folder, laws=options.laws), rows, options.jobs, partial(_show_progress, len(rows)))
+    exceptions = {path: why for path, why in read_exceptions().items() if path.startswith(options.only)}
+    red, excused = excuse(results, exceptions)
+    print(summary(results, red, excused))
+    if options.json:
+        options.json.write_text(json.dumps([vars(result) for result in results], indent=1), encoding="utf-8")
+    return 1 if red else 0
+
+
+def read_exceptions() -> dict[str, str]:
+    """Path → reason of the files that may be red."""
+    data = parse((Path(__file__).parent / "exceptions.yaml").read_text(encoding="utf-8"))
+    return dict(data or {})
+
+
+def _show_progress(total: int, done: int) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{done}/{total} files", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

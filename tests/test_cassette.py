@@ -1,0 +1,165 @@
+"""The cassette's text: readable, and byte for byte what was recorded."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps, is_cassette, loads
+
+REQUEST = Request(
+    "POST",
+    "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse",
+    {"content-type": ["application/json"]},
+    b'{"contents": []}',
+)
+EXCHANGE = Exchange(
+    REQUEST,
+    200,
+    {"Content-Type": ["text/event-stream"], "x-two": ["1", "null"]},
+    ((0.0, b'data: {"a":1}\r\n\r\n'), (251.25, 'data: {"b":"x\u2028y\\n"}\r\n\r\n'.encode()), (300.0, b'{\n  "error": {}\n}\n')),
+    "complete",
+    "OK",
+)
+TEXT = """\
+version: 1
+metadata:
+  harness: 1
+  origin: written
+  date: 2026-11-21
+interactions:
+- request:
+    method: POST
+    uri: https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse
+    headers:
+      content-type: application/json
+    body:
+      string: |2-
+        {"contents": []}
+  response:
+    status: {code: 200, message: "OK"}
+    headers:
+      Content-Type: text/event-stream
+      x-two: ["1", "null"]
+    body:
+      eol: crlf; lf 5-7
+      escaped: [3]
+      string: |2+
+        data: {"a":1}
+
+        data: {"b":"x\\u2028y\\\\n"}
+
+        {
+          "error": {}
+        }
+    reads: |
+      0 17
+      251.25 25
+      300 18
+    end: complete
+"""
+
+
+def test_the_text_is_what_a_reviewer_reads() -> None:
+    assert dumps(Cassette((EXCHANGE,), Origin("written", date="2026-11-21"))) == TEXT
+
+
+def test_the_text_reads_back() -> None:
+    assert loads(TEXT) == Cassette((EXCHANGE,), Origin("written", date="2026-11-21"))
+
+
+def test_a_checkout_with_other_line_ends_reads_the_same() -> None:
+    assert loads(TEXT.replace("\n", "\r\n")) == loads(TEXT)
+
+
+def test_a_body_that_is_not_utf_8_is_base64_under_a_comment_that_shows_it() -> None:
+    body = gzip.compress(b"data: {}\n\n", mtime=0)
+    text = dumps(Cassette((replace(EXCHANGE, reads=((None, body),)),), Origin("recorded")))
+    assert "      # gzip, decoded:\n      #   data: {}\n" in text
+    assert loads(text).exchanges[0].body == body
+
+
+ODD = "\r\n\t \x00\x0b\x1b\x7f\x85\xa0\u2028\u2029\ufeff\ufffe\\\"'#:-|>{}[],&*!%@`é😀aZ0~"
+BODIES = st.binary(max_size=60) | st.text(alphabet=ODD, max_size=80).map(str.encode)
+NAMES = st.text(alphabet=ODD, min_size=1, max_size=6)
+HEADERS = st.dictionaries(NAMES, st.lists(st.text(alphabet=ODD, max_size=8), max_size=3), max_size=3)
+
+
+@given(BODIES, BODIES, HEADERS, st.text(alphabet=ODD, max_size=10), st.lists(st.integers(0, 60), max_size=4))
+@settings(max_examples=400)
+def test_every_byte_and_every_read_comes_back(sent: bytes, got: bytes, headers: dict[str, list[str]], word: str, cuts: list[int]) -> None:
+    places = sorted({0, *(cut for cut in cuts if cut < len(got)), len(got)})
+    reads = tuple((float(start), got[start:stop]) for start, stop in zip(places, places[1:], strict=False))
+    exchange = Exchange(Request(word, f"https://{word}", headers, sent), 200, headers, reads, "cut", word)
+    cassette = Cassette((exchange, replace(exchange, request=None)), Origin("recorded", note=word, client=word))
+    text = dumps(cassette)
+    assert loads(text) == cassette
+    assert is_cassette(text.encode())
+
+
+HEAD = "version: 1\nmetadata:\n  harness: 1\n  origin: written\n"
+DAMAGED = [
+    ("", "c:1: the file is empty; a cassette begins with `version: 1`"),
+    (HEAD.replace("harness: 1", "harness: 2"), "c: format 2 is newer than 1, which this version reads; upgrade gemini-conformance"),
+    (HEAD.replace("written", "faked") + "interactions: []", "c:4: Invalid enum value 'faked' (at $.metadata.origin)"),
+    (HEAD + "interactions:\n- {}", "c:6: Object missing required field `request` (at $.interactions[0])"),
+    (
+        HEAD + "interactions:\n- request: null\n  response: {status: {code: 200}, boddy: {}}",
+        "c:7: Object contains unknown field `boddy` (at $.interactions[0].response); known keys are status, headers, body, reads, end",
+    ),
+    (
+        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    body: {string: xy}\n    reads: 0 9",
+        "c:10: the reads add up to 9 bytes, the body has 2",
+    ),
+    (
+        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    body: {string: xy}\n    reads: 1 2 3",
+        "c:10: `1 2 3` is no read; expected `at_ms length`, such as `251.3 209` or `- 209`",
+    ),
+    (
+        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    body: {string: x, eol: crfl}",
+        "c:9: `crfl` is no line end; known are lf, crlf, cr, then exceptions such as `crlf; lf 9-15`",
+    ),
+    (
+        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    body: {string: x, eol: crlf; lf 3}",
+        "c:9: `lf 3` is no exception for lines 1 to 0",
+    ),
+    (
+        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    body: {string: x, escaped: [2]}",
+        "c:9: line 2 is listed as escaped, but the body has 1 lines",
+    ),
+    (
+        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    body: {base64: '?'}",
+        "c:9: not base64: Only base64 data is allowed",
+    ),
+    ("version: 1\nmetadata: [", "c:3: did not find expected node content"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), DAMAGED)
+def test_a_damaged_cassette_is_an_error_with_line_and_reason(text: str, message: str) -> None:
+    with pytest.raises(CassetteError) as error:
+        loads(text, "c")
+    assert str(error.value) == message
+
+
+@given(st.integers(0, len(TEXT) - 1), st.text(max_size=3), st.integers(0, 5))
+def test_any_damage_is_a_cassette_error_or_still_a_cassette(place: int, inserted: str, removed: int) -> None:
+    damaged = TEXT[:place] + inserted + TEXT[place + removed :]
+    try:
+        loads(damaged, "c")
+    except CassetteError as error:
+        assert str(error).startswith("c:")
+
+
+def test_a_surrogate_can_not_be_written_and_nothing_is_written_wrongly() -> None:
+    with pytest.raises((CassetteError, UnicodeEncodeError)):
+        dumps(Cassette((), Origin("written", note="\ud800")))
+
+
+def test_headers_are_found_in_any_case() -> None:
+    assert EXCHANGE.header("content-type") == "text/event-stream"
+    assert EXCHANGE.header("nothing") is None

@@ -1,0 +1,179 @@
+"""The laws hold for our own replay of small answers of every kind, and each of them sees the one fault it is there for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+
+from harness import Exchange
+from harness.gathering import gather_body
+from harness.laws import LAWS, Replayer, check
+from harness.laws.respelling import SPELLINGS, snake_case
+from harness.replaying import replay as our_replay
+
+Items = list[dict[str, Any]]
+Replay = Callable[..., Items]
+
+ANSWER = (
+    b'data: {"candidates": [{"content": {"parts": [{"text": "H\xc3\xa9 ","thought": true}],"role": "model"},"index": 0}],'
+    b'"usageMetadata": {"promptTokenCount": 7},"modelVersion": "m","responseId": "r"}\r\n\r\n'
+    b'data: {"candidates": [{"content": {"parts": [{"text": "Hello"}],"role": "model"},"index": 0}],"modelVersion": "m"}\r\n\r\n'
+    b'data: {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f","args": {"userKey": 1}},"thoughtSignature": "QQ=="}]},'
+    b'"finishReason": "STOP","index": 0}],"usageMetadata": {"promptTokenCount": 7,"candidatesTokenCount": 2}}\r\n\r\n'
+)
+STREAMED_ARGUMENTS = (
+    b'data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","willContinue":true},"thoughtSignature":"QQ=="}]}}]}\n\n'
+    b'data: {"candidates":[{"content":{"parts":[{"functionCall":{"partialArgs":[{"jsonPath":"$.a","stringValue":"x"}],'
+    b'"willContinue":true}}]}}]}\n\n'
+    b'data: {"candidates":[{"content":{"parts":[{"functionCall":{}}]},"finishReason":"STOP"}]}\n\n'
+)
+TOOL_CODE = (
+    b'data: {"response":{"candidates":[{"content":{"parts":[{"text":"a<tool"}]}}]}}\n\n'
+    b'data: {"response":{"candidates":[{"content":{"parts":[{"text":"_code>{\\"name\\":\\"f\\",\\"args\\":{}}</tool_code>b"}]}}]}}\n\n'
+)
+BODIES = {
+    "sse": ANSWER,
+    "streamed arguments": STREAMED_ARGUMENTS,
+    "json array": b'[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}\r\n,\r\n{"candidates":[{"finishReason":"STOP"}]}]',
+    "unary": b'{\n  "candidates": [{"content": {"parts": [{"inlineData": {"data": "QQ=="}}]}, "finishReason": "STOP"}]\n}\n',
+    "blocked": b'data: {"promptFeedback": {"blockReason": "SAFETY"}}\n\n',
+    "error in mid-stream": ANSWER + b'{\n  "error": {\n    "code": 503,\n    "message": "overloaded"\n  }\n}\n',
+    "unknown part": b'data: {"candidates":[{"content":{"parts":[{"hologram":{"x":1},"thoughtSignature":"QQ=="}]}}],"newField":1}\n\n',
+    "no json": b"<html>\n<body>gateway</body>\n</html>\n",
+    "nothing": b"",
+}
+
+
+def exchange(body: bytes, status: int = 200, **fields: Any) -> Exchange:
+    given = {"end": "complete", "provider": "gemini-api", "generates": True, **fields}
+    return Exchange(None, status, {}, ((None, body),), **given)
+
+
+EXCHANGES = {
+    **{name: exchange(body) for name, body in BODIES.items()},
+    "tool code": exchange(TOOL_CODE, provider="code-assist"),
+    "http error": exchange(b'[{\n  "error": {\n    "code": 429,\n    "message": "quota"\n  }\n}\n]', 429),
+    "http error that is no json": exchange(b"<html>bad gateway</html>", 502),
+    "cut": exchange(ANSWER[:300], end="cut"),
+    "large": exchange(b"".join(b'data: {"candidates":[{"content":{"parts":[{"text":"%d"}]}}]}\r\n\r\n' % n for n in range(60))),
+}
+
+
+@pytest.mark.parametrize("dialect", ["unified-llm", "anthropic"])
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_every_law_holds_for_our_own_replay(name: str, dialect: str) -> None:
+    assert check(EXCHANGES[name], Replayer(dialect=dialect)) == []
+
+
+def faulty(fault: Callable[[Items, Exchange, dict[str, Any]], Items]) -> Replay:
+    """A replay like ours whose result goes through one fault."""
+
+    def replay(recorded: Exchange, **options: Any) -> Items:
+        return fault(our_replay(recorded, **options), recorded, options)
+
+    return replay
+
+
+def without(items: Items, kind: str) -> Items:
+    return [item for item in items if kind not in (item.get("kind"), item.get("type"))]
+
+
+def has_cut(options: dict[str, Any], places: set[int]) -> bool:
+    cuts = options.get("cuts")
+    return isinstance(cuts, tuple) and not places.isdisjoint(cuts)
+
+
+counted = count()
+
+Fault = Callable[[Items, Exchange, dict[str, Any]], Items]
+FAULTS: dict[str, tuple[int, str, Fault]] = {
+    "a character split over reads is lost": (1, "byte 60", lambda items, _, options: items[:-1] if has_cut(options, {60}) else items),
+    "a whole body is read otherwise": (1, "as a whole", lambda items, _, options: items[1:] if options.get("cuts") == "whole" else items),
+    "text without a start": (2, "payload", lambda items, _, options: without(items, "TEXT_START")),
+    "no end": (2, "end in the state", lambda items, _, options: without(items, "FINISH")),
+    "text before the start": (2, "event 0", lambda items, _, options: without(items, "start")),
+    "a call is dropped": (3, "call lost", lambda items, _, options: without(without(items, "TOOL_CALL_START"), "TOOL_CALL_END")),
+    "thoughts are dropped": (3, "thought lost", lambda items, _, options: without(items, "reasoning")),
+    "a cut is not told": (4, "not incomplete", lambda items, _, options: without(items, "incomplete")),
+    "a cut changes what came before": (4, "instead of", lambda items, cut, _: [*items[1:-1], items[-1]] if cut.end == "cut" else items),
+    "something is counted over replays": (5, "second time", lambda items, _, options: [*items, {"kind": "x", "n": next(counted)}]),
+    "snake_case signatures are not known": (
+        6,
+        "snake_case: signatures",
+        lambda items, spelled, _: [{**item, "signature": None} for item in items] if b"thought_signature" in spelled.body else items,
+    ),
+    "an array is not read": (6, "JSON array", lambda items, spelled, _: [] if spelled.body.startswith(b"[") else items),
+    "garbage is passed over": (7, "no event", lambda items, damaged, _: [] if len(damaged.body) != len(ANSWER) else items),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_each_fault_is_seen_by_its_law(name: str) -> None:
+    number, sentence, fault = FAULTS[name]
+    findings = LAWS[number - 1].findings(exchange(ANSWER), Replayer(replay=faulty(fault)))
+    assert any(sentence in finding for finding in findings), findings
+
+
+def test_law_7_names_the_exception() -> None:
+    def crash(items: Items, damaged: Exchange, options: dict[str, Any]) -> Items:
+        json.loads(damaged.body[-1:] + b"]")
+        return items
+
+    assert any("raises JSONDecodeError" in finding for finding in LAWS[6].findings(exchange(ANSWER), Replayer(replay=faulty(crash))))
+
+
+def test_a_failure_among_many_cuts_is_told_by_the_one_cut_that_matters() -> None:
+    large = exchange(ANSWER * 20)
+
+    def fault(items: Items, recorded: Exchange, options: dict[str, Any]) -> Items:
+        return items[:-1] if has_cut(options, set(range(2000, 8000))) else items
+
+    (finding,) = LAWS[0].findings(large, Replayer(replay=faulty(fault)))
+    assert finding.count("byte ") == 1
+    assert "missing" in finding
+
+
+def test_the_findings_of_a_fault_are_the_same_every_time() -> None:
+    def run() -> list[str]:
+        fault = faulty(lambda items, _, options: items[:-1] if has_cut(options, set(range(0, 9000, 2))) else items)
+        return LAWS[0].findings(exchange(ANSWER * 20), Replayer(replay=fault))
+
+    assert run() == run()
+
+
+def spelled(name: str) -> Iterator[Any]:
+    messages = [json.loads(line[6:]) for line in ANSWER.splitlines() if line]
+    yield gather_body(SPELLINGS[name](ANSWER, messages))
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_every_spelling_says_the_same_to_the_witness(name: str) -> None:
+    original = gather_body(ANSWER)
+    for facts in spelled(name):
+        facts.others = original.others
+        assert facts == original
+
+
+def test_snake_case_leaves_the_keys_of_users_alone() -> None:
+    message = {
+        "modelVersion": "m",
+        "parts": [{"functionCall": {"args": {"userKey": {"innerKey": 1}}}}, {"functionResponse": {"response": {"userKey": 1}}}],
+        "response": {"finishReason": "STOP"},
+    }
+    assert snake_case(message) == {
+        "model_version": "m",
+        "parts": [{"function_call": {"args": {"userKey": {"innerKey": 1}}}}, {"function_response": {"response": {"userKey": 1}}}],
+        "response": {"finish_reason": "STOP"},
+    }
+
+
+def test_compressed_bodies_are_cut_while_compressed() -> None:
+    import gzip
+
+    packed = replace(exchange(gzip.compress(ANSWER, mtime=0)), headers={"Content-Encoding": ["gzip"]})
+    assert check(packed) == []

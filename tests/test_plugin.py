@@ -1,0 +1,252 @@
+"""The plugin, in a project of its own: items, outcomes, messages, options, reports."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import deepdiff
+import pytest
+
+import harness.project
+import harness.report
+from harness.cassette import Cassette, Exchange, Origin, Request, dumps
+from harness.loading import read_recording
+
+pytest_plugins = ["pytester"]
+
+assert deepdiff
+assert harness.project
+assert harness.report  # imported here, so that pytester, which forgets what a run imports, does not load them anew for every test
+
+URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+HELLO = (
+    b'data: {"candidates": [{"content": {"parts": [{"text": "Hel"}],"role": "model"},"index": 0}],"modelVersion": "gemini-x"}\r\n\r\n'
+    b'data: {"candidates": [{"content": {"parts": [{"text": "lo"}],"role": "model"},"finishReason": "STOP","index": 0}]}\r\n\r\n'
+)
+CASE = """\
+harness: 1
+cases:
+- case: hello
+  requirement: Text comes in pieces.
+  features: [text.streaming]
+  source: https://ai.google.dev/api/generate-content
+  cassette: gemini-api/hello
+  expect:
+    unified-llm: {$contains: [{type: TEXT_DELTA, delta: Hel, text_id: text_1}]}
+    anthropic: {$contains: [{type: message_stop}]}
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A project with one cassette and one spec."""
+    monkeypatch.delenv("CI", raising=False)
+    exchange = Exchange(Request("POST", URL), 200, {}, ((1.0, HELLO[:50]), (9.0, HELLO[50:])), "complete")
+    write(pytester, "cassettes/gemini-api/hello.yaml", dumps(Cassette((exchange,), Origin("written", date="2026-11-21"))))
+    write(pytester, "specs/hello.yaml", CASE)
+    return pytester
+
+
+def write(pytester: pytest.Pytester, name: str, text: str) -> Path:
+    path = pytester.path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def run(project: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    return project.runpytest_inprocess("specs", "-p", "no:cacheprovider", "-W", "default", *arguments)
+
+
+def test_a_cell_is_an_item_and_a_pass(project: pytest.Pytester) -> None:
+    result = run(project, "-v")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*specs/hello.yaml::hello[[]unified-llm[]] PASSED*", "*hello[[]anthropic[]] PASSED*"])
+    result.stdout.fnmatch_lines(["gemini-api / anthropic*1 passed", "Rests on 1 of 1 stream written by hand*"])
+
+
+def test_a_failure_shows_requirement_layer_path_expected_and_got_and_nothing_of_our_code(project: pytest.Pytester) -> None:
+    write(project, "specs/hello.yaml", CASE.replace("unified-llm: {$contains: [{type: TEXT_DELTA, delta: Hel", "unified-llm: {$contains: [{type: TEXT_DELTA, delta: Hell"))
+    result = run(project)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "requirement: Text comes in pieces.",
+            "at: *hello.yaml:9",
+            "cassette: *gemini-api/hello, exchange 1 (gemini-api; written 2026-11-21; end complete)",
+            "first layer that differs: payloads",
+            "  expected: *Hell*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*conformance.py*")
+
+
+def test_the_first_layer_that_differs_is_named(project: pytest.Pytester) -> None:
+    broken = CASE.replace("expect:\n", "expect:\n    events: {$contains: [{kind: text, text: Nope}]}\n").replace("delta: Hel,", "delta: Nope,")
+    write(project, "specs/hello.yaml", broken)
+    result = run(project, "-k", "unified-llm")
+    result.stdout.fnmatch_lines(["first layer that differs: events"])
+
+
+OUTCOMES = [
+    ("level: should\n  expect:", "Hell", {"passed": 2, "warnings": 1}),
+    ("known_failing: {unified-llm: {reason: r, link: 'https://x.example'}}\n  expect:", "Hell", {"passed": 1, "xfailed": 1}),
+    ("known_failing: {unified-llm: {reason: r, link: 'https://x.example'}}\n  expect:", "Hel", {"passed": 1, "failed": 1}),
+    (
+        "known_failing: {unified-llm: {reason: r, link: 'https://x.example', expires: 2001-01-01}}\n  expect:",
+        "Hell",
+        {"passed": 1, "failed": 1},
+    ),
+    ("not_carried: {anthropic: [grounding]}\n  expect:", "Hel", {"passed": 1, "skipped": 1}),
+    ("reviewed: no\n  expect:", "Hel", {"skipped": 2}),
+    ("exchange: 2\n  expect:", "Hel", {"failed": 2}),
+]
+
+
+@pytest.mark.parametrize(("key", "delta", "outcomes"), OUTCOMES)
+def test_verdicts_become_outcomes(project: pytest.Pytester, key: str, delta: str, outcomes: dict[str, int]) -> None:
+    write(project, "specs/hello.yaml", CASE.replace("expect:", key).replace("delta: Hel,", f"delta: {delta},"))
+    run(project).assert_outcomes(**outcomes)
+
+
+def test_strict_makes_warnings_and_what_does_not_run_failures(project: pytest.Pytester) -> None:
+    write(project, "specs/hello.yaml", CASE.replace("expect:", "level: should\n  expect:").replace("delta: Hel,", "delta: Hell,"))
+    run(project, "--harness-strict").assert_outcomes(passed=1, failed=1)
+    write(project, "specs/hello.yaml", CASE.replace("expect:", "reviewed: no\n  expect:"))
+    run(project, "--harness-strict").assert_outcomes(failed=2)
+
+
+def test_a_missing_cassette_is_an_error_that_says_so(project: pytest.Pytester) -> None:
+    write(project, "specs/hello.yaml", CASE.replace("gemini-api/hello", "gemini-api/none"))
+    result = run(project)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["error: no cassette gemini-api/none: cassettes/gemini-api/none.yaml does not exist"])
+
+
+def test_a_cassette_reached_by_a_link_out_of_its_folder_is_refused(project: pytest.Pytester) -> None:
+    outside = write(project, "outside.yaml", (project.path / "cassettes/gemini-api/hello.yaml").read_text(encoding="utf-8"))
+    (project.path / "cassettes/gemini-api/link.yaml").symlink_to(outside)
+    write(project, "specs/hello.yaml", CASE.replace("gemini-api/hello", "gemini-api/link"))
+    result = run(project)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["error: the name 'gemini-api/link' leads out of *"])
+
+
+def test_a_typo_in_a_spec_is_an_error_with_its_line(project: pytest.Pytester) -> None:
+    write(project, "specs/hello.yaml", CASE.replace("  cassette:", "  casette:"))
+    result = run(project)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*specs/hello.yaml:7: unknown key 'casette'*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_other_yaml_is_left_alone(project: pytest.Pytester) -> None:
+    write(project, "specs/openapi.yaml", "openapi: 3.1.0\n")
+    write(project, "specs/latin.yaml", "x: 1\n").write_bytes(b"\xff\xfe")
+    write(project, "elsewhere/hello.yaml", CASE)
+    result = project.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=2)
+
+
+def test_a_spec_elsewhere_runs_when_it_is_named(project: pytest.Pytester) -> None:
+    write(project, "elsewhere/hello.yaml", CASE)
+    project.runpytest_inprocess("elsewhere/hello.yaml", "-p", "no:cacheprovider").assert_outcomes(passed=2)
+
+
+def test_dialect_and_provider_select(project: pytest.Pytester) -> None:
+    run(project, "--harness-dialect", "anthropic").assert_outcomes(passed=1)
+    run(project, "--harness-provider", "gemini-api").assert_outcomes(passed=2)
+    run(project, "--harness-provider", "vertex-ai").assert_outcomes()
+    run(project, "-k", "anthropic").assert_outcomes(passed=1, deselected=1)
+
+
+def test_ini_names_the_folders(project: pytest.Pytester) -> None:
+    (project.path / "specs").rename(project.path / "rules")
+    (project.path / "cassettes").rename(project.path / "tapes")
+    project.makeini("[pytest]\nharness_specs = rules\nharness_cassettes = tapes\n")
+    project.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+
+
+def test_accept_fills_what_is_empty_and_waits_for_review(project: pytest.Pytester) -> None:
+    path = write(project, "specs/hello.yaml", CASE[: CASE.index("    unified-llm")] + "    unified-llm:\n    anthropic:  # later\n")
+    run(project).assert_outcomes(skipped=2)
+    run(project, "--harness-accept")
+    text = path.read_text(encoding="utf-8")
+    assert '"delta": "Hel"' in text
+    assert "reviewed: no" in text
+    assert "# later" in text
+    run(project).assert_outcomes(skipped=2)
+    path.write_text(text.replace("  reviewed: no\n", ""), encoding="utf-8")
+    run(project).assert_outcomes(passed=2)
+
+
+def test_accept_is_refused_in_ci(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    result = run(project, "--harness-accept")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_the_report_is_the_same_bytes_with_workers(project: pytest.Pytester) -> None:
+    write(project, "specs/other.yaml", CASE.replace("delta: Hel,", "delta: Hell,").replace("case: hello", "case: other"))
+    for folder, workers in (("alone", ["-p", "no:xdist"]), ("two", ["-n", "2"])):
+        project.runpytest_subprocess("specs", "-p", "no:cacheprovider", "--harness-report", folder, *workers).assert_outcomes(passed=3, failed=1)
+    pages = {path.name: path.read_bytes() for path in (project.path / "alone").iterdir()}
+    assert set(pages) >= {"index.html", "gemini-api.html", "vertex-ai.html", "code-assist.html"}
+    assert pages == {path.name: path.read_bytes() for path in (project.path / "two").iterdir()}
+    assert "other" in pages["gemini-api.html"].decode()
+
+
+def test_last_failed_and_exitfirst_work(project: pytest.Pytester) -> None:
+    write(project, "specs/hello.yaml", CASE.replace("delta: Hel,", "delta: Hell,"))
+    project.runpytest_inprocess("specs").assert_outcomes(passed=1, failed=1)
+    project.runpytest_inprocess("specs", "--lf").assert_outcomes(failed=1)
+    project.runpytest_inprocess("specs", "-x").assert_outcomes(failed=1)
+
+
+def test_the_fixture_replays_for_hand_written_tests(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        def test_it(harness_replay):
+            kinds = [event["kind"] for event in harness_replay("gemini-api/hello", layer="events")]
+            assert kinds == ["start", "text", "text", "finish"]
+            assert harness_replay("cassettes/gemini-api/hello.yaml", dialect="anthropic")[-1] == {"type": "message_stop"}
+        """
+    )
+    project.runpytest_inprocess("test_the_fixture_replays_for_hand_written_tests.py", "-p", "no:cacheprovider").assert_outcomes(passed=1)
+
+
+def test_it_stands_beside_pytest_recording(project: pytest.Pytester) -> None:
+    result = run(project, "--record-mode=none")
+    result.assert_outcomes(passed=2)
+
+
+def test_loading_the_plugin_imports_nothing_heavy() -> None:
+    script = (
+        "import sys, pytest, harness.plugin; "
+        "print(sorted({'pydantic', 'vcr', 'deepdiff', 'google.genai', 'jinja2', 'msgspec', 'yaml'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_a_run_without_specs_is_not_changed(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("import sys\ndef test_it(): assert not {'pydantic', 'msgspec', 'deepdiff'} & set(sys.modules)")
+    result = pytester.runpytest_subprocess("-p", "no:hypothesispytest", "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*Gemini*")
+
+
+def test_model_text_can_not_break_a_terminal(project: pytest.Pytester) -> None:
+    path = project.path / "cassettes/gemini-api/hello.yaml"
+    cassette = read_recording(path.read_bytes(), "x")
+    body = HELLO.replace(b"Hel", json.dumps("\x1b[2J\u202e")[1:-1].encode())
+    exchange = Exchange(cassette.exchanges[0].request, 200, {}, ((None, body),), "complete")
+    path.write_text(dumps(Cassette((exchange,), cassette.origin)), encoding="utf-8")
+    result = run(project, "-k", "unified-llm")
+    result.assert_outcomes(failed=1, deselected=1)
+    assert "\x1b[2J" not in result.stdout.str()
+    assert "\u202e" not in result.stdout.str()

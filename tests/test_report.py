@@ -1,0 +1,482 @@
+"""The report: whatever the results say, the pages say it in plain words, to the letter, and nothing in it gets out of its place."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import Any, get_args
+
+import msgspec
+import pytest
+
+from harness.cassette import Origin as CassetteOrigin
+from harness.report import ReportError, render, summary
+from harness.report.counting import headline, rests_on
+from harness.report.text import shortened, visible
+from harness.results import VERDICTS, CaseResult, Finding, Origin, ResultsError, Verdict, decode, encode, sort_key
+
+
+@dataclass(frozen=True)
+class Feature:
+    id: str
+    title: str
+    meaning: str = "What it means."
+    link: str = "https://ai.google.dev/gemini-api/docs"
+
+
+FEATURES = [Feature("tool-calls.parallel", "Parallel calls"), Feature("usage.totals", "Usage"), Feature("media.sound", "Sound")]
+PROVIDERS = {"gemini-api": "Gemini API", "code-assist": "Code Assist"}
+DIALECTS = {"unified-llm": "unified-llm", "anthropic": "anthropic"}
+LOSSES = {"unified-llm": {}, "anthropic": {"grounding": "Search results and their `supports`."}}
+WRITTEN = Origin("written", date="2026-11-22")
+
+
+def result(verdict: Verdict = "passed", case: str = "two-calls", adapter: str = "anthropic", **changes: Any) -> CaseResult:
+    whole: dict[str, Any] = {
+        "spec": "gemini-api/tool-calls.yaml",
+        "line": 3,
+        "case": case,
+        "requirement": "Two calls stay two calls.",
+        "features": ("tool-calls.parallel",),
+        "level": "must",
+        "source": "https://ai.google.dev/gemini-api/docs/function-calling",
+        "provider": "gemini-api",
+        "adapter": adapter,
+        "layer": "payloads" if adapter else "events",
+        "verdict": verdict,
+        "cassette": "gemini-api/tool-calls",
+        "origin": WRITTEN,
+        "end": "complete",
+        "command": f"pytest 'specs/gemini-api/tool-calls.yaml::{case}[{adapter or 'events'}]'",
+        "wire": 'data: {"candidates": []}\n\n',
+    }
+    return CaseResult(**(whole | changes))
+
+
+def pages(*results: CaseResult, features: list[Feature] = FEATURES) -> dict[str, str]:
+    return render(results, features, providers=PROVIDERS, dialects=DIALECTS, losses=LOSSES)
+
+
+class Page(HTMLParser):
+    """A page as a parser sees it: tags that open and close each other, attributes, ids, and the text."""
+
+    VOID = frozenset({"meta", "input", "br"})
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.items = 0
+        self.tags: list[tuple[str, dict[str, str]]] = []
+        self.words: list[str] = []
+        self.feed(source)
+        self.close()
+        assert self.open == []
+        self.ids = [attributes["id"] for _, attributes in self.tags if "id" in attributes]
+        self.text = re.sub(r"\s+", " ", "".join(self.words))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.words.append(" ")
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+        self.items += tag == "li" and "article" in self.open
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data if "style" not in self.open else "")
+
+    def cells(self) -> int:
+        """Passed cells are the items of lists inside an article, all others have a `details` of their own."""
+        return sum(tag == "details" and attributes.get("class", "").startswith("cell ") for tag, attributes in self.tags) + self.items
+
+
+# Results
+
+
+def test_results_come_back_from_their_json_as_they_were() -> None:
+    whole = [result("failed", findings=(Finding("payloads[0]", "missing", '"a"', None),), findings_total=3), result(origin=None)]
+    assert decode(encode(whole)) == sorted(whole, key=sort_key)
+
+
+def test_json_of_results_does_not_depend_on_the_order_in_which_workers_finished() -> None:
+    several = [result(case=f"case-{n % 3}", adapter=adapter, reason=str(n)) for n in range(6) for adapter in DIALECTS]
+    shuffled = random.Random(1).sample(several, len(several))
+    assert encode(shuffled) == encode(several)
+
+
+def test_a_lone_surrogate_becomes_text_on_the_way_out() -> None:
+    assert decode(encode([result(reason="half \ud83d")]))[0].reason == "half \\ud83d"
+
+
+@pytest.mark.parametrize(
+    ("data", "fact"),
+    [
+        (b"", "truncated"),
+        (b"\xff", "malformed"),
+        (b"[{}]", "missing required field `spec`"),
+        (encode([result()]).replace(b'"passed"', b'"green"'), "Invalid enum value 'green' - at `$[0].verdict`"),
+        (encode([result()]).replace(b'"line":3', b'"line":0'), "Expected `int` >= 1"),
+        (encode([result()]).replace(b'"line"', b'"lime"'), "unknown field `lime`"),
+    ],
+)
+def test_results_that_cannot_be_read_are_a_typed_error(data: bytes, fact: str) -> None:
+    with pytest.raises(ResultsError, match=r"^results: .*; expected the JSON array") as fault:
+        decode(data)
+    assert fact in str(fault.value)
+
+
+def test_a_cassettes_origin_is_taken_over_whole() -> None:
+    origin = CassetteOrigin("imported", date="2026-02-11", client="google-genai 1.62.0", source="https://example.org/x", licence="MIT")
+    assert msgspec.convert(origin, Origin, from_attributes=True) == Origin(
+        "imported", date="2026-02-11", client="google-genai 1.62.0", source="https://example.org/x", licence="MIT"
+    )
+
+
+def test_every_verdict_has_words_of_its_own_and_an_order() -> None:
+    assert set(VERDICTS) == set(get_args(Verdict))
+    for aspect in ("word", "symbol", "sentence", "order"):
+        assert len({getattr(words, aspect) for words in VERDICTS.values()}) == len(VERDICTS)
+    assert {name for name, words in VERDICTS.items() if words.red} == {"failed", "error", "fixed"}
+    assert {name for name, words in VERDICTS.items() if not words.compared} == {"error", "not-run"}
+
+
+# What the pages say
+
+MIXED = [
+    result("passed"),
+    result("failed", "lost", findings=(Finding("payloads[4]", "missing", '{"index":1}', None, "index −1 from here"),), findings_total=9),
+    result("error", "broken", reason="the adapter raised KeyError"),
+    result("fixed", "again", reason="passes since Tuesday", link="https://example.org/issues/7"),
+    result("warning", "late", level="should", first_layer="payloads"),
+    result("known-failing", "null", reason="null pieces lose their path", link="https://example.org/issues/212"),
+    result("not-carried", "search", reason="grounding"),
+    result("not-run", "new", reason="reviewed: no"),
+    result("passed", adapter="unified-llm"),
+    result("passed", adapter=""),
+    result("passed", "sum", provider="code-assist", features=("usage.totals", "tool-calls.parallel"), exchange=2),
+]
+
+
+def test_there_is_an_index_and_a_page_a_provider() -> None:
+    assert list(pages(*MIXED)) == ["index.html", "gemini-api.html", "code-assist.html"]
+
+
+def test_every_verdict_is_said_in_words_and_with_its_symbol() -> None:
+    rendered = pages(*MIXED)
+    for name, words in VERDICTS.items():
+        for page in rendered.values():
+            assert f'i.{name}::before{{content:"{words.symbol} "' in page
+        assert f'<i class="{name}">{words.word}</i>' in rendered["gemini-api.html"]
+        assert words.sentence in Page(rendered["index.html"]).text
+
+
+def test_every_result_is_one_cell() -> None:
+    rendered = pages(*MIXED, MIXED[0])  # the same result twice is two cells
+    assert sum(Page(page).cells() for name, page in rendered.items() if name != "index.html") == len(MIXED) + 1
+
+
+def test_a_cell_shows_its_evidence() -> None:
+    found = result(
+        "failed",
+        first_layer="events",
+        findings=(Finding("events[3].path", "differs", '"$.a"', '""', "cut differently"),),
+        findings_total=12,
+        exchange=2,
+        end="cut",
+        origin=Origin("imported", "2026-02-11T10:00:00Z", "google-genai 1.62.0", "gemini-2.5-flash", "https://example.org/x", "0a1b2c"),
+    )
+    text = Page(pages(found)["gemini-api.html"]).text
+    for words in (
+        "Two calls stay two calls.",
+        "must · gemini-api/tool-calls.yaml:3 · documentation · cassette gemini-api/tool-calls exchange 2",
+        "google-genai 1.62.0 · gemini-2.5-flash · https://example.org/x · 0a1b2c · cut: closed before its declared end",
+        "anthropic failed imported cut 2026-02-11 ",
+        "First layer that differs: events",
+        'events[3].path differs cut differently expected "$.a" got ""',
+        "1 of 12 findings are shown.",
+        "pytest 'specs/gemini-api/tool-calls.yaml::two-calls[anthropic]'",
+        'data: {"candidates": []}',
+    ):
+        assert words in text
+
+
+def test_what_is_not_passed_is_listed_with_a_link_to_its_cell() -> None:
+    rendered = pages(*MIXED)
+    index = rendered["index.html"]
+    for case in ("lost", "broken", "again", "late", "null", "search", "new"):
+        assert f'href="gemini-api.html#tool-calls.{case}.anthropic"' in index
+        assert f'<details id="tool-calls.{case}.anthropic"' in rendered["gemini-api.html"]
+    assert "null pieces lose their path" in index
+    assert 'href="https://example.org/issues/212"' in index
+
+
+def test_every_link_inside_leads_somewhere_and_every_id_is_there_once() -> None:
+    read_pages = {name: Page(page) for name, page in pages(*MIXED, *MIXED).items()}
+    for name, page in read_pages.items():
+        assert len(page.ids) == len(set(page.ids))
+        for tag, attributes in page.tags:
+            if tag == "a" and not attributes["href"].startswith("https://"):
+                target, _, fragment = attributes["href"].partition("#")
+                assert not fragment or fragment in read_pages[target or name].ids
+
+
+def test_passed_cells_of_a_case_share_one_command() -> None:
+    rendered = pages(result(), result(adapter="unified-llm"))["gemini-api.html"]
+    assert "pytest 'specs/gemini-api/tool-calls.yaml::two-calls[DIALECT]'" in rendered
+    other = pages(result(), result(adapter="unified-llm", command="run it otherwise"))["gemini-api.html"]
+    assert "two-calls[anthropic]" in other
+    assert "run it otherwise" in other
+
+
+def test_a_case_of_two_features_stands_under_the_first_and_is_named_at_the_other() -> None:
+    page = pages(*MIXED)["code-assist.html"]
+    assert page.count("<article") == 1
+    assert page.index('id="feature:usage.totals"') < page.index("<article")
+    also = page.index("Also judged by:")
+    assert page.index('id="feature:tool-calls.parallel"') < also < page.index('id="feature:usage.totals"')
+
+
+def test_a_stream_is_quoted_once_a_case_and_again_only_where_a_cell_quotes_another_place_of_it() -> None:
+    page = pages(result(), result(adapter="unified-llm"), result("failed", adapter="", wire="data: [1]"))["gemini-api.html"]
+    assert page.count('data: {"candidates": []}') == 1
+    assert page.index("The stream here:") < page.index("data: [1]") < page.index('data: {"candidates": []}')
+
+
+def test_a_feature_shows_its_worst_verdict_and_how_many_have_it_and_features_without_a_case_are_named() -> None:
+    text = Page(pages(*MIXED)["index.html"]).text
+    assert "Feature unified-llm anthropic events Tool calls Parallel calls passed failed 1 of 8 passed No case yet: Usage, Sound." in text
+
+
+def test_declared_losses_are_listed_a_dialect_without_one_too() -> None:
+    text = Page(pages()["index.html"]).text
+    assert "unified-llm Nothing: it carries everything. anthropic grounding Search results and their supports." in text
+
+
+def test_a_result_whose_cassette_could_not_be_read_has_a_page() -> None:
+    rendered = pages(result("error", provider="", origin=None, end="unknown", features=(), reason="no such file"))
+    text = Page(rendered["unknown-provider.html"]).text
+    assert "Provider not known" in text
+    assert "origin not known date not known" in text
+    assert "no such file" in text
+
+
+# The headline and the last lines of a run
+
+
+@pytest.mark.parametrize(
+    ("results", "sentences"),
+    [
+        ([], ["Nothing ran: no case was selected."]),
+        ([result()], ["The one cell passed."]),
+        ([result(), result(adapter="unified-llm")], ["All 2 cells passed."]),
+        ([result(), result("not-carried", "x")], ["1 of 2 cells passed; 1 not carried.", "Nothing is red."]),
+        (
+            [result("failed"), result("error", "x", "unified-llm"), result("error", "y", "unified-llm"), result(adapter="unified-llm")],
+            [
+                "1 of 4 cells passed; 1 failed, 2 errors.",
+                "Look first at Gemini API → unified-llm: 1 passed, 2 errors; 0 of 1 features pass.",
+            ],
+        ),
+    ],
+)
+def test_headline(results: list[CaseResult], sentences: list[str]) -> None:
+    assert headline(results, PROVIDERS, DIALECTS) == sentences
+
+
+RECORDED = Origin("recorded", date="2026-11-20")
+
+
+@pytest.mark.parametrize(
+    ("results", "sentence"),
+    [
+        ([], "no stream: no comparison ran"),
+        ([result("not-run"), result("error", exchange=2)], "no stream: no comparison ran"),
+        ([result(), result(adapter="unified-llm")], "1 of 1 stream written by hand; recorded ones: run `make corpus`"),
+        ([result(exchange=n + 1) for n in range(46)], "46 of 46 streams written by hand; recorded ones: run `make corpus`"),
+        (
+            [result(), result(exchange=2, origin=RECORDED), result(cassette="b", origin=RECORDED)],
+            "2 of 3 streams recorded from a live provider, 1 written by hand",
+        ),
+        (
+            [result(), result(exchange=2, origin=Origin("loopback"))],
+            "1 of 2 streams recorded between a real client and a served stream, 1 written by hand; recorded ones: run `make corpus`",
+        ),
+        ([result(origin=Origin("imported"))], "1 of 1 stream imported from recordings of others"),
+    ],
+)
+def test_what_a_run_rests_on_counts_distinct_streams_that_were_compared(results: list[CaseResult], sentence: str) -> None:
+    assert rests_on(results) == sentence
+    assert f"Rests on {sentence.replace('`', '')}." in Page(pages(*results)["index.html"]).text
+
+
+def test_summary_is_a_line_a_provider_and_dialect_and_what_it_rests_on() -> None:
+    lines = summary(MIXED)
+    assert lines.isascii()
+    assert lines.splitlines() == [
+        "code-assist / anthropic   1 passed",
+        "gemini-api / anthropic    1 passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing, 1 not carried, 1 not run",
+        "gemini-api / events       1 passed",
+        "gemini-api / unified-llm  1 passed",
+        "11 cells: 4 passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing, 1 not carried, 1 not run",
+        "Rests on 2 of 2 streams written by hand; recorded ones: run `make corpus`.",
+    ]
+
+
+# Same results, same bytes; nothing from outside
+
+
+def test_pages_are_the_same_in_any_order_of_results_and_after_a_trip_through_json() -> None:
+    several = [*MIXED, result("failed", reason="half \ud83d", wire="\ud83d")]
+    shuffled = random.Random(2).sample(several, len(several))
+    assert pages(*shuffled) == pages(*several) == pages(*decode(encode(several)))
+
+
+def test_a_page_loads_nothing_and_runs_nothing() -> None:
+    for page in pages(*MIXED).values():
+        assert "default-src 'none'; style-src 'unsafe-inline'" in page
+        assert "url(" not in page
+        assert "@import" not in page
+        for tag, attributes in Page(page).tags:
+            assert tag not in {"script", "link", "img", "iframe", "object", "svg", "form", "base"}
+            assert not {name for name in attributes if name.startswith("on") or name in {"src", "srcset", "action"}}
+            assert "href" not in attributes or tag == "a"
+
+
+def test_tables_and_headings_are_ones_for_a_screen_reader() -> None:
+    for page in map(Page, pages(*MIXED, result(features=())).values()):
+        headings = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
+        assert headings[0] == 1
+        assert headings.count(1) == 1
+        assert all(after <= before + 1 for before, after in pairwise(headings))
+        assert all("scope" in attributes for tag, attributes in page.tags if tag == "th")
+
+
+# Hostile text
+
+HOSTILE = "</pre></style></script><img src=x onerror=alert(1)>\"'><b onclick=x>&lt; `<u>` {{7*7}}"
+HOSTILE += "\x00\x1b[2J\x9b\r\u202egnp.exe\u2066\u200b\U000e0041 \ud83d"
+
+
+def hostile(verdict: Verdict) -> CaseResult:
+    return result(
+        verdict,
+        case=HOSTILE,
+        spec=HOSTILE,
+        requirement=HOSTILE,
+        source=f"javascript:{HOSTILE}",
+        reason=HOSTILE,
+        link=f"https://x/{HOSTILE}",
+        cassette=HOSTILE,
+        origin=Origin("imported", *[HOSTILE] * 7),
+        findings=(Finding(*[HOSTILE] * 5), Finding(HOSTILE, got=HOSTILE)),
+        findings_total=2,
+        command=HOSTILE,
+        wire=HOSTILE,
+        features=("hostile",),
+    )
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_text_that_tries_to_break_out_stays_text(verdict: Verdict) -> None:
+    features = [Feature("hostile", HOSTILE, HOSTILE, f"data:{HOSTILE}")]
+    rendered = render(
+        [hostile(verdict)],
+        features,
+        providers={"gemini-api": HOSTILE},
+        dialects={"anthropic": HOSTILE},
+        losses={"anthropic": {HOSTILE: HOSTILE}},
+    )
+    for page in rendered.values():
+        page.encode()  # no lone surrogate is left
+        assert not re.search(r"[^\n -~\xa0-\U0010ffff]|[\u200b-\u200f\u202a-\u202e\u2060-\u206f\U000e0000-\U000e007f]", page)
+        assert "{{7*7}}" in page
+        for tag, attributes in Page(page).tags:
+            assert tag not in {"img", "script", "u"}
+            assert not {"onclick", "onerror"} & set(attributes)
+            assert re.match(r"[a-z-]+\.html|#|https://[!-~]+$", attributes.get("href", "#"))
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("plain\ttext\nЖ עברית 👩", "plain\ttext\nЖ עברית 👩"),
+        ("a\x00b\x1bc\x7fd\x9be", "a⟨U+0000⟩b⟨U+001B⟩c⟨U+007F⟩d⟨U+009B⟩e"),
+        ("\u202egnp.exe", "⟨U+202E⟩gnp.exe"),
+        ("\ufeff\u200b\u2028", "⟨U+FEFF⟩⟨U+200B⟩⟨U+2028⟩"),
+        ("half \ud83d", "half \\ud83d"),
+    ],
+)
+def test_characters_that_cannot_be_seen_are_spelled_out(text: str, seen: str) -> None:
+    assert visible(text) == seen
+
+
+def test_a_long_text_is_cut_and_says_so() -> None:
+    assert shortened("x" * 10_240, 4) == "xxxx … (the first 4 of 10,240 characters)"
+    assert shortened("xxxx", 4) == "xxxx"
+    page = pages(result("failed", findings=(Finding("a", expected="y" * 10_240),), wire="z" * 10_240))["gemini-api.html"]
+    assert "(the first 1,000 of 10,240 characters)" in page
+    assert "(the first 4,000 of 10,240 characters)" in page
+
+
+# Wrong callers
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (
+            {"features": ("tool-calls.paralel",)},
+            "unknown feature 'tool-calls.paralel'; known are media.sound, tool-calls.parallel, usage.totals",
+        ),
+        ({"adapter": "mind"}, "unknown dialect 'mind'; known are anthropic, unified-llm"),
+        ({"provider": "gemini"}, "unknown provider 'gemini'; known are code-assist, gemini-api"),
+    ],
+)
+def test_a_name_that_is_not_listed_is_an_error_that_says_where(wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(ReportError) as fault:
+        pages(result(**wrong))
+    assert str(fault.value) == f"gemini-api/tool-calls.yaml:3: case 'two-calls': {words}; correct the name or add it to the list"
+
+
+@pytest.mark.parametrize("name", ["../up", "index", "A B", "unknown-provider"])
+def test_a_provider_that_cannot_name_a_page_is_an_error(name: str) -> None:
+    with pytest.raises(ReportError, match="can't name a page"):
+        render([], FEATURES, providers={name: "x"}, dialects=DIALECTS, losses=LOSSES)
+
+
+# Size and looks
+
+
+def test_a_thousand_more_cells_take_at_most_300_kb_beside_what_is_quoted_from_streams() -> None:
+    def size(cases: int, wire: str) -> int:
+        cells = [
+            result(case=f"two-calls-{n}", line=n + 1, exchange=n + 1, adapter=adapter, wire=wire)
+            for n in range(cases)
+            for adapter in ("unified-llm", "anthropic", "")
+        ]
+        return sum(len(page.encode()) for page in pages(*cells).values())
+
+    assert size(800, "") - size(400, "") <= 1_200 * 300
+    assert size(400, "x" * 10_000) - size(400, "") <= 400 * 450
+
+
+def luminance(colour: str) -> float:
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+    parts = [int(digits[n : n + 2], 16) / 255 for n in (0, 2, 4)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_every_text_has_a_contrast_of_4_5_to_its_ground_in_light_and_dark() -> None:
+    light, dark = re.findall(r":root\{(--bg:#.*?)\}", pages()["index.html"])[:2]
+    for palette in (dict(re.findall(r"--([\w-]+):(#\w+)", light)), dict(re.findall(r"--([\w-]+):(#\w+)", dark))):
+        grounds = [(text, ground) for text in ("fg", "soft", "link") for ground in ("bg", "card", "fill")]
+        verdicts = [(name, f"{name}-bg") for name in ("passed", "failed", "error", "fixed", "warning", "known", "aside")]
+        for text, ground in (*grounds, *verdicts, ("aside", "card")):
+            dim, bright = sorted((luminance(palette[text]), luminance(palette[ground])))
+            assert (bright + 0.05) / (dim + 0.05) >= 4.5, (text, ground)

@@ -1,0 +1,108 @@
+"""vcrpy as container: its Cassette loads and saves ours, and stock vcrpy replays what we export."""
+
+from __future__ import annotations
+
+import threading
+import urllib.request
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+import vcr
+
+from harness import load
+from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps
+from harness.recording import register
+from harness.vcr_format import export, from_vcr, to_vcr
+
+BODY = 'data: {"a":"\u2028é"}\r\n\r\n'.encode()
+URL = "http://127.0.0.1:9/v1beta/models/m:streamGenerateContent?alt=sse"
+READS = ((0.5, BODY[:9]), (12.0, BODY[9:]))
+EXCHANGE = Exchange(Request("GET", URL, {"accept": ["*/*"]}), 200, {"content-type": ["text/event-stream"]}, READS, "cut", "OK")
+CASSETTE = Cassette((EXCHANGE,), Origin("written", date="2026-11-21", client="nobody 1.0"))
+
+
+@pytest.fixture
+def upstream() -> Iterator[str]:
+    """A loopback server that answers every GET with `BODY`."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/event-stream")
+            self.send_header("set-cookie", "secret=1")
+            self.end_headers()
+            self.wfile.write(BODY)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/x?key=hidden"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def fetch(url: str) -> bytes:
+    with urllib.request.urlopen(url) as reply:
+        body: bytes = reply.read()
+    return body
+
+
+def recorder(**options: object) -> vcr.VCR:
+    made = vcr.VCR(**options)
+    register(made)
+    return made
+
+
+def test_vcrpy_records_into_our_format_without_what_may_be_secret(upstream: str, tmp_path: Path) -> None:
+    path = tmp_path / "new" / "a.yaml"
+    with recorder(filter_query_parameters=["key"]).use_cassette(str(path)):
+        assert fetch(upstream) == BODY
+    cassette = load(path)
+    assert cassette.origin.kind == "loopback"
+    assert cassette.exchanges[0].body == BODY
+    assert "secret" not in path.read_text(encoding="utf-8")
+    assert "hidden" not in path.read_text(encoding="utf-8")
+    assert not list(path.parent.glob("*.part"))
+
+
+def test_vcrpy_replays_our_cassettes(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_bytes(dumps(CASSETTE).encode())
+    with recorder(record_mode="none").use_cassette(str(path)) as tape:
+        assert fetch(URL) == BODY
+        assert tape.play_count == 1
+    assert path.read_bytes() == dumps(CASSETTE).encode()
+
+
+def test_a_round_trip_through_vcrpy_keeps_reads_end_and_origin() -> None:
+    assert from_vcr(to_vcr(CASSETTE)) == CASSETTE
+    without = Cassette((Exchange(None, 200, {}, READS, "reset"),), Origin("imported", source="x", commit="y", licence="z"))
+    assert from_vcr(to_vcr(without)) == without
+
+
+def test_stock_vcrpy_replays_an_export(tmp_path: Path) -> None:
+    path = tmp_path / "plain.yaml"
+    path.write_text(export(CASSETTE), encoding="utf-8")
+    with vcr.VCR(record_mode="none").use_cassette(str(path)) as tape:
+        assert fetch(URL) == BODY
+        assert tape.play_count == 1
+
+
+def test_an_answer_without_a_request_can_not_be_exported() -> None:
+    with pytest.raises(CassetteError, match="exchange 1 has no request; vcrpy finds an answer by its request"):
+        export(Cassette((Exchange(None, 200, {}, READS),), Origin("imported")))
+
+
+@pytest.mark.parametrize("damaged", ["", "version: 1\nmetadata:\n  harness: 1\n", "\ufffe\x00", "interactions: ["])
+def test_a_damaged_cassette_is_an_error_and_never_recorded_over(upstream: str, tmp_path: Path, damaged: str) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(damaged, encoding="utf-8")
+    with pytest.raises(CassetteError), recorder().use_cassette(str(path)):
+        fetch(upstream)
+    assert path.read_text(encoding="utf-8") == damaged
