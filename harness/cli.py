@@ -91,7 +91,7 @@ def _replay(parsed: argparse.Namespace) -> int:
     for number, exchange in _numbered(load(parsed.file), parsed.exchange):
         if not exchange.generates and parsed.exchange is None:
             continue
-        if parsed.provider is None and exchange.provider is None:
+        if exchange.generates and parsed.provider is None and exchange.provider is None:
             _note(f"exchange {number}: neither URL nor body tells the provider; replayed as gemini-api")
         with warnings.catch_warnings(action="ignore"):  # the note above says it
             payloads = replay(exchange, provider=parsed.provider, dialect=parsed.dialect, layer=parsed.layer, cuts=parsed.cuts)

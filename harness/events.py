@@ -32,7 +32,7 @@ class Event(Struct, tag_field="kind", omit_defaults=True, gc=False):
 
 
 class Start(Event, tag="start"):
-    """The first response of the stream. ``model`` and ``id`` as the wire names them, None where it does not."""
+    """The first response of the stream. ``model`` and ``id`` as the wire names them; without, the model asked for, and None."""
 
     model: str | None = None
     id: str | None = None

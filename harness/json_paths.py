@@ -1,8 +1,8 @@
 """Puts an object together from pieces that each name their place by a JSON path (RFC 9535).
 
-A path is read once however many pieces it brings, and the pieces of a string are joined once, at the end: the whole costs as much as its input. A
-path that leads nowhere changes nothing and is told to the caller, and so is an array index far beyond the array's end, for a stream is not to
-be trusted with our memory.
+A path is read once however many pieces it brings, and the pieces of a string are joined once, at the end: the whole costs as much as its
+input. A path that leads nowhere changes nothing and is told to the caller, and so is an array index far beyond the array's end, for a
+stream is not to be trusted with our memory.
 """
 
 from __future__ import annotations

@@ -154,6 +154,8 @@ class _Frames:
             for at_ms, data in cut_reads(self.exchange.reads, self.cuts):
                 yield from self.framer.feed(decoder.feed(data), at_ms)
             yield from self.framer.close()
+            if self.exchange.end not in INTERRUPTED:
+                decoder.close()
         except (FramingError, zlib.error) as error:
             self.fault = str(error)
 
@@ -167,6 +169,7 @@ class _ContentDecoder:
         self.size = 0
 
     def feed(self, data: bytes) -> bytes:
+        """The plain bytes; raises zlib.error for data that is broken, or more than `MAX_DECOMPRESSED` in all."""
         if self.waiting and data:
             self.waiting = False
             if data[0] in (0x1F, 0x78):
@@ -174,10 +177,18 @@ class _ContentDecoder:
         if self.stream is None:
             return data
         plain: bytes = self.stream.decompress(data, MAX_DECOMPRESSED - self.size + 1)
+        while self.stream.eof and (more := self.stream.unused_data):  # gzip may be several members in a row
+            self.stream = zlib.decompressobj(wbits=47)
+            plain += self.stream.decompress(more, MAX_DECOMPRESSED - self.size - len(plain) + 1)
         self.size += len(plain)
         if self.size > MAX_DECOMPRESSED:
             raise zlib.error(f"the body is longer than {MAX_DECOMPRESSED} bytes when decompressed")
         return plain
+
+    def close(self) -> None:
+        """Raises zlib.error if the compressed data stopped before its end."""
+        if self.stream is not None and not self.stream.eof:
+            raise zlib.error("the compressed body stops before its end")
 
 
 def cut_reads(reads: Sequence[tuple[float | None, bytes]], cuts: Cuts) -> Sequence[tuple[float | None, bytes]]:

@@ -21,7 +21,7 @@ SECRET_PARAMETERS: Final = frozenset({"key", "access_token", "token", "api_key",
 SCRUBBED: Final = "SCRUBBED"
 
 SHAPES: Final = {
-    "a Google API key": re.compile(r"AIza[0-9A-Za-z_-]{35}"),
+    "a Google API key": re.compile(r"AIza[0-9A-Za-z_-]{30,}"),
     "a Google API key of the new form": re.compile(r"\bAQ\.[0-9A-Za-z_-]{20,}"),
     "an OAuth access token": re.compile(r"\bya29\.[0-9A-Za-z_-]{20,}"),
 }

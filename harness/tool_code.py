@@ -1,11 +1,11 @@
 """Finds tool calls that a model wrote as text: ``<tool_code>`` blocks, whatever the cuts, and what their bodies say.
 
-A block begins at the first ``<tool_code>`` and ends at the next ``</tool_code>``, also one inside a string; both are case-sensitive. What could be
-the beginning of a tag is held back until it is or isn't one, so that a tag is neither leaked nor lost. Each character is looked at a fixed
-number of times, however small the pieces.
+A block begins at the first ``<tool_code>`` and ends at the next ``</tool_code>``, also one inside a string; both are case-sensitive. What
+could be the beginning of a tag is held back until it is or isn't one, so that a tag is neither leaked nor lost. Each character is looked
+at a fixed number of times, however small the pieces.
 
-A body is a JSON object or a Python call with literal arguments, bare or fenced. Python is parsed, never evaluated, and only after a scan has
-bounded what the parser gets: the text comes from a model that may have read anything.
+A body is a JSON object or a Python call with literal arguments, bare or fenced. Python is parsed, never evaluated, and only after a scan
+has bounded what the parser gets: the text comes from a model that may have read anything.
 """
 
 from __future__ import annotations
@@ -157,6 +157,7 @@ _TOKEN: Final = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 
+
 def _parse_python(text: str) -> Body | None:
     header = _HEADER.match(text)
     if header is None or len(text) > MAX_PYTHON:
@@ -223,8 +224,10 @@ def _literal(node: ast.expr) -> Json:
             return node.value
         case ast.Constant(value=float(number)) if isfinite(number):
             return number
-        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant(value=int() | float() as number)) if type(number) is not bool:
-            return -number if isinstance(sign, ast.USub) else number
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=ast.Constant(value=int() | float())):
+            number = _literal(node.operand)
+            if type(number) is not bool:
+                return -number if isinstance(node.op, ast.USub) else number
         case ast.List(elts=items) | ast.Tuple(elts=items):
             return [_literal(item) for item in items]
         case ast.Dict(keys=keys, values=values):

@@ -1,59 +1,12 @@
-"""Every word, part, error and count of Gemini's wire becomes the canonical events that it means, whoever spelled it."""
+"""Every word, part and count of Gemini's wire becomes the canonical events that it means, whoever spelled it."""
 
 from __future__ import annotations
 
-from copy import deepcopy
-from typing import Any
-
 import pytest
-from msgspec import to_builtins
+from normalizing import Json, call, candidate, content, parts, read, read_with
 
-from harness.events import End, Event, out_of_order
 from harness.framing import Frame
-from harness.providers import PROVIDERS, Answer, Identity, Normalizer, declared_tools, identify
-from harness.session import Tool
-
-Json = Any
-
-
-def frame(message: Json) -> Frame:
-    return Frame(0, None, message) if isinstance(message, str) else Frame(0, message)
-
-
-def read(*messages: Json, status: int = 200, end: End = "complete", tool_code: bool = False, headers: dict[str, str] | None = None) -> list[Json]:
-    """All events of some messages, as plain data; a string is a frame that is no JSON."""
-    normalizer = PROVIDERS["gemini-api"].normalizer(Answer(status, headers or {}, None, tool_code))
-    return read_with(normalizer, [frame(message) for message in messages], end)
-
-
-def read_with(normalizer: Normalizer, frames: list[Frame], end: End = "complete") -> list[Json]:
-    before = deepcopy([one.json for one in frames])
-    events: list[Event] = [event for one in frames for event in normalizer.feed(one)]
-    events += normalizer.close(end)
-    assert [one.json for one in frames] == before
-    plain = [to_builtins(event) for event in events]
-    assert out_of_order([event["kind"] for event in plain]) is None, plain
-    return plain
-
-
-def candidate(**fields: Json) -> Json:
-    return {"candidates": [fields]}
-
-
-def parts(*given: Json) -> Json:
-    return candidate(content={"parts": list(given), "role": "model"})
-
-
-def content(*messages: Json, **settings: Any) -> list[Json]:
-    """What `read` gives, without the `start` that comes first."""
-    first, *others = read(*messages, **settings)
-    assert first["kind"] == "start"
-    return others
-
-
-def call(number: int, name: str, arguments: Json, **more: Json) -> list[Json]:
-    return [{"kind": "call_start", "call": number, "name": name, **more}, {"kind": "call_end", "call": number, "arguments": arguments}]
-
+from harness.providers import PROVIDERS, Answer
 
 # Order and metadata
 
@@ -176,7 +129,10 @@ def test_no_finish_reason_is_none(reason: Json) -> None:
 
 @pytest.mark.parametrize(
     "reason",
-    "BLOCKED_REASON_UNSPECIFIED SAFETY OTHER BLOCKLIST PROHIBITED_CONTENT IMAGE_SAFETY MODEL_ARMOR JAILBREAK BRAND_NEW".split(),
+    [
+        *("BLOCKED_REASON_UNSPECIFIED", "SAFETY", "OTHER", "BLOCKLIST", "PROHIBITED_CONTENT", "IMAGE_SAFETY"),
+        *("MODEL_ARMOR", "JAILBREAK", "BRAND_NEW"),
+    ],
 )
 def test_block_reasons(reason: str) -> None:
     assert content({"promptFeedback": {"blockReason": reason}}) == [{"kind": "blocked", "reason": reason}]
@@ -218,7 +174,10 @@ PARTS: list[tuple[Json, list[Json]]] = [
     ({}, []),
     (IMAGE, [{"kind": "media", "mime_type": "image/png", "raw": IMAGE, "data": "AQID"}]),
     (FILE, [{"kind": "media", "mime_type": "video/mp4", "raw": FILE, "uri": "gs://b/f"}]),
-    ({**IMAGE, "thought": True}, [{"kind": "media", "mime_type": "image/png", "raw": {**IMAGE, "thought": True}, "data": "AQID", "thought": True}]),
+    (
+        {**IMAGE, "thought": True},
+        [{"kind": "media", "mime_type": "image/png", "raw": {**IMAGE, "thought": True}, "data": "AQID", "thought": True}],
+    ),
     (CODE, [{"kind": "code", "code": "1+1", "raw": CODE}]),
     (CODE_RESULT, [{"kind": "code_result", "outcome": "OUTCOME_OK", "output": "2", "raw": CODE_RESULT}]),
     (
@@ -253,7 +212,10 @@ PARTS: list[tuple[Json, list[Json]]] = [
             {"kind": "unknown", "where": "call field args", "raw": {"args": "{x"}},
         ],
     ),
-    ({"text": "x", "functionCall": {"name": "f"}, "thoughtSignature": "S"}, [{"kind": "text", "text": "x"}, *call(1, "f", {}, signature="S")]),
+    (
+        {"text": "x", "functionCall": {"name": "f"}, "thoughtSignature": "S"},
+        [{"kind": "text", "text": "x"}, *call(1, "f", {}, signature="S")],
+    ),
     (
         {"functionCall": {"name": "f"}, "thought": True},
         [*call(1, "f", {}), {"kind": "annotation", "name": "part", "raw": {"thought": True}}],
@@ -268,7 +230,8 @@ PARTS: list[tuple[Json, list[Json]]] = [
     ("text", [{"kind": "unknown", "where": "part", "raw": "text"}]),
 ]
 ASIDES = (
-    "videoMetadata mediaResolution partMetadata audioTranscription mediaProcessing speechMetadata documentMetadata spreadsheetMetadata audioMetadata"
+    *("videoMetadata", "mediaResolution", "partMetadata", "audioTranscription", "mediaProcessing", "speechMetadata"),
+    *("documentMetadata", "spreadsheetMetadata", "audioMetadata"),
 )
 
 
@@ -277,7 +240,7 @@ def test_parts(part: Json, expected: list[Json]) -> None:
     assert content(parts(part)) == expected
 
 
-@pytest.mark.parametrize("name", ASIDES.split())
+@pytest.mark.parametrize("name", ASIDES)
 def test_what_rides_along_with_a_part_follows_it(name: str) -> None:
     annotation = {"kind": "annotation", "name": "part", "raw": {name: {"a": 1}}}
     assert content(parts({"text": "x", name: {"a": 1}})) == [{"kind": "text", "text": "x"}, annotation]
@@ -289,185 +252,6 @@ def test_what_rides_along_with_a_part_follows_it(name: str) -> None:
 @pytest.mark.parametrize("key", ["thoughtSignature", "thought_signature"])
 def test_every_kind_of_part_carries_its_signature(part: Json, key: str) -> None:
     assert [event["signature"] for event in content(parts({key: "QUJD", **part})) if "signature" in event] == ["QUJD"]
-
-
-# Calls whose arguments are streamed
-
-
-def streamed(*calls: Json) -> list[Json]:
-    return content(*[parts({"functionCall": one}) for one in calls])
-
-
-def piece(number: int, path: str, value: Json, more: bool = False) -> Json:
-    return {"kind": "call_piece", "call": number, "path": path, **({} if value is None else {"value": value}), **({"more": True} if more else {})}
-
-
-def text_piece(path: str, text: str, more: bool = True) -> Json:
-    return {"partialArgs": [{"jsonPath": path, "stringValue": text, **({"willContinue": True} if more else {})}], "willContinue": True}
-
-
-START = {"kind": "call_start", "call": 1, "name": "f"}
-
-
-def test_arguments_in_pieces() -> None:
-    messages = [
-        parts({"functionCall": {"name": "f", "willContinue": True}, "thoughtSignature": "S"}),
-        parts({"functionCall": text_piece("$.location", "Bos")}),
-        parts({"functionCall": text_piece("$.location", "ton")}),
-        parts({"functionCall": text_piece("$.location", "", more=False)}),
-        parts({"functionCall": {"partialArgs": [{"jsonPath": "$.days", "numberValue": 3}], "willContinue": True}}),
-        candidate(content={"parts": [{"functionCall": {}}]}, finishReason="STOP"),
-    ]
-    assert content(*messages) == [
-        {**START, "signature": "S"},
-        piece(1, "$.location", "Bos", more=True),
-        piece(1, "$.location", "ton", more=True),
-        piece(1, "$.location", ""),
-        piece(1, "$.days", 3),
-        {"kind": "call_end", "call": 1, "arguments": {"location": "Boston", "days": 3}},
-        {"kind": "finish", "reason": "stop", "raw": "STOP"},
-    ]
-
-
-OPENING = parts({"functionCall": {"name": "f", "willContinue": True}})
-END_OF_CALL = {"kind": "call_end", "call": 1, "arguments": {}}
-
-
-@pytest.mark.parametrize(
-    ("closing", "expected"),
-    [
-        (parts({"functionCall": {}}), [END_OF_CALL]),
-        (parts({"functionCall": {"willContinue": False}}), [END_OF_CALL]),
-        (parts({"functionCall": {"name": "f"}}), [END_OF_CALL, *call(2, "f", {})]),
-        (parts({"functionCall": {"name": "g", "args": {}}}), [END_OF_CALL, *call(2, "g", {})]),
-        (candidate(finishReason="STOP"), [END_OF_CALL, {"kind": "finish", "reason": "stop", "raw": "STOP"}]),
-        (parts({"text": "x"}), [END_OF_CALL, {"kind": "text", "text": "x"}]),
-        (parts({"text": "", "thoughtSignature": "S"}), [END_OF_CALL, {"kind": "text", "text": "", "signature": "S"}]),
-        (parts({"text": "", "thought": True}), [END_OF_CALL, {"kind": "reasoning", "text": ""}]),
-        (parts(CODE), [END_OF_CALL, {"kind": "code", "code": "1+1", "raw": CODE}]),
-        ({"usageMetadata": {"promptTokenCount": 1}}, [{"kind": "usage", "raw": {"promptTokenCount": 1}, "input": 1}, END_OF_CALL]),
-        (parts({"text": ""}), [{"kind": "annotation", "name": "part", "raw": {"text": ""}}, END_OF_CALL]),
-    ],
-)
-def test_what_ends_a_streamed_call(closing: Json, expected: list[Json]) -> None:
-    assert content(OPENING, closing) == [START, *expected]
-
-
-@pytest.mark.parametrize("end", ["cut", "reset", "aborted"])
-def test_an_interrupted_call_does_not_end(end: End) -> None:
-    assert content(OPENING, end=end) == [START, {"kind": "incomplete", "end": end}]
-
-
-def test_an_error_does_not_end_a_call() -> None:
-    events = content(OPENING, {"error": {"code": 503, "message": "overloaded"}})
-    assert [event["kind"] for event in events] == ["call_start", "error"]
-
-
-def test_an_end_that_is_not_known_ends_a_call() -> None:
-    assert content(OPENING, end="unknown") == [START, END_OF_CALL]
-
-
-def test_pieces_of_every_type_find_their_place() -> None:
-    pieces = [
-        {"jsonPath": "$.ops[0].name", "stringValue": "a"},
-        {"jsonPath": "$['ops'][0]['size']", "numberValue": 1.5},
-        {"json_path": "$.ops[1].name", "string_value": "b", "number_value": None, "bool_value": None, "null_value": None},
-        {"jsonPath": "$.deep['a b'].c", "boolValue": False},
-        {"jsonPath": "$.none", "nullValue": None},
-        {"jsonPath": "$.none2", "nullValue": "NULL_VALUE"},
-    ]
-    events = streamed({"name": "f", "willContinue": True}, {"willContinue": True}, {"partialArgs": pieces})
-    assert events[1] == piece(1, "", None)
-    assert [event["kind"] for event in events] == ["call_start", *["call_piece"] * 7, "call_end"]
-    assert events[-1]["arguments"] == {
-        "ops": [{"name": "a", "size": 1.5}, {"name": "b"}],
-        "deep": {"a b": {"c": False}},
-        "none": None,
-        "none2": None,
-    }
-
-
-@pytest.mark.parametrize(
-    "wire",
-    [
-        {"jsonPath": "$.a.b", "stringValue": "x"},
-        {"jsonPath": "$.a", "numberValue": 1},
-        {"jsonPath": "$.list[10001]", "numberValue": 1},
-        {"jsonPath": "$.*", "numberValue": 1},
-        {"jsonPath": "$", "numberValue": 1},
-        {"jsonPath": "a", "stringValue": "x"},
-        {"jsonPath": 5, "stringValue": "x"},
-        {"jsonPath": "$.b"},
-        {"jsonPath": "$.b", "stringValue": "x", "numberValue": 1},
-        {"jsonPath": "$.b", "stringValue": 1},
-        {"jsonPath": "$.b", "boolValue": "true"},
-        {"stringValue": "x"},
-        "$.b",
-        [],
-    ],
-)
-def test_a_piece_without_a_place_is_unknown_and_the_call_goes_on(wire: Json) -> None:
-    events = streamed({"name": "f", "willContinue": True}, text_piece("$.a", "1"), {"partialArgs": [wire], "willContinue": True}, {})
-    assert events[2] == {"kind": "unknown", "where": "call piece", "raw": wire}
-    assert events[3] == {"kind": "call_end", "call": 1, "arguments": {"a": "1"}}
-
-
-def test_an_unknown_field_of_a_piece_does_not_cost_the_argument() -> None:
-    events = streamed({"name": "f", "partialArgs": [{"jsonPath": "$.a", "boolValue": True, "odd": 1}]})
-    unknown = {"kind": "unknown", "where": "call piece field odd", "raw": {"odd": 1}}
-    assert events == [START, piece(1, "$.a", True), unknown, {"kind": "call_end", "call": 1, "arguments": {"a": True}}]
-
-
-def test_whole_arguments_beside_pieces_are_pieces_too() -> None:
-    wire = {"name": "f", "args": {"a b": [1]}, "willContinue": True}
-    assert streamed(wire, {"partialArgs": [{"jsonPath": "$['a b'][1]", "numberValue": 2}]}) == [
-        START,
-        piece(1, "$['a b']", [1]),
-        piece(1, "$['a b'][1]", 2),
-        {"kind": "call_end", "call": 1, "arguments": {"a b": [1, 2]}},
-    ]
-    assert wire["args"] == {"a b": [1]}
-
-
-def test_a_repeated_name_with_the_same_id_goes_on_and_with_another_begins() -> None:
-    first = {"id": "1", "name": "f", "willContinue": True}
-    assert streamed(first, {**first, **text_piece("$.a", "x")}, {}) == [
-        {**START, "id": "1"},
-        piece(1, "$.a", "x", more=True),
-        {"kind": "call_end", "call": 1, "arguments": {"a": "x"}},
-    ]
-    assert [event["kind"] for event in streamed(first, {**first, "id": "2"})] == ["call_start", "call_end"] * 2
-
-
-@pytest.mark.parametrize("wire", [{"willContinue": True}, text_piece("$.a", "x"), {"id": "x"}])
-def test_a_piece_without_a_call_is_unknown(wire: Json) -> None:
-    assert streamed(wire) == [{"kind": "unknown", "where": "call without a beginning", "raw": {"functionCall": wire}}]
-
-
-def test_the_end_of_a_call_that_has_ended_says_nothing() -> None:
-    assert streamed({"name": "f"}, {}) == call(1, "f", {})
-
-
-def test_a_signature_on_a_later_piece_follows_the_call() -> None:
-    events = content(OPENING, parts({"functionCall": {}, "thoughtSignature": "S"}))
-    assert events == [START, END_OF_CALL, {"kind": "text", "text": "", "signature": "S"}]
-
-
-def test_another_candidate_does_not_break_the_answers_call() -> None:
-    part = {"text": "x"}
-    other = {"candidates": [{"index": 1, "content": {"parts": [part]}}]}
-    assert content(OPENING, other) == [
-        START,
-        {"kind": "unknown", "where": "content inside a call of another candidate", "raw": part, "candidate": 1},
-        END_OF_CALL,
-    ]
-
-
-def test_calls_beside_the_candidates_belong_to_the_answer() -> None:
-    message = {**candidate(content={"parts": [{"text": "x"}]}, finishReason="STOP"), "functionCalls": [{"name": "f"}, {"name": "g"}]}
-    expected = [{"kind": "text", "text": "x"}, *call(1, "f", {}), *call(2, "g", {}), {"kind": "finish", "reason": "stop", "raw": "STOP"}]
-    assert content(message) == expected
-    assert content({"function_calls": [{"name": "f", "args": {"a": 1}}]}) == call(1, "f", {"a": 1})
 
 
 # Candidates and what stands beside them
@@ -503,7 +287,16 @@ def test_empty_things_say_nothing(empty: Json) -> None:
 
 @pytest.mark.parametrize(
     ("indices", "expected"),
-    [([0], [0]), ([None], [0]), ([1], [1]), ([0, 1], [0, 1]), ([None, None], [0, 1]), ([1, None], [1, 0]), ([None, 1], [0, 1]), ([2, 0], [2, 0])],
+    [
+        ([0], [0]),
+        ([None], [0]),
+        ([1], [1]),
+        ([0, 1], [0, 1]),
+        ([None, None], [0, 1]),
+        ([1, None], [1, 0]),
+        ([None, 1], [0, 1]),
+        ([2, 0], [2, 0]),
+    ],
 )
 def test_a_missing_index_is_the_answer_or_the_place(indices: list[int | None], expected: list[int]) -> None:
     message = {"candidates": [{"index": index, "content": {"parts": [{"text": "x"}]}, "finishReason": "STOP"} for index in indices]}
@@ -537,6 +330,11 @@ def test_a_missing_index_is_the_answer_or_the_place(indices: list[int | None], e
         (candidate(content={"role": "user", "parts": []}), {"where": "content field role", "raw": {"role": "user"}}),
         (candidate(content={"parts": [], "odd": 1}), {"where": "content field odd", "raw": {"odd": 1}}),
         ({"usageMetadata": {}, "usage_metadata": {"a": 1}}, {"where": "field usage_metadata", "raw": {"usage_metadata": {"a": 1}}}),
+        ({"usage_metadata": {"a": 1}, "usageMetadata": {}}, {"where": "field usage_metadata", "raw": {"usage_metadata": {"a": 1}}}),
+        (
+            {"usageMetadata": {"a": 1}, "response": {"usageMetadata": {}}},
+            {"where": "field usageMetadata", "raw": {"usageMetadata": {"a": 1}}},
+        ),
     ],
 )
 def test_unknown_things_come_out_by_name(message: Json, unknown: Json) -> None:
@@ -590,114 +388,6 @@ def test_counts(wire: str, name: str, value: Json) -> None:
 )
 def test_other_usage_is_kept_raw(raw: Json) -> None:
     assert content({"usageMetadata": raw}) == [{"kind": "usage", "raw": raw}]
-
-
-# Errors
-
-MESSAGE = "You exceeded your current quota."
-QUOTA = {
-    "error": {
-        "code": 429,
-        "message": MESSAGE,
-        "status": "RESOURCE_EXHAUSTED",
-        "errors": [{"message": "older", "domain": "global", "reason": "rateLimitExceeded"}],
-        "details": [
-            {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "QUOTA_EXHAUSTED", "domain": "cloudcode-pa.googleapis.com"},
-            {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": "PerMinute"}, {"quotaId": "PerDay"}, {}]},
-            {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.4s"},
-            {"@type": "type.googleapis.com/google.rpc.DebugInfo", "detail": "x"},
-            "odd",
-        ],
-    }
-}
-QUOTA_ERROR = {
-    "kind": "error",
-    "message": MESSAGE,
-    "code": 429,
-    "status": "RESOURCE_EXHAUSTED",
-    "reasons": ["QUOTA_EXHAUSTED"],
-    "quotas": ["PerMinute", "PerDay"],
-    "retry_after": 34.4,
-}
-
-ERRORS: list[tuple[int, Json, Json]] = [
-    (429, QUOTA, QUOTA_ERROR),
-    (429, [QUOTA], QUOTA_ERROR),
-    (200, QUOTA, QUOTA_ERROR),
-    (200, {"error": {"code": 499, "message": "x", "status": "CANCELLED"}}, {"message": "x", "code": 499, "status": "CANCELLED"}),
-    (503, {"error": {"code": 14, "message": "x"}}, {"message": "x", "code": 503}),
-    (400, {"error": {"code": "invalid_request", "message": "x"}}, {"message": "x", "code": 400, "status": "invalid_request"}),
-    (200, {"error": {"code": "503", "message": "x"}}, {"message": "x", "code": 503}),
-    (403, {"error": {"errors": [{"message": "older"}]}}, {"message": "older", "code": 403}),
-    (200, {"error": "text"}, {"message": "text"}),
-    (200, {"error": True, "message": "text"}, {"message": "text"}),
-    (200, {"error": {}}, {"message": "an error without a message"}),
-    (401, {"error": "invalid_grant", "error_description": "expired"}, {"message": "expired", "code": 401, "status": "invalid_grant"}),
-    (404, {"detail": "Not Found"}, {"message": "Not Found", "code": 404}),
-    (500, {"error": {"code": 500}}, {"message": "HTTP 500", "code": 500}),
-    (500, [1, "a"], {"message": "HTTP 500", "code": 500}),
-    (500, {}, {"message": "HTTP 500", "code": 500}),
-    (502, "upstream said no\n", {"message": "upstream said no", "code": 502}),
-    (404, "<!DOCTYPE html><html>", {"message": "HTTP 404", "code": 404}),
-    (500, "x" * 1000, {"message": "HTTP 500", "code": 500}),
-]
-
-
-@pytest.mark.parametrize(("status", "body", "expected"), ERRORS)
-def test_errors(status: int, body: Json, expected: Json) -> None:
-    assert read(body, status=status) == [{"kind": "error", "raw": body, **expected}]
-
-
-def test_a_failed_answer_with_nothing_in_it_is_an_error() -> None:
-    assert read(status=503) == [{"kind": "error", "message": "HTTP 503", "code": 503}]
-
-
-def test_the_text_of_a_failed_answer_is_one_error_whatever_its_lines() -> None:
-    assert read("<html>", "<p>x", status=404) == [{"kind": "error", "message": "HTTP 404", "code": 404, "raw": "<html>\n<p>x"}]
-    rest = Frame(0, None, "No such mo", partial=True)
-    normalizer = PROVIDERS["gemini-api"].normalizer(Answer(404))
-    assert read_with(normalizer, [rest]) == [{"kind": "error", "message": "No such mo", "code": 404, "raw": "No such mo"}]
-
-
-def test_a_failed_answer_that_is_cut_is_incomplete() -> None:
-    assert read("<html>", status=404, end="cut") == [{"kind": "incomplete", "end": "cut", "rest": "<html>"}]
-
-
-def test_an_error_in_an_array_inside_a_stream() -> None:
-    assert content(parts({"text": "x"}), [QUOTA]) == [{"kind": "text", "text": "x"}, {"raw": QUOTA, **QUOTA_ERROR}]
-
-
-def test_an_error_beside_content_comes_last() -> None:
-    message = {"error": {"code": 500, "message": "x"}, **parts({"text": "y"})}
-    assert content(message) == [{"kind": "text", "text": "y"}, {"kind": "error", "message": "x", "code": 500, "raw": message}]
-
-
-@pytest.mark.parametrize("nothing", ["", 0, False, []])
-def test_an_error_that_is_nothing_is_no_error(nothing: Json) -> None:
-    assert [event["kind"] for event in content({"error": nothing, **parts({"text": "y"})})] == ["unknown", "text"]
-
-
-@pytest.mark.parametrize(
-    ("delay", "header", "seconds"),
-    [
-        ("34.07s", None, 34.07),
-        ("900ms", None, 0.9),
-        ("1h2m3.4s", None, 3723.4),
-        ("581981.300432511s", None, 581981.300432511),
-        ({"seconds": 12, "nanos": 500_000_000}, None, 12.5),
-        ({"seconds": "12"}, None, 12.0),
-        (None, "7", 7.0),
-        ("2s", "7", 2.0),
-        ("soon", "7", 7.0),
-        (None, "Wed, 21 Oct 2026 07:28:00 GMT", None),
-        ("1..2s", None, None),
-        (5, None, None),
-    ],
-)
-def test_when_to_try_again(delay: Json, header: str | None, seconds: float | None) -> None:
-    body = {"error": {"code": 429, "details": [{"@type": "RetryInfo", "retryDelay": delay}]}}
-    headers = {} if header is None else {"retry-after": header}
-    assert read(body, status=429, headers=headers)[0].get("retry_after") == pytest.approx(seconds)
 
 
 # The end
@@ -800,194 +490,3 @@ def test_the_envelope_of_code_assist_is_read_as_often_as_it_comes() -> None:
         {"kind": "metadata", "name": "trace_id", "raw": {"traceId": "u"}},
         {"kind": "text", "text": "x"},
     ]
-
-
-# Calls in text
-
-
-def blocks(*texts: str, **settings: Any) -> list[Json]:
-    return content(*[parts({"text": text}) for text in texts], tool_code=True, **settings)
-
-
-RAW = '<tool_code>{"todos": []}</tool_code>'
-NAMELESS = {"kind": "nameless_call", "call": 1, "payload": {"todos": []}, "raw": RAW}
-
-
-def text(said: str, **more: Json) -> Json:
-    return {"kind": "text", "text": said, **more}
-
-
-@pytest.mark.parametrize("cut", range(len(RAW) + 1))
-def test_a_block_is_a_call_wherever_it_is_cut(cut: int) -> None:
-    assert blocks("a" + RAW[:cut], RAW[cut:] + "b") in ([text("a"), NAMELESS, text("b")], [text("a"), NAMELESS, text("b")])
-
-
-def test_code_assist_looks_for_blocks_and_others_do_not() -> None:
-    assert {name: provider.tool_code for name, provider in PROVIDERS.items()} == {"gemini-api": False, "vertex-ai": False, "code-assist": True}
-    assert content(parts({"text": RAW})) == [text(RAW)]
-
-
-def test_a_block_that_names_its_tool_is_a_call() -> None:
-    assert blocks('<tool_code>{"tool_name": "f", "parameters": {"a": 1}, "id": 7}</tool_code>') == [
-        *call(1, "f", {"a": 1}),
-        {"kind": "unknown", "where": "tool_code field id", "raw": {"id": 7}},
-    ]
-
-
-def test_a_block_of_no_known_form_is_text_in_its_place() -> None:
-    assert blocks("a<tool_code>oops</tool_code>b") == [text("a"), text("<tool_code>oops</tool_code>"), text("b")]
-
-
-def test_thoughts_are_never_searched() -> None:
-    thought = {"text": RAW, "thought": True}
-    assert content(parts(thought), tool_code=True) == [{"kind": "reasoning", "text": RAW}]
-
-
-@pytest.mark.parametrize("held", ["<tool_code>{", "<tool_co", "x<"])
-@pytest.mark.parametrize(
-    ("after", "kinds"),
-    [
-        (candidate(finishReason="STOP"), ["finish"]),
-        (parts({"text": "t", "thought": True}), ["reasoning"]),
-        (parts({"functionCall": {"name": "f"}}), ["call_start", "call_end"]),
-        (parts(CODE), ["code"]),
-        (parts({"qux": 1}), ["unknown"]),
-        ({"error": {"message": "x"}}, ["error"]),
-    ],
-)
-def test_what_is_held_back_comes_out_before_what_follows(held: str, after: Json, kinds: list[str]) -> None:
-    events = content(parts({"text": held}), after, tool_code=True)
-    said = [event for event in events if event["kind"] == "text"]
-    assert "".join(event["text"] for event in said) == held
-    assert [event["kind"] for event in events[len(said) :]] == kinds
-
-
-def test_what_is_held_back_at_the_end_is_text_or_the_rest() -> None:
-    assert blocks("x<tool_code>{", " }") == [text("x"), text("<tool_code>{ }")]
-    assert blocks("x<tool_code>{", end="cut") == [text("x"), {"kind": "incomplete", "end": "cut", "rest": "<tool_code>{"}]
-
-
-def test_signatures_beside_blocks_go_to_the_last_event_of_their_part() -> None:
-    def signed(said: str) -> list[Json]:
-        return content(parts({"text": said, "thoughtSignature": "S"}), tool_code=True)
-
-    assert signed("a" + RAW) == [text("a"), {**NAMELESS, "signature": "S"}]
-    assert signed(RAW + "a") == [NAMELESS, text("a", signature="S")]
-    assert signed("<tool_code>f(a=1)</tool_code>") == call(1, "f", {"a": 1}, signature="S")
-    assert signed("<tool") == [text("", signature="S"), text("<tool")]
-    assert signed("") == [text("", signature="S")]
-
-
-def test_candidates_are_searched_each_by_itself() -> None:
-    def message(first: str, second: str) -> Json:
-        return {"candidates": [{"content": {"parts": [{"text": said}]}, "index": index} for index, said in enumerate((first, second))]}
-
-    assert content(message("<tool_", RAW), message("code>{}</tool_code>", "x"), tool_code=True) == [
-        {**NAMELESS, "candidate": 1},
-        {"kind": "nameless_call", "call": 2, "payload": {}, "raw": "<tool_code>{}</tool_code>"},
-        text("x", candidate=1),
-    ]
-
-
-# Who answered
-
-HOST = "https://generativelanguage.googleapis.com"
-VERTEX = "https://us-central1-aiplatform.googleapis.com/v1beta1/projects/p/locations/us-central1"
-
-URLS: list[tuple[str, Identity]] = [
-    (f"{HOST}/v1beta/models/gemini-3.8-flash:generateContent", Identity("gemini-api", True, False, "gemini-3.8-flash")),
-    (f"{HOST}/v1/models/m:streamGenerateContent?alt=sse&key=x", Identity("gemini-api", True, True, "m")),
-    (f"{HOST}/v1beta/models/m%3AgenerateContent", Identity("gemini-api", True, False, "m")),
-    (f"{HOST}/v1beta/tunedModels/m:generateContent", Identity("gemini-api", True, False, "tunedModels/m")),
-    ("http://127.0.0.1:8080/router/v2/google/v1beta/models/m:streamGenerateContent", Identity("gemini-api", True, True, "m")),
-    ("models/m:generateContent", Identity("gemini-api", True, False, "m")),
-    (f"{VERTEX}/publishers/google/models/m:generateContent", Identity("vertex-ai", True, False, "m")),
-    (f"{VERTEX}/endpoints/123:streamGenerateContent", Identity("vertex-ai", True, True, "endpoints/123")),
-    ("https://aiplatform.googleapis.com/v1/publishers/google/models/m:generateContent", Identity("vertex-ai", True, False, "m")),
-    ("http://localhost/google-vertex/v1beta1/publishers/google/models/m:generateContent", Identity("vertex-ai", True, False, "m")),
-    ("https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse", Identity("code-assist", True, True, "asked")),
-    ("http://127.0.0.1/v1internal:generateContent", Identity("code-assist", True, False, "asked")),
-]
-OTHER_URLS = [
-    "https://cloudcode-pa.googleapis.com/v1internal:loadCodeAssist",
-    f"{HOST}/v1beta/models/m:countTokens",
-    f"{HOST}/v1beta/models/m:embedContent",
-    f"{HOST}/v1beta/models/m:batchGenerateContent",
-    f"{HOST}/v1beta/models",
-    f"{HOST}/v1beta/openai/chat/completions",
-    f"{HOST}/v1/interactions",
-    f"{HOST}/v1beta/cachedContents",
-    "https://oauth2.googleapis.com/token",
-    f"{VERTEX}/publishers/anthropic/models/claude:streamRawPredict",
-    "http://[bad",
-]
-
-
-@pytest.mark.parametrize(("url", "identity"), URLS)
-def test_the_path_tells_the_provider_on_any_host(url: str, identity: Identity) -> None:
-    assert identify("POST", url, b'{"model": "asked"}', b"") == identity
-    assert identify("post", url, b'{"model": "asked"}', b"{}") == identity
-    assert not identify("GET", url, b"", b"").generates
-
-
-@pytest.mark.parametrize("url", OTHER_URLS)
-def test_other_endpoints_do_not_generate(url: str) -> None:
-    assert identify("POST", url, b"", b'{"error": {"code": 400}}') == Identity(None, False)
-
-
-SSE = b'data: {"candidates": []}\r\n\r\ndata: {"candidates": []}\r\n\r\n'
-
-
-@pytest.mark.parametrize(
-    ("body", "identity"),
-    [
-        (b'{"candidates": []}', Identity(None, True, False)),
-        (SSE, Identity(None, True, True)),
-        (b'[{"candidates": []}]', Identity(None, True, True)),
-        (b'{"candidates": []}\n{"candidates": []}\n', Identity(None, True, True)),
-        (b'data: {"candidates": [], "createTime": "t"}\n\n', Identity("vertex-ai", True, True)),
-        (b'{"candidates": [], "usageMetadata": {"trafficType": "ON_DEMAND"}}', Identity("vertex-ai", True, False)),
-        (b'data: {"response": {"candidates": []}, "traceId": "t"}\n\n', Identity("code-assist", True, True)),
-        (b'{"promptFeedback": {"blockReason": "SAFETY"}}', Identity(None, True, False)),
-        (b'{"usage_metadata": {}}', Identity(None, True, False)),
-        (b'[{"error": {"code": 429}}]', Identity(None, True, True)),
-        (b'\xef\xbb\xbf\n{"error": {"code": 429}}', Identity(None, True, False)),
-        (b'{"type":"init","timestamp":"t","session_id":"s","model":"m"}\n', Identity("gemini-cli", True, True)),
-        (b'Loaded cached credentials.\n{"type":"init","timestamp":"t"}\n', Identity("gemini-cli", True, True)),
-        (b'{"choices": []}', Identity(None, False)),
-        (b'event: interaction.created\ndata: {"event_type": "interaction.created"}\n\n', Identity(None, False)),
-        (b'{"totalTokens": 3}', Identity(None, False)),
-        (b"<html>", Identity(None, False)),
-        (b"", Identity(None, False)),
-        (b"[" * 5000, Identity(None, False)),
-    ],
-)
-def test_without_a_request_the_body_tells(body: bytes, identity: Identity) -> None:
-    assert identify("", "", b"", body) == identity
-
-
-def test_at_an_unknown_address_only_an_answer_tells() -> None:
-    url = "https://gateway.example/chat"
-    assert identify("POST", url, b"", SSE) == Identity(None, True, True)
-    assert identify("POST", url, b"", b'{"error": {"code": 429}}') == Identity(None, False)
-    assert identify("POST", url, b"", b'{"usageMetadata": {}}') == Identity(None, False)
-
-
-# What the request declared
-
-
-@pytest.mark.parametrize(
-    ("body", "tools"),
-    [
-        (b'{"tools": [{"functionDeclarations": [{"name": "f", "parameters": {"type": "OBJECT"}}]}]}', [Tool("f", {"type": "OBJECT"})]),
-        (b'{"tools": [{"function_declarations": [{"name": "f", "parameters_json_schema": {"a": 1}}, {"name": "g"}]}, {"googleSearch": {}}]}', None),
-        (b'{"request": {"tools": [{"functionDeclarations": [{"name": "f"}]}]}}', [Tool("f")]),
-        (b'{"tools": {"functionDeclarations": []}}', []),
-        (b'{"tools": [{"functionDeclarations": [{"name": 5}, null]}, 5]}', []),
-        (b"[]", []),
-        (b"{", []),
-        (b"", []),
-    ],
-)
-def test_declared_tools(body: bytes, tools: list[Tool] | None) -> None:
-    assert declared_tools(body) == ([Tool("f", {"a": 1}), Tool("g")] if tools is None else tools)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from hypothesis import given, settings
@@ -17,16 +17,27 @@ from harness.providers import PROVIDERS, Answer
 Json = Any
 
 WORDS = st.integers(1000, 99999).map(lambda number: f"word{number}")
-SCALARS = WORDS | st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 2.0, -1, 2**70, "", "STOP", "model", "$.a", "<tool_code>"])
-ANY = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS | st.just("error"), inner, max_size=3), max_leaves=6)
-SPELL = {"camel": lambda name: name, "snake": lambda name: "".join(f"_{c.lower()}" if c.isupper() else c for c in name)}
+SCALARS = (
+    WORDS
+    | st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.sampled_from([0.5, 2.0, -1, 2**70, "", "STOP", "model", "$.a", "<tool_code>"])
+)
+ANY = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS | st.just("error"), inner, max_size=3), max_leaves=6
+)
+SPELL: dict[str, Callable[[str], str]] = {
+    "camel": lambda name: name,
+    "snake": lambda name: "".join(f"_{c.lower()}" if c.isupper() else c for c in name),
+}
 
 
 def shape(**fields: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
     """An object of these fields, each perhaps missing, in either spelling, of another type than it should be, or beside an unknown one."""
 
     @st.composite
-    def make(draw: st.DrawFn) -> Json:
+    def make(draw: Any) -> Json:
         made = {}
         for name in draw(st.lists(st.sampled_from(sorted(fields)), unique=True, max_size=4)):
             spell = SPELL[draw(st.sampled_from(["camel", "camel", "snake"]))]
@@ -96,7 +107,9 @@ RESPONSE = shape(
 )
 ERROR = shape(error=ANY | shape(code=st.integers(), message=WORDS, details=ANY, errors=ANY))
 ENVELOPE = shape(response=RESPONSE, traceId=WORDS, metadata=ANY, consumedCredits=ANY, candidates=st.lists(CANDIDATE, max_size=1))
-MESSAGE = st.one_of(RESPONSE, RESPONSE, CANDIDATE.map(lambda one: {"candidates": [one]}), ENVELOPE, ERROR, ANY, st.lists(RESPONSE, max_size=2))
+MESSAGE = st.one_of(
+    RESPONSE, RESPONSE, CANDIDATE.map(lambda one: {"candidates": [one]}), ENVELOPE, ERROR, ANY, st.lists(RESPONSE, max_size=2)
+)
 
 
 def words(value: Json) -> Iterator[str]:

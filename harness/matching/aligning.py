@@ -11,7 +11,6 @@ taking a partner as soon as there is one is right for any.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isqrt
 from typing import Final
 
 WIDE: Final = 512
@@ -28,9 +27,10 @@ def align(left: int, right: int, same: Callable[[int, int], bool], steps: int) -
     i = j = 0
     while i < left and j < right:
         window = _Window(i, j, left - i, right - j, same)
-        found, i, j = window.cross(max(NARROW, min(WIDE, isqrt(2 * max(steps, 0)))))  # e edits take e² / 2 steps
+        found, i_end, j_end = window.cross(steps)
         pairs += found
-        steps -= window.spent
+        steps -= window.asked - (i_end - i)
+        i, j = i_end, j_end
     return pairs
 
 
@@ -40,12 +40,14 @@ class _Window:
     def __init__(self, i: int, j: int, width: int, height: int, same: Callable[[int, int], bool]) -> None:
         self.i, self.j, self.width, self.height, self.same = i, j, width, height, same
         self.rounds: list[dict[int, int]] = []
-        self.spent = 0
+        self.asked = 0
 
-    def cross(self, most_edits: int) -> tuple[Pairs, int, int]:
-        """Partners on the way to the end, or to the furthest point within ``most_edits``; and that point."""
+    def cross(self, steps: int) -> tuple[Pairs, int, int]:
+        """Partners on the way to the end, or to the furthest point that ``steps`` allow; and that point."""
         before: dict[int, int] = {}
-        for edits in range(most_edits + 1):
+        for edits in range(WIDE + 1):
+            if edits > NARROW and self.asked > steps:
+                break
             now: dict[int, int] = {}
             for diagonal in range(-min(edits, self.height), min(edits, self.width) + 1):
                 if (diagonal + edits) % 2:
@@ -59,7 +61,6 @@ class _Window:
                     self.rounds.append(now)
                     return self._retrace(diagonal)
             self.rounds.append(now)
-            self.spent += len(now)
             before = now
         return self._retrace(max(before, key=lambda diagonal: (2 * before[diagonal] - diagonal, diagonal)))
 
@@ -73,8 +74,10 @@ class _Window:
         return max(by_left, by_right)
 
     def _slide(self, x: int, diagonal: int) -> int:
+        start = x
         while x < self.width and x - diagonal < self.height and self.same(self.i + x, self.j + x - diagonal):
             x += 1
+        self.asked += x - start + 1
         return x
 
     def _retrace(self, diagonal: int) -> tuple[Pairs, int, int]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from .checking import CHECKS
 from .equality import Json, is_plain
 from .findings import Kind, Mismatch, Path, write_path
 from .fingerprints import canonical
 from .listing import explain_list
 from .operators import NOTHING, Bindings, fields, operator_of, parse_json, read_pattern
-from .patterns import PatternError
+from .patterns import Pattern
 
 MAX_DEPTH: Final = 30
 """Deeper mappings are walked by hand: deepdiff spends more of the stack."""
@@ -32,7 +33,9 @@ class Explainer:
         self.limit = limit
         self.mismatches: list[Mismatch] = []
         self.hidden = 0
-        self.bindings, self.loose = Bindings(), Bindings(loose=True)
+        self.bindings = Bindings()
+        self.loose = Bindings(loose=True)
+        self.loose.fits, self.loose.parsed = self.bindings.fits, self.bindings.parsed
         self.running: dict[str, int] = {}
         self.silenced: set[Path] = set()
 
@@ -78,7 +81,7 @@ class Explainer:
         """What an operator misses; one sentence where there is nothing to walk into."""
         ((operator, argument),) = expected.items()
         before = len(self.mismatches) + self.hidden
-        if operator == "$json" and (value := parse_json(actual)) is not NOTHING:
+        if operator == "$json" and (value := parse_json(actual, self.bindings)) is not NOTHING:
             self.explain((*path, operator), argument, value)
         elif operator == "$contains" and isinstance(argument, dict) and isinstance(actual, dict) and not operator_of(argument):
             for key, want, got in fields(argument, actual):
@@ -90,12 +93,12 @@ class Explainer:
             self._explain_unordered(path, argument, actual)
         elif operator == "$literal" and is_plain(argument):
             self.explain(path, argument, actual)
-        elif operator == "$same" and argument in self.bindings.bound:
+        elif operator == "$same" and isinstance(argument, str) and argument in self.bindings.bound:
             self.add(path, "changed", self.bindings.bound[argument], actual, f"not what $same: {argument} stood for at first")
         elif operator == "$absent":
             self.add(path, "extra", None, actual, "the key must not be there")
         if len(self.mismatches) + self.hidden == before:
-            self.add(path, "changed", expected, actual, _reason(operator, argument, actual))
+            self.add(path, "changed", expected, actual, CHECKS[operator](argument) or _reason(operator, argument, actual))
 
     def _explain_contained(self, path: Path, wanted: list[Json], actual: list[Json]) -> None:
         place = 0
@@ -142,9 +145,8 @@ def _reason(operator: str, argument: Json, actual: Json) -> str:
     match operator:
         case "$any":
             return f"any {argument} was expected"
-        case "$re" if isinstance(argument, str) and isinstance(actual, str):
-            pattern = read_pattern(argument)
-            return str(pattern) if isinstance(pattern, PatternError) else pattern.refuses(actual) or "the whole text must match the pattern"
+        case "$re" if isinstance(actual, str) and isinstance(pattern := read_pattern(argument), Pattern):
+            return pattern.refuses(actual) or "the whole text must match the pattern"
         case "$json":
             return "a string that is JSON was expected"
         case "$contains" if isinstance(argument, str) and isinstance(actual, str):

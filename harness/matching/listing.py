@@ -37,7 +37,7 @@ class _Walk:
         self.explainer, self.path = explainer, path
         self.expected, self.actual = expected, actual
         self.plain = is_plain(expected)
-        self.steps = plan(expected, actual)
+        self.steps = plan(expected, actual, explainer.loose)
         self.shifts: dict[int, list[Shift]] = {}
         self.notes: dict[int, list[str]] = {}
         self.numbers: set[Path] = set()

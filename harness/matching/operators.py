@@ -39,7 +39,7 @@ NOTHING: Final[Any] = type("Nothing", (), {"__repr__": lambda self: "NOTHING"})(
 
 
 class Bindings:
-    """What one comparison remembers: values that ``$same`` has bound, texts that patterns were tried on, and what is left to spend.
+    """What one comparison remembers: values that ``$same`` has bound, what patterns and JSON said of a text, and what is left to spend.
 
     ``loose``: ``$same`` binds nothing and accepts everything, for looking ahead.
     """
@@ -48,6 +48,7 @@ class Bindings:
         self.loose = loose
         self.bound: dict[str, Json] = {}
         self.fits: dict[tuple[str, str], bool] = {}
+        self.parsed: dict[str, Json] = {}
         self.tries = MAX_TRIES
         self.steps: float = MAX_PATTERN_STEPS
 
@@ -106,14 +107,16 @@ def fields(expected: dict[str, Json], actual: dict[str, Json]) -> Iterator[tuple
             yield key, NOTHING, got
 
 
-def parse_json(text: Json) -> Json:
+def parse_json(text: Json, bindings: Bindings) -> Json:
     """The value of a string that is JSON; `NOTHING` for anything else."""
     if not isinstance(text, str):
         return NOTHING
-    try:
-        return json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        return NOTHING
+    if text not in bindings.parsed:
+        try:
+            bindings.parsed[text] = json.loads(text, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError):
+            bindings.parsed[text] = NOTHING
+    return bindings.parsed[text]
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -247,7 +250,7 @@ def _same(argument: Json, actual: Json, bindings: Bindings) -> bool:
 
 
 def _json(argument: Json, actual: Json, bindings: Bindings) -> bool:
-    value = parse_json(actual)
+    value = parse_json(actual, bindings)
     return value is not NOTHING and matches(argument, value, bindings)
 
 

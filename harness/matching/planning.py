@@ -44,9 +44,9 @@ class Step(Struct, frozen=True):
     pieces: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
 
-def plan(expected: list[Json], actual: list[Json]) -> list[Step]:
+def plan(expected: list[Json], actual: list[Json], loose: Bindings) -> list[Step]:
     """The steps through two lists, in order; together they cover both."""
-    return _Planner(expected, actual).steps()
+    return _Planner(expected, actual, loose).steps()
 
 
 def likeness(expected: Json, actual: Json, loose: Bindings) -> float:
@@ -64,9 +64,8 @@ def likeness(expected: Json, actual: Json, loose: Bindings) -> float:
 class _Planner:
     """``masked``: counted numbers don't count, for the alignment was better without."""
 
-    def __init__(self, expected: list[Json], actual: list[Json]) -> None:
-        self.expected, self.actual = expected, actual
-        self.loose = Bindings(loose=True)
+    def __init__(self, expected: list[Json], actual: list[Json], loose: Bindings) -> None:
+        self.expected, self.actual, self.loose = expected, actual, loose
         self.plain = is_plain(expected)
         self.masked = False
         self._lefts: dict[int, Fingerprint | None] = {}

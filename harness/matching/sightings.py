@@ -46,8 +46,8 @@ def _look(expected: Json, actual: Json, loose: Bindings, path: Path, seen: list[
         alikes = [_look(want, got, loose, (*path, place), seen) for place, (want, got) in enumerate(zip(expected, actual, strict=True))]
         return all(alikes)
     last = path[-1] if path else None
-    key = last if isinstance(last, str) else None
-    one, other = counted(key, expected), counted(key, actual)
+    name = last if isinstance(last, str) else None
+    one, other = counted(name, expected), counted(name, actual)
     if one is not None and other is not None and one[0] == other[0]:
         seen.append(Sighting(path, one[0], other[1] - one[1], expected, actual))
         return True

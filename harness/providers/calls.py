@@ -1,9 +1,9 @@
 """Reads tool calls: whole ones, and ones whose arguments are streamed in pieces.
 
 A whole call has a name and no ``willContinue``. A streamed one (``partialArgs``,
-https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc) goes on in parts that have neither name nor id, and ends
-with ``{}``, with a part that doesn't say ``willContinue``, with another name, or because other content or a finish reason follows. Its
-arguments are put together by JSON path; a piece that has no place is an `Unknown` event.
+https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc) goes on in parts that have neither name
+nor id, and ends with ``{}``, with a part that doesn't say ``willContinue``, with another name, or because other content or a finish
+reason follows. Its arguments are put together by JSON path; a piece that has no place is an `Unknown` event.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Final
 
 from ..events import CallEnd, CallPiece, CallStart, Event, Json, Text, Unknown
-from ..framing import decode_json
 from ..json_paths import Assembly, write_path
+from ..json_text import decode_json
 from .spelling import Fields, spellings
 
 _CALL: Final = spellings("id name args partialArgs willContinue")
@@ -152,7 +152,7 @@ def _parse_arguments(arguments: Json) -> dict[str, Json] | None:
 
 
 def _read_piece(number: int, wire: Json) -> tuple[CallPiece | None, list[tuple[str, Json]]]:
-    """A piece, None where it has not just one path and one value, and the fields that are not known; null is a value if there is no other."""
+    """A piece, None where it has not just one path and one value, and its unknown fields. Null is a value if there is no other."""
     if type(wire) is not dict:
         return None, []
     fields = Fields(wire, _PIECE)

@@ -1,8 +1,8 @@
 """Reads the candidates of an answer: their parts, what stands beside them, and why they ended.
 
 One candidate gives its parts, then what the wire says about them, then its finish reason, which also ends what is open
-(https://ai.google.dev/api/generate-content#candidate). The usual one, parts and perhaps a reason, takes a short way that looks at each field once; any
-other spelling or field takes the long one.
+(https://ai.google.dev/api/generate-content#candidate). The usual one, parts and perhaps a reason, takes a short way that looks at each
+field once; any other spelling or field takes the long one.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Candidates:
         self.parts = Parts(tool_code)
 
     def read(self, candidates: list[Json], calls: Sequence[Json], out: list[Event]) -> None:
-        """One ``candidates`` list; ``calls`` are those beside it, which belong to the answer. A missing index is 0, or the next free place."""
+        """One ``candidates`` list. ``calls`` are those beside it: the answer's. A missing index is 0, or the place in the list."""
         answered = False
         for position, candidate in enumerate(candidates):
             if type(candidate) is not dict:

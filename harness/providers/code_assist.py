@@ -1,7 +1,7 @@
 """Gemini Code Assist, which the Gemini CLI and IDE clients talk to: Gemini's messages in an envelope.
 
-The envelope (https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/code_assist/converter.ts) is read by the reader of the Gemini
-API. What differs is a default: models behind it write calls as ``<tool_code>`` in their text, so it is looked for.
+The envelope (https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/code_assist/converter.ts) is read by the reader of
+the Gemini API. What differs is a default: models behind it write calls as ``<tool_code>`` in their text, so it is looked for.
 """
 
 from __future__ import annotations

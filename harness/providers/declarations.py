@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..events import Json
-from ..framing import decode_json
+from ..json_text import decode_json
 from ..session import Tool
 from .spelling import Fields, spellings
 
@@ -15,7 +15,7 @@ _DECLARATION: Final = spellings("name parameters parametersJsonSchema")
 
 
 def declared_tools(request_body: bytes) -> list[Tool]:
-    """The functions that a generateContent request declares, in its order, bare or in Code Assist's envelope; none if it is no such request."""
+    """The functions that a request declares, in its order, bare or in Code Assist's envelope; none if it is no such request."""
     try:
         request = decode_json(request_body)
     except ValueError:
@@ -25,9 +25,14 @@ def declared_tools(request_body: bytes) -> list[Tool]:
     fields = Fields(request, _REQUEST)
     inner = fields.take("request", dict)
     tools = (fields if inner is None else Fields(inner, _REQUEST)).take("tools", list)
-    declarations = [Fields(one, _DECLARATION) for tool in _objects(tools) for one in _objects(Fields(tool, _TOOL).take("functionDeclarations"))]
-    named = [(fields.take("name", str), fields) for fields in declarations]
-    return [Tool(name, fields.take("parametersJsonSchema", dict) or fields.take("parameters", dict) or {}) for name, fields in named if name]
+    lists = [Fields(tool, _TOOL).take("functionDeclarations") for tool in _objects(tools)]
+    return [tool for one in lists for declaration in _objects(one) if (tool := _read_declaration(declaration))]
+
+
+def _read_declaration(declaration: dict[str, Json]) -> Tool | None:
+    fields = Fields(declaration, _DECLARATION)
+    name, schema = fields.take("name", str), fields.take("parametersJsonSchema", dict)
+    return Tool(name, schema or fields.take("parameters", dict) or {}) if name else None
 
 
 def _objects(value: Json) -> list[dict[str, Json]]:

@@ -1,8 +1,8 @@
 """Reads errors, in every shape in which Google and what stands between say that something went wrong.
 
-The usual body is ``{"error": {code, message, status, details[]}}``, a google.rpc.Status (https://cloud.google.com/apis/design/errors); others are that
-in a one-element array, with the older list ``errors[]``, with a word as code, ``{"error": "text"}``, an object without ``error``, plain text, HTML,
-and nothing at all. Nothing here raises and nothing is thrown away: ``raw`` is the whole body.
+The usual body is ``{"error": {code, message, status, details[]}}``, a google.rpc.Status (https://cloud.google.com/apis/design/errors);
+others are that in a one-element array, with the older list ``errors[]``, with a word as code, ``{"error": "text"}``, an object without
+``error``, plain text, HTML, and nothing at all. Nothing here raises and nothing is thrown away: ``raw`` is the whole body.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The Gemini Developer API, and the reader that all of Google's surfaces share.
 
-One message is a GenerateContentResponse (https://ai.google.dev/api/generate-content#generatecontentresponse), bare or in Code Assist's envelope, in either
-spelling, from the wire or from a dump of a client library's object; or it is an error. The order of its events is that of ``harness/events.py``:
-start, metadata, usage, candidates, and last what blocked or broke it.
+One message is a GenerateContentResponse (https://ai.google.dev/api/generate-content#generatecontentresponse), bare or in Code Assist's
+envelope, in either spelling, from the wire or from a dump of a client library's object; or it is an error. The order of its events is
+that of ``harness/events.py``: start, metadata, usage, candidates, and last what blocked or broke it.
 
-Facts about the whole reply come once, and again when they change, since most surfaces repeat them in every message. A message that repeats all of
-them takes a short way.
+Facts about the whole reply come once, and again when they change, since most surfaces repeat them in every message. A message that
+repeats all of them takes a short way.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ class GeminiNormalizer:
 
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
         """One message: the short way if all about it is usual and was said before."""
-        response, trace, about = message.get("response"), None, None
+        response: Json = message.get("response")
+        trace = about = None
         if response is None:
             response = message
         else:
@@ -156,7 +157,7 @@ class GeminiNormalizer:
             if raw is not None and self._is_new(key, next(iter(raw.values()))):
                 fresh[key] = Metadata(name, raw)
         if self._facts is None:
-            out.append(Start(self._seen.get("modelVersion"), self._seen.get("responseId")))
+            out.append(Start(self._seen.get("modelVersion", self._answer.model), self._seen.get("responseId")))
             fresh = {key: event for key, event in fresh.items() if key not in ("modelVersion", "responseId")}
         out += fresh.values()
 

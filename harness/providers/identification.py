@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from ..framing import Frame, FramingError, decode_json, frame_by_content
+from ..framing import Frame, FramingError, frame_by_content
+from ..json_text import decode_json
 from .spelling import Fields, spellings
 
 
@@ -27,7 +28,9 @@ class Identity:
 
 _OTHER: Final = Identity(None, generates=False)
 
-_METHOD: Final = re.compile(r"/v1internal:(?P<internal>\w+)$|(?P<place>^|.*/)(?P<kind>models|tunedModels|endpoints|dynamic)/(?P<model>[^/]+):(?P<method>\w+)$")
+_METHOD: Final = re.compile(
+    r"/v1internal:(?P<internal>\w+)$|(?:^|/)(?P<kind>models|tunedModels|endpoints|dynamic)/(?P<model>[^/]+):(?P<method>\w+)$"
+)
 _VERTEX_PATH: Final = re.compile(r"/publishers/|/projects/[^/]+/locations/")
 _OTHER_PATH: Final = re.compile(r":\w+$|/openai/|/interactions(?:/|$)|/cachedContents|/batches")
 _METHODS: Final = {"generateContent": False, "streamGenerateContent": True}

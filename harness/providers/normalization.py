@@ -14,8 +14,8 @@ from ..framing import Frame
 class Answer:
     """What the frames of an answer don't tell.
 
-    ``status``: the HTTP status. ``headers``: the response's, names in lower case. ``model``: the one that was asked for. ``tool_code``: whether
-    ``<tool_code>`` in the answer's text is a call.
+    ``status``: the HTTP status. ``headers``: the response's, names in lower case. ``model``: the one that was asked for.
+    ``tool_code``: whether ``<tool_code>`` in the answer's text is a call.
     """
 
     status: int = 200

@@ -1,8 +1,8 @@
 """Reads the parts of an answer: text, thoughts, calls, media, code, results of tools.
 
 A part has one field that says what it is, and others ride along: ``thought``, ``thoughtSignature``, settings of media
-(https://ai.google.dev/api/caching#Part). Whatever else it has comes out by name. Text goes through a `Splitter` where ``<tool_code>`` is looked for;
-what that holds back comes out as it was when anything else follows, so that the order stays the wire's.
+(https://ai.google.dev/api/caching#Part). Whatever else it has comes out by name. Text goes through a `Splitter` where ``<tool_code>`` is
+looked for; what that holds back comes out as it was when anything else follows, so that the order stays the wire's.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ _Wire = dict[str, Json]
 
 _Signed = Text | CallStart | NamelessCall
 
-_KINDS: Final = "functionCall functionResponse inlineData fileData executableCode codeExecutionResult toolCall toolResponse".split()
+_KINDS: Final = (
+    *("functionCall", "functionResponse", "inlineData", "fileData"),
+    *("executableCode", "codeExecutionResult", "toolCall", "toolResponse"),
+)
 _ASIDE: Final = (
     *("videoMetadata", "mediaResolution", "partMetadata", "audioTranscription", "mediaProcessing", "speechMetadata"),
     *("documentMetadata", "spreadsheetMetadata", "audioMetadata"),
@@ -114,25 +117,25 @@ class Parts:
         """Text and calls of one text part; its signature goes to the last of them."""
         signed: _Signed | None = None
         for piece in splitter.feed(text):
-            made = [Text(piece, None, candidate)] if isinstance(piece, str) else self._read_block(piece, candidate)
-            signed = made[0]
-            out += made
+            signed, others = (Text(piece, None, candidate), []) if isinstance(piece, str) else self._read_block(piece, candidate)
+            out.append(signed)
+            out += others
         if signature is not None:
             if signed is None:
                 out.append(Text("", signature, candidate))
             else:
                 signed.signature = signature
 
-    def _read_block(self, block: Block, candidate: int) -> list[_Signed]:
-        """What a block says, first the event that can be signed; a body of no known form makes the block text."""
+    def _read_block(self, block: Block, candidate: int) -> tuple[_Signed, list[Event]]:
+        """What a block says: the event that can be signed, and those after it. A body of no known form makes the block text."""
         body = parse_body(block.body)
         if body is None:
-            return [Text(block.raw, None, candidate)]
+            return Text(block.raw, None, candidate), []
         number = self.calls.next_number()
         if body.name is None:
-            return [NamelessCall(number, body.arguments, block.raw, None, candidate)]
-        extra = [Unknown(f"tool_code field {key}", {key: value}, candidate) for key, value in body.extra.items()]
-        return [CallStart(number, body.name, None, None, candidate), CallEnd(number, body.arguments), *extra]
+            return NamelessCall(number, body.arguments, block.raw, None, candidate), []
+        extra = (Unknown(f"tool_code field {key}", {key: value}, candidate) for key, value in body.extra.items())
+        return CallStart(number, body.name, None, None, candidate), [CallEnd(number, body.arguments), *extra]
 
     def _read_any(self, part: _Wire, candidate: int, out: list[Event]) -> None:
         """A part of any kind, of several, or of none that is known."""

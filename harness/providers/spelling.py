@@ -1,8 +1,9 @@
 """Reads the objects of the wire whichever way they are spelled, and loses no field of them.
 
 Protocol buffers have two JSON spellings, ``finishReason`` and ``finish_reason``, and Google's libraries write both
-(https://protobuf.dev/programming-guides/json/). `Fields` knows a field by its camelCase name and keeps the wire's own spelling for what is passed on
-raw. A field that is null is absent. What nobody took is left over, with its name: a new field can't get lost, only be unknown.
+(https://protobuf.dev/programming-guides/json/). `Fields` knows a field by its camelCase name and keeps the wire's own spelling for what
+is passed on raw. A field that is null is absent. What nobody took is left over, with its name: a new field can't get lost, only be
+unknown.
 """
 
 from __future__ import annotations

@@ -1,0 +1,177 @@
+"""The command line: data on stdout, one line on stderr, exit status 0, 1 or 2."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness import load
+from harness.cassette import Cassette, Exchange, Origin, Request, dumps
+from harness.cli import main
+
+URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse&key=AIzaSyA-0123456789-0123456789-0123456"
+BODY = 'data: {"candidates": [{"content": {"parts": [{"text": "é\\u001b[2J"}]},"finishReason": "STOP"}]}\r\n\r\n'.encode()
+HEADERS = {"content-type": ["application/json"], "x-goog-api-key": ["hush"]}
+COUNT = Exchange(Request("POST", URL.replace("streamGenerate", "count")), 200, {}, ((None, b'{"totalTokens": 3}'),))
+EXCHANGE = Exchange(Request("POST", URL, HEADERS, b"{}"), 200, {"set-cookie": ["hush"]}, ((None, BODY),), "complete")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty project with two recordings: ``two.yaml`` (one exchange generates) and ``none.yaml`` (none does)."""
+    monkeypatch.chdir(tmp_path)
+    write("two.yaml", dumps(Cassette((COUNT, EXCHANGE), Origin("imported", date="2026-01-02"))))
+    write("none.yaml", dumps(Cassette((COUNT,), Origin("imported"))))
+    return tmp_path
+
+
+def write(name: str, text: str) -> None:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_replay_prints_compact_json_lines_of_what_generates(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", "two.yaml"]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0] == '{"type":"STREAM_START"}'
+    assert json.loads(lines[2]) == {"type": "TEXT_DELTA", "delta": "é\x1b[2J", "text_id": "text_1"}
+    assert "é" in lines[2]
+    assert "\x1b" not in out
+    assert err == ""
+
+
+def test_replay_takes_dialect_layer_cuts_provider_and_exchange(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", "two.yaml", "--exchange", "2", "--dialect", "anthropic", "--cuts", "bytes", "--provider", "vertex-ai"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == '{"type":"message_stop"}'
+    assert main(["replay", "two.yaml", "--layer", "frames"]) == 0
+    assert json.loads(capsys.readouterr().out)["offset"] == 0
+
+
+FAILURES = [
+    (["replay", "none.yaml"], 1, "harness: none.yaml: nothing to replay; no exchange generates (harness show --list says what they are)"),
+    (["show", "none.yaml"], 1, "harness: none.yaml: no exchange generates (--list says what they are)"),
+    (["replay", "two.yaml", "--exchange", "1"], 2, "harness: this exchange does not generate: POST https://generativelanguage"),
+    (["replay", "two.yaml", "--exchange", "3"], 2, "harness: there is no exchange 3; the recording has 2"),
+    (["replay", "missing.yaml"], 2, "harness: missing.yaml: No such file or directory"),
+    (["replay", "bad.txt"], 2, "harness: bad.txt"),
+    (["import", "two.yaml", "-o", "none.yaml"], 2, "harness: none.yaml exists already; name another file, or delete it first"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "status", "message"), FAILURES)
+def test_failures_are_one_line_and_a_status(arguments: list[str], status: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write("bad.txt", "hello\x1b[2J\n")
+    assert main(arguments) == status
+    err = capsys.readouterr().err
+    assert err.startswith(message)
+    assert err.count("\n") == 1
+    assert "\x1b" not in err
+
+
+def test_bad_usage_is_status_2() -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["replay"])
+    assert stop.value.code == 2
+
+
+def test_a_provider_that_nothing_tells_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bare.txt").write_bytes(BODY)
+    assert main(["replay", "bare.txt"]) == 0
+    assert capsys.readouterr().err == "harness: exchange 1: neither URL nor body tells the provider; replayed as gemini-api\n"
+
+
+def test_show_gives_one_line_a_frame_and_list_one_an_exchange(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "two.yaml"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "exchange 2: gemini-api, status 200, end complete",
+        "       0         -  text  start gemini-x  finish STOP",
+    ]
+    assert main(["show", "two.yaml", "--list"]) == 0
+    origin, first, second = capsys.readouterr().out.splitlines()
+    assert origin == "imported 2026-01-02"
+    assert "does not generate" in first
+    assert f"gemini-api  200  1 reads, {len(BODY)} bytes  complete  POST https" in second
+
+
+def test_import_keeps_no_secret_and_says_where_it_is_from(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "two.yaml", "-o", "new/dir/kept.yaml", "--source", "s", "--commit", "c", "--licence", "l"]) == 0
+    text = Path("new/dir/kept.yaml").read_text(encoding="utf-8")
+    assert "hush" not in text
+    assert "AIza" not in text
+    cassette = load("new/dir/kept.yaml")
+    assert (cassette.origin.source, cassette.origin.commit, cassette.origin.licence) == ("s", "c", "l")
+    assert cassette.exchanges[1].body == BODY
+    assert cassette.exchanges[1].request is not None
+    assert cassette.exchanges[1].request.url.endswith("?alt=sse&key=SCRUBBED")
+
+
+SECRETS = ["AIzaSyA-0123456789-0123456789-0123456", "ya29.a0AfH6SMBx-0123456789abcdef", "AQ.Ab8RN6Jx0123456789abcdefghij"]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("command", ["import", "export"])
+def test_a_secret_in_a_body_refuses_the_file(command: str, secret: str, capsys: pytest.CaptureFixture[str]) -> None:
+    leaky = Exchange(EXCHANGE.request, 200, {}, ((None, BODY + f': "{secret}"\n'.encode()),))
+    write("leaky.yaml", dumps(Cassette((leaky,), Origin("imported"))))
+    assert main([command, "leaky.yaml", "-o", "out.yaml"]) == 2
+    err = capsys.readouterr().err
+    assert "not written, because line" in err
+    assert secret not in err
+    assert not Path("out.yaml").exists()
+
+
+SPEC = """\
+harness: 1
+cases:
+- case: a
+  requirement: r
+  features: [text.streaming]
+  source: https://ai.google.dev
+  cassette: gemini-api/a
+  expect: {unified-llm: []}
+"""
+
+
+def test_check_judges_specs_features_and_cassettes_without_running_them(capsys: pytest.CaptureFixture[str]) -> None:
+    write("cassettes/gemini-api/a.yaml", Path("two.yaml").read_text(encoding="utf-8"))
+    write("specs/a.yaml", SPEC)
+    write("specs/other.yaml", "x: 1\n")
+    assert main(["check"]) == 0
+    assert capsys.readouterr().out == "1 spec, 1 cassette, 1 other file in order, 0 problems\n"
+
+
+PROBLEMS = [
+    (("specs/a.yaml", SPEC.replace("cassette:", "casette:")), "specs/a.yaml:7: unknown key 'casette'"),
+    (("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini-api/b")), "no cassette gemini-api/b: cassettes/gemini-api/b.yaml does not exist"),
+    (("specs/a.yaml", SPEC.replace("  expect", "  exchange: 3\n  expect")), "specs/a.yaml:3: cassette gemini-api/a has 2 exchanges; the case names number 3"),
+    (("specs/a.yaml", SPEC.replace("text.streaming", "text.steaming")), "specs/a.yaml:5: "),
+    (
+        ("specs/a.yaml", SPEC + "  known_failing: {unified-llm: {reason: r, link: 'https://x.example', expires: 2001-01-01}}\n"),
+        "specs/a.yaml:9: ",
+    ),
+    (("specs/features.yaml", "harness: 1\nfeatures: 7\n"), "specs/features.yaml:2: "),
+    (("cassettes/b.yaml", "version: 1\nmetadata:\n  harness: 1\n  origin: x\n"), "cassettes/b.yaml:4: Invalid enum value 'x'"),
+]
+
+
+@pytest.mark.parametrize(("file", "problem"), PROBLEMS)
+def test_check_lists_problems_with_file_and_line(file: tuple[str, str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write("cassettes/gemini-api/a.yaml", Path("two.yaml").read_text(encoding="utf-8"))
+    write("specs/a.yaml", SPEC)
+    write(*file)
+    assert main(["check"]) == 1
+    assert any(line.startswith(problem) for line in capsys.readouterr().out.splitlines())
+
+
+def test_check_of_a_path_that_is_not_there_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "nowhere"]) == 1
+    assert capsys.readouterr().out.splitlines()[0] == "nowhere: no such file or folder"
+
+
+def test_schema_is_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out)["$schema"] == "https://json-schema.org/draft/2020-12/schema"

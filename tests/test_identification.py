@@ -1,0 +1,111 @@
+"""Who answered, whether it generates, and which tools were declared."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.providers import Identity, declared_tools, identify
+from harness.session import Tool
+
+# Who answered
+
+HOST = "https://generativelanguage.googleapis.com"
+VERTEX = "https://us-central1-aiplatform.googleapis.com/v1beta1/projects/p/locations/us-central1"
+
+URLS: list[tuple[str, Identity]] = [
+    (f"{HOST}/v1beta/models/gemini-3.8-flash:generateContent", Identity("gemini-api", True, False, "gemini-3.8-flash")),
+    (f"{HOST}/v1/models/m:streamGenerateContent?alt=sse&key=x", Identity("gemini-api", True, True, "m")),
+    (f"{HOST}/v1beta/models/m%3AgenerateContent", Identity("gemini-api", True, False, "m")),
+    (f"{HOST}/v1beta/tunedModels/m:generateContent", Identity("gemini-api", True, False, "tunedModels/m")),
+    ("http://127.0.0.1:8080/router/v2/google/v1beta/models/m:streamGenerateContent", Identity("gemini-api", True, True, "m")),
+    ("models/m:generateContent", Identity("gemini-api", True, False, "m")),
+    (f"{VERTEX}/publishers/google/models/m:generateContent", Identity("vertex-ai", True, False, "m")),
+    (f"{VERTEX}/endpoints/123:streamGenerateContent", Identity("vertex-ai", True, True, "endpoints/123")),
+    ("https://aiplatform.googleapis.com/v1/publishers/google/models/m:generateContent", Identity("vertex-ai", True, False, "m")),
+    ("http://localhost/google-vertex/v1beta1/publishers/google/models/m:generateContent", Identity("vertex-ai", True, False, "m")),
+    ("https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse", Identity("code-assist", True, True, "asked")),
+    ("http://127.0.0.1/v1internal:generateContent", Identity("code-assist", True, False, "asked")),
+]
+OTHER_URLS = [
+    "https://cloudcode-pa.googleapis.com/v1internal:loadCodeAssist",
+    f"{HOST}/v1beta/models/m:countTokens",
+    f"{HOST}/v1beta/models/m:embedContent",
+    f"{HOST}/v1beta/models/m:batchGenerateContent",
+    f"{HOST}/v1beta/models",
+    f"{HOST}/v1beta/openai/chat/completions",
+    f"{HOST}/v1/interactions",
+    f"{HOST}/v1beta/cachedContents",
+    "https://oauth2.googleapis.com/token",
+    f"{VERTEX}/publishers/anthropic/models/claude:streamRawPredict",
+    "http://[bad",
+]
+
+
+@pytest.mark.parametrize(("url", "identity"), URLS)
+def test_the_path_tells_the_provider_on_any_host(url: str, identity: Identity) -> None:
+    assert identify("POST", url, b'{"model": "asked"}', b"") == identity
+    assert identify("post", url, b'{"model": "asked"}', b"{}") == identity
+    assert not identify("GET", url, b"", b"").generates
+
+
+@pytest.mark.parametrize("url", OTHER_URLS)
+def test_other_endpoints_do_not_generate(url: str) -> None:
+    assert identify("POST", url, b"", b'{"error": {"code": 400}}') == Identity(None, False)
+
+
+SSE = b'data: {"candidates": []}\r\n\r\ndata: {"candidates": []}\r\n\r\n'
+
+
+@pytest.mark.parametrize(
+    ("body", "identity"),
+    [
+        (b'{"candidates": []}', Identity(None, True, False)),
+        (SSE, Identity(None, True, True)),
+        (b'[{"candidates": []}]', Identity(None, True, True)),
+        (b'{"candidates": []}\n{"candidates": []}\n', Identity(None, True, True)),
+        (b'data: {"candidates": [], "createTime": "t"}\n\n', Identity("vertex-ai", True, True)),
+        (b'{"candidates": [], "usageMetadata": {"trafficType": "ON_DEMAND"}}', Identity("vertex-ai", True, False)),
+        (b'data: {"response": {"candidates": []}, "traceId": "t"}\n\n', Identity("code-assist", True, True)),
+        (b'{"promptFeedback": {"blockReason": "SAFETY"}}', Identity(None, True, False)),
+        (b'{"usage_metadata": {}}', Identity(None, True, False)),
+        (b'[{"error": {"code": 429}}]', Identity(None, True, True)),
+        (b'\xef\xbb\xbf\n{"error": {"code": 429}}', Identity(None, True, False)),
+        (b'{"type":"init","timestamp":"t","session_id":"s","model":"m"}\n', Identity("gemini-cli", True, True)),
+        (b'Loaded cached credentials.\n{"type":"init","timestamp":"t"}\n', Identity("gemini-cli", True, True)),
+        (b'{"choices": []}', Identity(None, False)),
+        (b'event: interaction.created\ndata: {"event_type": "interaction.created"}\n\n', Identity(None, False)),
+        (b'{"totalTokens": 3}', Identity(None, False)),
+        (b"<html>", Identity(None, False)),
+        (b"", Identity(None, False)),
+        (b"[" * 5000, Identity(None, False)),
+    ],
+)
+def test_without_a_request_the_body_tells(body: bytes, identity: Identity) -> None:
+    assert identify("", "", b"", body) == identity
+
+
+def test_at_an_unknown_address_only_an_answer_tells() -> None:
+    url = "https://gateway.example/chat"
+    assert identify("POST", url, b"", SSE) == Identity(None, True, True)
+    assert identify("POST", url, b"", b'{"error": {"code": 429}}') == Identity(None, False)
+    assert identify("POST", url, b"", b'{"usageMetadata": {}}') == Identity(None, False)
+
+
+# What the request declared
+
+
+@pytest.mark.parametrize(
+    ("body", "tools"),
+    [
+        (b'{"tools": [{"functionDeclarations": [{"name": "f", "parameters": {"type": "OBJECT"}}]}]}', [Tool("f", {"type": "OBJECT"})]),
+        (b'{"tools": [{"function_declarations": [{"name": "f", "parameters_json_schema": {"a": 1}}, {"name": "g"}]}, {}]}', None),
+        (b'{"request": {"tools": [{"functionDeclarations": [{"name": "f"}]}]}}', [Tool("f")]),
+        (b'{"tools": {"functionDeclarations": []}}', []),
+        (b'{"tools": [{"functionDeclarations": [{"name": 5}, null]}, 5]}', []),
+        (b"[]", []),
+        (b"{", []),
+        (b"", []),
+    ],
+)
+def test_declared_tools(body: bytes, tools: list[Tool] | None) -> None:
+    assert declared_tools(body) == ([Tool("f", {"a": 1}), Tool("g")] if tools is None else tools)
