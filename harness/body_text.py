@@ -53,13 +53,13 @@ def body_to_text(body: bytes) -> BodyText:
 
 def text_to_body(text: BodyText) -> bytes:
     """The bytes that `body_to_text` made this of; raises `BodyTextError`."""
+    if text.eol in _EOLS and not text.escaped:
+        return text.string.replace("\n", _EOLS[text.eol]).encode()
     lines = text.string.split("\n")
     for number in text.escaped:
         if not 1 <= number <= len(lines):
             raise BodyTextError("escaped", f"line {number} is listed as escaped, but the body has {len(lines)} lines")
         lines[number - 1] = _unescape(lines[number - 1])
-    if text.eol == "lf":
-        return "\n".join(lines).encode()
     ends = _read_ends(text.eol, len(lines))
     return "".join([line + end for line, end in zip(lines, ends, strict=True)]).encode()
 

@@ -86,6 +86,7 @@ class _File(_Closed):
 
 _ORIGIN_FIELDS: Final = ("date", "client", "model", "source", "commit", "licence", "note")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9/_][A-Za-z0-9/_.+@=?&%~;()*:-]*(?: [A-Za-z0-9/_.+@=?&%~;()*-]+)*")
+_READ: Final = re.compile(r"[ \t]*(-|[0-9]{1,12}(?:\.[0-9]{1,3})?)[ \t]+([1-9][0-9]{0,11})[ \t]*(?:\n+|\Z)")
 _PREVIEW: Final = 400
 
 
@@ -187,14 +188,17 @@ def _read_reads(text: str, body: bytes, path: Path) -> tuple[tuple[float | None,
     if not text.strip():
         return ((None, body),) if body else ()
     reads: list[tuple[float | None, bytes]] = []
-    offset = 0
-    for line in text.splitlines():
-        found = re.fullmatch(r"\s*(-|\d{1,12}(?:\.\d{1,3})?)\s+(\d{1,12})\s*", line)
-        if not found or found[2] == "0":
-            raise _BodyError(path, f"`{line.strip()}` is no read; expected `at_ms length`, such as `251.3 209` or `- 209`")
-        length = int(found[2])
-        reads.append((None if found[1] == "-" else float(found[1]), body[offset : offset + length]))
+    offset = position = 0
+    for found in _READ.finditer(text):
+        if found.start() != position:
+            break
+        position = found.end()
+        at, length = found[1], int(found[2])
+        reads.append((None if at == "-" else float(at), body[offset : offset + length]))
         offset += length
+    if position != len(text):
+        line = text[position:].partition("\n")[0].strip()
+        raise _BodyError(path, f"`{line}` is no read; expected `at_ms length`, such as `251.3 209` or `- 209`")
     if offset != len(body):
         raise _BodyError(path, f"the reads add up to {offset} bytes, the body has {len(body)}")
     return tuple(reads)

@@ -91,7 +91,7 @@ def _blank_result(cell: Cell) -> CaseResult:
     case = cell.case
     return CaseResult(
         spec=cell.spec,
-        line=case.lines.get(cell.column, case.line),
+        line=case.line,
         case=case.case,
         requirement=case.requirement,
         features=case.features,

@@ -59,8 +59,16 @@ def make_frame(data: bytes | memoryview, offset: int, at_ms: float | None, parti
     try:
         value = decode_json(data)
     except ValueError:
-        return Frame(offset, None, bytes(data).decode("utf-8", "backslashreplace"), at_ms, partial)
+        return Frame(offset, None, _as_text(data), at_ms, partial)
     return Frame(offset, value, None, at_ms)
+
+
+def _too_long(start: int, limit: int) -> FramingError:
+    return FramingError(f"the message at byte {start} is longer than {limit} bytes; raise the limit to read it")
+
+
+def _as_text(data: bytes | memoryview) -> str:
+    return bytes(data).decode("utf-8", "backslashreplace")
 
 
 class _Pieces:
@@ -77,7 +85,7 @@ class _Pieces:
             self.started = offset
         self.size += len(data)
         if self.size > self.max_frame:
-            raise FramingError(f"the message at byte {self.started} is longer than {self.max_frame} bytes; raise the limit to read it")
+            raise _too_long(self.started, self.max_frame)
         self.held.append(data)
 
     def take(self) -> bytes:
@@ -91,10 +99,12 @@ class SseFramer:
     """Server-sent events, and JSON documents between them. Comments and the fields event, id and retry carry no message."""
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self.max_frame = max_frame
         self.offset = 0  # of the first byte that is in no finished line
         self.line = _Pieces(max_frame)
         self.after_cr = False  # an LF that comes next belongs to the CR before it
-        self.event = _Event(max_frame)
+        self.data: list[bytes] = []  # the data lines of the open event, whole
+        self.data_size = self.data_start = 0
         self.bare = _BareJson(max_frame)
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
@@ -102,7 +112,7 @@ class SseFramer:
         if self.after_cr and data:
             self.after_cr = False
             if data[0] == 10:
-                if self.bare.open:
+                if self.bare.pieces.held:
                     self.bare.feed(b"\n", at_ms, self.offset, frames)
                 data = data[1:]
                 self.offset += 1
@@ -127,41 +137,69 @@ class SseFramer:
         frames: list[Frame] = []
         if self.line.held:
             line = self.line.take()
-            if self.bare.open or not _is_field(line):
-                self.event.close(None, frames)
+            if self.bare.pieces.held or not _is_field(line):
+                self._end_event(None, frames)
                 self.bare.feed(line, None, self.offset, frames)
             else:
                 self._close_field(line, frames)
-        self.event.close(None, frames)
+        self._end_event(None, frames)
         self.bare.close(frames, partial=True)
         return frames
 
     def _take_line(self, line: bytes, at_ms: float | None, frames: list[Frame]) -> None:
         if line.startswith(b"data:"):
-            if self.bare.open:
+            if self.bare.pieces.held:
                 self.bare.close(frames)
-            self.event.add(line, self.offset)
-        elif self.bare.open:
+            if not self.data:
+                self.data_start = self.offset
+                self.data_size = 0
+            self.data_size += len(line)
+            if self.data_size > self.max_frame:
+                raise _too_long(self.data_start, self.max_frame)
+            self.data.append(line)
+        elif self.bare.pieces.held:
             self.bare.feed(line, at_ms, self.offset, frames)
-        elif line in (b"\n", b"\r\n", b"\r"):
-            self.event.close(at_ms, frames)
+        elif line in _BLANK_LINES:
+            self._end_event(at_ms, frames)
         elif not _is_field(line):
-            self.event.close(at_ms, frames)
+            self._end_event(at_ms, frames)
             self.bare.feed(line, at_ms, self.offset, frames)
 
     def _close_field(self, line: bytes, frames: list[Frame]) -> None:
         """The last line has no line end: its message counts only if it is whole."""
         value = _field_value(line)
-        if line.startswith(b"data:") and bytes(value[-1:]) in (b"}", b"]"):
+        if line.startswith(b"data:") and value.endswith((b"}", b"]")):
             whole = make_frame(value, self.offset, None)
             if whole.raw is None:
-                self.event.add(line, self.offset)
+                self._take_line(line, None, frames)
                 return
-        self.event.close(None, frames)
+        self._end_event(None, frames)
         if not line.startswith(b":"):
-            frames.append(Frame(self.offset, None, line.decode("utf-8", "backslashreplace"), None, partial=True))
+            frames.append(Frame(self.offset, None, _as_text(line), None, partial=True))
+
+    def _end_event(self, at_ms: float | None, frames: list[Frame]) -> None:
+        """The data lines so far are one message; or one a line, where only that is JSON."""
+        if not self.data:
+            return
+        if len(self.data) == 1:
+            line = self.data.pop()
+            # The decoder minds neither the blank before a message nor the line end behind it; text keeps what is its own.
+            frame = make_frame(line[5:] if len(line) < _LONG else memoryview(line)[5:], self.data_start, at_ms)
+            if frame.raw is not None:
+                frame.raw = _as_text(_field_value(line))
+            frames.append(frame)
+            return
+        values = [_field_value(line) for line in self.data]
+        self.data.clear()
+        whole = make_frame(b"\n".join(values), self.data_start, at_ms)
+        if whole.raw is None:
+            frames.append(whole)
+            return
+        each = [make_frame(value, self.data_start, at_ms) for value in values]
+        frames += each if all(one.raw is None for one in each) else [whole]
 
 
+_BLANK_LINES: Final = frozenset({b"\r\n", b"\n", b"\r"})
 _FIELDS: Final = (b"data:", b":", b"event:", b"id:", b"retry:")
 _BARE_FIELDS: Final = frozenset({b"data", b"event", b"id", b"retry", b""})
 
@@ -170,48 +208,13 @@ def _is_field(line: bytes) -> bool:
     return line.startswith(_FIELDS) or (len(line) < 8 and line.rstrip(b"\r\n") in _BARE_FIELDS)
 
 
-def _field_value(line: bytes) -> bytes | memoryview:
-    """What stands after ``data:``, without line end and without the one space that the standard allows there.
-
-    A view where the line is long: a copy would take as much memory again.
-    """
-    start = 6 if line[5:6] == b" " else 5
-    stop = len(line) - (2 if line.endswith(b"\r\n") else 1 if line.endswith((b"\n", b"\r")) else 0)
-    return line[start:stop] if stop < 1 << 20 else memoryview(line)[start:stop]
+_LONG: Final = 1 << 20
+"""Lines from here on are looked at through a view: a copy would take as much memory again."""
 
 
-class _Event:
-    """The data lines of the open event."""
-
-    def __init__(self, max_frame: int) -> None:
-        self.max_frame = max_frame
-        self.lines: list[bytes | memoryview] = []
-        self.size = 0
-        self.started = 0
-
-    def add(self, line: bytes, offset: int) -> None:
-        if not self.lines:
-            self.started = offset
-            self.size = 0
-        self.size += len(line)
-        if self.size > self.max_frame:
-            raise FramingError(f"the message at byte {self.started} is longer than {self.max_frame} bytes; raise the limit to read it")
-        self.lines.append(_field_value(line))
-
-    def close(self, at_ms: float | None, frames: list[Frame]) -> None:
-        """One message; or one a line, where only that is JSON."""
-        if not self.lines:
-            return
-        lines, self.lines = self.lines, []
-        if len(lines) == 1:
-            frames.append(make_frame(lines[0], self.started, at_ms))
-            return
-        whole = make_frame(b"\n".join(lines), self.started, at_ms)
-        if whole.raw is None:
-            frames.append(whole)
-            return
-        each = [make_frame(line, self.started, at_ms) for line in lines]
-        frames += each if all(one.raw is None for one in each) else [whole]
+def _field_value(line: bytes) -> bytes:
+    """What stands after ``data:``, without line end and without the one space that the standard allows there."""
+    return line[6 if line[5:6] == b" " else 5 :].removesuffix(b"\n").removesuffix(b"\r")
 
 
 class _BareJson:
@@ -221,14 +224,10 @@ class _BareJson:
         self.pieces = _Pieces(max_frame)
         self.brackets = Brackets()
 
-    @property
-    def open(self) -> bool:
-        return bool(self.pieces.held)
-
     def feed(self, line: bytes, at_ms: float | None, offset: int, frames: list[Frame]) -> None:
         position = 0
         while position < len(line):
-            if not self.open:
+            if not self.pieces.held:
                 position = _BLANKS.match(line, position).end()  # type: ignore[union-attr]  # matches everywhere
                 if line[position : position + 1] not in (b"{", b"["):
                     text = line[position:].rstrip()
@@ -244,7 +243,7 @@ class _BareJson:
 
     def close(self, frames: list[Frame], partial: bool = False) -> None:
         """End a document that was left open."""
-        if self.open:
+        if self.pieces.held:
             self.brackets = Brackets()
             frames.append(make_frame(self.pieces.take().rstrip(), self.pieces.started, None, partial))
 

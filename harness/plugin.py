@@ -141,6 +141,7 @@ class CellItem(pytest.Item):
 
     def _conclude(self, result: CaseResult) -> None:
         strict = self.config.getoption("--harness-strict")
+        line = self.cell.case.lines[self.cell.column]
         match result.verdict:
             case "passed":
                 return
@@ -151,9 +152,9 @@ class CellItem(pytest.Item):
             case "not-run" if not strict:
                 pytest.skip(f"not run: {result.reason}")
             case "warning" if not strict:
-                self.warn(HarnessWarning(explain(result)))
+                self.warn(HarnessWarning(explain(result, line)))
             case _:
-                raise HarnessFailure(explain(result))
+                raise HarnessFailure(explain(result, line))
 
     def _accept(self, project: Project) -> None:
         """Fill this cell's expectation in its file, if it is empty."""
@@ -182,11 +183,11 @@ class CellItem(pytest.Item):
         return self.path, self.cell.case.line - 1, self.name
 
 
-def explain(result: CaseResult) -> str:
-    """A red cell in words: requirement, first layer that differs, then path, expected and got of each finding."""
+def explain(result: CaseResult, line: int) -> str:
+    """A red cell in words: requirement, the line of its expectation, first layer that differs, then path, expected and got of each finding."""
     from .matching import visible
 
-    lines = [f"requirement: {visible(result.requirement)}", f"at:          {result.spec}:{result.line}"]
+    lines = [f"requirement: {visible(result.requirement)}", f"at:          {result.spec}:{line}"]
     origin = result.origin
     if origin:
         made = f"{origin.kind} {origin.date or 'at an unknown date'}"

@@ -183,7 +183,6 @@ def _scan_arguments(text: str, position: int) -> tuple[str, int]:
     That is the bracket that closes the call, unless there is more in it than literals, or too many, or they nest too deep.
     """
     depth = 0
-    before = "open"
     source: list[str] = []
     while len(source) < MAX_TOKENS and (found := _TOKEN.match(text, position)):
         kind, token = str(found.lastgroup), found[0]
@@ -193,14 +192,11 @@ def _scan_arguments(text: str, position: int) -> tuple[str, int]:
             depth -= 1
         elif kind == "open":
             depth += 1
-        misplaced = kind in ("open", "sign") and before not in ("open", "mark")
-        if kind == "name" and token not in _CONSTANTS:
-            misplaced = depth > 0 or not _EQUALS.match(text, found.end())
-        if misplaced or not 0 <= depth <= MAX_DEPTH:
+        named = kind == "name" and token not in _CONSTANTS
+        if not 0 <= depth <= MAX_DEPTH or (named and (depth > 0 or not _EQUALS.match(text, found.end()))):
             break
         source.append(token)
         position = found.end()
-        before = before if kind == "space" else kind
     return "".join(source), position
 
 

@@ -70,6 +70,16 @@ def test_one_call_less_in_the_payloads_is_red(tmp_path: Path) -> None:
     assert any("call lost: f" in line for line in result.red)
 
 
+def without_call_events(exchange: harness.Exchange, **options: Any) -> list[dict[str, Any]]:
+    return [item for item in harness.replay(exchange, **options) if not str(item.get("kind")).startswith("call_")]
+
+
+def test_one_call_less_in_the_events_is_red_by_both_readers(tmp_path: Path) -> None:
+    result = walked(corpus(tmp_path), replay=without_call_events)
+    assert any("events: call lost: f" in line for line in result.red)
+    assert any("google-genai sees the call f" in line for line in result.red)
+
+
 def crashing(exchange: harness.Exchange, **options: Any) -> list[dict[str, Any]]:
     raise IndexError("pop from an empty list")
 
@@ -80,13 +90,14 @@ def test_a_crash_is_red_and_the_walk_goes_on(tmp_path: Path) -> None:
     assert any("IndexError" in line for line in result.red)
 
 
-def cut_dependent(exchange: harness.Exchange, **options: Any) -> list[dict[str, Any]]:
-    items = harness.replay(exchange, **options)
-    return items[:-1] if options.get("cuts") == "bytes" else items
+@pytest.mark.parametrize("cuts", ["whole", "bytes", "random"])
+def test_a_replay_that_depends_on_the_cuts_is_red(tmp_path: Path, cuts: str) -> None:
+    def cut_dependent(exchange: harness.Exchange, **options: Any) -> list[dict[str, Any]]:
+        items = harness.replay(exchange, **options)
+        asked = options.get("cuts", "recorded")
+        return items[:-1] if (asked if isinstance(asked, str) else "random") == cuts else items
 
-
-def test_a_replay_that_depends_on_the_cuts_is_red(tmp_path: Path) -> None:
-    assert any("read bytes" in line for line in walked(corpus(tmp_path), replay=cut_dependent).red)
+    assert any(f"read {cuts}" in line for line in walked(corpus(tmp_path), replay=cut_dependent).red)
 
 
 @pytest.mark.parametrize(
@@ -141,6 +152,7 @@ def test_exceptions_excuse_only_what_is_red_and_are_few() -> None:
     ("body", "lacking"),
     [
         (STREAM.replace("Hi", "Ho"), "text"),
+        (STREAM.replace('"Hi"', '"Hi","thought": true'), "thoughts 'Hi'"),
         (STREAM.replace('{"a": 1}', '{"a": 2}'), "call f"),
         (STREAM.replace("STOP", "MAX_TOKENS"), "finish"),
         (STREAM.replace('"candidatesTokenCount": 2', '"candidatesTokenCount": 3'), "candidatesTokenCount 3"),
@@ -150,13 +162,37 @@ def test_exceptions_excuse_only_what_is_red_and_are_few() -> None:
     ],
 )
 def test_google_genai_sees_what_our_events_would_lack(body: str, lacking: str) -> None:
+    found = second_findings(body, STREAM)
+    assert any(lacking in line for line in found), found
+
+
+@pytest.mark.parametrize("body", [STREAM, STREAM.replace('"index": 0', '"index": 1')])
+def test_google_genai_finds_nothing_lacking_in_a_faithful_replay(body: str) -> None:
+    assert second_findings(body, body) == []
+
+
+def second_findings(theirs: str, ours: str) -> list[str]:
+    """What google-genai sees in one body and the events of another lack."""
+
     def exchange(text: str) -> harness.Exchange:
         return harness.Exchange(None, 200, {}, ((None, text.encode()),), provider="gemini-api", generates=True)
 
-    theirs = SecondOpinion().read(exchange(body), streamed=True)
-    assert not isinstance(theirs, str)
-    ours = harness.gathering.gather_events(harness.replay(exchange(STREAM), layer="events"))
-    assert any(lacking in line for line in unseen(theirs, ours)), unseen(theirs, ours)
+    seen = SecondOpinion().read(exchange(theirs), streamed=True)
+    assert not isinstance(seen, str)
+    return unseen(seen, harness.gathering.gather_events(harness.replay(exchange(ours), layer="events")))
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("[" + STREAM[6:90] + "]", "a JSON array instead of SSE"),
+        (STREAM.replace("data: ", "data:"), "SSE beyond lines that begin with 'data: '"),
+        (STREAM.replace('"STOP"', "1"), "AttributeError in the SDK"),
+    ],
+)
+def test_what_google_genai_cannot_read_has_a_name(body: str, why: str) -> None:
+    exchange = harness.Exchange(None, 200, {}, ((None, body.encode()),), provider="gemini-api", generates=True)
+    assert str(SecondOpinion().read(exchange, streamed=True)).startswith(why)
 
 
 def test_a_sample_of_the_real_corpus_is_green() -> None:

@@ -64,11 +64,16 @@ def test_reads_the_same_answer_in_every_framing_and_spelling(body: str) -> None:
         ('{"hologram":{"x":1}}', "others", {"hologram"}),
         ('{"functionCall":{"name":"f"}}', "calls", [("f", {})]),
         ('{"text":"a"},{"functionCall":null,"text":"b","thought":null}', "text", "ab"),
+        ('{"thoughtSignature":"QQ=="},{"thought":true,"thoughtSignature":"Qg=="}', "signatures", [("text", "QQ=="), ("thought", "Qg==")]),
+        ('{"text":"a","thoughtSignature":""}', "signatures", []),
     ],
 )
 def test_reads_every_kind_of_part(parts: str, attribute: str, value: object) -> None:
     body = f'{{"candidates":[{{"content":{{"parts":[{parts}]}}}}]}}'
     assert getattr(gather_body(body.encode()), attribute) == value
+
+
+COUNTED = {"totalTokenCount": 7, "promptTokenCount": 3}
 
 
 @pytest.mark.parametrize(
@@ -84,6 +89,7 @@ def test_reads_every_kind_of_part(parts: str, attribute: str, value: object) -> 
         ("data: {broken\n\n", 200, "unreadable", ["{broken"]),
         ('{"candidates":[{"index":1,"content":{"parts":[{"text":"b"}]}},{"content":{"parts":[{"text":"a"}]}}]}', 200, "text", "a"),
         ('{"functionCalls":[{"name":"f","args":{"a":1}}]}', 200, "calls", [("f", {"a": 1})]),
+        ('{"usageMetadata":{"totalTokenCount":"7","promptTokenCount":3.0,"trafficType":"9x"}}', 200, "usage", COUNTED),
         ('{"responseFoo":1}', 200, "others", {"responseFoo"}),
     ],
 )
@@ -109,10 +115,10 @@ def piece(path: str, value: str, *, going_on: bool = True) -> str:
     return f'{{"functionCall":{{"partialArgs":[{{"jsonPath":"{path}",{value}}}]{more}}}}}'
 
 
+STRING = piece("$.a", '"stringValue":"x","willContinue":true')
 START = '{"functionCall":{"name":"f","willContinue":true},"thoughtSignature":"QQ=="}'
 
 
-STRING = piece("$.a", '"stringValue":"x","willContinue":true')
 BOTH = '{"functionCall":{"name":"f","partialArgs":[{"jsonPath":"$.a","numberValue":2},{"jsonPath":"$.b","numberValue":1}]}}'
 
 
@@ -137,10 +143,23 @@ def test_a_new_name_ends_the_call_before_it_and_the_last_may_stay_open() -> None
     assert facts.open_call
 
 
-@pytest.mark.parametrize("path", ["a", "$..a", "$.a[99999999]", "$.a.b"])
-def test_a_path_that_cannot_be_followed_is_named_and_does_no_harm(path: str) -> None:
-    facts = gather_body(stream_of_calls(START, piece("$.a", '"stringValue":"x"'), piece(path, '"numberValue":1')))
+@pytest.mark.parametrize("path", ["a", "$..a", "$.b[99999999]", "$.a[0]", "$.a.b", "$.a"])
+def test_a_piece_that_has_no_place_is_named_and_does_no_harm(path: str) -> None:
+    facts = gather_body(stream_of_calls(START, STRING, piece(path, '"numberValue":1')))
     assert "partialArgs" in facts.others
+    assert facts.calls[0][1]["a"] == "x"
+
+
+def test_text_ends_a_streamed_call_and_an_empty_one_does_not() -> None:
+    going_on = gather_body(stream_of_calls(START, '{"text":""}', STRING))
+    ended = gather_body(stream_of_calls(START, '{"text":"so"}', STRING))
+    assert (going_on.calls, going_on.others) == ([("f", {"a": "x"})], set())
+    assert (ended.calls, ended.others) == ([("f", {})], {"partialArgs"})
+
+
+def test_a_signature_after_the_first_part_of_a_call_signs_no_call() -> None:
+    facts = gather_body(stream_of_calls(START, '{"functionCall":{},"thoughtSignature":"Qg=="}'))
+    assert facts.signatures == [("call", "QQ=="), ("text", "Qg==")]
 
 
 @pytest.mark.parametrize(
@@ -284,6 +303,70 @@ def test_each_difference_is_said_in_a_sentence(dialect: str, attribute: str, val
     found = losses(wire, gather(dialect, CARRIED[dialect]), dialect)
     assert any(sentence.split()[0] in line for line in found), found
     assert len(found) <= 4
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "sentence"),
+    [
+        ("finish_message", None, 'finish message invented: null became "cut"'),
+        ("block_reason", "SAFETY", 'block reason lost: "SAFETY" became '),
+        ("media", 1, "media lost: 1 became 0"),
+        ("code", 1, "code lost: 1 became 0"),
+        ("others", {"hologram"}, "field lost: hologram"),
+        ("unreadable", ["{broken"], 'unreadable lost: "{broken" left no trace'),
+    ],
+)
+@pytest.mark.parametrize("dialect", ["events", "unified-llm"])
+def test_what_the_richer_layers_must_carry_is_missed_there(dialect: str, attribute: str, value: Any, sentence: str) -> None:
+    wire = copy.deepcopy(WIRE)
+    setattr(wire, attribute, value)
+    assert any(line.startswith(sentence) for line in losses(wire, gather(dialect, CARRIED[dialect]), dialect))
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "sentence"),
+    [
+        (503, "overloaded", None),
+        (500, "overloaded", "error changed: number 503 became 500"),
+        (503, "no", 'error lost: "overloaded" became "no"'),
+    ],
+)
+def test_an_error_keeps_its_number_and_its_message(code: int, message: str, sentence: str | None) -> None:
+    carried = gather_events([{"kind": "error", "code": code, "message": message}])
+    assert losses(Facts(errors=[(503, "overloaded")]), carried, "events") == ([sentence] if sentence else [])
+
+
+@pytest.mark.parametrize(
+    ("wire", "stop"),
+    [
+        (Facts(finish="STOP"), "end_turn"),
+        (Facts(finish="MAX_TOKENS"), "max_tokens"),
+        (Facts(finish="CONTINUATION"), "pause_turn"),
+        (Facts(finish="SPII"), "refusal"),
+        (Facts(finish="MODEL_ARMOR"), "refusal"),
+        (Facts(finish="BRAND_NEW"), "end_turn"),
+        (Facts(block_reason="OTHER"), "refusal"),
+        (Facts(), "end_turn"),
+    ],
+)
+def test_the_stop_reason_follows_from_the_finish_reason(wire: Facts, stop: str) -> None:
+    for reason in ("end_turn", "max_tokens", "pause_turn", "refusal", "tool_use"):
+        carried = gather_payloads_anthropic([{"type": "message_delta", "delta": {"stop_reason": reason}}], {})
+        assert bool(losses(wire, carried, "anthropic")) is (reason != stop)
+
+
+@pytest.mark.parametrize("name", ["promptTokenCount", "toolUsePromptTokenCount"])
+def test_a_count_with_a_field_of_its_own_is_missed_though_the_raw_object_has_it(name: str) -> None:
+    wire = Facts(usage={name: 1})
+    unified = gather_payloads_unified([{"type": "FINISH", "usage": {"raw": {name: 1}}}])
+    assert bool(losses(wire, unified, "unified-llm")) is (name == "promptTokenCount")
+    assert bool(losses(wire, gather_events([{"kind": "usage", "raw": {name: 1}}]), "events"))
+
+
+def test_another_candidate_is_no_fact_of_the_answer() -> None:
+    other = {"kind": "media", "raw": {"inlineData": {}}, "candidate": 1, "signature": "QQ=="}
+    assert gather_events([other]) == Facts()
+    assert gather_payloads_unified([{"type": "PROVIDER_EVENT", "raw": other}]) == Facts()
 
 
 def test_a_signature_that_only_the_session_had_is_missed_when_the_session_forgets_it() -> None:

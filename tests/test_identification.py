@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from harness.framing import MAX_FRAME
 from harness.providers import Identity, declared_tools, identify
 from harness.session import Tool
 
@@ -78,6 +79,8 @@ SSE = b'data: {"candidates": []}\r\n\r\ndata: {"candidates": []}\r\n\r\n'
         (b"<html>", Identity(None, False)),
         (b"", Identity(None, False)),
         (b"[" * 5000, Identity(None, False)),
+        (b'{"a": 1}\n' * 50 + b'{"candidates": []}\n', Identity(None, False)),
+        (b'{"a":"' + b"x" * MAX_FRAME, Identity(None, False)),
     ],
 )
 def test_without_a_request_the_body_tells(body: bytes, identity: Identity) -> None:

@@ -32,10 +32,6 @@ STREAMED_ARGUMENTS = (
     b'"willContinue":true}}]}}]}\n\n'
     b'data: {"candidates":[{"content":{"parts":[{"functionCall":{}}]},"finishReason":"STOP"}]}\n\n'
 )
-TOOL_CODE = (
-    b'data: {"response":{"candidates":[{"content":{"parts":[{"text":"a<tool"}]}}]}}\n\n'
-    b'data: {"response":{"candidates":[{"content":{"parts":[{"text":"_code>{\\"name\\":\\"f\\",\\"args\\":{}}</tool_code>b"}]}}]}}\n\n'
-)
 BODIES = {
     "sse": ANSWER,
     "streamed arguments": STREAMED_ARGUMENTS,
@@ -43,8 +39,25 @@ BODIES = {
     "unary": b'{\n  "candidates": [{"content": {"parts": [{"inlineData": {"data": "QQ=="}}]}, "finishReason": "STOP"}]\n}\n',
     "blocked": b'data: {"promptFeedback": {"blockReason": "SAFETY"}}\n\n',
     "error in mid-stream": ANSWER + b'{\n  "error": {\n    "code": 503,\n    "message": "overloaded"\n  }\n}\n',
+    "error inside a call": STREAMED_ARGUMENTS[:280] + b'data: {"error":{"code":500,"message":"m"}}\n\n',
+    "error, then more": b'data: {"error":{"code":500,"message":"m"}}\n\n' + ANSWER,
     "unknown part": b'data: {"candidates":[{"content":{"parts":[{"hologram":{"x":1},"thoughtSignature":"QQ=="}]}}],"newField":1}\n\n',
     "no json": b"<html>\n<body>gateway</body>\n</html>\n",
+    "json of no use": b"data: null\n\ndata: 7\n\ndata: []\n\ndata: {}\n\ndata: [DONE]\n\n",
+    "several data lines": b'data: {"candidates":\ndata: [{"content":{"parts":[{"text":"a"}]}}]}\n\n',
+    "comments and fields": b"\xef\xbb\xbf: ping\n\nevent: x\nid: 1\nretry: 5\ndata:" + ANSWER[6:],
+    "several candidates": b'data: {"candidates":[{"content":{"parts":[{"text":"a"}]}},{"index":1,"content":{"parts":[{"text":"b"},'
+    b'{"functionCall":{"name":"f"}}]},"finishReason":"STOP"}]}\n\n',
+    "nulls and snake_case": b'{"candidates":[{"content":{"parts":[{"text":null,"function_call":{"name":"f","args":"{\\"a\\":1}"},'
+    b'"thought_signature":"QQ=="}]},"finish_reason":2,"safety_ratings":null}],"usage_metadata":{"prompt_token_count":3}}',
+    "calls at the top": b'{"functionCalls":[{"name":"f","args":{"a":1}},{"name":"f","args":{"a":1}}]}',
+    "result of a tool": b'data: {"candidates":[{"content":{"parts":[{"functionResponse":{"name":"f","response":{"a":1}},'
+    b'"thoughtSignature":"QQ=="},'
+    b'{"executableCode":{"code":"1"}},{"codeExecutionResult":{"output":"1"}},{"toolCall":{"id":"t"}}]}}]}\n\n',
+    "odd characters": 'data: {"candidates":[{"content":{"parts":[{"text":"\u2028\u0085\U0001f600\\ud83d \\u0000"}]}}]}\r\n\r\n'.encode(),
+    "large numbers": b'{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"n":12345678901234567890123,"x":1e3}}}]}}]}',
+    "tool code left alone": b'data: {"candidates":[{"content":{"parts":[{"text":"a<tool_code>{}</tool_code>"}]}}]}\n\n',
+    "late text": b'data: {"candidates":[{"finishReason":"STOP"}]}\n\ndata: {"candidates":[{"content":{"parts":[{"text":"a"}]}}]}\n\n',
     "nothing": b"",
 }
 
@@ -54,12 +67,26 @@ def exchange(body: bytes, status: int = 200, **fields: Any) -> Exchange:
     return Exchange(None, status, {}, ((None, body),), **given)
 
 
+TOOL_CODES = ("{}", "print(f(a=1))", '{"todos":[]}', "no call", '<tool_code>{"name":"f","args":{}}')
+
+
+def leaking(inside: str, end: str = "</tool_code>z") -> bytes:
+    """A stream whose text has a block, cut inside its tag."""
+    texts = ("a<tool_co", f"de>{inside}", end)
+    messages = ({"response": {"candidates": [{"content": {"parts": [{"text": text}]}}]}} for text in texts)
+    return "".join(f"data: {json.dumps(message)}\n\n" for message in messages).encode()
+
+
 EXCHANGES = {
     **{name: exchange(body) for name, body in BODIES.items()},
-    "tool code": exchange(TOOL_CODE, provider="code-assist"),
+    **{f"tool code {inside}": exchange(leaking(inside), provider="code-assist") for inside in TOOL_CODES},
+    "tool code without an end": exchange(leaking("{}", "<"), provider="code-assist"),
     "http error": exchange(b'[{\n  "error": {\n    "code": 429,\n    "message": "quota"\n  }\n}\n]', 429),
     "http error that is no json": exchange(b"<html>bad gateway</html>", 502),
+    "http error without a body": exchange(b"", 500),
     "cut": exchange(ANSWER[:300], end="cut"),
+    "cut inside a call": exchange(STREAMED_ARGUMENTS[:300], end="reset"),
+    "cut inside tool code": exchange(leaking("{}")[:200], end="aborted", provider="code-assist"),
     "large": exchange(b"".join(b'data: {"candidates":[{"content":{"parts":[{"text":"%d"}]}}]}\r\n\r\n' % n for n in range(60))),
 }
 
@@ -94,6 +121,11 @@ Fault = Callable[[Items, Exchange, dict[str, Any]], Items]
 FAULTS: dict[str, tuple[int, str, Fault]] = {
     "a character split over reads is lost": (1, "byte 60", lambda items, _, options: items[:-1] if has_cut(options, {60}) else items),
     "a whole body is read otherwise": (1, "as a whole", lambda items, _, options: items[1:] if options.get("cuts") == "whole" else items),
+    "single bytes are read otherwise": (
+        1,
+        "byte by byte",
+        lambda items, _, options: items[1:] if options.get("cuts") == "bytes" else items,
+    ),
     "text without a start": (2, "payload", lambda items, _, options: without(items, "TEXT_START")),
     "no end": (2, "end in the state", lambda items, _, options: without(items, "FINISH")),
     "text before the start": (2, "event 0", lambda items, _, options: without(items, "start")),
@@ -177,3 +209,4 @@ def test_compressed_bodies_are_cut_while_compressed() -> None:
 
     packed = replace(exchange(gzip.compress(ANSWER, mtime=0)), headers={"Content-Encoding": ["gzip"]})
     assert check(packed) == []
+    assert check(replace(packed, reads=((None, ANSWER),))) == []

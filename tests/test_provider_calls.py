@@ -279,9 +279,9 @@ def test_what_is_held_back_comes_out_before_what_follows(held: str, after: Json,
     assert [event["kind"] for event in events[len(said) :]] == kinds
 
 
-def test_what_is_held_back_at_the_end_is_text_or_the_rest() -> None:
+def test_what_is_held_back_at_the_end_is_text() -> None:
     assert blocks("x<tool_code>{", " }") == [text("x"), text("<tool_code>{ }")]
-    assert blocks("x<tool_code>{", end="cut") == [text("x"), {"kind": "incomplete", "end": "cut", "rest": "<tool_code>{"}]
+    assert blocks("x<tool_code>{", end="cut") == [text("x"), text("<tool_code>{"), {"kind": "incomplete", "end": "cut"}]
 
 
 def test_signatures_beside_blocks_go_to_the_last_event_of_their_part() -> None:

@@ -170,6 +170,7 @@ PARTS: list[tuple[Json, list[Json]]] = [
     ({"thoughtSignature": "QQ=="}, [{"kind": "text", "text": "", "signature": "QQ=="}]),
     ({"thought": True}, [{"kind": "reasoning", "text": ""}]),
     ({"text": "x", "thoughtSignature": ""}, [{"kind": "text", "text": "x"}]),
+    ({"functionCall": {"name": "f"}, "thoughtSignature": ""}, call(1, "f", {})),
     ({"text": None, "functionCall": None, "thought": None}, []),
     ({}, []),
     (IMAGE, [{"kind": "media", "mime_type": "image/png", "raw": IMAGE, "data": "AQID"}]),
@@ -316,6 +317,7 @@ def test_a_missing_index_is_the_answer_or_the_place(indices: list[int | None], e
         ({"usage_metadata": 5}, {"where": "field usage_metadata", "raw": {"usage_metadata": 5}}),
         ({"modelVersion": 5}, {"where": "field modelVersion", "raw": {"modelVersion": 5}}),
         ({"response": [1]}, {"where": "field response", "raw": {"response": [1]}}),
+        ({"response": {"odd": 1}}, {"where": "field odd", "raw": {"odd": 1}}),
         ({"response": {"response": {}}}, {"where": "field response", "raw": {"response": {}}}),
         ({"promptFeedback": "SAFETY"}, {"where": "field promptFeedback", "raw": {"promptFeedback": "SAFETY"}}),
         ({"candidates": ["x"]}, {"where": "candidate", "raw": "x"}),
@@ -344,6 +346,12 @@ def test_unknown_things_come_out_by_name(message: Json, unknown: Json) -> None:
 @pytest.mark.parametrize("message", [[], [1], 5, "[DONE]", "oops", True])
 def test_a_frame_that_is_no_object_is_unknown(message: Json) -> None:
     assert read(message) == [{"kind": "unknown", "where": "frame", "raw": message}]
+
+
+def test_a_message_with_something_new_in_it_is_not_taken_for_a_usual_one() -> None:
+    usual: Json = {"response": {"modelVersion": "m", **parts({"text": "x"})}, "traceId": "t"}
+    for odd in ({**usual, "odd": 1}, {**usual, "response": {**usual["response"], "odd": 1}}):
+        assert read(usual, odd)[3:] == [{"kind": "unknown", "where": "field odd", "raw": {"odd": 1}}, {"kind": "text", "text": "x"}]
 
 
 def test_an_unknown_fact_about_the_reply_comes_once_and_again_when_it_changes() -> None:

@@ -150,10 +150,10 @@ def test_nothing_is_lost_and_the_order_is_legal(messages: list[Json], status: in
 
 
 @settings(max_examples=150, deadline=None)
-@given(messages=st.lists(MESSAGE, min_size=1, max_size=5), cut=st.integers(0, 4), tool_code=st.booleans())
-def test_a_shorter_stream_gives_fewer_events_and_the_same(messages: list[Json], cut: int, tool_code: bool) -> None:
+@given(messages=st.lists(MESSAGE, min_size=1, max_size=5), cut=st.integers(0, 4))
+def test_a_shorter_stream_gives_fewer_events_and_the_same(messages: list[Json], cut: int) -> None:
     def events(some: list[Json], end: End) -> list[Json]:
-        normalizer = PROVIDERS["code-assist"].normalizer(Answer(tool_code=tool_code))
+        normalizer = PROVIDERS["code-assist"].normalizer(Answer())
         made = [event for message in some for event in normalizer.feed(Frame(0, message))]
         return [to_builtins(event) for event in [*made, *normalizer.close(end)]]
 

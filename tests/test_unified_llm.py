@@ -257,7 +257,7 @@ EVENTS = st.sampled_from(
         ev.Text("", "S"),
         ev.Reasoning("r"),
         ev.Reasoning("", "S"),
-        ev.Usage({}),
+        ev.Usage({"p": 1}),
         ev.Code("c", {}),
         ev.Blocked("X"),
         ev.Unknown("x"),

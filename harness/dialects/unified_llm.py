@@ -31,53 +31,23 @@ class UnifiedLlmTranslator:
         self.state = "fresh"  # fresh → open → over
         self.block = _NO_BLOCK
         self.blocks = 0
-        self.start = ev.Start()
+        self.model = ""
+        self.id = ""
         self.content: list[dict[str, Any]] = []
         self.call: _OpenCall | None = None
         self.called = False
         self.other_calls: set[int] = set()
-        self.usages: list[ev.Usage] = []
+        self.counts: dict[str, int] = {}
+        self.raw_usage: dict[str, Any] = {}
         self.finish: dict[str, Any] | None = None
-        self.handlers: dict[type[ev.Event], Callable[[Any], list[Payload]]] = {
-            ev.Text: self._text,
-            ev.Usage: self._usage,
-            ev.Reasoning: self._reasoning,
-            ev.Start: self._start,
-            ev.CallStart: self._call_start,
-            ev.CallPiece: self._call_piece,
-            ev.CallEnd: self._call_end,
-            ev.NamelessCall: self._nameless_call,
-            ev.Finish: self._finish,
-            ev.Blocked: self._blocked,
-            ev.Error: self._error,
-            ev.Incomplete: self._incomplete,
-            ev.Media: self._part,
-            ev.Code: self._part,
-            ev.CodeResult: self._part,
-            ev.ServerCall: self._part,
-            ev.ServerResult: self._part,
-            ev.ToolResult: self._tool_result,
-            ev.Annotation: self._aside,
-            ev.Metadata: self._aside,
-            ev.Unknown: self._aside,
-        }
 
     def feed(self, event: ev.Event) -> list[Payload]:
+        kind = type(event)
         if self.state == "over":
             return []
-        if self._is_of_other_candidate(event):
-            return [*self._open(), _provider_event(to_builtins(event))]
-        return self.handlers[type(event)](event)
-
-    def _is_of_other_candidate(self, event: ev.Event) -> bool:
-        """Candidate 0 is the answer. Pieces and end of a call have no candidate of their own: they go where its start went."""
-        if isinstance(event, ev.CallPiece | ev.CallEnd):
-            return event.call in self.other_calls
-        if getattr(event, "candidate", 0) <= 0:
-            return False
-        if isinstance(event, ev.CallStart):
-            self.other_calls.add(event.call)
-        return True
+        if (kind in _OF_A_CANDIDATE and event.candidate > 0) or (kind in _OF_A_CALL and event.call in self.other_calls):  # type: ignore[attr-defined]  # the sets say which have it
+            return self._other_candidate(event)
+        return _HANDLERS[kind](self, event)
 
     def close(self) -> list[Payload]:
         if self.state == "over":
@@ -100,7 +70,8 @@ class UnifiedLlmTranslator:
         return []
 
     def _start(self, event: ev.Start) -> list[Payload]:
-        self.start = event
+        self.model = event.model or self.model
+        self.id = event.id or self.id
         return self._open()
 
     def _text(self, event: ev.Text) -> list[Payload]:
@@ -160,8 +131,31 @@ class UnifiedLlmTranslator:
         self.content.append({"kind": "provider", "raw": raw})
         return [*self._open(), *self._close_block(), _provider_event(raw)]
 
+    def _metadata(self, event: ev.Metadata) -> list[Payload]:
+        """The model and the reply's id go into the Response also where they are told late."""
+        match event.name, next(iter(event.raw.values()), None):
+            case "model", str(model):
+                self.model = model
+            case "id", str(reply_id):
+                self.id = reply_id
+        return self._aside(event)
+
+    def _unknown(self, event: ev.Unknown) -> list[Payload]:
+        """An unknown part is a part: it closes the block before it and has its place in the message."""
+        if event.where != "part" and not event.where.startswith("part kind"):
+            return self._aside(event)
+        payloads = [*self._open(), *self._close_block(), _provider_event(event.raw)]
+        self.content.append({"kind": "provider", "raw": event.raw})
+        return payloads
+
     def _aside(self, event: ev.Annotation | ev.Metadata | ev.Unknown) -> list[Payload]:
         return [*self._open(), _provider_event(event.raw)]
+
+    def _other_candidate(self, event: ev.Event) -> list[Payload]:
+        """Candidate 0 is the answer. Pieces and end of a call go where its start went."""
+        if isinstance(event, ev.CallStart):
+            self.other_calls.add(event.call)
+        return [*self._open(), _provider_event(to_builtins(event))]
 
     # ---------------------------------------------------------------- calls
 
@@ -201,7 +195,19 @@ class UnifiedLlmTranslator:
     # ---------------------------------------------------------------- ends
 
     def _usage(self, event: ev.Usage) -> list[Payload]:
-        self.usages.append(event)
+        """The latest value of every count; one that never comes stays absent."""
+        counts = self.counts
+        if event.input is not None:
+            counts["input_tokens"] = event.input
+        if event.output is not None:
+            counts["output_tokens"] = event.output
+        if event.reasoning is not None:
+            counts["reasoning_tokens"] = event.reasoning
+        if event.cached is not None:
+            counts["cache_read_tokens"] = event.cached
+        if event.total is not None:
+            counts["total_tokens"] = event.total
+        self.raw_usage.update(event.raw)
         return []
 
     def _finish(self, event: ev.Finish) -> list[Payload]:
@@ -224,7 +230,8 @@ class UnifiedLlmTranslator:
         error["retryable"] = kind not in FINAL_ERRORS
         if event.retry_after is not None:
             error["retry_after"] = event.retry_after
-        error["raw"] = event.raw
+        if event.raw is not None:
+            error["raw"] = event.raw
         return self._fail(error)
 
     def _incomplete(self, event: ev.Incomplete) -> list[Payload]:
@@ -238,9 +245,11 @@ class UnifiedLlmTranslator:
         if self.call is not None:
             arguments = json.dumps(self.call.arguments.value(), ensure_ascii=False)
             tool_call = {"id": self.call.id, "name": self.call.name}
+            if self.call.signature is not None:
+                tool_call["signature"] = self.call.signature
             payloads.append({"type": "TOOL_CALL_DELTA", "delta": arguments, "tool_call": tool_call})
         failed: Payload = {"type": "ERROR", "error": error}
-        if self.finish is not None or self.called:
+        if self.finish is not None:
             failed["finish_reason"] = self._finish_reason()
         usage = self._total_usage()
         if usage:
@@ -253,19 +262,11 @@ class UnifiedLlmTranslator:
         return {**finish, "reason": "tool_calls"} if self.called else finish
 
     def _total_usage(self) -> dict[str, Any]:
-        """The latest value of every count; a count that never came is absent."""
-        fields = {"input_tokens": "input", "output_tokens": "output", "reasoning_tokens": "reasoning", "cache_read_tokens": "cached"}
-        fields["total_tokens"] = "total"
-        usage: dict[str, Any] = {}
-        raw: dict[str, Any] = {}
-        for event in self.usages:
-            usage |= {name: value for name, own in fields.items() if (value := getattr(event, own)) is not None}
-            raw |= event.raw
-        return {**{name: usage[name] for name in fields if name in usage}, "raw": raw} if self.usages else {}
+        return {**self.counts, "raw": self.raw_usage} if self.raw_usage else {}
 
     def _response(self, finish_reason: dict[str, Any], usage: dict[str, Any]) -> dict[str, Any]:
-        response: dict[str, Any] = {"id": self.start.id or self.session.next_id("response")}
-        response["model"] = self.start.model or ""
+        response: dict[str, Any] = {"id": self.id or self.session.next_id("response")}
+        response["model"] = self.model
         response["provider"] = "gemini"
         response["message"] = {"role": "assistant", "content": self.content}
         response["finish_reason"] = finish_reason
@@ -273,6 +274,33 @@ class UnifiedLlmTranslator:
             response["usage"] = usage
         response["warnings"] = []
         return response
+
+
+_HANDLERS: Final[dict[type[ev.Event], Callable[[UnifiedLlmTranslator, Any], list[Payload]]]] = {
+    ev.Text: UnifiedLlmTranslator._text,
+    ev.Usage: UnifiedLlmTranslator._usage,
+    ev.Reasoning: UnifiedLlmTranslator._reasoning,
+    ev.Start: UnifiedLlmTranslator._start,
+    ev.CallStart: UnifiedLlmTranslator._call_start,
+    ev.CallPiece: UnifiedLlmTranslator._call_piece,
+    ev.CallEnd: UnifiedLlmTranslator._call_end,
+    ev.NamelessCall: UnifiedLlmTranslator._nameless_call,
+    ev.Finish: UnifiedLlmTranslator._finish,
+    ev.Blocked: UnifiedLlmTranslator._blocked,
+    ev.Error: UnifiedLlmTranslator._error,
+    ev.Incomplete: UnifiedLlmTranslator._incomplete,
+    ev.Media: UnifiedLlmTranslator._part,
+    ev.Code: UnifiedLlmTranslator._part,
+    ev.CodeResult: UnifiedLlmTranslator._part,
+    ev.ServerCall: UnifiedLlmTranslator._part,
+    ev.ServerResult: UnifiedLlmTranslator._part,
+    ev.ToolResult: UnifiedLlmTranslator._tool_result,
+    ev.Annotation: UnifiedLlmTranslator._aside,
+    ev.Metadata: UnifiedLlmTranslator._metadata,
+    ev.Unknown: UnifiedLlmTranslator._unknown,
+}
+_OF_A_CANDIDATE: Final = frozenset(kind for kind in _HANDLERS if "candidate" in kind.__struct_fields__)
+_OF_A_CALL: Final = frozenset({ev.CallPiece, ev.CallEnd})
 
 
 class _Block:

@@ -56,9 +56,7 @@ def _messages(text: str) -> Iterator[str | tuple[Json]]:
     data: list[str] = []
     while at < len(text):
         line = re.compile(r"[^\r\n]*").match(text, at)[0]  # type: ignore[index]  # the pattern matches everywhere
-        if text.startswith("[DONE]", at):
-            at += len(line)
-        elif text[at] == "{":
+        if text[at] == "{":
             yield from _data_message(data)
             value, end = _document(text, at)
             yield (value,) if value is not _UNREADABLE else text[at:end]
@@ -176,13 +174,11 @@ class _Reader:
         usage = _pick(message, "usageMetadata")
         if isinstance(usage, dict):
             self.facts.usage |= {camel(name): count for name, said in usage.items() if (count := _whole(said)) is not None}
-        calls_before = len(self.facts.calls)
         for candidate in _objects(message.get("candidates")):
             if not _pick(candidate, "index"):
                 self._read_candidate(candidate)
-        if len(self.facts.calls) == calls_before:
-            for call in _objects(_pick(message, "functionCalls")):
-                self._read_call(call)
+        for call in _objects(_pick(message, "functionCalls")):
+            self._read_call(call)
 
     def _read_candidate(self, candidate: dict[str, Json]) -> None:
         content = candidate.get("content")

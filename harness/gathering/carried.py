@@ -158,7 +158,7 @@ def _read_raw(facts: Facts, raw: Json) -> None:
         case str():
             facts.unreadable.append(raw)
         case _:
-            pass
+            facts.unreadable.append(json.dumps(raw))
     facts.others |= names_in(raw)
 
 

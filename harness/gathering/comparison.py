@@ -48,7 +48,7 @@ def losses(wire: Facts, carried: Facts, dialect: str, *, interrupted: bool = Fal
     ]
     if carried.open_call and not (interrupted or carried.errors):
         found.append(f"call end lost: {carried.calls[-1][0]} is still open when the stream has ended")
-    if wire.unreadable and not interrupted and not carried.unreadable and not carried.others and not carried.errors:
+    if wire.unreadable and not interrupted and not carried.unreadable and not carried.errors:
         found.append(f"unreadable lost: {_short(wire.unreadable[0])} left no trace")
     return found
 

@@ -26,7 +26,9 @@ def cuts_dont_matter(exchange: Exchange, how: Replayer) -> list[str]:
         if difference is not None and cuts == "whole":
             return [f"read as a whole, {difference}"]
         if difference is not None:
-            return [_shrunk(exchange, how, expected, tuple(range(1, len(exchange.body))))]
+            everywhere = tuple(range(1, len(exchange.body)))
+            seen = _difference(exchange, how, expected, everywhere)
+            return [_shrunk(exchange, how, expected, everywhere) if seen else f"read byte by byte, {difference}"]
     for cut_set in _cut_sets(exchange):
         if _difference(exchange, how, expected, cut_set) is not None:
             return [_shrunk(exchange, how, expected, cut_set)]

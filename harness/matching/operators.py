@@ -244,9 +244,9 @@ def _re(argument: Json, actual: Json, bindings: Bindings) -> bool:
 
 
 def _same(argument: Json, actual: Json, bindings: Bindings) -> bool:
-    if not isinstance(argument, str) or bindings.loose:
-        return isinstance(argument, str)
-    return equal(bindings.bound.setdefault(argument, actual), actual)
+    if not isinstance(argument, str) or not argument:
+        return False
+    return bindings.loose or equal(bindings.bound.setdefault(argument, actual), actual)
 
 
 def _json(argument: Json, actual: Json, bindings: Bindings) -> bool:

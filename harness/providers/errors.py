@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from math import isfinite
 from typing import Any, Final
 
 from ..events import Error, Json
@@ -78,7 +77,7 @@ def _retry_after(details: list[dict[str, Any]], answer: Answer) -> float | None:
         seconds = read_duration(detail.get("retryDelay", detail.get("retry_delay")))
         if seconds is not None:
             return seconds
-    header = answer.headers.get("retry-after", "").strip() if answer.failed else ""
+    header = answer.headers.get("retry-after", "").strip()
     return read_duration(f"{header}s") if header else None
 
 
@@ -94,4 +93,4 @@ def read_duration(duration: Json) -> float | None:
         total = sum(float(amount) * unit for amount, unit in zip(found.groups(), _SECONDS, strict=True) if amount)
     except ValueError:
         return None
-    return total if isfinite(total) else None
+    return total

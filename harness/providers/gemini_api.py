@@ -72,9 +72,10 @@ class GeminiNormalizer:
     def close(self, end: End = "complete") -> list[Event]:
         texts = self._texts + self._rest
         parts = self._candidates.parts
-        if end in INTERRUPTED:
-            return [Incomplete(end, parts.take_held() + "\n".join(texts))]
         out: list[Event] = []
+        if end in INTERRUPTED:
+            parts.release_all(out)
+            return [*out, Incomplete(end, "\n".join(texts))]
         if not self._errors:
             parts.calls.end(out)
         parts.release_all(out)

@@ -59,7 +59,7 @@ def identify(method: str, url: str, request_body: bytes, response_body: bytes) -
         return _OTHER
     if found["internal"]:
         return Identity("code-assist", generates=True, streamed=streams, model=_asked_model(request_body))
-    vertex = "aiplatform" in path.partition("/")[0] or _VERTEX_PATH.search(path)
+    vertex = _VERTEX_PATH.search(path)
     model = found["model"] if found["kind"] == "models" else f"{found['kind']}/{found['model']}"
     return Identity("vertex-ai" if vertex else "gemini-api", generates=True, streamed=streams, model=model)
 

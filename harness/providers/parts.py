@@ -96,10 +96,6 @@ class Parts:
         for candidate in self._splitters or ():
             self.release(candidate, out)
 
-    def take_held(self) -> str:
-        """What is held back, for a stream that was interrupted."""
-        return "".join(splitter.close() for splitter in (self._splitters or {}).values())
-
     def _read_text(self, part: _Wire, text: str, thought: bool | None, signature: str | None, candidate: int, out: list[Event]) -> None:
         if not text and signature is None and not thought and self.calls.is_open(candidate):
             out.append(Annotation("part", part, candidate))  # an empty text between the pieces of a call doesn't end it

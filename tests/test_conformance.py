@@ -1,0 +1,104 @@
+"""The judge: what makes a verdict, and that green comes only from a comparison that ran."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request
+from harness.conformance import Adapter, Cell, judge, own_adapter
+from harness.loading import identified
+from harness.results import CaseResult
+from harness.spec import Case
+
+URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+BODY = b'data: {"candidates": [{"content": {"parts": [{"text": "Hi"}]},"finishReason": "STOP"}]}\r\n\r\n'
+GENERATES = identified(Exchange(Request("POST", URL), 200, {}, ((3.0, BODY),), "complete"))
+COUNTS = identified(Exchange(Request("POST", URL.replace("streamGenerate", "count")), 200, {}, ((3.0, b"{}"),)))
+CASSETTE = Cassette((GENERATES, COUNTS), Origin("written", date="2026-11-21"))
+RIGHT = {"$contains": [{"type": "message_stop"}]}
+WRONG = {"$contains": [{"type": "message_stopp"}]}
+KNOWN = {"reason": "r", "link": "https://x.example"}
+
+
+def verdict(expected: Any = RIGHT, *, column: str = "anthropic", adapter: Adapter | None = None, **keys: Any) -> CaseResult:
+    expect = keys.pop("expect", {column: expected})
+    case = Case(case="c", requirement="r", features=("f",), source="https://s.example", cassette="x/y", expect=expect, **keys)
+    return judge(Cell(case, "a.yaml", column), load, adapter, today=date(2026, 11, 21))
+
+
+def load(name: str) -> Cassette:
+    if name != "x/y":
+        raise CassetteError(f"no cassette {name}")
+    return CASSETTE
+
+
+VERDICTS: list[tuple[Any, dict[str, Any], str]] = [
+    (RIGHT, {}, "passed"),
+    (WRONG, {}, "failed"),
+    (WRONG, {"level": "should"}, "warning"),
+    (RIGHT, {"level": "should"}, "passed"),
+    (WRONG, {"known_failing": {"anthropic": KNOWN}}, "known-failing"),
+    (WRONG, {"known_failing": {"unified-llm": KNOWN}}, "failed"),
+    (RIGHT, {"known_failing": {"anthropic": KNOWN}}, "fixed"),
+    (WRONG, {"known_failing": {"anthropic": {**KNOWN, "expires": "2026-11-21"}}}, "known-failing"),
+    (WRONG, {"known_failing": {"anthropic": {**KNOWN, "expires": "2026-11-20"}}}, "failed"),
+    (RIGHT, {"known_failing": {"anthropic": {**KNOWN, "expires": "2026-11-20"}}}, "fixed"),
+    (RIGHT, {"not_carried": {"anthropic": ("grounding",)}}, "not-carried"),
+    (WRONG, {"not_carried": {"anthropic": ("grounding",)}}, "failed"),
+    (None, {}, "not-run"),
+    (RIGHT, {"reviewed": "no"}, "not-run"),
+    (RIGHT, {"cassette": "z"}, "error"),
+    (RIGHT, {"exchange": 3}, "error"),
+    (RIGHT, {"exchange": 2}, "error"),
+]
+
+
+@pytest.mark.parametrize(("expected", "keys", "word"), VERDICTS)
+def test_verdicts(expected: Any, keys: dict[str, Any], word: str) -> None:
+    case = Case(
+        **{"case": "c", "requirement": "r", "features": ("f",), "source": "https://s.example", "cassette": "x/y", "expect": {"anthropic": expected}, **keys}
+    )
+    assert judge(Cell(case, "a.yaml", "anthropic"), load, today=date(2026, 11, 21)).verdict == word
+
+
+def test_a_result_says_what_it_rests_on() -> None:
+    result = verdict(WRONG)
+    assert (result.provider, result.adapter, result.layer, result.end) == ("gemini-api", "anthropic", "payloads", "complete")
+    assert result.origin is not None
+    assert (result.origin.kind, result.origin.date) == ("written", "2026-11-21")
+    assert result.wire == BODY.decode()
+    assert result.first_layer == "payloads"
+    assert result.findings_total == len(result.findings) == 1
+
+
+def test_the_first_layer_that_differs_is_the_lowest_of_those_expected() -> None:
+    frames, events = [{"offset": 1}], [{"kind": "nope"}]
+    assert verdict(expect={"anthropic": WRONG, "events": events, "frames": frames}).first_layer == "frames"
+    assert verdict(expect={"anthropic": WRONG, "events": events}).first_layer == "events"
+    assert verdict(column="events", expect={"anthropic": WRONG, "events": events}).first_layer == "events"
+    assert verdict(expect={"anthropic": RIGHT, "events": events}).first_layer == ""
+
+
+def test_an_adapter_under_test_may_be_any_callable() -> None:
+    def drops_the_end(exchange: Exchange, case: Case) -> list[Any]:
+        return own_adapter("anthropic")(exchange, case)[:-1]
+
+    assert verdict(RIGHT, adapter=own_adapter("anthropic")).verdict == "passed"
+    assert verdict(RIGHT, adapter=drops_the_end).verdict == "failed"
+
+
+def test_an_adapter_that_raises_is_an_error_and_not_a_crash() -> None:
+    def broken(exchange: Exchange, case: Case) -> list[Any]:
+        raise KeyError("parts")
+
+    result = verdict(adapter=broken)
+    assert (result.verdict, result.reason) == ("error", "the adapter raised KeyError: 'parts'")
+
+
+def test_values_and_excerpts_are_shortened_and_say_so() -> None:
+    result = verdict([{"text": "x" * 5000}])
+    assert any("characters)" in (finding.expected or "") for finding in result.findings)
+    assert all(len(finding.expected or "") < 1300 for finding in result.findings)
