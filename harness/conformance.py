@@ -146,12 +146,12 @@ def _first_layer(cell: Cell, exchange: Exchange) -> FirstLayer:
 def _verdict(cell: Cell, differs: bool, today: date | None) -> tuple[Verdict, str, str]:
     case = cell.case
     known = case.known_failing.get(cell.column)
+    if known and not differs:
+        return "fixed", f"this cell passes; take its known_failing mark away ({known.reason})", known.link
     if known and known.expires and today and known.expires < today:
         return "failed", f"the known-failing mark expired on {known.expires}: {known.reason}", known.link
     if known:
-        if differs:
-            return "known-failing", known.reason, known.link
-        return "fixed", f"this cell passes; take its known_failing mark away ({known.reason})", known.link
+        return "known-failing", known.reason, known.link
     if differs:
         return ("warning" if case.level == "should" else "failed"), "", ""
     lost = case.not_carried.get(cell.column)

@@ -50,7 +50,7 @@ def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:
 
 
 def plain(exchange: Exchange) -> Exchange:
-    """The exchange with its body in one piece and without its content encoding, which a replay then finds undone, as some recorders store it."""
+    """The exchange with its body in one piece and its content encoding undone, as some recorders store it."""
     window = _WINDOW_BITS.get((exchange.header("content-encoding") or "").lower())
     body = exchange.body
     if window is not None:
