@@ -138,11 +138,11 @@ class SseFramer:
         if self.line.held:
             line = self.line.take()
             if self.bare.pieces.held or not _is_field(line):
-                self._end_event(None, frames)
+                self._end_event(None, frames, partial=True)
                 self.bare.feed(line, None, self.offset, frames)
             else:
                 self._close_field(line, frames)
-        self._end_event(None, frames)
+        self._end_event(None, frames, partial=True)
         self.bare.close(frames, partial=True)
         return frames
 
@@ -173,25 +173,25 @@ class SseFramer:
             if whole.raw is None:
                 self._take_line(line, None, frames)
                 return
-        self._end_event(None, frames)
+        self._end_event(None, frames, partial=True)
         if not line.startswith(b":"):
             frames.append(Frame(self.offset, None, _as_text(line), None, partial=True))
 
-    def _end_event(self, at_ms: float | None, frames: list[Frame]) -> None:
+    def _end_event(self, at_ms: float | None, frames: list[Frame], partial: bool = False) -> None:
         """The data lines so far are one message; or one a line, where only that is JSON."""
         if not self.data:
             return
         if len(self.data) == 1:
             line = self.data.pop()
             # The decoder minds neither the blank before a message nor the line end behind it; text keeps what is its own.
-            frame = make_frame(line[5:] if len(line) < _LONG else memoryview(line)[5:], self.data_start, at_ms)
+            frame = make_frame(line[5:] if len(line) < _LONG else memoryview(line)[5:], self.data_start, at_ms, partial)
             if frame.raw is not None:
                 frame.raw = _as_text(_field_value(line))
             frames.append(frame)
             return
         values = [_field_value(line) for line in self.data]
         self.data.clear()
-        whole = make_frame(b"\n".join(values), self.data_start, at_ms)
+        whole = make_frame(b"\n".join(values), self.data_start, at_ms, partial)
         if whole.raw is None:
             frames.append(whole)
             return

@@ -1,8 +1,8 @@
 """Every word of the documented wire stands in an exchange that some case of specs/ names, and the suite is as broad as it says.
 
-The tables below are the vocabulary, each with the page that documents it. What a case shows is read from the bytes of its exchange by a scanner that
-uses nothing of ours but the cassette reader, so a word counts only where it really was on the wire: take the only case for a word away and
-that word's test goes red.
+The tables below are the vocabulary, each with the page that documents it. What a case shows is read from the bytes of its exchange by a
+scanner that uses nothing of ours but the cassette reader, so a word counts only where it really was on the wire: take the only case for
+a word away and that word's test goes red.
 """
 
 from __future__ import annotations
@@ -22,42 +22,38 @@ from harness.strict_yaml import parse
 
 ROOT: Final = Path(__file__).parent.parent
 
-FINISH_REASONS: Final = (
-    "FINISH_REASON_UNSPECIFIED STOP MAX_TOKENS SAFETY RECITATION LANGUAGE OTHER BLOCKLIST PROHIBITED_CONTENT SPII MALFORMED_FUNCTION_CALL "
-    "IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_OTHER NO_IMAGE IMAGE_RECITATION UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS "
-    "MISSING_THOUGHT_SIGNATURE MALFORMED_RESPONSE ESCALATION PUP_LIMITED_DISABLED CONTINUATION MODEL_ARMOR"
-).split()
-
-BLOCK_REASONS: Final = (
-    "BLOCKED_REASON_UNSPECIFIED SAFETY OTHER BLOCKLIST PROHIBITED_CONTENT IMAGE_SAFETY MODEL_ARMOR JAILBREAK"  # the last two on Vertex AI only
-).split()
-
-PART_KINDS: Final = (
-    "text thought thoughtSignature inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall toolResponse "
-    "videoMetadata mediaResolution partMetadata audioTranscription mediaProcessing speechMetadata documentMetadata spreadsheetMetadata "
-    "audioMetadata"
-).split()
-
-CALL_FIELDS: Final = "id name args partialArgs willContinue".split()
-PIECE_FIELDS: Final = "jsonPath stringValue numberValue boolValue nullValue willContinue".split()
-OUTCOMES: Final = "OUTCOME_OK OUTCOME_FAILED OUTCOME_DEADLINE_EXCEEDED".split()
-TOOL_TYPES: Final = "GOOGLE_SEARCH_WEB GOOGLE_SEARCH_IMAGE URL_CONTEXT GOOGLE_MAPS FILE_SEARCH MEDIA_PROCESSING".split()
-URL_STATUSES: Final = [f"URL_RETRIEVAL_STATUS_{word}" for word in ("SUCCESS", "ERROR", "PAYWALL", "UNSAFE")]
-
-REPLY_FIELDS: Final = "candidates promptFeedback usageMetadata modelVersion responseId createTime modelStatus".split()
-ENVELOPE_FIELDS: Final = "response traceId metadata consumedCredits remainingCredits".split()
-CANDIDATE_FIELDS: Final = (
-    "content finishReason finishMessage index tokenCount avgLogprobs logprobsResult safetyRatings citationMetadata groundingMetadata "
-    "urlContextMetadata continuationToken"
-).split()
-CITATION_KEYS: Final = "citationSources citations".split()
-
-USAGE_FIELDS: Final = (
-    "promptTokenCount cachedContentTokenCount candidatesTokenCount thoughtsTokenCount toolUsePromptTokenCount totalTokenCount "
-    "promptTokensDetails cacheTokensDetails candidatesTokensDetails toolUsePromptTokensDetails trafficType serviceTier"
-).split()
-MODALITIES: Final = "TEXT IMAGE VIDEO AUDIO DOCUMENT".split()
-TRAFFIC_TYPES: Final = "ON_DEMAND ON_DEMAND_PRIORITY ON_DEMAND_FLEX ON_DEMAND_OFFPEAK PROVISIONED_THROUGHPUT".split()
+FINISH_REASONS: Final = """
+    FINISH_REASON_UNSPECIFIED STOP MAX_TOKENS SAFETY RECITATION LANGUAGE OTHER BLOCKLIST PROHIBITED_CONTENT SPII MALFORMED_FUNCTION_CALL
+    IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_OTHER NO_IMAGE IMAGE_RECITATION UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS
+    MISSING_THOUGHT_SIGNATURE MALFORMED_RESPONSE ESCALATION PUP_LIMITED_DISABLED CONTINUATION MODEL_ARMOR
+"""
+BLOCK_REASONS: Final = "BLOCKED_REASON_UNSPECIFIED SAFETY OTHER BLOCKLIST PROHIBITED_CONTENT IMAGE_SAFETY MODEL_ARMOR JAILBREAK"
+PART_KINDS: Final = """
+    text thought thoughtSignature inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall
+    toolResponse videoMetadata mediaResolution partMetadata audioTranscription mediaProcessing speechMetadata documentMetadata
+    spreadsheetMetadata audioMetadata
+"""
+CALL_FIELDS: Final = "id name args partialArgs willContinue"
+PIECE_FIELDS: Final = "jsonPath stringValue numberValue boolValue nullValue willContinue"
+OUTCOMES: Final = "OUTCOME_OK OUTCOME_FAILED OUTCOME_DEADLINE_EXCEEDED"
+TOOL_TYPES: Final = "GOOGLE_SEARCH_WEB GOOGLE_SEARCH_IMAGE URL_CONTEXT GOOGLE_MAPS FILE_SEARCH MEDIA_PROCESSING"
+URL_STATUSES: Final = """
+    URL_RETRIEVAL_STATUS_SUCCESS URL_RETRIEVAL_STATUS_ERROR URL_RETRIEVAL_STATUS_PAYWALL URL_RETRIEVAL_STATUS_UNSAFE
+"""
+REPLY_FIELDS: Final = "candidates promptFeedback usageMetadata modelVersion responseId createTime modelStatus"
+ENVELOPE_FIELDS: Final = "response traceId metadata consumedCredits remainingCredits"
+CANDIDATE_FIELDS: Final = """
+    content finishReason finishMessage index tokenCount avgLogprobs logprobsResult safetyRatings citationMetadata groundingMetadata
+    urlContextMetadata continuationToken
+"""
+CITATION_KEYS: Final = "citationSources citations"
+USAGE_FIELDS: Final = """
+    promptTokenCount cachedContentTokenCount candidatesTokenCount thoughtsTokenCount toolUsePromptTokenCount totalTokenCount
+    promptTokensDetails cacheTokensDetails candidatesTokensDetails toolUsePromptTokensDetails trafficType serviceTier
+"""
+MODALITIES: Final = "TEXT IMAGE VIDEO AUDIO DOCUMENT"
+TRAFFIC_TYPES: Final = "ON_DEMAND ON_DEMAND_PRIORITY ON_DEMAND_FLEX ON_DEMAND_OFFPEAK PROVISIONED_THROUGHPUT"
+DETAIL_TYPES: Final = "ErrorInfo RetryInfo QuotaFailure Help BadRequest LocalizedMessage DebugInfo"
 
 ERRORS: Final = [
     "400 INVALID_ARGUMENT",
@@ -81,10 +77,17 @@ ERRORS: Final = [
 ]
 """The number of an error, and its gRPC status or the reason in its details."""
 
-ERROR_BODIES: Final = (
-    "object|one-element array|legacy list|no details|HTML page|empty body|plain text|bare JSON in mid-stream|event in mid-stream".split("|")
-)
-DETAIL_TYPES: Final = "ErrorInfo RetryInfo QuotaFailure Help BadRequest LocalizedMessage DebugInfo".split()
+ERROR_BODIES: Final = [
+    "object",
+    "one-element array",
+    "legacy list",
+    "no details",
+    "HTML page",
+    "empty body",
+    "plain text",
+    "bare JSON in mid-stream",
+    "event in mid-stream",
+]
 
 GENERATE: Final = "https://ai.google.dev/api/generate-content"
 SDK: Final = "https://googleapis.github.io/js-genai/release_docs"
@@ -94,24 +97,24 @@ CODE_ASSIST: Final = "https://github.com/google-gemini/gemini-cli/blob/main/pack
 AIP: Final = "https://google.aip.dev/193"
 
 VOCABULARY: Final[Mapping[str, tuple[str, list[str]]]] = {
-    "finish reason": (f"{SDK}/enums/types.FinishReason.html", FINISH_REASONS),
-    "block reason": (f"{SDK}/enums/types.BlockedReason.html", BLOCK_REASONS),
-    "part kind": (f"{SDK}/interfaces/types.Part.html", PART_KINDS),
-    "call field": (f"{SDK}/interfaces/types.FunctionCall.html", CALL_FIELDS),
-    "piece of arguments": (VERTEX_CALLS, PIECE_FIELDS),
-    "code outcome": ("https://ai.google.dev/api/caching#Outcome", OUTCOMES),
-    "server-side tool": ("https://ai.google.dev/gemini-api/docs/tool-combination", TOOL_TYPES),
-    "URL status": (f"{GENERATE}#UrlRetrievalStatus", URL_STATUSES),
-    "reply field": (f"{GENERATE}#v1beta.GenerateContentResponse", REPLY_FIELDS),
-    "envelope field": (CODE_ASSIST, ENVELOPE_FIELDS),
-    "candidate field": (f"{GENERATE}#v1beta.Candidate", CANDIDATE_FIELDS),
-    "citation key": (VERTEX, CITATION_KEYS),
-    "usage field": (f"{GENERATE}#UsageMetadata", USAGE_FIELDS),
-    "modality": (f"{GENERATE}#Modality", MODALITIES),
-    "traffic type": (VERTEX, TRAFFIC_TYPES),
+    "finish reason": (f"{SDK}/enums/types.FinishReason.html", FINISH_REASONS.split()),
+    "block reason": (f"{SDK}/enums/types.BlockedReason.html", BLOCK_REASONS.split()),
+    "part kind": (f"{SDK}/interfaces/types.Part.html", PART_KINDS.split()),
+    "call field": (f"{SDK}/interfaces/types.FunctionCall.html", CALL_FIELDS.split()),
+    "piece of arguments": (VERTEX_CALLS, PIECE_FIELDS.split()),
+    "code outcome": ("https://ai.google.dev/api/caching#Outcome", OUTCOMES.split()),
+    "server-side tool": ("https://ai.google.dev/gemini-api/docs/tool-combination", TOOL_TYPES.split()),
+    "URL status": (f"{GENERATE}#UrlRetrievalStatus", URL_STATUSES.split()),
+    "reply field": (f"{GENERATE}#v1beta.GenerateContentResponse", REPLY_FIELDS.split()),
+    "envelope field": (CODE_ASSIST, ENVELOPE_FIELDS.split()),
+    "candidate field": (f"{GENERATE}#v1beta.Candidate", CANDIDATE_FIELDS.split()),
+    "citation key": (VERTEX, CITATION_KEYS.split()),
+    "usage field": (f"{GENERATE}#UsageMetadata", USAGE_FIELDS.split()),
+    "modality": (f"{GENERATE}#Modality", MODALITIES.split()),
+    "traffic type": (VERTEX, TRAFFIC_TYPES.split()),
     "error": (AIP, ERRORS),
     "error body": (AIP, ERROR_BODIES),
-    "error detail": ("https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto", DETAIL_TYPES),
+    "error detail": ("https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto", DETAIL_TYPES.split()),
 }
 
 DIALECTS: Final = ("unified-llm", "anthropic")
@@ -264,7 +267,8 @@ def naming(table: str, word: str, among: Iterable[Named]) -> list[str]:
 
 @pytest.mark.parametrize(("table", "word"), [(table, word) for table, (_, words) in VOCABULARY.items() for word in words])
 def test_a_case_shows(table: str, word: str) -> None:
-    assert naming(table, word, cases()), f"no case of specs/ names an exchange with the {table} {word}; see {VOCABULARY[table][0]}"
+    if not naming(table, word, cases()):
+        pytest.fail(f"no case of specs/ names an exchange with the {table} {word}; see {VOCABULARY[table][0]}", pytrace=False)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
