@@ -104,7 +104,8 @@ class SseFramer:
         self.line = _Pieces(max_frame)
         self.after_cr = False  # an LF that comes next belongs to the CR before it
         self.data: list[bytes] = []  # the data lines of the open event, whole
-        self.data_size = self.data_start = 0
+        self.starts: list[int] = []  # and where each begins
+        self.data_size = 0
         self.bare = _BareJson(max_frame)
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
@@ -150,13 +151,11 @@ class SseFramer:
         if line.startswith(b"data:"):
             if self.bare.pieces.held:
                 self.bare.close(frames)
-            if not self.data:
-                self.data_start = self.offset
-                self.data_size = 0
+            self.data.append(line)
+            self.starts.append(self.offset)
             self.data_size += len(line)
             if self.data_size > self.max_frame:
-                raise _too_long(self.data_start, self.max_frame)
-            self.data.append(line)
+                raise _too_long(self.starts[0], self.max_frame)
         elif self.bare.pieces.held:
             self.bare.feed(line, at_ms, self.offset, frames)
         elif line in _BLANK_LINES:
@@ -181,21 +180,24 @@ class SseFramer:
         """The data lines so far are one message; or one a line, where only that is JSON."""
         if not self.data:
             return
+        start, self.data_size = self.starts[0], 0
         if len(self.data) == 1:
             line = self.data.pop()
+            self.starts.clear()
             # The decoder minds neither the blank before a message nor the line end behind it; text keeps what is its own.
-            frame = make_frame(line[5:] if len(line) < _LONG else memoryview(line)[5:], self.data_start, at_ms, partial)
+            frame = make_frame(line[5:] if len(line) < _LONG else memoryview(line)[5:], start, at_ms, partial)
             if frame.raw is not None:
                 frame.raw = _as_text(_field_value(line))
             frames.append(frame)
             return
         values = [_field_value(line) for line in self.data]
+        starts, self.starts = self.starts, []
         self.data.clear()
-        whole = make_frame(b"\n".join(values), self.data_start, at_ms, partial)
+        whole = make_frame(b"\n".join(values), start, at_ms, partial)
         if whole.raw is None:
             frames.append(whole)
             return
-        each = [make_frame(value, self.data_start, at_ms) for value in values]
+        each = [make_frame(value, place, at_ms) for value, place in zip(values, starts, strict=True)]
         frames += each if all(one.raw is None for one in each) else [whole]
 
 

@@ -42,6 +42,8 @@ class Splitter:
 
     def feed(self, text: str) -> list[str | Block]:
         """What this piece of text completes; empty text never comes out."""
+        if "<" not in text and self._body is None and not self._held:  # nearly all text
+            return [text] if text else []
         found: list[str | Block] = []
         text = self._held + text
         position = 0

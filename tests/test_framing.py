@@ -42,7 +42,7 @@ BODIES: dict[str, tuple[bytes, list[Any]]] = {
     "no space": (b'data:{"a":1}\n\n', [(0, A)]),
     "comments and other fields": (b': ping\n\nevent: x\nid: 7\nretry: 10\ndata: {"a":1}\n\nid\n\n', [(33, A)]),
     "several data lines": (b'data: {\ndata:   "a":1\ndata: }\n\n', [(0, A)]),
-    "a message a data line": (b'data: {"a":1}\ndata: {"b":"\xc3\xa9"}\n\n', [(0, A), (0, B)]),
+    "a message a data line": (b'data: {"a":1}\ndata: {"b":"\xc3\xa9"}\n\n', [(0, A), (14, B)]),
     "no last blank line": (b'data: {"a":1}\r\n', [(0, A)]),
     "no last line end": (b'data: {"a":1}', [(0, A)]),
     "cut in a message": (b'data: {"a":1}\n\ndata: {"b', [(0, A), (15, "partial", 'data: {"b')]),

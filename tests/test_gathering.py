@@ -422,7 +422,15 @@ def test_a_tool_code_block_is_either_a_call_or_text(payloads: list[tuple[str, An
     assert bool(losses(wire, gather_events(events), "events")) is lost
 
 
-BROKEN = [b"\xff\xfe", b"garbage\n\nmore", b'data: {"a":NaN}\n\n', b'data: "\xff"\n\n', b"[" * 5000, b'{"a":' * 5000]
+BROKEN = [
+    b'data: {"candidates":[{"content":{"parts":[{"text":"\xff"}]}}]}\n\n',
+    b"\xff\xfe",
+    b"garbage\n\nmore",
+    b'data: {"a":NaN}\n\n',
+    b'data: "\xff"\n\n',
+    b"[" * 5000,
+    b'{"a":' * 5000,
+]
 
 
 @pytest.mark.parametrize("raw", BROKEN)
@@ -466,6 +474,11 @@ def test_a_part_that_has_no_payload_of_its_own_is_read_in_the_shape_of_the_wire(
     wire = gather_body(stream_of_calls(json.dumps(raw)))
     assert losses(wire, gather_payloads_unified([{"type": "PROVIDER_EVENT", "raw": raw}]), "unified-llm") == []
     assert len(losses(wire, gather_payloads_unified([]), "unified-llm")) >= 2
+
+
+def test_findings_can_be_printed_anywhere() -> None:
+    (finding,) = losses(Facts(text="\x1b[2J\x9b1m\ud800\u202eé"), Facts(), "events")
+    assert finding == 'text lost: at character 0 the wire has "\\u001b[2J\\x9b1m\\ud800\\u202eé", carried is ""'
 
 
 def test_imports_nothing_but_the_standard_library() -> None:

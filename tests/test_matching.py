@@ -98,6 +98,7 @@ def test_the_order_of_findings_does_not_depend_on_key_order() -> None:
 
 ACCEPTED = [
     ({"$any": True}, None),
+    ({"s": "\ud800", "id": {"$any": True}}, {"s": "\ud800", "id": 1}),
     ({"$any": True}, {"x": [1]}),
     ({"$any": "string"}, ""),
     ({"$any": "number"}, 1.5),
@@ -209,6 +210,18 @@ def test_items_with_operators_are_aligned_by_what_they_accept() -> None:
     assert told(expected, actual) == [("[40..41]", "missing"), ("[102].ts", "changed"), ("[200]", "missing")]
 
 
+def test_an_item_with_operators_may_stand_for_a_piece_of_text() -> None:
+    expected = deltas("a", "b", "c", "d", "e")
+    expected[2] = {"type": "TEXT_DELTA", "delta": {"$any": "string"}, "text_id": "text_1"}
+    assert told(expected, deltas("a", "x", "b", "c", "d", "f", "e")) == [("[1]", "extra"), ("[5]", "extra")]
+
+
+def test_who_is_paired_does_not_depend_on_names() -> None:
+    expected = [{"type": "a", "id": {"$same": "x"}}, {"type": "a", "id": {"$same": "x"}}, {"type": "z"}]
+    actual = [{"type": "a", "id": 1}, {"type": "a", "id": 2}, {"type": "a", "id": 1}, {"type": "z"}]
+    assert told(expected, actual) == [("[1].id", "changed"), ("[2]", "extra")]
+
+
 def test_deepdiff_sees_only_what_has_no_operators() -> None:
     expected = {"id": {"$any": "string"}, "usage": {"in": 1, "out": 2}, "gone": {"$absent": True}}
     assert told(expected, {"id": "x", "usage": {"in": 1, "out": 3, "all": 4}}) == [("usage.all", "extra"), ("usage.out", "changed")]
@@ -258,6 +271,7 @@ DANGEROUS = [
     "(a*)*b",
     "(a|a)*b",
     "(ab|cd)+",
+    "(ab|cd){11}",
     "((ab|cd)e)*",
     "(?:a{1,50}){1,50}",
     "(.*)*",
@@ -291,6 +305,8 @@ def test_a_pattern_that_could_hang_is_refused(pattern: str) -> None:
 
 
 HARMLESS = [
+    ("(ab|cd){10}", "abcd" * 5),
+    ("[0-9]{20}" * 6, "0" * 120),
     ("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "00112233-4455-6677-8899-aabbccddeeff"),
     (r"\d{4}-\d{2}-\d{2}T.*Z", "2026-01-01T00:00:00.123Z"),
     ("https?://[^/]+/.*", "https://a.example/b"),
@@ -349,6 +365,8 @@ RUNS: list[tuple[list[Json], list[Json], list[tuple[str, str]]]] = [
     ([{"p": [1, 2, 3]}], [{"p": [1, 3]}], [("[0].p[1]", "missing")]),
     ([{"p": [{"t": "x"}, {"t": "y"}]}], [{"p": [{"t": "y"}]}], [("[0].p[0]", "missing")]),
     ([True, 2], [1, 2], [("[0]", "changed")]),
+    ([{"type": "a"}, {"type": "b", "n": 1}], [{"type": "b", "n": 2}], [("[0]", "missing"), ("[1].n", "changed")]),
+    (["ab", "c"], ["a", "bc"], [("[0]", "changed"), ("[1]", "changed")]),
 ]
 
 
@@ -461,6 +479,34 @@ def test_a_lost_and_a_new_block_are_two_findings() -> None:
     assert [(mismatch.kind, mismatch.note) for mismatch in compare(expected, actual)] == [
         ("missing", "3 items; index −1 from here"),
         ("extra", "3 items; index as expected from here"),
+    ]
+
+
+def test_an_id_from_before_the_lost_call_is_not_shifted_and_not_told() -> None:
+    def conversation(*names: str) -> Payloads:
+        ids = {name: f"call_{number}" for number, name in enumerate(names, 1)}
+        events = calls(*names)
+        for name in [name for name in ("d", "a", "c", "e") if name in ids]:
+            events.append({"type": "RESULT", "tool_call_id": ids[name], "of": name})
+        return [*events, {"type": "FINISH", "calls": [{"id": ids[name], "name": name} for name in ("a", "c", "d", "e")]}]
+
+    (mismatch,) = compare(conversation(*"abcde"), conversation(*"acde"))
+    assert (mismatch.path, mismatch.note) == ("[2..3]", "2 items; call_ ids −1 from here")
+
+
+def test_an_index_elsewhere_in_the_item_counts_by_itself() -> None:
+    expected, actual = message(TEXTS[:20]), message(TEXTS[:5] + TEXTS[6:20])
+    for payload in expected + actual:
+        payload["raw"] = {"candidates": [{"index": 0}]}
+    assert [mismatch.note for mismatch in compare(expected, actual)] == ["3 items; index −1 from here"]
+
+
+def test_a_wrong_number_is_not_blamed_on_a_run_that_has_none() -> None:
+    expected = message(TEXTS[:20])
+    actual = change(expected, range(20, 21), 7)
+    assert compare([*expected[:10], {"type": "ping"}, *expected[10:]], actual) == [
+        Mismatch("[10]", "missing", {"type": "ping"}),
+        Mismatch("[21].index", "changed", 6, 13),
     ]
 
 

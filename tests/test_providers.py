@@ -224,7 +224,7 @@ PARTS: list[tuple[Json, list[Json]]] = [
     ({"qux": {"a": 1}}, [{"kind": "unknown", "where": "part kind qux", "raw": {"qux": {"a": 1}}}]),
     (
         {"text": "x", "qux": 1},
-        [{"kind": "text", "text": "x"}, {"kind": "unknown", "where": "part kind qux", "raw": {"qux": 1}}],
+        [{"kind": "text", "text": "x"}, {"kind": "unknown", "where": "part field qux", "raw": {"qux": 1}}],
     ),
     ({"text": 5, "thoughtSignature": "S"}, [{"kind": "unknown", "where": "part field text", "raw": {"text": 5, "thoughtSignature": "S"}}]),
     ({"inlineData": "AQID"}, [{"kind": "unknown", "where": "part field inlineData", "raw": {"inlineData": "AQID"}}]),
@@ -408,8 +408,8 @@ def test_a_message_that_the_stream_ended_inside() -> None:
     assert read_with(make(Answer()), frames, "complete")[-1] == {"kind": "unknown", "where": "frame", "raw": '{"candidates": ['}
 
 
-def test_an_answer_without_anything_gives_nothing() -> None:
-    assert read() == []
+def test_a_whole_answer_without_anything_is_an_empty_reply() -> None:
+    assert read() == [{"kind": "start"}]
 
 
 # Spelling

@@ -201,5 +201,6 @@ def _counts(wire: Facts, carried: Facts) -> list[str]:
 
 
 def _short(value: Json) -> str:
-    shown = json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+    text = json.dumps(value, ensure_ascii=False)
+    shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
     return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"

@@ -8,7 +8,7 @@ expectation, because names are bound in that order.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from .checking import CHECKS
 from .equality import Json, is_plain
@@ -17,9 +17,6 @@ from .fingerprints import canonical
 from .listing import explain_list
 from .operators import NOTHING, Bindings, fields, operator_of, parse_json, read_pattern
 from .patterns import Pattern
-
-MAX_DEPTH: Final = 30
-"""Deeper mappings are walked by hand: deepdiff spends more of the stack."""
 
 
 class Explainer:
@@ -72,9 +69,8 @@ class Explainer:
             self.explain(path, want, got)
 
     def _explain_mapping(self, path: Path, expected: dict[str, Json], actual: dict[str, Json]) -> None:
-        flat = is_plain(expected) and _is_shallow(expected, MAX_DEPTH) and _is_shallow(actual, MAX_DEPTH)
         own = (((key,), want, got) for key, want, got in fields(expected, actual))
-        for steps, want, got in _deep_fields(expected, actual) if flat else own:
+        for steps, want, got in _deep_fields(expected, actual) if is_plain(expected) else own:
             self._explain_field((*path, *steps), want, got)
 
     def _explain_operator(self, path: Path, expected: dict[str, Json], actual: Json) -> None:
@@ -115,7 +111,13 @@ class Explainer:
         for place in range(len(actual) - 1, -1, -1):
             free.setdefault(canonical(actual[place]), []).append(place)
         plain = [index for index, item in enumerate(wanted) if is_plain(item)]
-        lost = [index for index in plain if not self._take(free.get(canonical(wanted[index]), []))]
+        lost: list[int] = []
+        for index in plain:
+            partners = free.get(canonical(wanted[index]))
+            if partners:
+                partners.pop()
+            else:
+                lost.append(index)
         left = dict.fromkeys(sorted(place for places in free.values() for place in places))
         for index in sorted({*range(len(wanted))} - {*plain}):
             found = next((place for place in left if self._try(wanted[index], actual[place])), None)
@@ -130,9 +132,6 @@ class Explainer:
             self.add((*path, "$unordered", index), "missing", wanted[index], None, "no item matches")
         for place in left:
             self.add((*path, place), "extra", None, actual[place])
-
-    def _take(self, places: list[int]) -> bool:
-        return bool(places) and places.pop() >= 0
 
     def _try(self, expected: Json, actual: Json) -> bool:
         """Like `Bindings.meets`, but it costs a try."""
@@ -185,9 +184,3 @@ class _Others:
     def give_up_diffing(self, level: Any, diff_instance: Any) -> bool:
         self.fields.append((tuple(level.path(output_format="list")), level.t1, level.t2))
         return True
-
-
-def _is_shallow(value: Json, depth: int) -> bool:
-    if isinstance(value, dict):
-        return depth > 0 and all(_is_shallow(item, depth - 1) for item in value.values())
-    return True

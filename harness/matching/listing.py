@@ -53,7 +53,7 @@ class _Walk:
                 seen += [Seen(number, sighting) for sighting in found]
                 if not alike:
                     self.unequal.add(number)
-        if any(item.sighting.by != running.get(item.sighting.name, 0) for item in seen):
+        if any(item.sighting.by != running.get(item.sighting.counter, 0) for item in seen):
             looked_at = [(number, step) for number, step in enumerate(self.steps) if step.left and step.right]
             seen = [Seen(number, sighting) for number, step in looked_at for sighting in self._sight(step)[0]]
             for shift in find_shifts(seen, running, self._find_cause):
@@ -86,10 +86,11 @@ class _Walk:
         i, j = step.left.start, step.right.start
         return sightings(self.expected[i], self.actual[j], self.explainer.loose, (*self.path, i))
 
-    def _find_cause(self, since: int, until: int, name: str) -> int | None:
-        """The last run or recut text of these steps that counts under this name; else the last one at all."""
+    def _find_cause(self, since: int, until: int, name: str, sure: bool) -> int | None:
+        """The last run or recut text of these steps that has numbers of this name; else, if we need not be sure, the last one at all."""
         causes = [number for number in range(since, until) if self.steps[number].kind not in PAIRS]
-        return next((number for number in reversed(causes) if self._counts(self.steps[number], name)), causes[-1] if causes else None)
+        last = causes[-1] if causes and not sure else None
+        return next((number for number in reversed(causes) if self._counts(self.steps[number], name)), last)
 
     def _counts(self, step: Step, name: str) -> bool:
         items = [*(self.expected[i] for i in step.left), *(self.actual[j] for j in step.right)]
@@ -98,7 +99,7 @@ class _Walk:
     def _tell_shift(self, shift: Shift) -> None:
         sighting = shift.first.sighting
         if shift.stays:
-            self.explainer.running[sighting.name] = sighting.by
+            self.explainer.running[sighting.counter] = sighting.by
         if shift.cause is not None:
             return
         if shift.stays:

@@ -155,8 +155,9 @@ class _Planner:
         for i, j in pairs:
             item = self._left(i)
             for (name, one), (_, other) in zip(item.numbers if item else (), self._right(j).numbers, strict=False):
-                jumps += shifts.get(name, 0) != other - one
-                shifts[name] = other - one
+                if other != one and shifts.get(name, 0) != other - one:
+                    jumps += 1
+                    shifts[name] = other - one
         return jumps
 
     def _gap(self, units: list[Unit], others: list[Unit]) -> list[Step]:

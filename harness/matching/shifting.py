@@ -6,7 +6,7 @@ its own; one that stays is told once, where it begins, and from there on it is w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -15,6 +15,9 @@ from msgspec import Struct
 from .sightings import Sighting
 
 MINUS: Final = "\N{MINUS SIGN}"
+
+FindCause = Callable[[int, int, str, bool], int | None]
+"""Looks for a run between two steps that may have shifted the numbers of a name; if asked to be sure, only for one that has such numbers."""
 
 
 class Seen(Struct, frozen=True):
@@ -43,25 +46,28 @@ class Shift(Struct, frozen=True):
         return f"{self.first.sighting.name} {amount}"
 
 
-def find_shifts(seen: Sequence[Seen], start: Mapping[str, int], find_cause: Callable[[int, int, str], int | None]) -> list[Shift]:
-    """The shifts worth telling, in the order in which they begin.
-
-    ``start``: the shift of each name before the first step, where not 0. ``find_cause`` looks for a run from one step to another.
-    """
-    by_name: dict[str, list[Seen]] = {}
+def find_shifts(seen: Sequence[Seen], start: Mapping[str, int], find_cause: FindCause) -> list[Shift]:
+    """The shifts worth telling, in the order in which they begin. ``start``: the shift of each counter before the first step."""
+    by_counter: dict[str, list[Seen]] = {}
     for item in seen:
-        by_name.setdefault(item.sighting.name, []).append(item)
-    shifts: list[Shift] = []
-    for name, items in by_name.items():
-        running, since = start.get(name, 0), 0
-        stretches = [list(group) for _, group in groupby(items, key=lambda item: item.sighting.by)]
-        for place, stretch in enumerate(stretches):
-            by = stretch[0].sighting.by
-            if by != running:
-                cause = find_cause(since, stretch[0].step, name)
-                is_last = place + 1 == len(stretches)
-                stays = cause is not None or (len(stretch) > 1 if is_last else stretches[place + 1][0].sighting.by != running)
-                shifts.append(Shift(stretch[0], len(stretch), cause, stays))
-                running = by if stays else running
-            since = stretch[-1].step
+        by_counter.setdefault(item.sighting.counter, []).append(item)
+    shifts = [shift for counter, items in by_counter.items() for shift in _of_counter(items, start.get(counter, 0), find_cause)]
     return sorted(shifts, key=lambda shift: shift.first.step)
+
+
+def _of_counter(items: list[Seen], running: int, find_cause: FindCause) -> Iterator[Shift]:
+    """The shifts of one counter. A number that is as expected is never told on its own: it may name something from before the shift."""
+    stretches = [list(group) for _, group in groupby(items, key=lambda item: item.sighting.by)]
+    since = 0
+    for stretch, following in zip(stretches, [*stretches[1:], []], strict=True):
+        first, name, by = stretch[0], stretch[0].sighting.name, stretch[0].sighting.by
+        if by != running:
+            cause = find_cause(since, first.step, name, len(stretch) == 1)
+            ends = bool(following) and following[0].sighting.by == running
+            if ends and find_cause(stretch[-1].step, following[0].step, name, len(following) == 1) is None:
+                cause = None
+            stays = cause is not None or (not ends and (len(stretch) > 1 or bool(following)))
+            if by or cause is not None:
+                yield Shift(first, len(stretch), cause, stays)
+            running = by if stays else running
+        since = stretch[-1].step

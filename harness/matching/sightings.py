@@ -17,10 +17,13 @@ Path = tuple[str | int | range, ...]
 class Sighting(Struct, frozen=True):
     """A number that counts (`counted`), seen on both sides. ``path`` leads to it; ``expected`` and ``got`` are the values, ``by`` the
     shift.
+
+    ``name`` is for a person. ``counter`` tells what counts together: an id by its prefix, wherever it stands; an index by its keys.
     """
 
     path: Path
     name: str
+    counter: str
     by: int
     expected: Json
     got: Json
@@ -49,6 +52,7 @@ def _look(expected: Json, actual: Json, loose: Bindings, path: Path, seen: list[
     name = last if isinstance(last, str) else None
     one, other = counted(name, expected), counted(name, actual)
     if one is not None and other is not None and one[0] == other[0]:
-        seen.append(Sighting(path, one[0], other[1] - one[1], expected, actual))
+        counter = one[0] if isinstance(expected, str) else ".".join(step for step in path if isinstance(step, str))
+        seen.append(Sighting(path, one[0], counter, other[1] - one[1], expected, actual))
         return True
     return equal(expected, actual)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..events import INTERRUPTED, Annotation, Blocked, End, Event, Incomplete, Json, Metadata, Start, Unknown
+from ..events import INTERRUPTED, Annotation, Blocked, End, Event, Finish, Incomplete, Json, Metadata, Start, Unknown
 from ..framing import Frame
 from .candidates import Candidates
 from .errors import read_error, read_error_text
@@ -49,11 +49,13 @@ class GeminiNormalizer:
         self._candidates = Candidates(answer.tool_code)
         self._facts: tuple[Json, ...] | None = None  # those of the latest message; None before the first
         self._seen: dict[str, Json] = {}
+        self._untouched = True
         self._errors = 0
         self._texts: list[str] = []  # of an answer that failed: all of them are one error
         self._rest: list[str] = []  # of the message that the stream ended inside
 
     def feed(self, frame: Frame) -> list[Event]:
+        self._untouched = False
         out: list[Event] = []
         message = frame.json
         if type(message) is dict:
@@ -76,6 +78,8 @@ class GeminiNormalizer:
         if end in INTERRUPTED:
             parts.release_all(out)
             return [*out, Incomplete(end, "\n".join(texts))]
+        if self._untouched and not self._answer.failed:
+            out.append(Start(self._answer.model))  # a whole answer without a message is an empty reply
         if not self._errors:
             parts.calls.end(out)
         parts.release_all(out)
@@ -176,17 +180,18 @@ class GeminiNormalizer:
 
 
 def _read_feedback(feedback: dict[str, Json], out: list[Event]) -> None:
-    """What the wire says about the prompt, and whether it refused it."""
+    """What the wire says about the prompt, among the annotations of the message, and at its end whether it was refused."""
     fields = Fields(feedback, _FEEDBACK)
     ratings = fields.take_raw("safetyRatings", list)
     reason, message = fields.take("blockReason", str, int), fields.take_raw("blockReasonMessage", str)
-    if ratings and all(ratings.values()):
-        out.append(Annotation("safety_ratings", ratings, -1))
-    out += [Unknown(f"promptFeedback field {key}", {key: value}, -1) for key, value in fields.left()]
+    beside: list[Event] = [Annotation("safety_ratings", ratings, -1)] if ratings and all(ratings.values()) else []
+    beside += [Unknown(f"promptFeedback field {key}", {key: value}, -1) for key, value in fields.left()]
+    if message and not reason:
+        beside.append(Unknown("promptFeedback field blockReasonMessage", message, -1))
+    finish = next((index for index, event in enumerate(out) if type(event) is Finish), len(out))
+    out[finish:finish] = beside
     if reason is not None and reason != "":
         out.append(Blocked(f"#{reason}" if type(reason) is int else reason, next(iter(message.values())) if message else None))
-    elif message:
-        out.append(Unknown("promptFeedback field blockReasonMessage", message, -1))
 
 
 GEMINI_API: Final = Provider("gemini-api", "Gemini API", GeminiNormalizer)

@@ -141,10 +141,11 @@ class Parts:
         kinds = [kind for kind in _KINDS if type(fields.values.get(kind)) is dict]
         values = [fields.take(kind) for kind in kinds]
         asides = [raw for name in _ASIDE if (raw := fields.take_raw(name)) is not None]
-        left = [(f"part {'field' if key in _PART else 'kind'} {key}", key, value) for key, value in fields.left()]
+        left = list(fields.left())
         if text is None and not kinds and left:
             self.release(candidate, out)
-            out.append(Unknown(", ".join(where for where, _, _ in left), part, candidate))
+            names = (f"part {'field' if key in _PART else 'kind'} {key}" for key, _ in left)
+            out.append(Unknown(", ".join(names), part, candidate))
             return
         if text is not None or (not kinds and (signature or thought)):
             self._read_text(part, text or "", thought, None if kinds else signature, candidate, out)
@@ -153,8 +154,9 @@ class Parts:
             signature = None
         if thought and text is None and kinds and not _SHOW_THOUGHT.issuperset(kinds):
             asides.append({"thought": True})
-        out += [Annotation("part", raw, candidate) for raw in asides]
-        out += [Unknown(where, {key: value}, candidate) for where, key, value in left]
+        if _WHOLE.isdisjoint(kinds):  # otherwise the event of the kind has the whole part
+            out += [Annotation("part", raw, candidate) for raw in asides]
+        out += [Unknown(f"part field {key}", {key: value}, candidate) for key, value in left]
 
     def _read_kind(self, kind: str, part: _Wire, value: _Wire, signature: str | None, candidate: int, out: list[Event]) -> None:
         self.release(candidate, out)
@@ -206,6 +208,9 @@ def _text(value: Json) -> str:
     """A text; where another thing stands, ``raw`` has it."""
     return value if type(value) is str else ""
 
+
+_WHOLE: Final = frozenset({"inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"})
+"""The kinds whose events have the wire's whole part."""
 
 _READERS: Final[dict[str, Callable[[_Wire, _Wire, str | None, int], list[Event]]]] = {
     "functionResponse": _read_result,
