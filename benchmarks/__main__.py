@@ -1,7 +1,8 @@
-"""Measures what a replay costs, as ratios against well-known work on the same bytes in the same run: ``python -m benchmarks [--rounds N] [--json FILE]``.
+"""Measures what a replay costs, as ratios against well-known work on the same bytes in the same run: ``python -m benchmarks [--rounds
+N] [--json FILE]``.
 
-Rounds are interleaved (A B A B …) and medians are compared, so that a machine that gets slower does so for both sides; every round reads its files and
-builds its stages anew. Times alone mean little elsewhere: quote the ratios.
+Rounds are interleaved (A B A B …) and medians are compared, so that a machine that gets slower does so for both sides; every round
+reads its files and builds its stages anew. Times alone mean little elsewhere: quote the ratios.
 """
 
 from __future__ import annotations
@@ -95,7 +96,9 @@ def file_to_verdict(frames: int, rounds: int, folder: Path) -> dict[str, Any]:
 
     def sdk() -> None:
         with vcr.VCR(record_mode="none").use_cassette(str(theirs)), genai.Client(api_key="none") as client:
-            pieces = list(client.models.generate_content_stream(model=MODEL, contents="Tell me", config={"http_options": {"api_version": "v1beta"}}))
+            pieces = list(
+                client.models.generate_content_stream(model=MODEL, contents="Tell me", config={"http_options": {"api_version": "v1beta"}})
+            )
         assert len(pieces) == frames
 
     mine, other = compared(rounds, verdict, sdk)

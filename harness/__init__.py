@@ -1,7 +1,7 @@
 """Record-and-replay conformance tests for whatever stands between Gemini's stream and an application.
 
-`load` reads a recording, `replay` gives what a layer makes of one of its exchanges. The judge, the pytest plugin and the ``harness`` command stand on
-these two. Names are imported when they are first used: a test run that has no spec pays for none of this.
+`load` reads a recording, `replay` gives what a layer makes of one of its exchanges. The judge, the pytest plugin and the ``harness``
+command stand on these two. Names are imported when they are first used: a test run that has no spec pays for none of this.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _HOMES = {
 def load(path: str | Path) -> Cassette:
     """The recording at ``path``: a cassette of ours, or any format that ``harness import`` reads, told by its content.
 
-    Returns a `Cassette`; its ``exchanges`` stand in start order and know their provider. Raises `CassetteError` for a file that can't be read, with the
-    place and the reason.
+    Returns a `Cassette`; its ``exchanges`` stand in start order and know their provider. Raises `CassetteError` for a file that can't
+    be read, with the place and the reason.
     """
     from .cassette import MAX_BYTES, CassetteError
     from .loading import read_recording

@@ -1,8 +1,8 @@
 """The body of a message as one block of text and back, byte for byte.
 
 Lines of the body are lines of the text. Most lines end alike: that end is named once (``crlf``), with exceptions by line number
-(``crlf; lf 9-15``). A line that a YAML literal block cannot hold verbatim is escaped by itself (``\\uXXXX``, a backslash doubled) and its number
-listed.
+(``crlf; lf 9-15``). A line that a YAML literal block cannot hold verbatim is escaped by itself (``\\uXXXX``, a backslash doubled) and
+its number listed.
 """
 
 from __future__ import annotations

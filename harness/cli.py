@@ -1,6 +1,7 @@
 """The shell's door: ``harness replay``, ``show``, ``check``, ``import``, ``export`` and ``schema``.
 
-Data goes to stdout, one line about what went wrong to stderr. Exit status: 0; 1 nothing to replay, or `check` found something; 2 a bad file or bad usage.
+Data goes to stdout, one line about what went wrong to stderr. Exit status: 0; 1 nothing to replay, or `check` found something; 2 a bad
+file or bad usage.
 """
 
 from __future__ import annotations
@@ -153,7 +154,9 @@ def _check_file(project: Project, file: Path) -> str:
         for case in project.cases(file, today=date.today()):
             count = len(project.cassette(case.cassette).exchanges)
             if case.exchange > count:
-                raise SpecError(str(file), [(case.line, f"cassette {case.cassette} has {count} exchanges; the case names number {case.exchange}")])
+                raise SpecError(
+                    str(file), [(case.line, f"cassette {case.cassette} has {count} exchanges; the case names number {case.exchange}")]
+                )
     elif kind == "features":
         read_features(read_text(file), str(file))
     elif not file.resolve().is_relative_to(project.cassettes):

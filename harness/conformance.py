@@ -1,7 +1,7 @@
 """The judge: one cell — a case, and the adapter or layer it is judged for — becomes one `CaseResult`.
 
-An adapter is any callable that takes an exchange and gives payloads; ours (`own_adapter`) and a user's are judged alike. Payloads are compared
-last: where a case also expects frames or events, the first layer that differs is named.
+An adapter is any callable that takes an exchange and gives payloads; ours (`own_adapter`) and a user's are judged alike. Payloads are
+compared last: where a case also expects frames or events, the first layer that differs is named.
 """
 
 from __future__ import annotations
@@ -58,7 +58,10 @@ def own_adapter(dialect: str) -> Adapter:
 
 
 def judge(cell: Cell, load: Callable[[str], Cassette], adapter: Adapter | None = None, *, today: date | None = None) -> CaseResult:
-    """Run one cell. ``load`` gives the cassette of a name or raises `CassetteError`; ``today`` decides whether a known-failing mark has expired."""
+    """Run one cell.
+
+    ``load`` gives the cassette of a name or raises `CassetteError`; ``today`` decides whether a known-failing mark has expired.
+    """
     case = cell.case
     blank = _blank_result(cell)
     not_run = _reason_not_to_run(cell)
@@ -118,7 +121,9 @@ def _pick(case: Case, load: Callable[[str], Cassette]) -> tuple[Exchange, Origin
     cassette = load(case.cassette)
     count = len(cassette.exchanges)
     if case.exchange > count:
-        raise CassetteError(f"cassette {case.cassette} has {count} exchange{'s' if count != 1 else ''}; the case names number {case.exchange}")
+        raise CassetteError(
+            f"cassette {case.cassette} has {count} exchange{'s' if count != 1 else ''}; the case names number {case.exchange}"
+        )
     exchange = cassette.exchanges[case.exchange - 1]
     if not exchange.generates:
         raise CassetteError(f"exchange {case.exchange} of cassette {case.cassette} does not generate; there is nothing to replay")

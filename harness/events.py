@@ -230,7 +230,10 @@ class Incomplete(Event, tag="incomplete"):
 
 
 class Unknown(Event, tag="unknown"):
-    """Something that no kind describes. ``where`` says what it is (``frame``, ``field responseFoo``, ``part kind bar``); ``raw`` is all of it."""
+    """Something that no kind describes.
+
+    ``where`` says what it is (``frame``, ``field responseFoo``, ``part kind bar``); ``raw`` is all of it.
+    """
 
     where: str
     raw: Json = None
@@ -239,8 +242,8 @@ class Unknown(Event, tag="unknown"):
 
 KINDS: Final[dict[str, type[Event]]] = {cls.__struct_config__.tag: cls for cls in Event.__subclasses__()}  # type: ignore[misc]  # tags are str
 
-_CONTENT = "text reasoning nameless_call tool_result media code code_result server_call server_result".split()
-_ASIDE = "metadata annotation usage blocked finish error unknown".split()
+_CONTENT = ["text", "reasoning", "nameless_call", "tool_result", "media", "code", "code_result", "server_call", "server_result"]
+_ASIDE = ["metadata", "annotation", "usage", "blocked", "finish", "error", "unknown"]
 
 ORDER: Final[dict[str, dict[str, str]]] = {
     "fresh": {"start": "open", "error": "open", "unknown": "fresh", "incomplete": "over"},
@@ -260,5 +263,3 @@ def out_of_order(kinds: list[str]) -> int | None:
             return index
         state = following
     return None
-
-

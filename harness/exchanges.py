@@ -47,8 +47,8 @@ class Exchange:
     """One request and its answer.
 
     ``reads`` are the network reads in order: milliseconds since the request was sent (None if not known) and the bytes as they came,
-    still compressed if they were. ``end`` says how the answer ended. ``provider`` and ``generates`` are told from URL and body by whoever loads
-    the file.
+    still compressed if they were. ``end`` says how the answer ended. ``provider`` and ``generates`` are told from URL and body by
+    whoever loads the file.
     """
 
     request: Request | None

@@ -1,10 +1,10 @@
 """Bytes of an answer into frames: each one message of the provider, with its place in the body.
 
-Framers are incremental: bytes may be cut anywhere, each byte is looked at a fixed number of times, and what is not complete is held as the pieces
-it came in. Nothing is thrown away: what is no message comes out as a frame with ``raw`` text. `frame_by_content` chooses by the first byte: ``[`` is a JSON
-array, anything else server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) with two liberties that Gemini's wire
-needs. A JSON document may stand bare: an error in mid-stream comes so, a unary reply is nothing else, and JSON lines are many of them. And ``data:``
-lines of one event that are only valid JSON one by one are one message each.
+Framers are incremental: bytes may be cut anywhere, each byte is looked at a fixed number of times, and what is not complete is held as
+the pieces it came in. Nothing is thrown away: what is no message comes out as a frame with ``raw`` text. `frame_by_content` chooses by
+the first byte: ``[`` is a JSON array, anything else server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html)
+with two liberties that Gemini's wire needs. A JSON document may stand bare: an error in mid-stream comes so, a unary reply is nothing
+else, and JSON lines are many of them. And ``data:`` lines of one event that are only valid JSON one by one are one message each.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class FramingError(ValueError):
 class Frame(msgspec.Struct, gc=False):
     """One message: ``json`` if it was valid JSON (then ``raw`` is None), else its text.
 
-    ``offset`` is the byte where the message begins, ``at_ms`` the time of the read that completed it. ``partial``: the stream ended inside it.
+    ``offset`` is the byte where the message begins, ``at_ms`` the time of the read that completed it. ``partial``: the stream ended
+    inside it.
     """
 
     offset: int

@@ -17,8 +17,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def decode_json(data: bytes | memoryview) -> Any:
-    """One JSON document, numbers at their full size; raises ValueError for anything else, also for NaN and nesting over `MAX_NESTING`.
-    """
+    """One JSON document, numbers at their full size; raises ValueError for anything else, also for NaN and nesting over `MAX_NESTING`."""
     whole = cast(bytes, data.obj) if isinstance(data, memoryview) else data  # a view cannot count
     if whole.count(b"[") + whole.count(b"{") > MAX_NESTING and _nesting(data) > MAX_NESTING:
         raise ValueError(f"nested deeper than {MAX_NESTING} levels")

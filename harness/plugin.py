@@ -1,7 +1,8 @@
 """pytest's door: spec files become test items, verdicts become outcomes, results become a report.
 
-Nothing of ours is imported until a spec or a fixture is used, and a run without either is not changed in any way. Items run in whatever process
-pytest-xdist puts them; each result travels to the controller on its test report, so the pages are the same bytes with and without workers.
+Nothing of ours is imported until a spec or a fixture is used, and a run without either is not changed in any way. Items run in whatever
+process pytest-xdist puts them; each result travels to the controller on its test report, so the pages are the same bytes with and
+without workers.
 """
 
 from __future__ import annotations
@@ -184,7 +185,7 @@ class CellItem(pytest.Item):
 
 
 def explain(result: CaseResult, line: int) -> str:
-    """A red cell in words: requirement, the line of its expectation, first layer that differs, then path, expected and got of each finding."""
+    """A red cell in words: requirement, line of its expectation, first layer that differs, path, expected and got of each finding."""
     from .matching import visible
 
     lines = [f"requirement: {visible(result.requirement)}", f"at:          {result.spec}:{line}"]

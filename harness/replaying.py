@@ -1,7 +1,7 @@
 """The pipeline: an exchange's reads → frames → events → payloads, and what `harness.replay` gives of it.
 
-Every stage is made anew for one exchange and fed read by read, as a live adapter would be; nothing here looks at a whole body. What goes wrong in
-the stream is told by events of the stream; only what the caller asked for wrongly raises.
+Every stage is made anew for one exchange and fed read by read, as a live adapter would be; nothing here looks at a whole body. What
+goes wrong in the stream is told by events of the stream; only what the caller asked for wrongly raises.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def replay(
     ``payloads``: the dialect's stream; a unary reply is a stream of one frame. ``events``: canonical events, ``{"kind": …}``. ``frames``:
     ``{"offset", "at_ms", "json"}`` or ``{"offset", "at_ms", "raw"}``, offsets in bytes of the body after content decoding.
 
-    ``provider`` overrides the one that URL and body tell (`DEFAULT_PROVIDER` where they don't: then a warning says so). ``tools`` are the declared
-    ones, by default those of the recorded request; ``tool_code`` says whether ``<tool_code>`` in text is a call, by default what the provider does.
-    ``session`` is filled with what a later request must send back.
+    ``provider`` overrides the one that URL and body tell (`DEFAULT_PROVIDER` where they don't: then a warning says so). ``tools`` are
+    the declared ones, by default those of the recorded request; ``tool_code`` says whether ``<tool_code>`` in text is a call, by
+    default what the provider does. ``session`` is filled with what a later request must send back.
 
     Raises `ReplayError` for unknown names and for an exchange that does not generate; never for what is in the stream.
     """

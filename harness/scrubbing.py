@@ -1,7 +1,7 @@
 """Keeping secrets out of files: what an exchange may keep, and a look at the text before it is written.
 
-Headers go by an allow-list, since a name that nobody thought of is the one that leaks; keys in the query are replaced by a word. Bodies are not
-rewritten: where the finished text still shows the shape of a Google key or token, writing it is refused.
+Headers go by an allow-list, since a name that nobody thought of is the one that leaks; keys in the query are replaced by a word. Bodies
+are not rewritten: where the finished text still shows the shape of a Google key or token, writing it is refused.
 """
 
 from __future__ import annotations
@@ -14,8 +14,22 @@ from urllib.parse import urlsplit, urlunsplit
 from .exchanges import Cassette, CassetteError, Exchange
 
 KEPT_HEADERS: Final = frozenset(
-    "accept accept-encoding content-encoding content-length content-type date retry-after server server-timing transfer-encoding "
-    "user-agent vary x-goog-api-client x-server-timeout".split()
+    [
+        "accept",
+        "accept-encoding",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "date",
+        "retry-after",
+        "server",
+        "server-timing",
+        "transfer-encoding",
+        "user-agent",
+        "vary",
+        "x-goog-api-client",
+        "x-server-timeout",
+    ]
 )
 SECRET_PARAMETERS: Final = frozenset({"key", "access_token", "token", "api_key", "apikey"})
 SCRUBBED: Final = "SCRUBBED"

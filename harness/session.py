@@ -31,8 +31,8 @@ class RememberedCall:
 class Session:
     """Ids, tool names and signatures of one conversation.
 
-    ``ids`` makes the next id for a prefix (``"call"`` → ``"call_1"``, ``"call_2"``, …); a caller may replace it. At most ``limit`` calls are
-    remembered.
+    ``ids`` makes the next id for a prefix (``"call"`` → ``"call_1"``, ``"call_2"``, …); a caller may replace it. At most ``limit``
+    calls are remembered.
     """
 
     def __init__(self, *, ids: Callable[[str], str] | None = None, limit: int = 1000) -> None:

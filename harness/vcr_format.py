@@ -1,7 +1,7 @@
 """The bridge to vcrpy: a cassette as the dict that vcrpy's serializers pass around, and as plain YAML for stock vcrpy.
 
-What vcrpy has no field for rides along in keys that it carries and does not read: ``reads`` and ``end`` of a response, the origin in the cassette's
-metadata. `export` leaves those out.
+What vcrpy has no field for rides along in keys that it carries and does not read: ``reads`` and ``end`` of a response, the origin in
+the cassette's metadata. `export` leaves those out.
 """
 
 from __future__ import annotations
@@ -64,9 +64,7 @@ def export(cassette: Cassette) -> str:
         if exchange.request is None:
             raise CassetteError(f"exchange {number} has no request; vcrpy finds an answer by its request, so it can't be exported")
     plain = {
-        "interactions": [
-            {"request": _request_dict(exchange), "response": _response_dict(exchange)} for exchange in cassette.exchanges
-        ],
+        "interactions": [{"request": _request_dict(exchange), "response": _response_dict(exchange)} for exchange in cassette.exchanges],
         "version": 1,
     }
     made = f"{cassette.origin.kind} {cassette.origin.date or ''}".strip()
@@ -96,7 +94,9 @@ def _exchange(sent: dict[str, Any], got: dict[str, Any]) -> Exchange:
         reads.append((at, body[offset : offset + length]))
         offset += length
     if offset != len(body):
-        raise CassetteError(f"the reads add up to {offset} bytes, the body has {len(body)}; something changed the body after it was recorded")
+        raise CassetteError(
+            f"the reads add up to {offset} bytes, the body has {len(body)}; something changed the body after it was recorded"
+        )
     return Exchange(
         None if request.url == NO_REQUEST else request,
         got["status"]["code"],

@@ -146,8 +146,14 @@ def test_check_judges_specs_features_and_cassettes_without_running_them(capsys: 
 
 PROBLEMS = [
     (("specs/a.yaml", SPEC.replace("cassette:", "casette:")), "specs/a.yaml:7: unknown key 'casette'"),
-    (("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini-api/b")), "no cassette gemini-api/b: cassettes/gemini-api/b.yaml does not exist"),
-    (("specs/a.yaml", SPEC.replace("  expect", "  exchange: 3\n  expect")), "specs/a.yaml:3: cassette gemini-api/a has 2 exchanges; the case names number 3"),
+    (
+        ("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini-api/b")),
+        "no cassette gemini-api/b: cassettes/gemini-api/b.yaml does not exist",
+    ),
+    (
+        ("specs/a.yaml", SPEC.replace("  expect", "  exchange: 3\n  expect")),
+        "specs/a.yaml:3: cassette gemini-api/a has 2 exchanges; the case names number 3",
+    ),
     (("specs/a.yaml", SPEC.replace("text.streaming", "text.steaming")), "specs/a.yaml:5: "),
     (
         ("specs/a.yaml", SPEC + "  known_failing: {unified-llm: {reason: r, link: 'https://x.example', expires: 2001-01-01}}\n"),

@@ -59,7 +59,15 @@ VERDICTS: list[tuple[Any, dict[str, Any], str]] = [
 @pytest.mark.parametrize(("expected", "keys", "word"), VERDICTS)
 def test_verdicts(expected: Any, keys: dict[str, Any], word: str) -> None:
     case = Case(
-        **{"case": "c", "requirement": "r", "features": ("f",), "source": "https://s.example", "cassette": "x/y", "expect": {"anthropic": expected}, **keys}
+        **{
+            "case": "c",
+            "requirement": "r",
+            "features": ("f",),
+            "source": "https://s.example",
+            "cassette": "x/y",
+            "expect": {"anthropic": expected},
+            **keys,
+        }
     )
     assert judge(Cell(case, "a.yaml", "anthropic"), load, today=date(2026, 11, 21)).verdict == word
 

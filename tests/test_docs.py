@@ -1,4 +1,4 @@
-"""The documentation is true: files it shows are written, commands it shows are run, Python in it is executed, page by page, in an empty project."""
+"""The documentation is true: files are written, commands run and Python executed as each page shows, in an empty project."""
 
 from __future__ import annotations
 
@@ -48,7 +48,14 @@ def run_console(text: str, folder: Path, environment: dict[str, str]) -> None:
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, *shown = part.splitlines()
         ran = subprocess.run(
-            shlex.split(command), cwd=folder, env=environment, text=True, encoding="utf-8", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+            shlex.split(command),
+            cwd=folder,
+            env=environment,
+            text=True,
+            encoding="utf-8",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
         )
         assert ran.returncode == 0, f"$ {command}\n{ran.stdout}"
         assert fits(shown, ran.stdout.splitlines()), f"$ {command}\n{ran.stdout}\nis not what the page shows:\n" + "\n".join(shown)

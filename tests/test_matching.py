@@ -341,6 +341,11 @@ def test_a_search_that_is_given_up_says_so() -> None:
     assert "given up" in mismatches[-1].note
 
 
+def test_a_search_without_names_never_goes_back() -> None:
+    (mismatch,) = compare({"$contains": [{"$any": "integer"}] * 30 + ["no"]}, [1] * 60)
+    assert mismatch.path == "$contains[30]"
+
+
 # ---- lists
 
 

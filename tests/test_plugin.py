@@ -69,7 +69,11 @@ def test_a_cell_is_an_item_and_a_pass(project: pytest.Pytester) -> None:
 
 
 def test_a_failure_shows_requirement_layer_path_expected_and_got_and_nothing_of_our_code(project: pytest.Pytester) -> None:
-    write(project, "specs/hello.yaml", CASE.replace("unified-llm: {$contains: [{type: TEXT_DELTA, delta: Hel", "unified-llm: {$contains: [{type: TEXT_DELTA, delta: Hell"))
+    write(
+        project,
+        "specs/hello.yaml",
+        CASE.replace("unified-llm: {$contains: [{type: TEXT_DELTA, delta: Hel", "unified-llm: {$contains: [{type: TEXT_DELTA, delta: Hell"),
+    )
     result = run(project)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
@@ -86,7 +90,9 @@ def test_a_failure_shows_requirement_layer_path_expected_and_got_and_nothing_of_
 
 
 def test_the_first_layer_that_differs_is_named(project: pytest.Pytester) -> None:
-    broken = CASE.replace("expect:\n", "expect:\n    events: {$contains: [{kind: text, text: Nope}]}\n").replace("delta: Hel,", "delta: Nope,")
+    broken = CASE.replace("expect:\n", "expect:\n    events: {$contains: [{kind: text, text: Nope}]}\n").replace(
+        "delta: Hel,", "delta: Nope,"
+    )
     write(project, "specs/hello.yaml", broken)
     result = run(project, "-k", "unified-llm")
     result.stdout.fnmatch_lines(["first layer that differs: events"])
@@ -193,7 +199,9 @@ def test_accept_is_refused_in_ci(project: pytest.Pytester, monkeypatch: pytest.M
 def test_the_report_is_the_same_bytes_with_workers(project: pytest.Pytester) -> None:
     write(project, "specs/other.yaml", CASE.replace("delta: Hel,", "delta: Hell,").replace("case: hello", "case: other"))
     for folder, workers in (("alone", ["-p", "no:xdist"]), ("two", ["-n", "2"])):
-        project.runpytest_subprocess("specs", "-p", "no:cacheprovider", "--harness-report", folder, *workers).assert_outcomes(passed=3, failed=1)
+        project.runpytest_subprocess("specs", "-p", "no:cacheprovider", "--harness-report", folder, *workers).assert_outcomes(
+            passed=3, failed=1
+        )
     pages = {path.name: path.read_bytes() for path in (project.path / "alone").iterdir()}
     assert set(pages) >= {"index.html", "gemini-api.html", "vertex-ai.html", "code-assist.html"}
     assert pages == {path.name: path.read_bytes() for path in (project.path / "two").iterdir()}

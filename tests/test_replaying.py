@@ -119,15 +119,23 @@ def test_declared_tools_come_from_the_request_or_the_caller() -> None:
 def test_a_session_is_filled_and_keeps_ids_apart() -> None:
     session = Session()
     first, second = (replay(exchange(), dialect="anthropic", session=session) for _ in range(2))
-    assert [payload["content_block"]["id"] for payload in first + second if payload.get("content_block", {}).get("id")] == ["toolu_1", "toolu_2"]
+    assert [payload["content_block"]["id"] for payload in first + second if payload.get("content_block", {}).get("id")] == [
+        "toolu_1",
+        "toolu_2",
+    ]
     assert list(session.calls) == ["toolu_1", "toolu_2"]
 
 
-@given(st.binary(max_size=200) | st.text(alphabet='data: {}[]"candites,pr\r\n1\\u', max_size=200).map(str.encode), st.sampled_from([200, 204, 302, 429, 503]))
+@given(
+    st.binary(max_size=200) | st.text(alphabet='data: {}[]"candites,pr\r\n1\\u', max_size=200).map(str.encode),
+    st.sampled_from([200, 204, 302, 429, 503]),
+)
 @settings(max_examples=200)
 def test_nothing_in_a_stream_raises(body: bytes, status: int) -> None:
     for end in ("complete", "cut", "unknown"):
-        garbage = Exchange(Request("POST", URL), status, {"content-encoding": ["gzip"]}, ((None, body),), end, generates=True, provider="code-assist")  # type: ignore[arg-type]  # end is a literal
+        garbage = Exchange(
+            Request("POST", URL), status, {"content-encoding": ["gzip"]}, ((None, body),), end, generates=True, provider="code-assist"
+        )
         for dialect in ("unified-llm", "anthropic"):
             assert replay(garbage, dialect=dialect)
 
@@ -142,7 +150,9 @@ def test_load_reads_cassettes_and_foreign_recordings_by_content(tmp_path: Path) 
     assert (loaded.generates, loaded.provider, loaded.request) == (True, None, None)
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00\x01", b"hello", b'{"openapi": "3.1"}', b"version: 1\nmetadata:\n  harness: 1\n  origin: nowhere\n"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00\x01", b"hello", b'{"openapi": "3.1"}', b"version: 1\nmetadata:\n  harness: 1\n  origin: nowhere\n"]
+)
 def test_a_file_that_is_no_recording_is_a_cassette_error_that_names_it(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.bin"
     path.write_bytes(content)
@@ -153,5 +163,5 @@ def test_a_file_that_is_no_recording_is_a_cassette_error_that_names_it(tmp_path:
 
 
 def test_the_name_only_stands_in_errors() -> None:
-    with pytest.raises(CassetteError, match="^somewhere"):
+    with pytest.raises(CassetteError, match=r"^somewhere"):
         read_recording(b"hello", "somewhere")

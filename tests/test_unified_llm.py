@@ -78,12 +78,29 @@ def test_a_signature_on_empty_text_has_a_block_even_after_a_call() -> None:
 
 
 def test_calls_stand_between_the_texts_around_them() -> None:
-    events = [ev.Text("a"), ev.CallStart(1, "f", "c9", "S"), ev.CallEnd(1, {"n": 2**70}), ev.CallStart(2, "g"), ev.CallEnd(2, {}), ev.Text("b")]
+    events = [
+        ev.Text("a"),
+        ev.CallStart(1, "f", "c9", "S"),
+        ev.CallEnd(1, {"n": 2**70}),
+        ev.CallStart(2, "g"),
+        ev.CallEnd(2, {}),
+        ev.Text("b"),
+    ]
     payloads = translate(START, *events, STOP)
-    assert types(payloads) == (
-        "STREAM_START TEXT_START TEXT_DELTA TEXT_END TOOL_CALL_START TOOL_CALL_END TOOL_CALL_START TOOL_CALL_END "
-        "TEXT_START TEXT_DELTA TEXT_END FINISH"
-    ).split()
+    assert types(payloads) == [
+        "STREAM_START",
+        "TEXT_START",
+        "TEXT_DELTA",
+        "TEXT_END",
+        "TOOL_CALL_START",
+        "TOOL_CALL_END",
+        "TOOL_CALL_START",
+        "TOOL_CALL_END",
+        "TEXT_START",
+        "TEXT_DELTA",
+        "TEXT_END",
+        "FINISH",
+    ]
     assert payloads[4] == {"type": "TOOL_CALL_START", "tool_call": {"id": "c9", "name": "f"}}
     assert payloads[5] == {"type": "TOOL_CALL_END", "tool_call": {"id": "c9", "name": "f", "arguments": {"n": 2**70}, "signature": "S"}}
     assert payloads[7]["tool_call"] == {"id": "call_1", "name": "g", "arguments": {}}
@@ -98,7 +115,8 @@ def test_two_calls_never_share_an_id() -> None:
 
 
 def test_ids_come_from_the_callers_generator_and_are_remembered_with_name_and_signature() -> None:
-    session = Session(ids=lambda prefix, own=counted_ids(): f"mine-{own(prefix)}")
+    own = counted_ids()
+    session = Session(ids=lambda prefix: f"mine-{own(prefix)}")
     payloads = translate(START, ev.CallStart(1, "f", None, "S"), ev.CallEnd(1, {}), session=session)
     assert payloads[2]["tool_call"]["id"] == "mine-call_1"
     assert (session.calls["mine-call_1"].name, session.calls["mine-call_1"].signature) == ("f", "S")
@@ -165,7 +183,11 @@ def test_every_event_of_another_candidate_is_a_provider_event() -> None:
 
 
 def test_media_are_parts_of_the_message() -> None:
-    media = [ev.Media("image/png", RAW, data="QQ==", signature="S"), ev.Media("audio/wav", RAW, uri="gs://a"), ev.Media(None, RAW, data="QQ==")]
+    media = [
+        ev.Media("image/png", RAW, data="QQ==", signature="S"),
+        ev.Media("audio/wav", RAW, uri="gs://a"),
+        ev.Media(None, RAW, data="QQ=="),
+    ]
     assert response(translate(START, *media))["message"]["content"] == [
         {"kind": "image", "image": {"data": "QQ==", "media_type": "image/png", "signature": "S"}},
         {"kind": "audio", "audio": {"url": "gs://a", "media_type": "audio/wav"}},
@@ -273,7 +295,9 @@ CALL = [ev.CallStart(7, "f"), ev.CallPiece(7, "$.a", 1), ev.CallEnd(7, {"a": 1})
 
 @given(st.lists(st.one_of(EVENTS.map(lambda event: [event]), st.integers(1, 3).map(lambda count: CALL[:count])), max_size=12))
 def test_whatever_comes_the_payloads_walk_the_grammar(groups: list[list[ev.Event]]) -> None:
-    events = [event for group in groups for event in (group if group[0] is not CALL[0] or len(group) == 3 else [*group, ev.Incomplete("cut")])]
+    events = [
+        event for group in groups for event in (group if group[0] is not CALL[0] or len(group) == 3 else [*group, ev.Incomplete("cut")])
+    ]
     payloads = translate(*events)
     state = "fresh"
     for payload in payloads:

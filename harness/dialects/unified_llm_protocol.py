@@ -44,7 +44,15 @@ STATUS_TYPES: Final[dict[str, str]] = {
 }
 
 FINAL_ERRORS: Final = frozenset(
-    "AuthenticationError AccessDeniedError NotFoundError InvalidRequestError ContextLengthError QuotaExceededError RequestTimeoutError".split()
+    [
+        "AuthenticationError",
+        "AccessDeniedError",
+        "NotFoundError",
+        "InvalidRequestError",
+        "ContextLengthError",
+        "QuotaExceededError",
+        "RequestTimeoutError",
+    ]
 )
 """Errors that another try will not mend; all others are retryable, unknown ones too."""
 

@@ -17,13 +17,14 @@ from .fingerprints import canonical
 from .listing import explain_list
 from .operators import NOTHING, Bindings, fields, operator_of, parse_json, read_pattern
 from .patterns import Pattern
+from .shifting import Course
 
 
 class Explainer:
     """Collects at most ``limit`` findings and counts the rest in ``hidden``.
 
-    ``running`` is by how much the counted numbers around the present value are shifted; ``silenced`` are paths of numbers that
-    another finding answers for.
+    ``courses`` say how the counted numbers around the present value are shifted; ``silenced`` are paths of numbers that another
+    finding answers for.
     """
 
     def __init__(self, limit: int) -> None:
@@ -33,7 +34,7 @@ class Explainer:
         self.bindings = Bindings()
         self.loose = Bindings(loose=True)
         self.loose.fits, self.loose.parsed = self.bindings.fits, self.bindings.parsed
-        self.running: dict[str, int] = {}
+        self.courses: dict[str, Course] = {}
         self.silenced: set[Path] = set()
 
     def explain(self, path: Path, expected: Json, actual: Json) -> None:

@@ -64,8 +64,8 @@ def render(mismatches: Iterable[Mismatch]) -> list[str]:
 
 def _line(mismatch: Mismatch) -> str:
     sides = {"missing": ("expected",), "extra": ("got",)}.get(mismatch.kind, ("expected", "got"))
-    if mismatch.path == "$" and mismatch.expected is None and mismatch.got is None and mismatch.note:
-        return f"$: {mismatch.note}"
+    if mismatch.kind == "changed" and mismatch.expected is None and mismatch.got is None:
+        return f"{mismatch.path}: {mismatch.note}"  # about the comparison, not about a value
     values = ", ".join(f"{side} {_value(getattr(mismatch, side))}" for side in sides)
     note = f" ({mismatch.note})" if mismatch.note else ""
     return f"{_shortened(mismatch.path)}: {mismatch.kind}: {values}{note}"

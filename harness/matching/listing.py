@@ -12,7 +12,7 @@ from .equality import Json, equal, is_plain
 from .findings import Path
 from .fingerprints import fingerprint
 from .planning import PAIRS, Step, likeness, plan
-from .shifting import Seen, Shift, find_shifts
+from .shifting import Seen, Shift, extend, find_shifts, follows
 from .sightings import Sighting, sightings
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class _Walk:
 
     def look(self) -> None:
         """Find the shifts along the pairs, the runs that caused them, and the pairs that are equal but for them."""
-        running = self.explainer.running
+        courses = self.explainer.courses
         seen: list[Seen] = []
         for number, step in enumerate(self.steps):
             if step.kind == "pair" and not self._equal(step):
@@ -53,10 +53,10 @@ class _Walk:
                 seen += [Seen(number, sighting) for sighting in found]
                 if not alike:
                     self.unequal.add(number)
-        if any(item.sighting.by != running.get(item.sighting.counter, 0) for item in seen):
+        if not all(follows(courses.get(item.sighting.counter, ()), item.sighting) for item in seen):
             looked_at = [(number, step) for number, step in enumerate(self.steps) if step.left and step.right]
             seen = [Seen(number, sighting) for number, step in looked_at for sighting in self._sight(step)[0]]
-            for shift in find_shifts(seen, running, self._find_cause):
+            for shift in find_shifts(seen, courses, self._find_cause):
                 self.shifts.setdefault(shift.first.step, []).append(shift)
                 if shift.cause is not None:
                     self.notes.setdefault(shift.cause, []).append(f"{shift.words()} from here")
@@ -65,8 +65,8 @@ class _Walk:
     def tell(self) -> None:
         """Add the findings, in the order of the steps."""
         explainer = self.explainer
-        running, silenced = explainer.running, explainer.silenced
-        explainer.running, covered = dict(running), silenced | self.numbers
+        courses, silenced = explainer.courses, explainer.silenced
+        explainer.courses, covered = dict(courses), silenced | self.numbers
         for number, step in enumerate(self.steps):
             for shift in self.shifts.get(number, ()):
                 self._tell_shift(shift)
@@ -76,7 +76,7 @@ class _Walk:
             elif number in self.unequal or not (self.plain or is_plain(self.expected[step.left.start])):
                 self._tell_pair(step)
             explainer.silenced = silenced
-        explainer.running = running
+        explainer.courses = courses
 
     def _equal(self, step: Step) -> bool:
         expected, actual = self.expected[step.left.start], self.actual[step.right.start]
@@ -99,14 +99,16 @@ class _Walk:
     def _tell_shift(self, shift: Shift) -> None:
         sighting = shift.first.sighting
         if shift.stays:
-            self.explainer.running[sighting.counter] = sighting.by
+            courses = self.explainer.courses
+            courses[sighting.counter] = extend(courses.get(sighting.counter, ()), shift)
         if shift.cause is not None:
             return
         if shift.stays:
             note = f"{shift.words()} from here"
         else:
             note = f"{shift.words()} here, {shift.count} times, then as before" if shift.count > 1 else ""
-        self.explainer.add(sighting.path, "moved" if note else "changed", sighting.expected, sighting.got, note)
+        if sighting.by:  # a number that is as expected again is no finding
+            self.explainer.add(sighting.path, "moved" if note else "changed", sighting.expected, sighting.got, note)
 
     def _tell_run(self, step: Step, notes: list[str]) -> None:
         add, place = self.explainer.add, self._place(step.left or step.right)

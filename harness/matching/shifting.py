@@ -1,13 +1,13 @@
 """Shifts of counted numbers along two lists: one lost block, and every later number is off by one.
 
-The sightings of each name are grouped into stretches with the same shift. A stretch after which the numbers are right again is a finding of
-its own; one that stays is told once, where it begins, and from there on it is what we go by.
+The sightings of each counter are walked in order, with the `Course` that its numbers have taken so far: from which number on they are off by
+how much. Sightings that follow the course are as they should be, also those of a number from before a shift. Others begin a shift: one that
+stays is told once and becomes part of the course; one after which the numbers follow the old course again is a finding of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import Final
 
 from msgspec import Struct
@@ -16,8 +16,11 @@ from .sightings import Sighting
 
 MINUS: Final = "\N{MINUS SIGN}"
 
+Course = tuple[tuple[int, int], ...]
+"""``((3, -1), (7, -2))``: numbers from 3 on are off by −1, from 7 on by −2."""
+
 FindCause = Callable[[int, int, str, bool], int | None]
-"""Looks for a run between two steps that may have shifted the numbers of a name; if asked to be sure, only for one that has such numbers."""
+"""Looks for a run between two steps that may have shifted the numbers of a name; asked to be sure, for one that has such numbers."""
 
 
 class Seen(Struct, frozen=True):
@@ -31,7 +34,7 @@ class Shift(Struct, frozen=True):
     """A stretch of sightings that is to be told: ``first`` of ``count``.
 
     ``cause``: the step of the run that may have caused it, None if no run lies before it. ``stays``: what follows goes by this shift;
-    otherwise the numbers after the stretch are right again.
+    otherwise the numbers after the stretch are as before.
     """
 
     first: Seen
@@ -46,28 +49,47 @@ class Shift(Struct, frozen=True):
         return f"{self.first.sighting.name} {amount}"
 
 
-def find_shifts(seen: Sequence[Seen], start: Mapping[str, int], find_cause: FindCause) -> list[Shift]:
-    """The shifts worth telling, in the order in which they begin. ``start``: the shift of each counter before the first step."""
+def extend(course: Course, shift: Shift) -> Course:
+    """The course after a shift."""
+    return (*course, (shift.first.sighting.number, shift.first.sighting.by)) if shift.stays else course
+
+
+def follows(course: Course, sighting: Sighting) -> bool:
+    """Whether a number is off by what it should be off by."""
+    return sighting.by == next((by for start, by in reversed(course) if start <= sighting.number), 0)
+
+
+def find_shifts(seen: Sequence[Seen], courses: Mapping[str, Course], find_cause: FindCause) -> list[Shift]:
+    """The shifts worth telling, in the order in which they begin. ``courses``: how each counter stands before the first step."""
     by_counter: dict[str, list[Seen]] = {}
     for item in seen:
         by_counter.setdefault(item.sighting.counter, []).append(item)
-    shifts = [shift for counter, items in by_counter.items() for shift in _of_counter(items, start.get(counter, 0), find_cause)]
+    shifts = [shift for counter, items in by_counter.items() for shift in _of_counter(items, courses.get(counter, ()), find_cause)]
     return sorted(shifts, key=lambda shift: shift.first.step)
 
 
-def _of_counter(items: list[Seen], running: int, find_cause: FindCause) -> Iterator[Shift]:
-    """The shifts of one counter. A number that is as expected is never told on its own: it may name something from before the shift."""
-    stretches = [list(group) for _, group in groupby(items, key=lambda item: item.sighting.by)]
-    since = 0
-    for stretch, following in zip(stretches, [*stretches[1:], []], strict=True):
-        first, name, by = stretch[0], stretch[0].sighting.name, stretch[0].sighting.by
-        if by != running:
-            cause = find_cause(since, first.step, name, len(stretch) == 1)
-            ends = bool(following) and following[0].sighting.by == running
-            if ends and find_cause(stretch[-1].step, following[0].step, name, len(following) == 1) is None:
-                cause = None
-            stays = cause is not None or (not ends and (len(stretch) > 1 or bool(following)))
-            if by or cause is not None:
-                yield Shift(first, len(stretch), cause, stays)
-            running = by if stays else running
-        since = stretch[-1].step
+def _of_counter(items: list[Seen], course: Course, find_cause: FindCause) -> Iterator[Shift]:
+    place = since = 0
+    while place < len(items):
+        first, stop = items[place], place + 1
+        if not follows(course, first.sighting):
+            while stop < len(items) and items[stop].sighting.by == first.sighting.by:
+                stop += 1
+            shift = _judge(items[place:stop], items[stop:], since, course, find_cause)
+            course = extend(course, shift)
+            yield shift
+        place, since = stop, items[stop - 1].step
+
+
+def _judge(stretch: list[Seen], rest: list[Seen], since: int, course: Course, find_cause: FindCause) -> Shift:
+    """Whether a stretch that leaves the course stays: a run caused it, or what comes next doesn't speak against it."""
+    first, alone = stretch[0], len(stretch) == 1
+    name, number = first.sighting.name, first.sighting.number
+    cause = find_cause(since, first.step, name, alone)
+    # A number from before the shift says nothing about it.
+    following = next((item for item in rest if item.sighting.number >= number), None)
+    ends = following is not None and follows(course, following.sighting)
+    if following is not None and ends and find_cause(stretch[-1].step, following.step, name, False) is None:
+        cause = None
+    stays = cause is not None or (not ends and (following is not None or not alone))
+    return Shift(first, len(stretch), cause, stays)

@@ -15,8 +15,8 @@ Path = tuple[str | int | range, ...]
 
 
 class Sighting(Struct, frozen=True):
-    """A number that counts (`counted`), seen on both sides. ``path`` leads to it; ``expected`` and ``got`` are the values, ``by`` the
-    shift.
+    """A number that counts (`counted`), seen on both sides. ``path`` leads to it; ``expected`` and ``got`` are the values, ``number`` is
+    the expected number and ``by`` how far ours is off.
 
     ``name`` is for a person. ``counter`` tells what counts together: an id by its prefix, wherever it stands; an index by its keys.
     """
@@ -24,6 +24,7 @@ class Sighting(Struct, frozen=True):
     path: Path
     name: str
     counter: str
+    number: int
     by: int
     expected: Json
     got: Json
@@ -53,6 +54,6 @@ def _look(expected: Json, actual: Json, loose: Bindings, path: Path, seen: list[
     one, other = counted(name, expected), counted(name, actual)
     if one is not None and other is not None and one[0] == other[0]:
         counter = one[0] if isinstance(expected, str) else ".".join(step for step in path if isinstance(step, str))
-        seen.append(Sighting(path, one[0], counter, other[1] - one[1], expected, actual))
+        seen.append(Sighting(path, one[0], counter, one[1], other[1] - one[1], expected, actual))
         return True
     return equal(expected, actual)

@@ -1,7 +1,7 @@
 """Recording: vcrpy is the machinery, our format is what it writes.
 
-`register` is all that a `vcr.VCR` needs to keep its cassettes in our format: reads, end and origin survive, and a damaged file is an error instead
-of a cassette to record over.
+`register` is all that a `vcr.VCR` needs to keep its cassettes in our format: reads, end and origin survive, and a damaged file is an
+error instead of a cassette to record over.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Persister:
 
     @staticmethod
     def load_cassette(cassette_path: str | Path, serializer: Any) -> Any:
-        """vcrpy's requests and responses (and metadata). Raises its CassetteNotFoundError, or `CassetteError` for a file that can't be read."""
+        """vcrpy's requests and responses. Raises its CassetteNotFoundError, or `CassetteError` for a file that can't be read."""
         from vcr.persisters.filesystem import CassetteNotFoundError
         from vcr.serialize import deserialize
 
