@@ -1,8 +1,8 @@
 """Shifts of counted numbers along two lists: one lost block, and every later number is off by one.
 
-The sightings of each counter are walked in order, with the `Course` that its numbers have taken so far: from which number on they are off by
-how much. Sightings that follow the course are as they should be, also those of a number from before a shift. Others begin a shift: one that
-stays is told once and becomes part of the course; one after which the numbers follow the old course again is a finding of its own.
+The sightings of each counter are walked in order, with the `Course` that its numbers have taken so far: from which number on they are off
+by how much. Sightings that follow the course are as they should be, also those of a number from before a shift. Others begin a shift: one
+that stays is told once and becomes part of the course; one after which the numbers follow the old course again is a finding of its own.
 """
 
 from __future__ import annotations
