@@ -8,7 +8,7 @@ import pytest
 
 
 def need(name: str, there: object, reason: str) -> None:
-    """Go on if ``there`` is true; else skip with the reason, or fail where HARNESS_REQUIRE (names joined by commas) says that it must be there."""
+    """Go on if ``there`` is true; else skip with the reason, or fail where HARNESS_REQUIRE (names joined by commas) has the name."""
     if there:
         return
     if name in os.environ.get("HARNESS_REQUIRE", "").split(","):

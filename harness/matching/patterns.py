@@ -24,8 +24,8 @@ MAX_PATTERN: Final = 500
 """Characters of a pattern."""
 MAX_SUBJECT: Final = 100_000
 """Characters of a text that a pattern is tried on."""
-MAX_STEPS: Final = 60_000_000
-"""The most steps that one match may need; measured, at most about 0.3 s."""
+MAX_STEPS: Final = 40_000_000
+"""The most steps that one match may need; measured, at most about 0.3 s on a slow machine."""
 LARGE_REPEAT: Final = 10
 USUAL_SUBJECT: Final = 100
 

@@ -25,7 +25,7 @@ MAX_SCORES: Final = 1_000
 STEPS: Final = 300_000
 OPEN_STEPS: Final = 50_000
 """What an alignment may cost by keys, and by asking items with operators; about 0.3 s each."""
-MAX_SHIFT: Final = 50
+MAX_SLIDE: Final = 50
 """So far is a run moved to where it begins and ends together."""
 PAIRS: Final = frozenset({"same", "pair"})
 TAGS: Final = ("type", "kind")
@@ -203,20 +203,20 @@ class _Planner:
             if step.kind not in ("missing", "extra"):
                 settled.append(step)
                 continue
-            up = self._best_shift(step, settled)
+            up = self._best_slide(step, settled)
             moved = settled[len(settled) - up :]
             del settled[len(settled) - up :]
-            run = _shifted(step, -up, -up)
+            run = _slid(step, -up, -up)
             if settled and settled[-1].kind == run.kind:
                 last = settled.pop()
                 run = Step(run.kind, range(last.left.start, run.left.stop), range(last.right.start, run.right.stop))
-            settled += [run, *(_shifted(replace(pair, kind="pair"), len(step.left), len(step.right)) for pair in moved)]
+            settled += [run, *(_slid(replace(pair, kind="pair"), len(step.left), len(step.right)) for pair in moved)]
         return settled
 
-    def _best_shift(self, step: Step, before: list[Step]) -> int:
+    def _best_slide(self, step: Step, before: list[Step]) -> int:
         run = step.left or step.right
         best, fewest = 0, self._spread(step, 0)
-        for up in range(1, min(MAX_SHIFT, len(before)) + 1):
+        for up in range(1, min(MAX_SLIDE, len(before)) + 1):
             pair, leaving = before[-up], run.stop - up
             if pair.kind not in PAIRS:
                 break
@@ -255,7 +255,7 @@ def _apart(left: range, right: range) -> list[Step]:
     return missing + ([Step("extra", range(0), right)] if right else [])
 
 
-def _shifted(step: Step, left: int, right: int) -> Step:
+def _slid(step: Step, left: int, right: int) -> Step:
     """A step that is so many items further down; the empty side of a run stays empty."""
     return Step(
         step.kind,
