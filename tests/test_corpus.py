@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import need
 from corpus.walk import MAX_EXCEPTIONS, FileResult, Walk, excuse, main, read_manifest, summary, walk_all
 
 import harness
@@ -197,8 +198,8 @@ def test_what_google_genai_cannot_read_has_a_name(body: str, why: str) -> None:
 
 def test_a_sample_of_the_real_corpus_is_green() -> None:
     folder = os.environ.get("HARNESS_CORPORA")
-    if not folder:
-        pytest.skip("HARNESS_CORPORA names no folder of recordings")
+    need("corpus", folder, "HARNESS_CORPORA names no folder of recordings")
+    assert folder
     rows = read_manifest(Path(folder))[::SAMPLE]
     results = walk_all(Walk(Path(folder)), rows, jobs=1)
     exceptions = harness_exceptions()

@@ -196,7 +196,7 @@ def summary(results: list[FileResult], red: list[str], excused: list[str]) -> st
         by_format.setdefault(result.format, []).append(result)
     for name, group in sorted(by_format.items()):
         red_files = sum(bool(result.red) for result in group)
-        lines.append(f"  {name}: {len(group)} files, {sum(r.replayed for r in group)} replayed, {red_files} red")
+        lines.append(f"  {name}: {len(group)} files, {sum(r.replayed for r in group)} replayed, {red_files} red or excepted")
     for title, attribute in (("not replayed", "not_replayed"), ("unknown kinds", "unknown"), ("google-genai", "second")):
         counts: Counter[str] = sum((getattr(result, attribute) for result in results), Counter())
         lines.append(f"{title}: {'none' if not counts else ''}".rstrip())
