@@ -17,6 +17,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any, Final
 
 import msgspec
@@ -100,7 +101,7 @@ class _File(_Closed):
 
 _ORIGIN_FIELDS: Final = ("date", "client", "model", "source", "commit", "licence", "note")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9/_][A-Za-z0-9/_.+@=?&%~;()*:-]*(?: [A-Za-z0-9/_.+@=?&%~;()*-]+)*")
-_READ: Final = re.compile(r"[ \t]*(-|[0-9]{1,12}(?:\.[0-9]{1,3})?)[ \t]+([1-9][0-9]{0,11})[ \t]*(?:\n+|\Z)")
+_NO_READ: Final = re.compile(r"[^0-9.\s-]|-\S|\S-")
 _PREVIEW: Final = 400
 
 
@@ -201,21 +202,23 @@ def _read_reads(text: str, body: bytes, path: Path) -> tuple[tuple[float | None,
     """One line a read: ``at_ms length``, ``-`` for a time that is not known. No lines: the body came in one read."""
     if not text.strip():
         return ((None, body),) if body else ()
-    reads: list[tuple[float | None, bytes]] = []
-    offset = position = 0
-    for found in _READ.finditer(text):
-        if found.start() != position:
-            break
-        position = found.end()
-        at, length = found[1], int(found[2])
-        reads.append((None if at == "-" else float(at), body[offset : offset + length]))
-        offset += length
-    if position != len(text):
-        line = text[position:].partition("\n")[0].strip()
-        raise _BodyError(path, f"`{line}` is no read; expected `at_ms length`, such as `251.3 209` or `- 209`")
-    if offset != len(body):
-        raise _BodyError(path, f"the reads add up to {offset} bytes, the body has {len(body)}")
-    return tuple(reads)
+    words = text.split()
+    lengths = words[1::2]
+    if _NO_READ.search(text) or len(words) != 2 * len(text.split("\n")) - 2 * text.endswith("\n") or "0" in lengths:
+        raise _BodyError(path, f"{_odd_read(text)} is no read; expected `at_ms length`, such as `251.3 209` or `- 209`")
+    try:
+        times = [None if word == "-" else float(word) for word in words[::2]]
+        places = list(accumulate(map(int, lengths), initial=0))
+    except ValueError as error:
+        raise _BodyError(path, f"no number in the reads: {error}") from None
+    if places[-1] != len(body):
+        raise _BodyError(path, f"the reads add up to {places[-1]} bytes, the body has {len(body)}")
+    return tuple([(at, body[start:stop]) for at, start, stop in zip(times, places, places[1:], strict=False)])
+
+
+def _odd_read(text: str) -> str:
+    odd = (line for line in text.split("\n") if len(line.split()) != 2 or _NO_READ.search(line) or line.split()[1] == "0")
+    return f"`{next(odd, text).strip()[:80]}`"
 
 
 def _path_of(where: str) -> Path:

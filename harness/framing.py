@@ -118,21 +118,27 @@ class SseFramer:
                     self.bare.feed(b"\n", at_ms, self.offset, frames)
                 data = data[1:]
                 self.offset += 1
-        if b"\n" not in data and b"\r" not in data:
-            if data:
-                self.line.add(data, self.offset + self.line.size)
+        if not data:
             return frames
         self.after_cr = data[-1] == 13
         lines = data.splitlines(keepends=True)
         rest = b"" if lines[-1][-1] in b"\r\n" else lines.pop()
-        if self.line.held:
+        if lines and self.line.held:
             self.line.add(lines[0], self.offset + self.line.size)
             lines[0] = self.line.take()
-        for line in lines:
-            self._take_line(line, at_ms, frames)
-            self.offset += len(line)
+        offset = self.offset
+        for line in lines:  # the two usual lines here, all others in a method: this is the hot path
+            if line in _BLANK_LINES and not self.bare.pieces.held:
+                if self.data:
+                    self._end_event(at_ms, frames)
+            elif line.startswith(b"data:"):
+                self._take_data(line, offset, frames)
+            else:
+                self._take_other(line, at_ms, offset, frames)
+            offset += len(line)
+        self.offset = offset
         if rest:
-            self.line.add(rest, self.offset)
+            self.line.add(rest, offset + self.line.size)
         return frames
 
     def close(self) -> list[Frame]:
@@ -148,22 +154,19 @@ class SseFramer:
         self.bare.close(frames, partial=True)
         return frames
 
-    def _take_line(self, line: bytes, at_ms: float | None, frames: list[Frame]) -> None:
-        if line.startswith(b"data:"):
-            if self.bare.pieces.held:
-                self.bare.close(frames)
-            self.data.append(line)
-            self.starts.append(self.offset)
-            self.data_size += len(line)
-            if self.data_size > self.max_frame:
-                raise _too_long(self.starts[0], self.max_frame)
-        elif self.bare.pieces.held:
-            self.bare.feed(line, at_ms, self.offset, frames)
-        elif line in _BLANK_LINES:
+    def _take_data(self, line: bytes, offset: int, frames: list[Frame]) -> None:
+        if self.bare.pieces.held:
+            self.bare.close(frames)
+        self.data.append(line)
+        self.starts.append(offset)
+        self.data_size += len(line)
+        if self.data_size > self.max_frame:
+            raise _too_long(self.starts[0], self.max_frame)
+
+    def _take_other(self, line: bytes, at_ms: float | None, offset: int, frames: list[Frame]) -> None:
+        if self.bare.pieces.held or not _is_field(line):
             self._end_event(at_ms, frames)
-        elif not _is_field(line):
-            self._end_event(at_ms, frames)
-            self.bare.feed(line, at_ms, self.offset, frames)
+            self.bare.feed(line, at_ms, offset, frames)
 
     def _close_field(self, line: bytes, frames: list[Frame]) -> None:
         """The last line has no line end: its message counts only if it is whole."""
@@ -171,7 +174,7 @@ class SseFramer:
         if line.startswith(b"data:") and value.endswith((b"}", b"]")):
             whole = make_frame(value, self.offset, None)
             if whole.raw is None:
-                self._take_line(line, None, frames)
+                self._take_data(line, self.offset, frames)
                 return
         self._end_event(None, frames, partial=True)
         if not line.startswith(b":"):

@@ -18,8 +18,7 @@ _decode = msgspec.json.Decoder().decode
 
 def decode_json(data: bytes | memoryview) -> Any:
     """One JSON document, numbers at their full size; raises ValueError for anything else, also for NaN and nesting over `MAX_NESTING`."""
-    whole = cast(bytes, data.obj) if isinstance(data, memoryview) else data  # a view cannot count
-    if whole.count(b"[") + whole.count(b"{") > MAX_NESTING and _nesting(data) > MAX_NESTING:
+    if len(data) > 2 * MAX_NESTING and _nests_deeply(data):
         raise ValueError(f"nested deeper than {MAX_NESTING} levels")
     try:
         return _decode(data)
@@ -30,8 +29,11 @@ def decode_json(data: bytes | memoryview) -> Any:
 _STRING_OR_BRACKET: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 
-def _nesting(data: bytes | memoryview) -> int:
-    """How deep the brackets of a JSON text nest."""
+def _nests_deeply(data: bytes | memoryview) -> bool:
+    """Whether the brackets of a JSON text nest too deeply; looks closer only where there are many."""
+    whole = cast(bytes, data.obj) if isinstance(data, memoryview) else data  # a view cannot count
+    if whole.count(b"[") + whole.count(b"{") <= MAX_NESTING:
+        return False
     depth = deepest = 0
     for found in _STRING_OR_BRACKET.finditer(data):
         mark = found[0][0]
@@ -40,7 +42,7 @@ def _nesting(data: bytes | memoryview) -> int:
             deepest = max(deepest, depth)
         elif mark in b"]}":
             depth -= 1
-    return deepest
+    return deepest > MAX_NESTING
 
 
 def _refuse(word: str) -> NoReturn:

@@ -64,26 +64,18 @@ def replay(
         warnings.warn(f"neither URL nor body tells the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=2)
     if layer == "frames":
         return [_plain_frame(frame) for frame in frames_of(exchange, cuts, max_frame)]
-    events = events_of(exchange, provider=provider, cuts=cuts, tool_code=tool_code, max_frame=max_frame)
+    steps = trace(exchange, provider=provider, cuts=cuts, tool_code=tool_code, max_frame=max_frame)
     if layer == "events":
-        return [to_builtins(event) for event in events]
+        return [to_builtins(event) for _, events in steps for event in events]
     _check("dialect", dialect, DIALECTS)
     if tools is None:
         tools = declared_tools(exchange.request.body) if exchange.request else []
-    return translate(events, dialect, tools, session)
-
-
-def events_of(
-    exchange: Exchange,
-    *,
-    provider: str | None = None,
-    cuts: Cuts = "recorded",
-    tool_code: bool | None = None,
-    max_frame: int = MAX_FRAME,
-) -> Iterator[Event]:
-    """The canonical events of an exchange; arguments and errors as in `replay`."""
-    for _, events in trace(exchange, provider=provider, cuts=cuts, tool_code=tool_code, max_frame=max_frame):
-        yield from events
+    translator = DIALECTS[dialect].translator(tools, Session() if session is None else session)
+    payloads: list[Payload] = []
+    for _, events in steps:
+        for event in events:
+            payloads += translator.feed(event)
+    return payloads + translator.close()
 
 
 def trace(
@@ -121,17 +113,6 @@ def frames_of(exchange: Exchange, cuts: Cuts = "recorded", max_frame: int = MAX_
     return [*whole, Frame(sum(len(data) for _, data in exchange.reads), None, frames.fault)] if frames.fault else whole
 
 
-def translate(
-    events: Iterator[Event] | Sequence[Event], dialect: str, tools: Sequence[Tool] = (), session: Session | None = None
-) -> list[Payload]:
-    """Canonical events as the payloads of a dialect's stream."""
-    translator = DIALECTS[dialect].translator(tools, Session() if session is None else session)
-    payloads: list[Payload] = []
-    for event in events:
-        payloads += translator.feed(event)
-    return payloads + translator.close()
-
-
 def choose_provider(exchange: Exchange, provider: str | None) -> str:
     """The name to replay as: asked for, told by URL and body, or the default."""
     chosen = provider or exchange.provider or DEFAULT_PROVIDER
@@ -149,12 +130,14 @@ class _Frames:
         self.fault = ""
 
     def __iter__(self) -> Iterator[Frame]:
-        decoder = _ContentDecoder(self.exchange.header("content-encoding") or "")
+        encoding = self.exchange.header("content-encoding")
+        decoder = _ContentDecoder(encoding) if encoding else None
+        framer = self.framer
         try:
             for at_ms, data in cut_reads(self.exchange.reads, self.cuts):
-                yield from self.framer.feed(decoder.feed(data), at_ms)
-            yield from self.framer.close()
-            if self.exchange.end not in INTERRUPTED:
+                yield from framer.feed(decoder.feed(data) if decoder else data, at_ms)
+            yield from framer.close()
+            if decoder and self.exchange.end not in INTERRUPTED:
                 decoder.close()
         except (FramingError, zlib.error) as error:
             self.fault = str(error)

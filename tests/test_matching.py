@@ -59,6 +59,7 @@ CHANGED = [
     (None, False, "$"),
     ("1", 1, "$"),
     ([], {}, "$"),
+    ({"a": {"b": 1}, "c": 1}, {"a": 5, "c": 1}, "a"),
     ({}, None, "$"),
     (2**53, float(2**53) + 2, "$"),
     ({"e": {"type": "A", "n": 1}}, {"e": {"type": "B", "n": 1}}, "e.type"),
@@ -216,6 +217,18 @@ def test_an_item_with_operators_may_stand_for_a_piece_of_text() -> None:
     assert told(expected, deltas("a", "x", "b", "c", "d", "f", "e")) == [("[1]", "extra"), ("[5]", "extra")]
 
 
+def test_an_item_with_operators_may_stand_for_the_whole_text() -> None:
+    expected = [
+        {"type": "D", "delta": {"$any": "string"}},
+        {"type": "E"},
+        {"type": "D", "delta": "x"},
+        {"type": "E"},
+        {"type": "D", "delta": "y"},
+    ]
+    actual = [{"type": "P"}, {"type": "D", "delta": "q"}, *expected[1:4], {"type": "D", "delta": "z"}]
+    assert told(expected, actual) == [("[0]", "extra"), ("[4].delta", "changed")]
+
+
 def test_who_is_paired_does_not_depend_on_names() -> None:
     expected = [{"type": "a", "id": {"$same": "x"}}, {"type": "a", "id": {"$same": "x"}}, {"type": "z"}]
     actual = [{"type": "a", "id": 1}, {"type": "a", "id": 2}, {"type": "a", "id": 1}, {"type": "z"}]
@@ -306,6 +319,7 @@ def test_a_pattern_that_could_hang_is_refused(pattern: str) -> None:
 
 
 HARMLESS = [
+    ("(a?)?b", "ab"),
     ("(ab|cd){10}", "abcd" * 5),
     ("[0-9]{20}" * 6, "0" * 120),
     ("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "00112233-4455-6677-8899-aabbccddeeff"),
@@ -520,6 +534,15 @@ def test_a_wrong_number_is_not_blamed_on_a_run_that_has_none() -> None:
     ]
 
 
+def test_a_single_wrong_number_is_not_blamed_on_a_run_long_before() -> None:
+    expected = message(TEXTS[:20])
+    actual = change(expected, range(20, 21), 7)
+    assert compare(expected, actual[:8] + actual[9:]) == [
+        Mismatch("[8]", "missing", expected[8]),
+        Mismatch("[20].index", "changed", 6, 13),
+    ]
+
+
 def change(payloads: Payloads, numbers: range, by: int) -> Payloads:
     return [{**payload, "index": payload["index"] + by} if number in numbers else payload for number, payload in enumerate(payloads)]
 
@@ -528,6 +551,7 @@ MOVED = [
     (range(10, 11), 5, Mismatch("[10].index", "changed", 3, 8)),
     (range(10, 16), 5, Mismatch("[10].index", "moved", 3, 8, "index +5 here, 6 times, then as before")),
     (range(10, 61), 1, Mismatch("[10].index", "moved", 3, 4, "index +1 from here")),
+    (range(60, 61), 3, Mismatch("[60].index", "changed", 19, 22)),
     (range(1, 61), -1, Mismatch("[1].index", "moved", 0, -1, "index −1 from here")),
 ]
 

@@ -82,7 +82,7 @@ def _of_counter(items: list[Seen], course: Course, find_cause: FindCause) -> Ite
 
 
 def _judge(stretch: list[Seen], rest: list[Seen], since: int, course: Course, find_cause: FindCause) -> Shift:
-    """Whether a stretch that leaves the course stays: a run caused it, or what comes next doesn't speak against it."""
+    """Whether a stretch that leaves the course stays: a run caused it, or it is no single number and what follows goes on with it."""
     first, alone = stretch[0], len(stretch) == 1
     name, number = first.sighting.name, first.sighting.number
     cause = find_cause(since, first.step, name, alone)
@@ -91,5 +91,4 @@ def _judge(stretch: list[Seen], rest: list[Seen], since: int, course: Course, fi
     ends = following is not None and follows(course, following.sighting)
     if following is not None and ends and find_cause(stretch[-1].step, following.step, name, False) is None:
         cause = None
-    stays = cause is not None or (not ends and (following is not None or not alone))
-    return Shift(first, len(stretch), cause, stays)
+    return Shift(first, len(stretch), cause, stays=cause is not None or not (ends or alone))
