@@ -534,13 +534,20 @@ def test_a_wrong_number_is_not_blamed_on_a_run_that_has_none() -> None:
     ]
 
 
-def test_a_single_wrong_number_is_not_blamed_on_a_run_long_before() -> None:
+@pytest.mark.parametrize("wrong", [9, 20])
+def test_a_single_wrong_number_is_not_blamed_on_a_run_before_it(wrong: int) -> None:
     expected = message(TEXTS[:20])
-    actual = change(expected, range(20, 21), 7)
+    number = expected[wrong]["index"]
+    actual = change(expected, range(wrong, wrong + 1), 7)
     assert compare(expected, actual[:8] + actual[9:]) == [
         Mismatch("[8]", "missing", expected[8]),
-        Mismatch("[20].index", "changed", 6, 13),
+        Mismatch(f"[{wrong}].index", "changed", number, number + 7),
     ]
+
+
+def test_a_wrong_number_at_the_end_is_not_blamed_on_a_run_that_has_none() -> None:
+    expected = [{"type": "a", "index": 0}, {"type": "ping"}, {"type": "b", "index": 1}]
+    assert told(expected, [expected[0], {"type": "b", "index": 4}]) == [("[1]", "missing"), ("[2].index", "changed")]
 
 
 def change(payloads: Payloads, numbers: range, by: int) -> Payloads:
