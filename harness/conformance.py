@@ -70,7 +70,7 @@ def judge(cell: Cell, load: Callable[[str], Cassette], adapter: Adapter | None =
         provider = choose_provider(exchange, case.provider)
     except (CassetteError, ReplayError) as error:
         return msgspec.structs.replace(blank, verdict="not-run" if not_run else "error", reason=not_run or str(error))
-    blank = msgspec.structs.replace(blank, provider=provider, origin=origin, end=exchange.end, wire=_excerpt(exchange.body))
+    blank = msgspec.structs.replace(blank, provider=provider, origin=origin, end=exchange.end, wire=_excerpt(exchange))
     if not_run:
         return msgspec.structs.replace(blank, verdict="not-run", reason=not_run)
     try:
@@ -176,6 +176,13 @@ def _shown(value: Any) -> str | None:
     return text if len(text) <= MAX_VALUE else f"{text[: MAX_VALUE // 2]} … {text[-MAX_VALUE // 2 :]} ({len(text)} characters)"
 
 
-def _excerpt(body: bytes) -> str:
-    text = body[: MAX_WIRE + 4].decode("utf-8", "backslashreplace")
-    return text if len(body) <= MAX_WIRE else f"{text[:MAX_WIRE]}\n… {len(body)} bytes in all"
+def _excerpt(exchange: Exchange) -> str:
+    """The beginning of the body, and how long it is."""
+    size = sum(len(data) for _, data in exchange.reads)
+    head = b""
+    for _, data in exchange.reads:
+        head += data[:MAX_WIRE]
+        if len(head) > MAX_WIRE:
+            break
+    text = head[:MAX_WIRE].decode("utf-8", "backslashreplace")
+    return text if size <= MAX_WIRE else f"{text}\n… {size} bytes in all"
