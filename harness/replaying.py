@@ -18,7 +18,7 @@ from .cassette import Exchange
 from .dialects import DIALECTS, Payload
 from .events import INTERRUPTED, Event, Unknown
 from .framing import MAX_FRAME, DocumentFramer, Frame, Framer, FramingError, frame_by_content
-from .providers import PROVIDERS, Answer, declared_tools, identify
+from .providers import PROVIDERS, Answer, Identity, declared_tools, identify
 from .session import Session, Tool
 
 Layer = Literal["payloads", "events", "frames"]
@@ -70,9 +70,13 @@ def replay(
     _check("dialect", dialect, DIALECTS)
     if tools is None:
         tools = declared_tools(exchange.request.body) if exchange.request else []
-    translator = DIALECTS[dialect].translator(tools, Session() if session is None else session)
+    session = Session() if session is None else session
+    session.streamed = _asked(exchange).streamed
+    translator = DIALECTS[dialect].translator(tools, session)
     payloads: list[Payload] = []
-    for _, events in steps:
+    for frame, events in steps:
+        if frame is not None and frame.at_ms is not None:
+            session.at_ms = frame.at_ms
         for event in events:
             payloads += translator.feed(event)
     return payloads + translator.close()
@@ -93,7 +97,7 @@ def trace(
         Answer(
             status=exchange.status,
             headers={name.lower(): values[0] for name, values in exchange.headers.items() if values},
-            model=_asked_model(exchange),
+            model=_asked(exchange).model,
             tool_code=chosen.tool_code if tool_code is None else tool_code,
         )
     )
@@ -187,9 +191,10 @@ def cut_reads(reads: Sequence[tuple[float | None, bytes]], cuts: Cuts) -> Sequen
     return [(None, body[start:stop]) for start, stop in pairwise(places)]
 
 
-def _asked_model(exchange: Exchange) -> str | None:
+def _asked(exchange: Exchange) -> Identity:
+    """What the request asked for; without a request, what the answer looks like."""
     request = exchange.request
-    return identify(request.method, request.url, request.body, b"").model if request else None
+    return identify(request.method, request.url, request.body, b"") if request else identify("", "", b"", exchange.body)
 
 
 def _plain_frame(frame: Frame) -> dict[str, Any]:

@@ -6,7 +6,7 @@ send back what the earlier answers contained. It is bounded: the oldest entry go
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -29,17 +29,23 @@ class RememberedCall:
 
 
 class Session:
-    """Ids, tool names and signatures of one conversation.
+    """Ids, tool names and signatures of one conversation, and where the replay of its present answer stands.
 
-    ``ids`` makes the next id for a prefix (``"call"`` → ``"call_1"``, ``"call_2"``, …); a caller may replace it. At most ``limit``
-    calls are remembered.
+    ``ids`` makes the next id for a prefix (``"call"`` → ``"call_1"``, ``"call_2"``, …); a caller may replace it. ``context`` is what the
+    caller says about the conversation, for event models that carry it (names as in the model). At most ``limit`` calls are remembered.
+
+    ``at_ms`` is the recording's clock: milliseconds from the request to the read that completed the present frame, None if it has none.
+    ``streamed`` tells a streamed answer from a unary one. Both are set by whoever replays.
     """
 
-    def __init__(self, *, ids: Callable[[str], str] | None = None, limit: int = 1000) -> None:
+    def __init__(self, *, ids: Callable[[str], str] | None = None, context: Mapping[str, Any] | None = None, limit: int = 1000) -> None:
         self._ids = ids or counted_ids()
         self._limit = limit
         self._given: dict[str, None] = {}
         self.calls: dict[str, RememberedCall] = {}
+        self.context: Mapping[str, Any] = context or {}
+        self.at_ms: float | None = None
+        self.streamed = True
 
     def next_id(self, prefix: str) -> str:
         """A new id that this session has not given out before."""
