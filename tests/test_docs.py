@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.strict_yaml import parse
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NEEDS = {"spec-language.md": ["cassette-format.md"]}
@@ -88,6 +90,13 @@ def test_what_a_page_shows_is_so(page: Path, tmp_path: Path) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in _LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_yaml_that_is_shown_is_yaml(page: Path) -> None:
+    for block in blocks(page):
+        if block["language"] == "yaml":
+            assert parse(block["body"]), page.name
 
 
 def test_the_check_of_output_can_fail() -> None:
