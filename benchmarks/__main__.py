@@ -27,7 +27,7 @@ from harness import load
 from harness.cassette import Cassette, Exchange, Origin, Request, dumps
 from harness.conformance import Cell, judge
 from harness.framing import frame_by_content
-from harness.loading import identified
+from harness.providers import identified
 from harness.replaying import replay
 from harness.spec import Case
 from harness.vcr_format import export

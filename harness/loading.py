@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import importing
-from .cassette import Cassette, Exchange, is_cassette, loads
-from .providers import identify
+from .cassette import Cassette, is_cassette, loads
+from .providers import identified
 
 
 def read_recording(data: bytes, name: str) -> Cassette:
@@ -16,13 +16,3 @@ def read_recording(data: bytes, name: str) -> Cassette:
     """
     cassette = loads(data, name) if is_cassette(data) else importing.read(data, name)
     return replace(cassette, exchanges=tuple(identified(exchange) for exchange in cassette.exchanges))
-
-
-def identified(exchange: Exchange) -> Exchange:
-    """The exchange with ``provider`` and ``generates`` told from its URL and bodies."""
-    request = exchange.request
-    method, url, body = (request.method, request.url, request.body) if request else ("", "", b"")
-    told = identify(method, url, body, b"")  # mostly the URL tells, and a long body need not be joined
-    if not told.generates:
-        told = identify(method, url, body, exchange.body)
-    return replace(exchange, provider=told.provider, generates=told.generates)

@@ -17,8 +17,8 @@ from msgspec import to_builtins
 from .cassette import Exchange
 from .dialects import DIALECTS, Payload
 from .events import INTERRUPTED, Event, Unknown
-from .framing import MAX_FRAME, DocumentFramer, Frame, Framer, FramingError, frame_by_content
-from .providers import PROVIDERS, Answer, Identity, declared_tools, identify
+from .framing import MAX_FRAME, DocumentFramer, Frame, Framer, FramingError
+from .providers import PROVIDERS, Answer, Identity, declared_tools, identified, identify
 from .session import Session, Tool
 
 Layer = Literal["payloads", "events", "frames"]
@@ -59,11 +59,11 @@ def replay(
     _check("layer", layer, get_args(Layer))
     if isinstance(cuts, str):
         _check("cuts", cuts, ("recorded", "whole", "bytes"))
-    _check_generates(exchange)
+    exchange = _check_generates(exchange)
     if provider is None and exchange.provider is None:
         warnings.warn(f"neither URL nor body tells the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=2)
     if layer == "frames":
-        return [_plain_frame(frame) for frame in frames_of(exchange, cuts, max_frame)]
+        return [_plain_frame(frame) for frame in frames_of(exchange, cuts, max_frame, provider)]
     steps = trace(exchange, provider=provider, cuts=cuts, tool_code=tool_code, max_frame=max_frame)
     if layer == "events":
         return [to_builtins(event) for _, events in steps for event in events]
@@ -91,7 +91,7 @@ def trace(
     max_frame: int = MAX_FRAME,
 ) -> Iterator[tuple[Frame | None, list[Event]]]:
     """Each frame with the events it gave, then (None, the events of the end); arguments and errors as in `replay`."""
-    _check_generates(exchange)
+    exchange = _check_generates(exchange)
     chosen = PROVIDERS[choose_provider(exchange, provider)]
     normalizer = chosen.normalizer(
         Answer(
@@ -102,7 +102,7 @@ def trace(
         )
     )
     end = exchange.end
-    frames = _Frames(exchange, cuts, max_frame)
+    frames = _Frames(exchange, cuts, chosen.framer(max_frame), max_frame)
     for frame in frames:
         yield frame, normalizer.feed(frame)
     if frames.fault and end not in INTERRUPTED:
@@ -110,9 +110,9 @@ def trace(
     yield None, [*([Unknown("frame", frames.fault)] if frames.fault else []), *normalizer.close(end)]
 
 
-def frames_of(exchange: Exchange, cuts: Cuts = "recorded", max_frame: int = MAX_FRAME) -> list[Frame]:
+def frames_of(exchange: Exchange, cuts: Cuts = "recorded", max_frame: int = MAX_FRAME, provider: str | None = None) -> list[Frame]:
     """The frames of an exchange; a body that can't be framed to its end gives a last raw frame that says why."""
-    frames = _Frames(exchange, cuts, max_frame)
+    frames = _Frames(exchange, cuts, PROVIDERS[choose_provider(exchange, provider)].framer(max_frame), max_frame)
     whole = list(frames)
     return [*whole, Frame(sum(len(data) for _, data in exchange.reads), None, frames.fault)] if frames.fault else whole
 
@@ -127,10 +127,10 @@ def choose_provider(exchange: Exchange, provider: str | None) -> str:
 class _Frames:
     """The frames of an exchange; ``fault`` says why the body could not be framed to its end, or is empty."""
 
-    def __init__(self, exchange: Exchange, cuts: Cuts, max_frame: int) -> None:
+    def __init__(self, exchange: Exchange, cuts: Cuts, framer: Framer, max_frame: int) -> None:
         self.exchange = exchange
         self.cuts = cuts
-        self.framer: Framer = frame_by_content(max_frame) if 200 <= exchange.status < 300 else DocumentFramer(max_frame)
+        self.framer = framer if 200 <= exchange.status < 300 else DocumentFramer(max_frame)
         self.fault = ""
 
     def __iter__(self) -> Iterator[Frame]:
@@ -207,7 +207,10 @@ def _check(what: str, name: object, known: Mapping[str, object] | Sequence[str])
         raise ReplayError(f"unknown {what} {name!r}; known are {', '.join(known)}")
 
 
-def _check_generates(exchange: Exchange) -> None:
-    if not exchange.generates:
+def _check_generates(exchange: Exchange) -> Exchange:
+    """The exchange, told by URL and body if nobody has told it yet; raises `ReplayError` if it does not generate."""
+    told = exchange if exchange.generates else identified(exchange)
+    if not told.generates:
         place = f"{exchange.request.method} {exchange.request.url}" if exchange.request else "an answer without a request"
         raise ReplayError(f"this exchange does not generate: {place}; only generateContent and streamGenerateContent can be replayed")
+    return told

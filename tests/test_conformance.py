@@ -9,7 +9,7 @@ import pytest
 
 from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request
 from harness.conformance import Adapter, Cell, judge, own_adapter
-from harness.loading import identified
+from harness.providers import identified
 from harness.results import CaseResult
 from harness.spec import Case
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import harness
 from harness import replaying
 from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps
-from harness.loading import identified, read_recording
+from harness.loading import read_recording
+from harness.providers import identified
 from harness.replaying import ReplayError, replay
 from harness.session import Session, Tool
 
@@ -49,7 +50,7 @@ def test_cuts_change_nothing_but_times(cuts: Any) -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"dialect": "klingon"}, "unknown dialect 'klingon'; known are unified-llm, anthropic"),
+    ({"dialect": "klingon"}, "unknown dialect 'klingon'; known are art, unified-llm, anthropic, mind"),
     ({"provider": "aol"}, "unknown provider 'aol'; known are gemini-api, vertex-ai, code-assist"),
     ({"layer": "bits"}, "unknown layer 'bits'; known are payloads, events, frames"),
     ({"cuts": "thin"}, "unknown cuts 'thin'; known are recorded, whole, bytes"),
@@ -68,6 +69,11 @@ def test_an_exchange_that_does_not_generate_can_not_be_replayed() -> None:
     for layer in ("payloads", "events", "frames"):
         with pytest.raises(ReplayError, match="this exchange does not generate: POST https"):
             replay(other, layer=layer)
+
+
+def test_an_exchange_made_by_hand_is_told_when_it_is_replayed() -> None:
+    by_hand = Exchange(Request("POST", URL), 200, {}, ((None, BODY),), "complete")
+    assert replay(by_hand) == replay(exchange(), cuts="whole")
 
 
 def test_a_provider_that_nothing_tells_is_gemini_api_and_said() -> None:

@@ -7,10 +7,11 @@ recorded, or its path says nothing, the first message of the body does. Of Gemin
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import unquote
 
+from ..exchanges import Exchange
 from ..framing import Frame, FramingError, frame_by_content
 from ..json_text import decode_json
 from .spelling import Fields, spellings
@@ -36,11 +37,22 @@ _OTHER_PATH: Final = re.compile(r":\w+$|/openai/|/interactions(?:/|$)|/cachedCon
 _METHODS: Final = {"generateContent": False, "streamGenerateContent": True}
 """The methods that generate, and whether they stream."""
 
+_CLI_EVENT: Final = re.compile(rb'\{\s*"type"\s*:\s*"(?:init|message|tool_use|tool_result|error|result)"\s*,\s*"timestamp"\s*:\s*"')
 _CLI_TYPES: Final = frozenset({"init", "message", "tool_use", "tool_result", "error", "result"})
 _LOOK_AT: Final = 50
 _STEP: Final = 1 << 16
 _MESSAGE: Final = spellings("candidates promptFeedback usageMetadata createTime response")
 _ASKED: Final = spellings("model")
+
+
+def identified(exchange: Exchange) -> Exchange:
+    """The exchange with ``provider`` and ``generates`` told from its URL and bodies."""
+    request = exchange.request
+    method, url, body = (request.method, request.url, request.body) if request else ("", "", b"")
+    told = identify(method, url, body, b"")  # mostly the URL tells, and a long body need not be joined
+    if not told.generates:
+        told = identify(method, url, body, exchange.body)
+    return replace(exchange, provider=told.provider, generates=told.generates)
 
 
 def identify(method: str, url: str, request_body: bytes, response_body: bytes) -> Identity:
@@ -79,6 +91,10 @@ def _identify_body(body: bytes, *, alone: bool) -> Identity:
     messages = [frame.json for frame in frames if type(frame.json) is dict]
     if any(message.get("type") in _CLI_TYPES and "timestamp" in message for message in messages if type(message.get("type")) is str):
         return Identity("gemini-cli", generates=alone, streamed=True)
+    if any(_is_cli_document(message) for message in messages):
+        return Identity("gemini-cli", generates=alone)
+    if alone and not messages and _CLI_EVENT.search(body, 0, _STEP):  # glued to what else the terminal said
+        return Identity("gemini-cli", generates=True, streamed=True)
     streamed = len(frames) > 1 or not body.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
     for message in messages:
         fields = Fields(message, _MESSAGE)
@@ -106,6 +122,12 @@ def _first_frames(body: bytes) -> list[Frame]:
     except FramingError:
         pass
     return frames[:_LOOK_AT]
+
+
+def _is_cli_document(message: dict[str, object]) -> bool:
+    """``gemini --output-format json``."""
+    told = type(message.get("response")) is str or type(message.get("session_id")) is str
+    return told and (type(message.get("stats")) is dict or type(message.get("error")) is dict) and "type" not in message
 
 
 def _has_vertex_marks(fields: Fields) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ..events import End, Event
-from ..framing import Frame
+from ..framing import Frame, Framer, frame_by_content
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,13 @@ class Normalizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One wire. ``tool_code``: whether its models are known to write calls as ``<tool_code>``; a caller may say otherwise."""
+    """One wire. ``tool_code``: whether its models are known to write calls as ``<tool_code>``; a caller may say otherwise.
+
+    ``framer(max_frame)`` makes what cuts an answer into messages.
+    """
 
     name: str
     title: str
     normalizer: Callable[[Answer], Normalizer]
     tool_code: bool = False
+    framer: Callable[[int], Framer] = frame_by_content

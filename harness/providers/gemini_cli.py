@@ -1,0 +1,267 @@
+"""The Gemini CLI without a terminal: what it prints as ``stream-json``, an event a line, or as ``json``, one document.
+
+Source: https://geminicli.com/docs/cli/headless and, for the fields, ``stream-json-formatter.ts`` of
+https://github.com/google-gemini/gemini-cli. Here the tools run on the other side: calls and their results are both part of the answer. A
+field that is not read becomes an `Unknown`; the timestamps of lines are the clock of the recording and no fact of the answer, but for the
+first. Older spellings (``name``, ``id``, ``input``, ``tool_use_id``) are read as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ..events import (
+    INTERRUPTED,
+    CallEnd,
+    CallStart,
+    End,
+    Error,
+    Event,
+    Finish,
+    Incomplete,
+    Json,
+    Metadata,
+    Notice,
+    Start,
+    Text,
+    ToolResult,
+    Unknown,
+    Usage,
+)
+from ..framing import Frame
+from ..json_text import decode_json
+from .cli_lines import JsonLinesFramer
+from .normalization import Answer, Provider
+
+_DOCUMENT: Final = frozenset({"response", "stats", "error"})
+"""What the document of ``--output-format json`` has at least one of."""
+
+_COUNTS: Final = {"input": "prompt", "output": "candidates", "reasoning": "thoughts", "cached": "cached", "tool_use": "tool", "total": "total"}
+"""Field of `Usage` → field of a model's ``tokens`` in the document."""
+
+
+class CliNormalizer:
+    """One run: see `harness.providers.normalization.Normalizer`."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._started = False
+        self._calls = 0
+        self._names: dict[str, str] = {}
+        self._rest: list[str] = []  # of the line that the output ended inside
+
+    def feed(self, frame: Frame) -> list[Event]:
+        out: list[Event] = []
+        message = frame.json
+        if frame.raw is not None:
+            if frame.partial:
+                self._rest.append(frame.raw)
+            else:
+                out.append(Unknown("frame", frame.raw))
+        elif message is None:
+            out.append(Unknown("frame", "null"))
+        elif type(message) is not dict:
+            out.append(Unknown("line", message))
+        elif "type" not in message and not _DOCUMENT.isdisjoint(message):
+            self._read_document(dict(message), out)
+        else:
+            self._read(message, out)
+        return out
+
+    def close(self, end: End = "complete") -> list[Event]:
+        rest, self._rest = self._rest, []
+        if end in INTERRUPTED:
+            return [Incomplete(end, "\n".join(rest))]
+        return [Unknown("rest", text) for text in rest]
+
+    def _read(self, message: dict[str, Json], out: list[Event]) -> None:
+        kind = message.get("type")
+        read = _READERS.get(kind) if type(kind) is str else None
+        if read is None:
+            self._start(out)
+            out.append(Unknown(f"type {kind}", message))
+            return
+        left = {name: value for name, value in message.items() if name != "type"}
+        if kind != "init":
+            left.pop("timestamp", None)
+            self._start(out)
+        read(self, left, message, out)
+        out += [Unknown(f"field {kind}.{name}", {name: value}) for name, value in left.items()]
+
+    def _start(self, out: list[Event]) -> None:
+        """Whoever meets content has met a start."""
+        if not self._started:
+            self._started = True
+            out.append(Start(self._answer.model, implied=True))
+
+    def _init(self, left: dict[str, Json], message: dict[str, Json], out: list[Event]) -> None:
+        self._started = True
+        out.append(Start(_take(left, str, "model") or self._answer.model, _take(left, str, "session_id")))
+        if "timestamp" in left:
+            out.append(Metadata("created", {"timestamp": left.pop("timestamp")}))
+
+    def _message(self, left: dict[str, Json], message: dict[str, Json], out: list[Event]) -> None:
+        role = left.pop("role", None)
+        if role == "user":  # the prompt, echoed: no content of the answer
+            out.append(Metadata("echo", message))
+            left.clear()
+            return
+        left.pop("delta", None)  # says that the text is a piece; all of them are
+        text = _take(left, str, "content") or ""
+        if role == "assistant":
+            out.append(Text(text))
+        elif role is None or role == "model":
+            out.append(Text(text, role=""))
+        else:
+            out.append(Text(text, role=role if type(role) is str else str(role)))
+
+    def _tool_use(self, left: dict[str, Json], message: dict[str, Json], out: list[Event]) -> None:
+        name = _first(left, "tool_name", "name")
+        call_id = _first(left, "tool_id", "id")
+        self._calls += 1
+        name = name if type(name) is str else "" if name is None else str(name)
+        call_id = call_id if call_id is None or type(call_id) is str else str(call_id)
+        if call_id is not None:
+            self._names[call_id] = name
+        out.append(CallStart(self._calls, name, call_id))
+        out.append(CallEnd(self._calls, _take_arguments(left, name)))
+
+    def _tool_result(self, left: dict[str, Json], message: dict[str, Json], out: list[Event]) -> None:
+        call_id = _first(left, "tool_id", "tool_use_id")
+        call_id = call_id if call_id is None or type(call_id) is str else str(call_id)
+        error = left.pop("error", None)
+        status = left.pop("status", None)
+        told = error.get("message") if type(error) is dict else error
+        out.append(
+            ToolResult(
+                call_id,
+                self._names.get(call_id) if call_id is not None else None,
+                left.pop("output", None),
+                told if type(told) is str else None,
+                status=status if type(status) is str else "" if status is None else str(status),
+                raw={"error": error} if error is not None and error != {"message": told} else None,
+            )
+        )
+
+    def _error(self, left: dict[str, Json], message: dict[str, Json], out: list[Event]) -> None:
+        out.append(Notice(_take(left, str, "severity") or "", _take(left, str, "message") or "", message))
+        left.clear()
+
+    def _result(self, left: dict[str, Json], message: dict[str, Json], out: list[Event]) -> None:
+        stats = _take(left, dict, "stats")
+        if stats is not None:
+            names = {"input": "input_tokens", "output": "output_tokens", "cached": "cached", "total": "total_tokens"}
+            out.append(Usage(stats, **{field: _count(stats.get(name)) for field, name in names.items()}))
+        status = left.pop("status", None)
+        error = left.pop("error", None)
+        if error is not None and status != "success":
+            out.append(_read_error(error, message))
+            return
+        if error is not None:
+            left["error"] = error
+        word = status if type(status) is str else "" if status is None else str(status)
+        out.append(Finish("stop" if word == "success" else "failed", word))
+
+    def _read_document(self, left: dict[str, Json], out: list[Event]) -> None:
+        """The whole run in one object; ``response`` is the text of its last turn."""
+        stats = _take(left, dict, "stats")
+        models = stats.get("models") if stats else None
+        named = list(models) if type(models) is dict else []
+        self._started = True
+        out.append(Start(named[0] if len(named) == 1 else self._answer.model, _take(left, str, "session_id")))
+        if stats is not None:
+            out.append(_document_usage(stats))
+        text, error = _take(left, str, "response"), left.pop("error", None)
+        if text is not None:
+            out.append(Text(text))
+        warnings = left.pop("warnings", None) or []
+        for warning in warnings if type(warnings) is list else [warnings]:
+            raw = warning if type(warning) is dict else {"warning": warning}
+            said = next((value for value in (warning, *raw.values()) if type(value) is str), "")
+            out.append(Notice("warning", said, raw))
+        out += [Unknown(f"field {name}", {name: value}) for name, value in left.items()]
+        out.append(Finish("stop", "") if error is None else _read_error(error, {"error": error}))
+
+
+_READERS: Final[dict[str, Callable[[CliNormalizer, dict[str, Json], dict[str, Json], list[Event]], None]]] = {
+    "init": CliNormalizer._init,
+    "message": CliNormalizer._message,
+    "tool_use": CliNormalizer._tool_use,
+    "tool_result": CliNormalizer._tool_result,
+    "error": CliNormalizer._error,
+    "result": CliNormalizer._result,
+}
+"""Type of a line → its reader: takes what it reads out of the first dict; the second is the whole line."""
+
+
+def _take(left: dict[str, Json], kind: type, name: str) -> Any:
+    """A field of that type, or None; one of another type stays, null is nothing."""
+    value = left.get(name)
+    if value is None or type(value) is kind:
+        left.pop(name, None)
+        return value
+    return None
+
+
+def _first(left: dict[str, Json], *names: str) -> Json:
+    """The first of several spellings that is not null; another that says something else stays."""
+    found = next((left[name] for name in names if left.get(name) is not None), None)
+    for name in names:
+        if left.get(name) is None or left[name] == found:
+            left.pop(name, None)
+    return found
+
+
+def _take_arguments(left: dict[str, Json], name: str) -> dict[str, Json]:
+    """The arguments in either spelling, perhaps as JSON text; of ``write_todos`` the one that has a list."""
+    given = {spelling: value for spelling in ("parameters", "input") if (value := _as_object(left.get(spelling))) is not None}
+    chosen = next(iter(given), None)
+    if name == "write_todos":
+        chosen = next((spelling for spelling, value in given.items() if type(value.get("todos")) is list), chosen)
+    if chosen is None:
+        return {}
+    for spelling in ("parameters", "input"):
+        if left.get(spelling) in (None, {}) or spelling == chosen:
+            left.pop(spelling, None)
+    return given[chosen]
+
+
+def _as_object(value: Json) -> dict[str, Json] | None:
+    if type(value) is str:
+        try:
+            value = decode_json(value.encode("utf-8", "surrogatepass"))
+        except ValueError:
+            return None
+    return value if type(value) is dict else None
+
+
+def _read_error(error: Json, raw: Json) -> Error:
+    own = error if type(error) is dict else {"message": error}
+    message, kind, code = own.get("message"), own.get("type"), own.get("code")
+    return Error(
+        message if type(message) is str and message else "an error without a message",
+        code if type(code) is int else None,
+        kind if type(kind) is str else code if type(code) is str else None,
+        raw=raw,
+    )
+
+
+def _document_usage(stats: dict[str, Json]) -> Usage:
+    """The counts of all models together."""
+    models = stats.get("models")
+    tokens = [model.get("tokens") for model in models.values() if type(model) is dict] if type(models) is dict else []
+    counts: dict[str, int] = {}
+    for one in tokens:
+        for field, name in _COUNTS.items():
+            count = _count(one.get(name)) if type(one) is dict else None
+            if count is not None:
+                counts[field] = counts.get(field, 0) + count
+    return Usage(stats, **counts)
+
+
+def _count(value: Json) -> int | None:
+    return value if type(value) is int else int(value) if type(value) is float and value.is_integer() else None
+
+
+GEMINI_CLI: Final = Provider("gemini-cli", "Gemini CLI", CliNormalizer, framer=JsonLinesFramer)
