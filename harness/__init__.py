@@ -34,11 +34,14 @@ def load(path: str | Path) -> Cassette:
     from .loading import read_recording
 
     try:
-        if Path(path).stat().st_size > MAX_BYTES:
-            raise CassetteError(f"{path}: the file is larger than {MAX_BYTES} bytes")
-        data = Path(path).read_bytes()
+        if not Path(path).is_dir() and not Path(path).is_file() and Path(path).exists():
+            raise CassetteError(f"{path}: not a regular file")  # a pipe or a device may never end
+        with Path(path).open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise CassetteError(f"{path}: {error.strerror or error}") from None
+    if len(data) > MAX_BYTES:
+        raise CassetteError(f"{path}: the file is larger than {MAX_BYTES} bytes")
     return read_recording(data, str(path))
 
 

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 
@@ -68,12 +68,12 @@ class _Status(_Closed):
     message: str = ""
 
 
-class _Response(_Closed):
+class _Response(_Closed, kw_only=True):
     status: _Status
     headers: dict[str, str | list[str]] = {}
     body: _Body | None = None
     reads: str = ""
-    end: End = "unknown"
+    end: End  # required: it stands last, so that a file cut short is never taken for a whole one
 
 
 class _Interaction(_Closed):
@@ -125,7 +125,7 @@ def loads(text: str | bytes, name: str = "cassette") -> Cassette:
     except msgspec.ValidationError as error:
         fact, _, where = str(error).partition(" - at `")
         path = _path_of(where.rstrip("`"))
-        known = _known_keys(path) if "unknown field" in fact else ""
+        known = _known_keys(path) if "unknown field" in fact else _known_words(path) if "enum" in fact else ""
         raise CassetteError(f"{name}:{_line_of(text, path)}: {fact} (at {where.rstrip('`') or '$'}){known}") from None
     except _BodyError as error:
         raise CassetteError(f"{name}:{_line_of(text, error.path)}: {error.fact}") from None
@@ -230,6 +230,10 @@ def _known_keys(path: Path) -> str:
     shapes = {"request": _Request, "response": _Response, "metadata": _Metadata, "body": _Body, "status": _Status}
     shape = shapes.get(str(path[-1]), _Interaction) if path else _File
     return f"; known keys are {', '.join(shape.__struct_fields__)}"
+
+
+def _known_words(path: Path) -> str:
+    return f"; known are {', '.join(get_args(OriginKind if path[-1:] == ('origin',) else End))}"
 
 
 def _line_of(text: str | bytes, path: Path) -> int:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import re
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
@@ -17,13 +20,13 @@ from pathlib import Path
 from typing import Final
 
 from . import load
-from .cassette import Cassette, CassetteError, Exchange, dumps
+from .cassette import Cassette, CassetteError, Exchange, dumps, is_cassette
 from .dialects import DIALECTS
 from .project import Project, kind_of, read_text, yaml_files
 from .providers import PROVIDERS
 from .replaying import ReplayError, replay
 from .scrubbing import refuse_secrets, scrub
-from .spec import SpecError, json_schema, read_features
+from .spec import Case, SpecError, json_schema, read_features
 from .vcr_format import export
 
 NOTHING: Final = 1
@@ -37,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run: Callable[[argparse.Namespace], int] = parsed.run
     try:
         return run(parsed)
+    except BrokenPipeError:  # whoever read has seen enough
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  # for the interpreter's last flush
+        return 0
     except (CassetteError, ReplayError, SpecError) as error:
         print(_printable(f"harness: {error}"), file=sys.stderr)
     except OSError as error:
@@ -97,7 +103,7 @@ def _replay(parsed: argparse.Namespace) -> int:
         with warnings.catch_warnings(action="ignore"):  # the note above says it
             payloads = replay(exchange, provider=parsed.provider, dialect=parsed.dialect, layer=parsed.layer, cuts=parsed.cuts)
         for payload in payloads:
-            print(json.dumps(payload, ensure_ascii=False, separators=(",", ":")))
+            print(_UNSEEN.sub(_spelled, json.dumps(payload, ensure_ascii=False, separators=(",", ":"))))
         found = True
     if not found:
         _note(f"{parsed.file}: nothing to replay; no exchange generates (harness show --list says what they are)")
@@ -127,7 +133,7 @@ def _show(parsed: argparse.Namespace) -> int:
 def _check(parsed: argparse.Namespace) -> int:
     project = Project([parsed.specs], parsed.cassettes)
     paths = parsed.paths or [path for path in (parsed.specs, parsed.cassettes) if path.exists()]
-    counts = {"spec": 0, "features": 0, "cassette": 0}
+    counts: Counter[str] = Counter()
     problems: list[str] = []
     for path in paths:
         if not path.exists():
@@ -135,16 +141,23 @@ def _check(parsed: argparse.Namespace) -> int:
             continue
         for file in yaml_files(path):
             try:
-                kind = _check_file(project, file)
+                counts[_check_file(project, file)] += 1
             except (SpecError, CassetteError) as error:
                 problems += str(error).splitlines()
-            else:
-                counts[kind] = counts.get(kind, 0) + 1
+    if not counts and not problems:
+        problems.append(f"nothing to check: neither {parsed.specs} nor {parsed.cassettes} holds a YAML file; name files or folders")
     for problem in problems:
         print(_printable(problem))
-    counted = ", ".join(f"{count} {kind}{'s' if count != 1 and kind != 'features' else ''}" for kind, count in counts.items() if count)
-    print(f"{counted or 'nothing'} in order, {len(problems)} problem{'s' if len(problems) != 1 else ''}")
+    counted = ", ".join(_counted(count, kind) for kind, count in sorted(counts.items(), key=lambda item: _KINDS.index(item[0])))
+    print(f"{counted or 'nothing'} in order, {_counted(len(problems), 'problem')}")
     return 1 if problems else 0
+
+
+_KINDS: Final = ("spec", "features file", "cassette", "recording", "other file")
+
+
+def _counted(count: int, kind: str) -> str:
+    return f"{count} {kind}{'' if count == 1 else 's'}"
 
 
 def _check_file(project: Project, file: Path) -> str:
@@ -152,19 +165,29 @@ def _check_file(project: Project, file: Path) -> str:
     kind = kind_of(file)
     if kind == "spec":
         for case in project.cases(file, today=date.today()):
-            count = len(project.cassette(case.cassette).exchanges)
-            if case.exchange > count:
-                raise SpecError(
-                    str(file), [(case.line, f"cassette {case.cassette} has {count} exchanges; the case names number {case.exchange}")]
-                )
-    elif kind == "features":
+            _check_case(project, file, case)
+        return "spec"
+    if kind == "features":
         read_features(read_text(file), str(file))
-    elif not file.resolve().is_relative_to(project.cassettes):
-        return "other file"
-    else:
+        return "features file"
+    data = file.read_bytes()
+    if is_cassette(data) or file.resolve().is_relative_to(project.cassettes):
         load(file)
-        return "cassette"
-    return kind
+        refuse_secrets(data.decode("utf-8", "replace"), str(file))
+        return "cassette" if is_cassette(data) else "recording"
+    if re.search(rb"^cases:", data, re.MULTILINE):
+        raise SpecError(str(file), [(1, "has `cases:` but does not begin with `harness: 1`, so it is no spec and nothing runs it")])
+    return "other file"
+
+
+def _check_case(project: Project, file: Path, case: Case) -> None:
+    """Whether the exchange that a case names is there; raises `SpecError`."""
+    try:
+        count = len(project.cassette(case.cassette).exchanges)
+    except CassetteError as error:
+        raise SpecError(str(file), [(case.line, str(error))]) from None
+    if case.exchange > count:
+        raise SpecError(str(file), [(case.line, f"cassette {case.cassette} has {count} exchanges; the case names number {case.exchange}")])
 
 
 def _import(parsed: argparse.Namespace) -> int:
@@ -189,7 +212,7 @@ def _write(text: str, target: Path | None) -> None:
     if target is None:
         sys.stdout.write(text)
         return
-    if target.exists():
+    if target.exists() or target.is_symlink():
         raise CassetteError(f"{target} exists already; name another file, or delete it first")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(text.encode())
@@ -203,6 +226,14 @@ def _numbered(cassette: Cassette, wanted: int | None) -> list[tuple[int, Exchang
     if not 1 <= wanted <= len(numbered):
         raise ReplayError(f"there is no exchange {wanted}; the recording has {len(numbered)}")
     return numbered[wanted - 1 : wanted]
+
+
+_UNSEEN: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What moves a cursor or turns the direction of text; JSON says the same with an escape."""
+
+
+def _spelled(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def _note(text: str) -> None:

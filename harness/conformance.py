@@ -110,8 +110,6 @@ def _blank_result(cell: Cell) -> CaseResult:
 
 
 def _reason_not_to_run(cell: Cell) -> str:
-    if cell.case.reviewed == "no":
-        return "the expectation was accepted from a run and nobody has reviewed it; read it, then delete `reviewed: no`"
     if cell.case.expect[cell.column] is None:
         return "nothing is expected yet; write it, or run once with --harness-accept and review what that fills in"
     return ""
@@ -159,6 +157,8 @@ def _verdict(cell: Cell, differs: bool, today: date | None) -> tuple[Verdict, st
         return "known-failing", known.reason, known.link
     if differs:
         return ("warning" if case.level == "should" else "failed"), "", ""
+    if case.reviewed == "no":
+        return "not-run", "an expectation of this case was accepted from a run; read it, then delete `reviewed: no`", ""
     lost = case.not_carried.get(cell.column)
     if lost:
         return "not-carried", f"{cell.column} does not carry {', '.join(lost)}; this is declared", ""

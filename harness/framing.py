@@ -201,8 +201,13 @@ class SseFramer:
         if whole.raw is None:
             frames.append(whole)
             return
-        each = [make_frame(value, place, at_ms) for value, place in zip(values, starts, strict=True)]
-        frames += each if all(one.raw is None for one in each) else [whole]
+        each: list[Frame] = []
+        for value, place in zip(values, starts, strict=True):
+            each.append(make_frame(value, place, at_ms))
+            if each[-1].raw is not None:
+                each = [whole]
+                break
+        frames += each
 
 
 _BLANK_LINES: Final = frozenset({b"\r\n", b"\n", b"\r"})

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from .conformance import Cell
     from .project import Project
@@ -48,9 +48,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--harness-accept") and os.environ.get("CI"):
         raise pytest.UsageError("--harness-accept is refused where CI is set: an expectation is accepted by a person, then reviewed")
+    _check_names(config)
+    report = config.getoption("--harness-report")
+    if report:
+        target = config.invocation_params.dir / report
+        if any(path.exists() and not path.is_dir() for path in (target, *target.parents)):
+            raise pytest.UsageError(f"--harness-report {report}: not a folder, and none can be made there")
     if hasattr(config, "workerinput"):
         return
     config.pluginmanager.register(_Collector(config), "harness-results")
+
+
+def _check_names(config: pytest.Config) -> None:
+    """A mistyped name would select nothing, and a run of nothing looks green."""
+    dialects, providers = config.getoption("--harness-dialect"), config.getoption("--harness-provider")
+    if dialects or providers:
+        from .dialects import DIALECTS
+        from .providers import PROVIDERS
+
+        known = (("--harness-dialect", dialects, [*DIALECTS, "events", "frames"]), ("--harness-provider", providers, list(PROVIDERS)))
+        for option, names, choices in known:
+            for name in names or ():
+                if name not in choices:
+                    raise pytest.UsageError(f"{option} {name}: unknown; known are {', '.join(choices)}")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -134,9 +154,10 @@ class CellItem(pytest.Item):
         from .conformance import judge
 
         project = _project(self.config)
-        if self.config.getoption("--harness-accept"):
-            self._accept(project)
+        filled = self.config.getoption("--harness-accept") and self._accept(project)
         result = judge(self.cell, project.cassette, today=date.today())
+        if filled:
+            result = replace(result, reason=f"filled in {self.path.name}; read it, then delete `reviewed: no`")
         self.result = replace(result, command=f"pytest '{self.nodeid}'")
         self._conclude(self.result)
 
@@ -157,8 +178,8 @@ class CellItem(pytest.Item):
             case _:
                 raise HarnessFailure(explain(result, line))
 
-    def _accept(self, project: Project) -> None:
-        """Fill this cell's expectation in its file, if it is empty."""
+    def _accept(self, project: Project) -> bool:
+        """Fill this cell's expectation in its file, if it is empty; whether that was done."""
         from .cassette import CassetteError
         from .conformance import produce
         from .project import read_text
@@ -166,14 +187,15 @@ class CellItem(pytest.Item):
 
         case = self.cell.case
         if case.expect[self.cell.column] is not None:
-            return
+            return False
         try:
             exchange = project.cassette(case.cassette).exchanges[case.exchange - 1]
         except (CassetteError, IndexError):
-            return  # the judge says what is wrong with it
+            return False  # the judge says what is wrong with it
         got = produce(self.cell, exchange)
         text = accept(read_text(self.path), case.case, self.cell.column, got, path=str(self.path))
         self.path.write_bytes(text.encode())
+        return True
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, HarnessFailure):
@@ -226,15 +248,20 @@ class _Collector:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.encoded: list[str] = []
+        self.unread: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         encoded = getattr(report, RESULT, None)
         if encoded is not None:
             self.encoded.append(encoded)
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed and report.nodeid.endswith((".yaml", ".yml")):
+            self.unread += str(report.longrepr).splitlines()
+
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         folder = self.config.getoption("--harness-report")
-        if not self.encoded and not folder:
+        if not self.encoded and not folder and not self.unread:
             return
         from .report import summary
         from .results import decode
@@ -242,14 +269,16 @@ class _Collector:
         results = [result for text in self.encoded for result in decode(text.encode())]
         terminalreporter.section("Gemini conformance")
         terminalreporter.write(summary(results))
+        for problem in self.unread:
+            terminalreporter.write_line(f"not read: {problem}", red=True)
         if folder:
             target = Path(self.config.invocation_params.dir / folder)
-            write_report(results, target, _project(self.config))
+            write_report(results, target, _project(self.config), self.unread)
             terminalreporter.write_line(f"Report: {target / 'index.html'}")
 
 
-def write_report(results: list[CaseResult], target: Path, project: Project) -> None:
-    """Write the pages of these results into a folder."""
+def write_report(results: list[CaseResult], target: Path, project: Project, unread: Sequence[str] = ()) -> None:
+    """Write the pages of these results into a folder, each beside its place and then moved there; ``unread``: errors of specs."""
     from .dialects import DIALECTS
     from .providers import PROVIDERS
     from .report import render
@@ -260,10 +289,14 @@ def write_report(results: list[CaseResult], target: Path, project: Project) -> N
         providers={name: provider.title for name, provider in PROVIDERS.items()},
         dialects={name: dialect.title for name, dialect in DIALECTS.items()},
         losses={name: dialect.losses for name, dialect in DIALECTS.items()},
+        unread=unread,
     )
     target.mkdir(parents=True, exist_ok=True)
     for name, text in pages.items():
-        (target / name).write_text(text, encoding="utf-8", newline="\n")
+        part = target / f"{name}.part"
+        part.unlink(missing_ok=True)
+        part.write_text(text, encoding="utf-8", newline="\n")
+        part.replace(target / name)
 
 
 @pytest.fixture
@@ -272,13 +305,15 @@ def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[st
 
     The first argument is the name of a cassette, or the path of any recording; ``exchange`` counts from 1; the rest is `harness.replay`'s.
     """
-    from . import load, replay
+    from . import ReplayError, load, replay
 
     project = _project(request.config)
 
     def run(recording: str | Path, *, exchange: int = 1, **options: Any) -> list[dict[str, Any]]:
         path = Path(recording)
         cassette = load(path) if path.is_file() else project.cassette(str(recording))
+        if not 1 <= exchange <= len(cassette.exchanges):
+            raise ReplayError(f"there is no exchange {exchange}; {recording} has {len(cassette.exchanges)}")
         return replay(cassette.exchanges[exchange - 1], **options)
 
     return run

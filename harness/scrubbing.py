@@ -52,14 +52,14 @@ def refuse_secrets(text: str, name: str) -> str:
         found = shape.search(text)
         if found:
             line = text.count("\n", 0, found.start()) + 1
-            raise CassetteError(f"{name}: not written, because line {line} of it would show {what}; take it out of the recording first")
+            raise CassetteError(f"{name}: line {line} shows {what}; no file may hold one, take it out of the recording")
     return text
 
 
 def _scrub_exchange(exchange: Exchange) -> Exchange:
     request = exchange.request
     if request is not None:
-        request = replace(request, url=_scrub_url(request.url), headers=_kept(request.headers))
+        request = replace(request, url=scrub_url(request.url), headers=_kept(request.headers))
     return replace(exchange, request=request, headers=_kept(exchange.headers))
 
 
@@ -67,8 +67,8 @@ def _kept(headers: dict[str, list[str]]) -> dict[str, list[str]]:
     return {name: values for name, values in headers.items() if name.lower() in KEPT_HEADERS}
 
 
-def _scrub_url(url: str) -> str:
-    """Parameter by parameter, so that whatever is not a secret stays as it was spelled."""
+def scrub_url(url: str) -> str:
+    """A URL without the keys in its query; parameter by parameter, so that whatever is not a secret stays as it was spelled."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -9,6 +9,7 @@ from . import events as ev
 from .cassette import Cassette, Exchange
 from .framing import Frame
 from .replaying import trace
+from .scrubbing import scrub_url
 
 _COUNTED = (ev.Text, ev.Reasoning, ev.Media, ev.Code, ev.CodeResult, ev.ServerCall, ev.ServerResult, ev.ToolResult)
 
@@ -19,7 +20,7 @@ def list_exchanges(cassette: Cassette) -> Iterator[str]:
     yield f"{origin.kind} {origin.date or 'date unknown'}  {origin.client or ''}  {origin.source or ''}".rstrip()
     for number, exchange in enumerate(cassette.exchanges, 1):
         request = exchange.request
-        where = f"{request.method} {request.url}" if request else "(no request)"
+        where = f"{request.method} {scrub_url(request.url)}" if request else "(no request)"
         kind = exchange.provider or "provider not told" if exchange.generates else "does not generate"
         size = f"{len(exchange.reads)} reads, {len(exchange.body)} bytes"
         yield f"{number:>3}  {kind}  {exchange.status}  {size}  {exchange.end}  {where}"

@@ -106,35 +106,39 @@ HEAD = "version: 1\nmetadata:\n  harness: 1\n  origin: written\n"
 DAMAGED = [
     ("", "c:1: the file is empty; a cassette begins with `version: 1`"),
     (HEAD.replace("harness: 1", "harness: 2"), "c: format 2 is newer than 1, which this version reads; upgrade gemini-conformance"),
-    (HEAD.replace("written", "faked") + "interactions: []", "c:4: Invalid enum value 'faked' (at $.metadata.origin)"),
+    (
+        HEAD.replace("written", "faked") + "interactions: []",
+        "c:4: Invalid enum value 'faked' (at $.metadata.origin); known are recorded, loopback, imported, written",
+    ),
     (HEAD + "interactions:\n- {}", "c:6: Object missing required field `request` (at $.interactions[0])"),
     (
         HEAD + "interactions:\n- request: null\n  response: {status: {code: 200}, boddy: {}}",
         "c:7: Object contains unknown field `boddy` (at $.interactions[0].response); known keys are status, headers, body, reads, end",
     ),
     (
-        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    body: {string: xy}\n    reads: 0 9",
-        "c:10: the reads add up to 9 bytes, the body has 2",
+        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: xy}\n    reads: 0 9",
+        "c:11: the reads add up to 9 bytes, the body has 2",
     ),
     (
-        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    body: {string: xy}\n    reads: 1 2 3",
-        "c:10: `1 2 3` is no read; expected `at_ms length`, such as `251.3 209` or `- 209`",
+        HEAD
+        + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: xy}\n    reads: 1 2 3",
+        "c:11: `1 2 3` is no read; expected `at_ms length`, such as `251.3 209` or `- 209`",
     ),
     (
-        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    body: {string: x, eol: crfl}",
-        "c:9: `crfl` is no line end; known are lf, crlf, cr, then exceptions such as `crlf; lf 9-15`",
+        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: x, eol: crfl}",
+        "c:10: `crfl` is no line end; known are lf, crlf, cr, then exceptions such as `crlf; lf 9-15`",
     ),
     (
-        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    body: {string: x, eol: crlf; lf 3}",
-        "c:9: `lf 3` is no exception for lines 1 to 0",
+        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: x, eol: crlf; lf 3}",
+        "c:10: `lf 3` is no exception for lines 1 to 0",
     ),
     (
-        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    body: {string: x, escaped: [2]}",
-        "c:9: line 2 is listed as escaped, but the body has 1 lines",
+        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: x, escaped: [2]}",
+        "c:10: line 2 is listed as escaped, but the body has 1 lines",
     ),
     (
-        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    body: {base64: '?'}",
-        "c:9: not base64: Only base64 data is allowed",
+        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {base64: '?'}",
+        "c:10: not base64: Only base64 data is allowed",
     ),
     ("version: 1\nmetadata: [", "c:3: did not find expected node content"),
 ]
@@ -145,6 +149,12 @@ def test_a_damaged_cassette_is_an_error_with_line_and_reason(text: str, message:
     with pytest.raises(CassetteError) as error:
         loads(text, "c")
     assert str(error.value) == message
+
+
+def test_a_cassette_cut_short_anywhere_is_an_error() -> None:
+    for length in range(len(TEXT) - len("complete\n")):
+        with pytest.raises(CassetteError):
+            loads(TEXT[:length])
 
 
 @given(st.integers(0, len(TEXT) - 1), st.text(max_size=3), st.integers(0, 5))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,28 @@ def test_a_provider_that_nothing_tells_is_said(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err == "harness: exchange 1: neither URL nor body tells the provider; replayed as gemini-api\n"
 
 
+def test_what_moves_a_cursor_or_turns_text_is_escaped_and_still_the_same_json(capsys: pytest.CaptureFixture[str]) -> None:
+    odd = "\x7f\x9b\u202e\u2066"
+    Path("odd.txt").write_bytes(b'data: {"candidates": [{"content": {"parts": [{"text": "' + odd.encode() + b'"}]}}]}\n\n')
+    assert main(["replay", "odd.txt", "--provider", "gemini-api"]) == 0
+    line = capsys.readouterr().out.splitlines()[2]
+    assert line.isascii()
+    assert json.loads(line)["delta"] == odd
+
+
+def test_a_pipe_or_device_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("pipe", "/dev/zero"):
+        assert main(["replay", path]) == 2
+        assert capsys.readouterr().err == f"harness: {path}: not a regular file\n"
+
+
+def test_import_does_not_write_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link.yaml").symlink_to(tmp_path / "outside.yaml")
+    assert main(["import", "two.yaml", "-o", "link.yaml"]) == 2
+    assert not (tmp_path / "outside.yaml").exists()
+
+
 def test_show_gives_one_line_a_frame_and_list_one_an_exchange(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "two.yaml"]) == 0
     assert capsys.readouterr().out.splitlines() == [
@@ -119,7 +143,7 @@ def test_a_secret_in_a_body_refuses_the_file(command: str, secret: str, capsys: 
     write("leaky.yaml", dumps(Cassette((leaky,), Origin("imported"))))
     assert main([command, "leaky.yaml", "-o", "out.yaml"]) == 2
     err = capsys.readouterr().err
-    assert "not written, because line" in err
+    assert re.match(r"harness: leaky\.yaml: line \d+ shows an? .*; no file may hold one", err)
     assert secret not in err
     assert not Path("out.yaml").exists()
 
@@ -137,7 +161,7 @@ cases:
 
 
 def test_check_judges_specs_features_and_cassettes_without_running_them(capsys: pytest.CaptureFixture[str]) -> None:
-    write("cassettes/gemini-api/a.yaml", Path("two.yaml").read_text(encoding="utf-8"))
+    write("cassettes/gemini-api/a.yaml", Path("two.yaml").read_text(encoding="utf-8").replace("&key=AIza", "&kei=AIzb"))
     write("specs/a.yaml", SPEC)
     write("specs/other.yaml", "x: 1\n")
     assert main(["check"]) == 0
@@ -148,7 +172,7 @@ PROBLEMS = [
     (("specs/a.yaml", SPEC.replace("cassette:", "casette:")), "specs/a.yaml:7: unknown key 'casette'"),
     (
         ("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini-api/b")),
-        "no cassette gemini-api/b: cassettes/gemini-api/b.yaml does not exist",
+        "specs/a.yaml:3: no cassette gemini-api/b: cassettes/gemini-api/b.yaml does not exist",
     ),
     (
         ("specs/a.yaml", SPEC.replace("  expect", "  exchange: 3\n  expect")),
@@ -159,6 +183,9 @@ PROBLEMS = [
         ("specs/a.yaml", SPEC + "  known_failing: {unified-llm: {reason: r, link: 'https://x.example', expires: 2001-01-01}}\n"),
         "specs/a.yaml:9: ",
     ),
+    (("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini-api/a.yaml")), "specs/a.yaml:7: cassette 'gemini-api/a.yaml' ends in .yaml, which is left out here"),
+    (("specs/b.yaml", SPEC.replace("harness: 1", "harnes: 1")), "specs/b.yaml:1: has `cases:` but does not begin with `harness: 1`"),
+    (("cassettes/c.yaml", dumps(Cassette((EXCHANGE,), Origin("imported")))), "cassettes/c.yaml: line 8 shows a Google API key"),
     (("specs/features.yaml", "harness: 1\nfeatures: 7\n"), "specs/features.yaml:2: "),
     (("cassettes/b.yaml", "version: 1\nmetadata:\n  harness: 1\n  origin: x\n"), "cassettes/b.yaml:4: Invalid enum value 'x'"),
 ]
@@ -166,11 +193,16 @@ PROBLEMS = [
 
 @pytest.mark.parametrize(("file", "problem"), PROBLEMS)
 def test_check_lists_problems_with_file_and_line(file: tuple[str, str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
-    write("cassettes/gemini-api/a.yaml", Path("two.yaml").read_text(encoding="utf-8"))
+    write("cassettes/gemini-api/a.yaml", Path("two.yaml").read_text(encoding="utf-8").replace("&key=AIza", "&kei=AIzb"))
     write("specs/a.yaml", SPEC)
     write(*file)
     assert main(["check"]) == 1
     assert any(line.startswith(problem) for line in capsys.readouterr().out.splitlines())
+
+
+def test_check_of_nothing_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check"]) == 1
+    assert capsys.readouterr().out.startswith("nothing to check: neither specs nor cassettes holds a YAML file")
 
 
 def test_check_of_a_path_that_is_not_there_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,6 +50,7 @@ VERDICTS: list[tuple[Any, dict[str, Any], str]] = [
     (WRONG, {"not_carried": {"anthropic": ("grounding",)}}, "failed"),
     (None, {}, "not-run"),
     (RIGHT, {"reviewed": "no"}, "not-run"),
+    (WRONG, {"reviewed": "no"}, "failed"),
     (RIGHT, {"cassette": "z"}, "error"),
     (RIGHT, {"exchange": 3}, "error"),
     (RIGHT, {"exchange": 2}, "error"),

@@ -150,6 +150,35 @@ def test_a_typo_in_a_spec_is_an_error_with_its_line(project: pytest.Pytester) ->
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
+def test_a_spec_that_can_not_be_read_stands_in_summary_and_report(project: pytest.Pytester) -> None:
+    write(project, "specs/typo.yaml", CASE.replace("  cassette:", "  casette:"))
+    result = run(project, "--continue-on-collection-errors", "--harness-report", "out")
+    result.assert_outcomes(passed=2, errors=1)
+    result.stdout.fnmatch_lines(["not read: *specs/typo.yaml:7: unknown key 'casette'*"])
+    assert "typo.yaml:7: unknown key" in (project.path / "out/index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("option", "name"), [("--harness-dialect", "anthropc"), ("--harness-provider", "gemini")])
+def test_a_mistyped_name_is_bad_usage_and_not_a_run_of_nothing(project: pytest.Pytester, option: str, name: str) -> None:
+    result = run(project, option, name)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{option} {name}: unknown; known are *"])
+
+
+def test_a_report_where_a_file_stands_is_bad_usage(project: pytest.Pytester) -> None:
+    write(project, "taken", "mine")
+    assert run(project, "--harness-report", "taken/in").ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_the_report_does_not_write_through_a_link(project: pytest.Pytester) -> None:
+    outside = write(project, "outside.html", "mine")
+    (project.path / "out").mkdir()
+    (project.path / "out/index.html").symlink_to(outside)
+    run(project, "--harness-report", "out").assert_outcomes(passed=2)
+    assert outside.read_text(encoding="utf-8") == "mine"
+    assert "Gemini compatibility" in (project.path / "out/index.html").read_text(encoding="utf-8")
+
+
 def test_other_yaml_is_left_alone(project: pytest.Pytester) -> None:
     write(project, "specs/openapi.yaml", "openapi: 3.1.0\n")
     write(project, "specs/latin.yaml", "x: 1\n").write_bytes(b"\xff\xfe")
@@ -180,7 +209,7 @@ def test_ini_names_the_folders(project: pytest.Pytester) -> None:
 def test_accept_fills_what_is_empty_and_waits_for_review(project: pytest.Pytester) -> None:
     path = write(project, "specs/hello.yaml", CASE[: CASE.index("    unified-llm")] + "    unified-llm:\n    anthropic:  # later\n")
     run(project).assert_outcomes(skipped=2)
-    run(project, "--harness-accept")
+    run(project, "--harness-accept", "-rs").stdout.fnmatch_lines(["*not run: filled in hello.yaml; read it, then delete `reviewed: no`"])
     text = path.read_text(encoding="utf-8")
     assert '"delta": "Hel"' in text
     assert "reviewed: no" in text

@@ -38,11 +38,13 @@ def render(
     providers: Mapping[str, str],
     dialects: Mapping[str, str],
     losses: Mapping[str, Mapping[str, str]],
+    unread: Sequence[str] = (),
 ) -> dict[str, str]:
     """``index.html`` and a page a provider (``gemini-api.html``), as texts that UTF-8 can hold.
 
     ``providers`` and ``dialects`` map names to titles, in the order to show; ``losses`` maps a dialect to its declared losses, name →
-    meaning. Raises `ReportError` for a result that names something not listed.
+    meaning. ``unread`` are the errors of specs that could not be read, which the
+    index begins with. Raises `ReportError` for a result that names something not listed.
     """
     layers = {name: title for name, title in LAYERS.items() if any(column(result) == name for result in results)}
     columns = {**dialects, **layers}
@@ -51,7 +53,7 @@ def render(
     cells = place(results, listed, columns)
     templates = _templates()
     index = index_page(cells, features, listed, columns, dialects, losses)
-    pages = {"index.html": templates.get_template("index.html").render(index)}
+    pages = {"index.html": templates.get_template("index.html").render(index, unread=unread)}
     for name, title in listed.items():
         mine = [cell for cell in cells if cell.result.provider == name]
         values = provider_page(name, title, mine, features, columns)
