@@ -13,8 +13,10 @@ import pytest
 from harness import Exchange
 from harness.gathering import gather_body
 from harness.laws import LAWS, Replayer, check
+from harness.laws.carrying import carried_losses
 from harness.laws.respelling import SPELLINGS, snake_case
 from harness.replaying import replay as our_replay
+from harness.session import Session
 
 Items = list[dict[str, Any]]
 Replay = Callable[..., Items]
@@ -210,3 +212,8 @@ def test_compressed_bodies_are_cut_while_compressed() -> None:
     packed = replace(exchange(gzip.compress(ANSWER, mtime=0)), headers={"Content-Encoding": ["gzip"]})
     assert check(packed) == []
     assert check(replace(packed, reads=((None, ANSWER),))) == []
+
+
+def test_payloads_of_another_shape_are_a_finding_and_no_crash() -> None:
+    found = carried_losses(gather_body(ANSWER), [{"type": "TEXT_DELTA"}], Session(), "unified-llm", interrupted=False)
+    assert found == ["the payloads are not of the dialect's shape: KeyError 'delta'"]

@@ -57,7 +57,13 @@ def nothing_lost(exchange: Exchange, how: Replayer) -> list[str]:
 def carried_losses(wire: Facts, payloads: Items, session: Session, dialect: str, *, interrupted: bool) -> list[str]:
     """What payloads and session lack or invent, for the dialects whose payloads the witness can read."""
     gather = _GATHERERS.get(dialect)
-    return [] if gather is None else losses(wire, gather(payloads, session), dialect, interrupted=interrupted)
+    if gather is None:
+        return []
+    try:
+        carried = gather(payloads, session)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:  # an adapter's payloads may be of any shape
+        return [f"the payloads are not of the dialect's shape: {type(error).__name__} {error}"]
+    return losses(wire, carried, dialect, interrupted=interrupted)
 
 
 def _named(layer: str, findings: Iterable[str]) -> list[str]:

@@ -1,0 +1,332 @@
+"""Faults of anthropic adapters: of the proxy that the event model comes from, in its two states, but for ``<tool_code>``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from harness import events as ev
+from harness.dialects import Payload
+from harness.dialects.anthropic import Translator
+from harness.framing import Frame
+from harness.json_paths import Assembly
+
+from .pipeline import Items, Json, Table
+
+ANTHROPIC = Table("anthropic")
+
+
+def parts_of(message: Json) -> Iterator[dict[str, Any]]:
+    """The parts of a response, in either spelling."""
+    for candidate in message.get("candidates") or []:
+        yield from (part for part in (candidate.get("content") or {}).get("parts") or [] if isinstance(part, dict))
+
+
+# Why the message stops
+
+
+@ANTHROPIC.translator
+class StopWithCallsIsEndTurn(Translator):
+    """STOP is end_turn although there is a call, here one without an id, so that nobody runs the tool (the proxy's first state)."""
+
+    with_ids = 0
+
+    def _write_call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
+        super()._write_call(call_id, name, arguments)
+        self.with_ids += not call_id.startswith("toolu_")
+
+    def close(self) -> list[Payload]:
+        self._calls = self.with_ids if self._finish == "stop" else self._calls
+        return super().close()
+
+
+@ANTHROPIC.translator
+class TokenLimitHidesTheCall(Translator):
+    """MAX_TOKENS is max_tokens although there are calls (both states)."""
+
+    def close(self) -> list[Payload]:
+        self._calls = 0 if self._finish == "length" else self._calls
+        return super().close()
+
+
+@ANTHROPIC.event
+def filter_is_end_turn(event: ev.Event) -> ev.Event:
+    """SAFETY and the other filters look like a regular end (the first state)."""
+    if isinstance(event, ev.Finish) and event.reason == "content_filter":
+        event.reason = "stop"
+    return event
+
+
+@ANTHROPIC.event
+def malformed_is_refusal(event: ev.Event) -> ev.Event:
+    """A call that the model got wrong is told as a refusal (the later state)."""
+    if isinstance(event, ev.Finish) and event.reason == "malformed":
+        event.reason = "content_filter"
+    return event
+
+
+@ANTHROPIC.event
+def other_is_refusal(event: ev.Event) -> ev.Event:
+    """OTHER, LANGUAGE, NO_IMAGE and no stated reason are told as refusals (the later state)."""
+    if isinstance(event, ev.Finish) and event.raw in ("OTHER", "LANGUAGE", "NO_IMAGE", "FINISH_REASON_UNSPECIFIED"):
+        event.reason = "content_filter"
+    return event
+
+
+@ANTHROPIC.message
+def feedback_ignored(message: Json) -> None:
+    """A message without candidates is passed over: a blocked prompt is an empty answer that ended well (both states)."""
+    message.pop("promptFeedback", None)
+
+
+@ANTHROPIC.translator
+class TailTwice(Translator):
+    """The second finish reason tells the end of the message once more (both states)."""
+
+    finishes = 0
+
+    def feed(self, event: ev.Event) -> list[Payload]:
+        told = super().feed(event)
+        if isinstance(event, ev.Finish) and event.candidate == 0:
+            self.finishes += 1
+            if self.finishes > 1:
+                self._message.stop()
+                self._message.tell("end_turn", self._usage_so_far())
+                self._message.end()
+        return told + self._message.take()
+
+
+@ANTHROPIC.payloads
+def errors_swallowed(payloads: Items) -> Items:
+    """An error in the answer drops the connection, and the client learns nothing of it (the later state)."""
+    return [payload for payload in payloads if payload["type"] != "error"]
+
+
+@ANTHROPIC.payloads
+def every_error_is_an_api_error(payloads: Items) -> Items:
+    """Bad requests, wrong keys and rate limits all become the same gateway error (both states)."""
+    for payload in payloads:
+        if payload["type"] == "error":
+            payload["error"]["type"] = "api_error"
+    return payloads
+
+
+@ANTHROPIC.frame
+def broken_json_skipped(frame: Frame) -> Frame | None:
+    """A message that is no JSON is passed over in silence (both states)."""
+    return frame if frame.raw is None or frame.partial else None
+
+
+# Counts
+
+
+@ANTHROPIC.message
+def counts_without_candidates_ignored(message: Json) -> None:
+    """A message without candidates is passed over, with the counts in it (both states)."""
+    if not message.get("candidates"):
+        message.pop("usageMetadata", None)
+
+
+@ANTHROPIC.events
+def counts_after_the_reason_ignored(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
+    """What is counted is told with the finish reason; counts that come later are lost (both states)."""
+    finished = False
+    for event in events:
+        finished = finished or (isinstance(event, ev.Finish) and event.candidate == 0)
+        if not (finished and isinstance(event, ev.Usage)):
+            yield event
+
+
+@ANTHROPIC.event
+def thoughts_not_counted(event: ev.Event) -> ev.Event:
+    """Output is candidatesTokenCount alone: the tokens of thoughts are missing (both states)."""
+    if isinstance(event, ev.Usage):
+        event.reasoning = None
+    return event
+
+
+@ANTHROPIC.event
+def cached_not_counted(event: ev.Event) -> ev.Event:
+    """Cached tokens have no place of their own and count as input (both states)."""
+    if isinstance(event, ev.Usage):
+        event.cached = None
+    return event
+
+
+@ANTHROPIC.payloads
+def counts_invented_at_the_start(payloads: Items) -> Items:
+    """message_start claims one token of output where the server has counted none yet (both states)."""
+    for payload in payloads:
+        if payload["type"] == "message_start" and payload["message"]["usage"]["output_tokens"] == 0:
+            payload["message"]["usage"]["output_tokens"] = 1
+    return payloads
+
+
+# Thoughts and signatures
+
+
+@ANTHROPIC.event
+def signed_text_is_a_thought(event: ev.Event) -> ev.Event:
+    """Text with a signature is taken for a thought: the answer vanishes from the text (both states)."""
+    signed = isinstance(event, ev.Text) and event.signature
+    return ev.Reasoning(event.text, event.signature, event.candidate) if isinstance(event, ev.Text) and signed else event
+
+
+@ANTHROPIC.payloads
+def signature_before_the_thought(payloads: Items) -> Items:
+    """A thinking block begins with its signature, which clients expect at its end (both states)."""
+    for at in range(1, len(payloads)):
+        before, now = payloads[at - 1].get("delta", {}), payloads[at].get("delta", {})
+        if (before.get("type"), now.get("type")) == ("thinking_delta", "signature_delta"):
+            payloads[at - 1]["delta"], payloads[at]["delta"] = now, before
+    return payloads
+
+
+@ANTHROPIC.events
+def later_signature_of_thoughts_lost(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
+    """In a run of thoughts only a signature of its first part is passed on (both states)."""
+    inside = False
+    for event in events:
+        if isinstance(event, ev.Reasoning):
+            event.signature = None if inside else event.signature
+        inside = isinstance(event, ev.Reasoning) or (inside and isinstance(event, ev.Usage | ev.Metadata))
+        yield event
+
+
+@ANTHROPIC.payloads
+def thinking_block_without_its_fields(payloads: Items) -> Items:
+    """A thinking block starts without the empty fields that clients append to (both states)."""
+    for payload in payloads:
+        if payload.get("content_block", {}).get("type") == "thinking":
+            payload["content_block"] = {"type": "thinking"}
+    return payloads
+
+
+@ANTHROPIC.events
+def signature_inherited(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
+    """A call without a signature is remembered with that of an earlier part (both states)."""
+    last = None
+    for event in events:
+        last = getattr(event, "signature", None) or last
+        if isinstance(event, ev.CallStart):
+            event.signature = last
+        yield event
+
+
+# Calls
+
+
+@ANTHROPIC.translator
+class RepeatedIds(Translator):
+    """Two calls with one id keep it both, and their results cannot be told apart (the later state)."""
+
+    def _remember(self, wire_id: str | None, name: str, signature: str | None) -> str:
+        own = super()._remember(wire_id, name, signature)
+        return wire_id or own
+
+
+@ANTHROPIC.translator
+class OneIdForAll(Translator):
+    """Calls that came without an id share one (the later state)."""
+
+    def _remember(self, wire_id: str | None, name: str, signature: str | None) -> str:
+        super()._remember(wire_id, name, signature)
+        return wire_id or "toolu_1"
+
+
+@ANTHROPIC.translator
+class EmptyArgumentsDropped(Translator):
+    """A call without arguments is dropped (the later state)."""
+
+    def _write_call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
+        if arguments:
+            super()._write_call(call_id, name, arguments)
+
+
+@ANTHROPIC.message
+def calls_beside_the_candidates_ignored(message: Json) -> None:
+    """``functionCalls`` at the top of a response are not looked at (the later state)."""
+    message.pop("functionCalls", None)
+    message.pop("function_calls", None)
+
+
+@ANTHROPIC.message
+def text_beside_a_call_ignored(message: Json) -> None:
+    """A part that has a call and text gives the call alone (both states)."""
+    for part in parts_of(message):
+        if "functionCall" in part:
+            part.pop("text", None)
+
+
+@ANTHROPIC.message
+def broken_arguments_are_empty(message: Json) -> None:
+    """Arguments in a string that is no JSON object become an empty object (the first state)."""
+    for part in parts_of(message):
+        call = part.get("functionCall")
+        if isinstance(call, dict) and isinstance(call.get("args"), str) and not call["args"].startswith("{"):
+            call["args"] = {}
+
+
+@ANTHROPIC.message
+def snake_case_calls_ignored(message: Json) -> None:
+    """``function_call`` and ``thought_signature`` are not known (the later state)."""
+    for part in parts_of(message):
+        part.pop("function_call", None)
+        part.pop("thought_signature", None)
+
+
+@ANTHROPIC.message
+def snake_case_ends_ignored(message: Json) -> None:
+    """``finish_reason`` and ``usage_metadata`` are not known (the later state)."""
+    message.pop("usage_metadata", None)
+    for candidate in message.get("candidates") or []:
+        candidate.pop("finish_reason", None)
+
+
+@ANTHROPIC.message
+def some_snake_case_counts_ignored(message: Json) -> None:
+    """``thoughts_token_count`` and ``cached_content_token_count`` are not known, though other counts are (the first state)."""
+    for name in ("thoughts_token_count", "cached_content_token_count"):
+        (message.get("usage_metadata") or {}).pop(name, None)
+
+
+@ANTHROPIC.message
+def snake_case_feedback_ignored(message: Json) -> None:
+    """``prompt_feedback`` is not known (the first state)."""
+    message.pop("prompt_feedback", None)
+
+
+def reassembled(events: Iterator[ev.Event], path_of: Any) -> Iterator[ev.Event]:
+    """Streamed calls with their arguments put together from the pieces that ``path_of`` gives a path for."""
+    assembly, streamed = Assembly(), False
+    for event in events:
+        if isinstance(event, ev.CallStart):
+            assembly, streamed = Assembly(), False
+        if isinstance(event, ev.CallPiece):
+            streamed = True
+            path = path_of(event)
+            event.path = path or ""
+            if path:
+                assembly.add(path, event.value)
+        if isinstance(event, ev.CallEnd) and streamed:
+            event.arguments = assembly.value()
+        yield event
+
+
+@ANTHROPIC.events
+def only_strings_in_pieces(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
+    """Of streamed arguments only strings arrive: no number, boolean or null (the later state)."""
+    return reassembled(events, lambda piece: piece.path if isinstance(piece.value, str) else None)
+
+
+@ANTHROPIC.events
+def paths_split_at_dots(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
+    """A path of streamed arguments is split at its dots: an index or a quoted name becomes part of a key (the later state)."""
+
+    def path_of(piece: ev.CallPiece) -> str:
+        steps = re.sub(r"^\$\.?", "", piece.path).split(".")
+        return "$" + "".join(f"[{json.dumps(step)}]" for step in steps)
+
+    return reassembled(events, path_of)

@@ -1,0 +1,161 @@
+"""Our pipeline with a place in every stage where one fault can be put.
+
+A fault is a short function or class that stands in for a stage or changes what comes out of it. The `Table` of its dialect files it by the
+stage that it spoils; its docstring says what is wrong and where that was seen. Everything else is ours, so an adapter that goes red does so
+for its fault alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from msgspec import to_builtins
+
+from harness import Exchange
+from harness.dialects import DIALECTS, Translator
+from harness.events import Event
+from harness.framing import Frame
+from harness.providers import PROVIDERS, Answer, declared_tools, identify
+from harness.providers.gemini_api import GeminiNormalizer
+from harness.providers.normalization import Normalizer
+from harness.providers.parts import Parts
+from harness.replaying import choose_provider, frames_of
+from harness.session import Session, Tool
+from harness.spec import Case
+from harness.tool_code import Splitter
+
+Items = list[dict[str, Any]]
+Json = Any
+OfFrame = Callable[[Frame], Frame | None]
+OfEvents = Callable[[Iterator[Event]], Iterator[Event]]
+OfPayloads = Callable[[Items], Items]
+MakeTranslator = Callable[[Sequence[Tool], Session], Translator]
+MakeParts = Callable[[bool], Parts]
+MakeSplitter = Callable[[], Splitter]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An adapter of ``dialect`` with one fault; a stage that is None is ours. ``says``: what is wrong, in one line."""
+
+    dialect: str
+    name: str = "none"
+    says: str = "no fault: our own pipeline"
+    frame: OfFrame | None = None
+    parts: MakeParts | None = None
+    events: OfEvents | None = None
+    translator: MakeTranslator | None = None
+    payloads: OfPayloads | None = None
+
+    @property
+    def spoils_events(self) -> bool:
+        """Whether canonical events are not ours either."""
+        return bool(self.frame or self.parts or self.events)
+
+    def __call__(self, exchange: Exchange, case: Case) -> Items:
+        """As an adapter under test: payloads for the judge."""
+        return self.replay(exchange, provider=case.provider, tool_code=case.tool_code)
+
+    def replay(
+        self,
+        exchange: Exchange,
+        *,
+        provider: str | None = None,
+        dialect: str = "",
+        layer: str = "payloads",
+        cuts: Any = "recorded",
+        session: Session | None = None,
+        tool_code: bool | None = None,
+    ) -> Items:
+        """As a replay, for the laws."""
+        events = self._events(exchange, provider, cuts, tool_code)
+        if layer == "events":
+            return [to_builtins(event) for event in events]
+        tools = declared_tools(exchange.request.body) if exchange.request else []
+        translator = (self.translator or DIALECTS[self.dialect].translator)(tools, session or Session())
+        payloads = [payload for event in events for payload in translator.feed(event)] + translator.close()
+        return self.payloads(payloads) if self.payloads else payloads
+
+    def _events(self, exchange: Exchange, provider: str | None, cuts: Any, tool_code: bool | None) -> Iterator[Event]:
+        normalizer = self._normalizer(exchange, choose_provider(exchange, provider), tool_code)
+        frames = frames_of(exchange, cuts)
+        kept = [new for frame in frames if (new := self.frame(frame) if self.frame else frame) is not None]
+        events = (event for step in [*map(normalizer.feed, kept), normalizer.close(exchange.end)] for event in step)
+        return self.events(events) if self.events else events
+
+    def _normalizer(self, exchange: Exchange, provider: str, tool_code: bool | None) -> Normalizer:
+        request = exchange.request
+        asked = identify(request.method, request.url, request.body, b"") if request else identify("", "", b"", exchange.body)
+        headers = {name.lower(): values[0] for name, values in exchange.headers.items() if values}
+        chosen = PROVIDERS[provider]
+        answer = Answer(exchange.status, headers, asked.model, chosen.tool_code if tool_code is None else tool_code)
+        normalizer = chosen.normalizer(answer)
+        if self.parts and isinstance(normalizer, GeminiNormalizer):
+            normalizer._candidates.parts = self.parts(answer.tool_code)
+        return normalizer
+
+
+F = TypeVar("F")
+
+
+class Table:
+    """The faults of one dialect by name; each decorator files a fault under the stage that it spoils."""
+
+    def __init__(self, dialect: str) -> None:
+        self.dialect = dialect
+        self.faults: dict[str, Fault] = {}
+
+    def _file(self, fault: F, stage: str, spoiled: Any = None) -> F:
+        name, says = getattr(fault, "__name__", ""), getattr(fault, "__doc__", None)
+        assert says, f"{name} says nothing"
+        assert name not in self.faults, f"{name} is there twice"
+        stages: dict[str, Any] = {stage: spoiled or fault}
+        self.faults[name] = replace(Fault(self.dialect, name, " ".join(says.split())), **stages)
+        return fault
+
+    def frame(self, fault: OfFrame) -> OfFrame:
+        """A frame goes through the fault; None: it is passed over."""
+        return self._file(fault, "frame")
+
+    def message(self, fault: Callable[[Json], None]) -> Callable[[Json], None]:
+        """The response object of a frame, without its envelope, is changed in place."""
+
+        def of_frame(frame: Frame) -> Frame:
+            if isinstance(frame.json, dict):
+                fault(frame.json.get("response", frame.json))
+            return frame
+
+        return self._file(fault, "frame", of_frame)
+
+    def parts(self, fault: type[Parts]) -> type[Parts]:
+        """The reader of parts is another."""
+        return self._file(fault, "parts")
+
+    def splitter(self, fault: type[Splitter]) -> type[Splitter]:
+        """The finder of ``<tool_code>`` is another."""
+
+        def parts(tool_code: bool) -> Parts:
+            reader = Parts(tool_code)
+            if reader._splitters is not None:
+                reader._splitters[0] = fault()
+            return reader
+
+        return self._file(fault, "parts", parts)
+
+    def events(self, fault: OfEvents) -> OfEvents:
+        """Events go through the fault."""
+        return self._file(fault, "events")
+
+    def event(self, fault: Callable[[Event], Event | None]) -> Callable[[Event], Event | None]:
+        """Each event goes through the fault; None: it is lost."""
+        return self._file(fault, "events", lambda events: (new for event in events if (new := fault(event)) is not None))
+
+    def translator(self, fault: type[Translator]) -> type[Translator]:
+        """The translator is another."""
+        return self._file(fault, "translator")
+
+    def payloads(self, fault: OfPayloads) -> OfPayloads:
+        """Payloads go through the fault."""
+        return self._file(fault, "payloads")

@@ -1,0 +1,133 @@
+"""The harness says no: every known fault of an adapter goes red in a shipped case or a law, and nearly everything else stays as it was.
+
+An adapter here is our own pipeline with one fault of those that real ones had (``faulty/``). It is judged by all cases of its dialect, and
+held against the laws on answers in which its fault shows and on a few that have something of everything. A fault that nothing sees is a
+gap in the cases, and is closed there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from faulty.anthropic import ANTHROPIC
+from faulty.pipeline import Fault, Table
+from faulty.tool_code import TOOL_CODE
+from faulty.unified_llm import UNIFIED_LLM
+
+from harness import Exchange
+from harness.conformance import Cell, judge
+from harness.laws import LAWS, Replayer
+from harness.project import Project, kind_of, yaml_files
+from harness.replaying import replay
+from harness.results import CaseResult
+from harness.session import Session
+
+ROOT = Path(__file__).parent.parent
+PROJECT = Project([ROOT / "specs"], ROOT / "cassettes")
+CASSETTE = cache(PROJECT.cassette)
+TABLES: tuple[Table, ...] = (UNIFIED_LLM, ANTHROPIC, TOOL_CODE)
+FAULTS = {f"{table.dialect}: {name}": fault for table in TABLES for name, fault in table.faults.items()}
+UNHARMED = 0.8
+"""The share of its dialect's cells that one fault must leave alone, so that it is one."""
+
+OF_EVERYTHING = (("gemini-api/calls-and-text", 2), ("gemini-api/signatures-calls", 1))
+"""The law about spelling looks at these exchanges, for a fault may show in another spelling alone."""
+
+EXAMPLES = 4
+"""So many of the smallest answers in which a fault shows are held against the laws of one replay, the smallest against all."""
+
+LARGE = 900
+"""No larger body is cut at every place."""
+
+SHOWN = 3
+"""So many of the cells that see a fault are named."""
+
+OF_ONE_REPLAY = (2, 3)
+TWICE = 5
+OF_CUTS = (1, 4)
+OF_SPELLING = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What all cases of its dialect see of one adapter: red cells, and those in which payloads or session are not ours."""
+
+    red: list[Cell]
+    differing: list[Cell]
+
+    def __str__(self) -> str:
+        names = [f"{cell.spec.removesuffix('.yaml')} {cell.case.case}" for cell in self.red]
+        return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more cells" if len(names) > SHOWN else "")
+
+
+@cache
+def cells(dialect: str) -> list[Cell]:
+    files = [path for path in yaml_files(ROOT / "specs") if kind_of(path) == "spec"]
+    return [cell for path in files for cell in PROJECT.cells(path) if cell.column == dialect]
+
+
+def recorded(cell: Cell) -> Exchange:
+    return CASSETTE(cell.case.cassette).exchanges[cell.case.exchange - 1]
+
+
+def told(fault: Fault, cell: Cell) -> tuple[Any, Any]:
+    """The payloads of a cell, and the calls that its session remembers."""
+    session = Session()
+    return fault.replay(recorded(cell), provider=cell.case.provider, tool_code=cell.case.tool_code, session=session), session.calls
+
+
+@cache
+def ours(dialect: str) -> list[tuple[Any, Any]]:
+    return [told(Fault(dialect), cell) for cell in cells(dialect)]
+
+
+def look(fault: Fault) -> Sight:
+    """Judge an adapter by all cases of its dialect."""
+    pairs = zip(cells(fault.dialect), ours(fault.dialect), strict=True)
+    differing = [cell for cell, own in pairs if told(fault, cell) != own]
+    return Sight([cell for cell in cells(fault.dialect) if is_red(judge(cell, CASSETTE, fault))], differing)
+
+
+def is_red(result: CaseResult) -> bool:
+    """Whether the comparison says no; an adapter that raises would be seen for something else than its fault."""
+    assert result.verdict != "error", result.reason
+    return result.verdict not in ("passed", "not-carried")
+
+
+def breaches(fault: Fault, differing: list[Cell]) -> Iterator[str]:
+    """The laws that the fault breaks where ours keeps them."""
+    small = sorted(differing, key=lambda cell: len(recorded(cell).body))[:EXAMPLES]
+    pairs = [(law, cell) for law in OF_ONE_REPLAY for cell in small]
+    if fault.spoils_events:
+        pairs += [(law, cell) for law in OF_CUTS for cell in small[:1] if len(recorded(cell).body) <= LARGE]
+        pairs += [(OF_SPELLING, cell) for cell in cells(fault.dialect) if (cell.case.cassette, cell.case.exchange) in OF_EVERYTHING]
+    for number, cell in [*pairs, *((TWICE, cell) for cell in small[:1])]:
+        law = LAWS[number - 1]
+        how = Replayer(cell.case.provider, fault.dialect, cell.case.tool_code)
+        broken = law.findings(recorded(cell), replace(how, replay=fault.replay))
+        if broken and not law.findings(recorded(cell), replace(how, replay=Fault(fault.dialect).replay)):
+            yield f"law {number} ({law.title})"
+
+
+@pytest.mark.parametrize("dialect", sorted({table.dialect for table in TABLES}))
+def test_the_pipeline_without_a_fault_is_ours(dialect: str) -> None:
+    for cell, (payloads, _) in zip(cells(dialect), ours(dialect), strict=True):
+        own = replay(recorded(cell), provider=cell.case.provider, dialect=dialect, tool_code=cell.case.tool_code)
+        assert (cell.spec, cell.case.case, payloads) == (cell.spec, cell.case.case, own)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_no_fault_survives(name: str) -> None:
+    fault = FAULTS[name]
+    sight = look(fault)
+    caught_by = "; ".join(filter(None, [str(sight), *dict.fromkeys(breaches(fault, sight.differing))]))
+    print(f"\n{name}\n    {fault.says}\n    → {caught_by or 'NOTHING'}")
+    assert sight.differing, f"{name} changes nothing that any shipped case gives: it has no fault, or no case is about it"
+    assert caught_by, f"{name} survives: neither case nor law sees it, although {[cell.name for cell in sight.differing]} are not as ours"
+    most = (1 - UNHARMED) * len(cells(fault.dialect))
+    assert len(sight.red) <= most, f"{name} turns {len(sight.red)} cells red, which is too much for one fault: {sight}"
