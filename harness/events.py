@@ -17,8 +17,8 @@ from msgspec import Struct
 Json = Any
 """A JSON value: dict, list, str, int, float, bool or None."""
 
-FinishClass = Literal["stop", "length", "content_filter", "malformed", "continuation", "other"]
-"""What a finish reason amounts to; each dialect has one row a class."""
+FinishClass = Literal["stop", "length", "content_filter", "malformed", "continuation", "other", "failed"]
+"""What a finish reason amounts to; each dialect has one row a class. ``failed``: the wire says that it failed, and nothing more."""
 
 End = Literal["complete", "cut", "reset", "aborted", "unknown"]
 """How an exchange ended: whole; closed before its declared end; connection reset; left by the client; not known."""
@@ -32,17 +32,21 @@ class Event(Struct, tag_field="kind", omit_defaults=True, gc=False):
 
 
 class Start(Event, tag="start"):
-    """The first response of the stream. ``model`` and ``id`` as the wire names them; without, the model asked for, and None."""
+    """The first response of the stream. ``model`` and ``id`` as the wire names them; without, the model asked for, and None.
+
+    ``implied``: the wire has a message that says so, and it did not come.
+    """
 
     model: str | None = None
     id: str | None = None
+    implied: bool = False
 
 
 class Metadata(Event, tag="metadata"):
     """A fact about the whole reply, sent when it first appears and again when it changes.
 
-    ``name`` is ``model``, ``id``, ``created``, ``model_status``, ``trace_id``, ``credits``, ``envelope`` or ``session``; ``raw`` the wire's
-    object with just that field (``{"createTime": "…"}``).
+    ``name`` is ``model``, ``id``, ``created``, ``model_status``, ``trace_id``, ``credits``, ``envelope``, ``session`` or ``echo`` (the
+    prompt, sent back); ``raw`` the wire's object with just that field (``{"createTime": "…"}``).
     """
 
     name: str
@@ -50,11 +54,16 @@ class Metadata(Event, tag="metadata"):
 
 
 class Text(Event, tag="text"):
-    """A piece of the answer's text, untrimmed, perhaps empty. ``signature``: base64 as on the wire."""
+    """A piece of the answer's text, untrimmed, perhaps empty. ``signature``: base64 as on the wire.
+
+    ``role``: who says it, where the wire does not say that it is the assistant: ``""`` the model, under another name or none; else the
+    wire's word, and then it is no answer (``system``).
+    """
 
     text: str
     signature: str | None = None
     candidate: int = 0
+    role: str | None = None
 
 
 class Reasoning(Event, tag="reasoning"):
@@ -106,7 +115,11 @@ class NamelessCall(Event, tag="nameless_call"):
 
 
 class ToolResult(Event, tag="tool_result"):
-    """The result of a tool that ran on the other side. ``response`` as the wire has it; ``error`` the message of a failed one."""
+    """The result of a tool that ran on the other side. ``response`` as the wire has it; ``error`` the message of a failed one.
+
+    ``status``: the wire's word for how it went, ``""`` where it should say one and doesn't; None on a wire without such a word. ``raw``:
+    what else the wire says about it.
+    """
 
     id: str | None = None
     name: str | None = None
@@ -114,6 +127,8 @@ class ToolResult(Event, tag="tool_result"):
     error: str | None = None
     signature: str | None = None
     candidate: int = 0
+    status: str | None = None
+    raw: Json = None
 
 
 class Media(Event, tag="media"):
@@ -222,6 +237,14 @@ class Error(Event, tag="error"):
     raw: Json = None
 
 
+class Notice(Event, tag="notice"):
+    """The provider's client warns or complains in the stream, which goes on; ``severity`` in the wire's word, ``raw`` its whole message."""
+
+    severity: str
+    message: str
+    raw: dict[str, Json]
+
+
 class Incomplete(Event, tag="incomplete"):
     """The stream stopped before its end; ``rest`` is the text of the message that it stopped inside."""
 
@@ -232,7 +255,8 @@ class Incomplete(Event, tag="incomplete"):
 class Unknown(Event, tag="unknown"):
     """Something that no kind describes.
 
-    ``where`` says what it is (``frame``, ``field responseFoo``, ``part kind bar``); ``raw`` is all of it.
+    ``where`` says what it is (``frame``, ``rest``: a last one that has no end, ``field responseFoo``, ``part kind bar``); ``raw`` is all of
+    it.
     """
 
     where: str
@@ -243,7 +267,7 @@ class Unknown(Event, tag="unknown"):
 KINDS: Final[dict[str, type[Event]]] = {cls.__struct_config__.tag: cls for cls in Event.__subclasses__()}  # type: ignore[misc]  # tags are str
 
 _CONTENT = ["text", "reasoning", "nameless_call", "tool_result", "media", "code", "code_result", "server_call", "server_result"]
-_ASIDE = ["metadata", "annotation", "usage", "blocked", "finish", "error", "unknown"]
+_ASIDE = ["metadata", "annotation", "usage", "blocked", "finish", "error", "notice", "unknown"]
 
 ORDER: Final[dict[str, dict[str, str]]] = {
     "fresh": {"start": "open", "error": "open", "unknown": "fresh", "incomplete": "over"},

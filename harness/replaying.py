@@ -71,7 +71,7 @@ def replay(
     if tools is None:
         tools = declared_tools(exchange.request.body) if exchange.request else []
     session = Session() if session is None else session
-    session.streamed = _asked(exchange).streamed
+    session.streamed, session.at_ms = _asked(exchange).streamed, None
     translator = DIALECTS[dialect].translator(tools, session)
     payloads: list[Payload] = []
     for frame, events in steps:
@@ -140,7 +140,10 @@ class _Frames:
         try:
             for at_ms, data in cut_reads(self.exchange.reads, self.cuts):
                 yield from framer.feed(decoder.feed(data) if decoder else data, at_ms)
-            yield from framer.close()
+            for frame in framer.close():  # the last read completed them
+                if frame.at_ms is None and self.exchange.reads and self.cuts == "recorded":
+                    frame.at_ms = self.exchange.reads[-1][0]
+                yield frame
             if decoder and self.exchange.end not in INTERRUPTED:
                 decoder.close()
         except (FramingError, zlib.error) as error:

@@ -532,6 +532,7 @@ PARTS: dict[str, st.SearchStrategy[ev.Event]] = {
     "blocked": st.builds(ev.Blocked, WORDS),
     "finish": st.builds(ev.Finish, st.sampled_from(["stop", "length", "other"]), WORDS, candidate=CANDIDATES),
     "error": st.builds(ev.Error, WORDS, st.sampled_from([None, 400, 503])),
+    "notice": st.builds(ev.Notice, WORDS, WORDS, RAW),
     "incomplete": st.builds(ev.Incomplete, st.sampled_from(["cut", "reset", "aborted"]), WORDS),
     "unknown": st.builds(ev.Unknown, WORDS, RAW, candidate=CANDIDATES),
 }

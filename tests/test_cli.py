@@ -183,7 +183,10 @@ PROBLEMS = [
         ("specs/a.yaml", SPEC + "  known_failing: {unified-llm: {reason: r, link: 'https://x.example', expires: 2001-01-01}}\n"),
         "specs/a.yaml:9: ",
     ),
-    (("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini-api/a.yaml")), "specs/a.yaml:7: cassette 'gemini-api/a.yaml' ends in .yaml, which is left out here"),
+    (
+        ("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini-api/a.yaml")),
+        "specs/a.yaml:7: cassette 'gemini-api/a.yaml' ends in .yaml, which is left out here",
+    ),
     (("specs/b.yaml", SPEC.replace("harness: 1", "harnes: 1")), "specs/b.yaml:1: has `cases:` but does not begin with `harness: 1`"),
     (("cassettes/c.yaml", dumps(Cassette((EXCHANGE,), Origin("imported")))), "cassettes/c.yaml: line 8 shows a Google API key"),
     (("specs/features.yaml", "harness: 1\nfeatures: 7\n"), "specs/features.yaml:2: "),

@@ -353,6 +353,13 @@ not JSON \xff
 {"type":"result","timestamp":"2026-11-21T10:00:02.000Z","status":"success","stats":{}}
 """
 
+CLI_DOCUMENT = b"""{
+  "session_id": "s",
+  "response": "Hi",
+  "stats": {"models": {"gemini-3.8-flash": {"tokens": {"prompt": 3}}}}
+}
+"""
+
 BATCH_LINES = b'{"key":"1","response":' + REPLY + b'}\n{"key":"2","error":{"code":429,"message":"slow down"}}\n'
 BATCH_INLINED = b'{"version":1,"batch":{"dest":{"inlined_responses":[{"response":{"candidates":[]}}]}}}'
 BATCH_ELLMER = b'{"batch":{"done":true},"results":[{"status_code":200,"body":' + REPLY + b"}]}"
@@ -381,6 +388,9 @@ SAMPLES: dict[str, tuple[str, bytes]] = {
     "single, reads": ("single", SINGLE_READS),
     "gemini-cli-responses": ("gemini-cli-responses", CLI_RESPONSES),
     "gemini-cli-stream-json": ("gemini-cli-stream-json", CLI_STREAM),
+    "gemini-cli-json": ("gemini-cli-json", CLI_DOCUMENT),
+    "gemini-cli-json, behind other lines": ("gemini-cli-json", b"Loaded cached credentials.\n" + CLI_DOCUMENT),
+    "gemini-cli-json, an error": ("gemini-cli-json", b'{"session_id": "s", "error": {"type": "Error", "message": "no"}}'),
     "batch": ("batch", BATCH_LINES),
     "batch, inlined": ("batch", BATCH_INLINED),
     "batch, ellmer": ("batch", BATCH_ELLMER),
@@ -594,7 +604,6 @@ UNREAD = {
         b'data: {"choices":[{"delta":{}}],"object":"chat.completion.chunk"}\n\ndata: [DONE]\n\n',
     ],
     "the Live API": [b'{"setup": {"model": "m"}}\n{"setupComplete": {}}\n', b'{"serverContent": {}, "usageMetadata": {}}'],
-    "gemini --output-format json": [b'{"session_id": "s", "response": "Hi", "stats": {}}'],
 }
 
 

@@ -50,8 +50,8 @@ def test_cuts_change_nothing_but_times(cuts: Any) -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"dialect": "klingon"}, "unknown dialect 'klingon'; known are art, unified-llm, anthropic, mind"),
-    ({"provider": "aol"}, "unknown provider 'aol'; known are gemini-api, vertex-ai, code-assist"),
+    ({"dialect": "klingon"}, "unknown dialect 'klingon'; known are agent-events, art, unified-llm, anthropic, mind"),
+    ({"provider": "aol"}, "unknown provider 'aol'; known are gemini-api, vertex-ai, code-assist, gemini-cli"),
     ({"layer": "bits"}, "unknown layer 'bits'; known are payloads, events, frames"),
     ({"cuts": "thin"}, "unknown cuts 'thin'; known are recorded, whole, bytes"),
 ]

@@ -185,7 +185,8 @@ def note_reply(wire: Wire, item: dict[str, Any]) -> None:
         wire.note("envelope field", *item)
     if {"candidates", "usageMetadata", "promptFeedback"} & item.keys():
         wire.note("reply field", *item)
-    for candidate in item.get("candidates") or ():
+    candidates = item.get("candidates")
+    for candidate in candidates if isinstance(candidates, list) else ():  # a count of that name stands in other outputs
         if isinstance(candidate, dict) and "token" not in candidate:
             note_candidate(wire, candidate)
     if isinstance(feedback := item.get("promptFeedback"), dict):

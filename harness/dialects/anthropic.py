@@ -109,6 +109,10 @@ class Translator:
     def _text(self, event: ev.Text) -> None:
         if event.candidate > 0:
             return
+        if event.role:  # not the answer
+            self._message.stop()
+            self._message.unknown(msgspec.to_builtins(event))
+            return
         if event.text:
             self._message.text(event.text)
         if event.signature:
@@ -207,6 +211,9 @@ class Translator:
         if event.candidate <= 0:
             self._message.unknown(event.raw)
 
+    def _notice(self, event: ev.Notice) -> None:
+        self._message.unknown(event.raw)
+
     def _usage(self, event: ev.Usage) -> None:
         for name in ("input", "output", "reasoning", "cached"):
             count = getattr(event, name)
@@ -274,6 +281,7 @@ OPENED: Final[_Reactions] = {
     ev.Metadata: Translator._metadata,
     ev.Annotation: Translator._annotation,
     ev.Usage: Translator._usage,
+    ev.Notice: Translator._notice,
     ev.Unknown: Translator._unknown,
     ev.Blocked: Translator._blocked,
     ev.Finish: Translator._finished,

@@ -38,6 +38,7 @@ STOP_REASONS: Final[Mapping[ev.FinishClass, str]] = {
     "malformed": "end_turn",
     "continuation": "pause_turn",
     "other": "end_turn",
+    "failed": "end_turn",
 }
 
 ERROR_TYPES: Final[Mapping[int | str | None, str]] = {

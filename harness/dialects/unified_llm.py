@@ -76,6 +76,8 @@ class UnifiedLlmTranslator:
 
     def _text(self, event: ev.Text) -> list[Payload]:
         block = self.block
+        if event.role:  # not the answer
+            return [*self._open(), *self._close_block(), _provider_event(to_builtins(event))]
         if block.kind == "text" and event.signature is None and event.text:
             block.pieces.append(event.text)
             return [{"type": "TEXT_DELTA", "delta": event.text, "text_id": block.id}]
@@ -148,7 +150,7 @@ class UnifiedLlmTranslator:
         self.content.append({"kind": "provider", "raw": event.raw})
         return payloads
 
-    def _aside(self, event: ev.Annotation | ev.Metadata | ev.Unknown) -> list[Payload]:
+    def _aside(self, event: ev.Annotation | ev.Metadata | ev.Notice | ev.Unknown) -> list[Payload]:
         return [*self._open(), _provider_event(event.raw)]
 
     def _other_candidate(self, event: ev.Event) -> list[Payload]:
@@ -297,6 +299,7 @@ _HANDLERS: Final[dict[type[ev.Event], Callable[[UnifiedLlmTranslator, Any], list
     ev.ToolResult: UnifiedLlmTranslator._tool_result,
     ev.Annotation: UnifiedLlmTranslator._aside,
     ev.Metadata: UnifiedLlmTranslator._metadata,
+    ev.Notice: UnifiedLlmTranslator._aside,
     ev.Unknown: UnifiedLlmTranslator._unknown,
 }
 _OF_A_CANDIDATE: Final = frozenset(kind for kind in _HANDLERS if "candidate" in kind.__struct_fields__)

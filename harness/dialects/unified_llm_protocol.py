@@ -16,6 +16,7 @@ FINISH_REASONS: Final[dict[ev.FinishClass, str]] = {
     "malformed": "error",
     "continuation": "other",
     "other": "other",
+    "failed": "error",
 }
 
 ERROR_TYPES: Final[dict[int, str]] = {

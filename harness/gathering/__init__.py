@@ -6,7 +6,8 @@ that nothing is lost and nothing invented.
 
 from .body import gather_body
 from .carried import gather_events, gather_payloads_anthropic, gather_payloads_unified
+from .cli import gather_cli
 from .comparison import losses
 from .facts import Facts
 
-__all__ = ["Facts", "gather_body", "gather_events", "gather_payloads_anthropic", "gather_payloads_unified", "losses"]
+__all__ = ["Facts", "gather_body", "gather_cli", "gather_events", "gather_payloads_anthropic", "gather_payloads_unified", "losses"]

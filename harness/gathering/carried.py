@@ -51,7 +51,7 @@ class _EventReader:
         match kind:
             case "start":
                 facts.others |= {wire for name, wire in _START.items() if event.get(name) is not None}
-            case "text":
+            case "text" if not event.get("role"):  # what another than the model says is no answer
                 facts.text += event["text"]
                 signed_as = "text"
             case "reasoning":

@@ -13,6 +13,7 @@ from ..cassette import Cassette, CassetteError
 from .bare import BARE_ARRAY, BARE_JSON, BARE_LINES, BARE_SSE
 from .batches import BATCH
 from .braintrust import BRAINTRUST
+from .cli_document import CLI_DOCUMENT
 from .cli_responses import CLI_RESPONSES
 from .cli_stream import CLI_STREAM
 from .content import MAX_BYTES, Content
@@ -44,6 +45,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     CLI_RESPONSES,
     BATCH,
     CLI_STREAM,
+    CLI_DOCUMENT,
     BARE_SSE,
     BARE_ARRAY,
     BARE_JSON,

@@ -12,11 +12,10 @@ UNREAD: Final = (
     "the Interactions API",
     "the OpenAI-compatible endpoint",
     "the Live API",
-    "gemini --output-format json",
 )
 """Kinds that are told apart and not read yet. Inside a recording with requests their exchanges are kept like any other."""
 
-_INTERACTIONS, _OPENAI, _LIVE, _CLI_JSON = UNREAD
+_INTERACTIONS, _OPENAI, _LIVE = UNREAD
 
 _LIVE_KEYS: Final = frozenset({"setup", "setupComplete", "serverContent", "clientContent", "realtimeInput", "toolCallCancellation"})
 _FIRST_DATA: Final = re.compile(r"^data: ?([^\r\n]+)", re.MULTILINE)
@@ -40,8 +39,6 @@ def unread_kind(content: Content) -> str | None:
             return _INTERACTIONS
         case {"object": "chat.completion" | "chat.completion.chunk"} | {"choices": [{"delta": _} | {"message": _}, *_]}:
             return _OPENAI
-        case {"response": str(), "stats": dict()} | {"session_id": str(), "stats": dict()}:
-            return _CLI_JSON
         case {"request": _} | {"interactions": _}:
             return None
         case dict(message) if _LIVE_KEYS & message.keys():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from ..cassette import Exchange
 from ..dialects import DIALECTS, Dialect
 from ..events import INTERRUPTED, out_of_order
-from ..gathering import Facts, gather_body, gather_events, gather_payloads_anthropic, gather_payloads_unified, losses
+from ..gathering import Facts, gather_body, gather_cli, gather_events, gather_payloads_anthropic, gather_payloads_unified, losses
 from ..session import Session
 from .replayer import Items, Replayer, first_difference, plain, shown
 
@@ -44,7 +44,9 @@ def illegal_payloads(payloads: Items, dialect: Dialect) -> list[str]:
 
 def nothing_lost(exchange: Exchange, how: Replayer) -> list[str]:
     """Law 3: the facts of the raw body are those of the events, and those of the payloads less the declared losses."""
-    wire = gather_body(plain(exchange).body, exchange.status, tool_code=how.finds_tool_code(exchange))
+    body = plain(exchange).body
+    from_cli = how.reads_lines(exchange)
+    wire = gather_cli(body) if from_cli else gather_body(body, exchange.status, tool_code=how.finds_tool_code(exchange))
     interrupted = exchange.end in INTERRUPTED
     session = Session()
     payloads = how.payloads(exchange, session)

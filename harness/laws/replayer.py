@@ -43,6 +43,10 @@ class Replayer:
         """Whether ``<tool_code>`` of the text becomes a call."""
         return self.tool_code if self.tool_code is not None else (self.provider or exchange.provider) == "code-assist"
 
+    def reads_lines(self, exchange: Exchange) -> bool:
+        """Whether the answer is the output of a program, a line a message, and not an HTTP body."""
+        return (self.provider or exchange.provider) == "gemini-cli"
+
 
 def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:
     """The exchange with its body in other pieces; their times are not known."""

@@ -31,7 +31,7 @@ def spelling_doesnt_matter(exchange: Exchange, how: Replayer) -> list[str]:
         return []
     expected = gather_events(how.events(original))
     found = []
-    for name in SPELLINGS if exchange.status < 300 else _OF_DOCUMENTS:
+    for name in _OF_LINES if how.reads_lines(exchange) else SPELLINGS if exchange.status < 300 else _OF_DOCUMENTS:
         respell = SPELLINGS[name]
         actual = gather_events(how.events(with_reads(original, respell(original.body, messages))))
         found += [f"{name}: {field} is {one!r} instead of {other!r}"[:300] for field, one, other in _differing(actual, expected)]
@@ -98,6 +98,9 @@ SPELLINGS: dict[str, Callable[[bytes, list[Json]], bytes]] = {
     "Code Assist envelope": lambda body, messages: _sse([_enveloped(message) for message in messages]),
     "key order": lambda body, messages: _sse([reversed_keys(message) for message in messages]),
 }
+
+_OF_LINES = ("LF", "CRLF")
+"""What the output of a program may look like."""
 
 _OF_DOCUMENTS = ("LF", "CRLF", "JSON array")
 """What an answer that failed may look like: it is never a stream of events."""

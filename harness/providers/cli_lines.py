@@ -31,6 +31,7 @@ class JsonLinesFramer:
         self.held: list[bytes] = []  # the pieces of the line that has no end yet
         self.size = 0
         self.document: list[tuple[int, bytes]] = []  # the lines of an open document, each with its place
+        self.before = b""  # what stands before it on its first line
         self.brackets = Brackets()
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
@@ -50,14 +51,18 @@ class JsonLinesFramer:
         frames: list[Frame] = []
         rest = b"".join(self.held)
         self.held.clear()
-        if self.document and rest:
+        if len(self.document) == 1 and rest and not _GOES_ON.match(rest) and _message(rest.strip()) is None:
+            self.document.append((self.offset, rest))  # too little to tell whether the document goes on
+        elif self.document and rest:
             self._in_document(rest, self.offset, None, frames)
-        elif rest.strip():
+        elif self.offset == 0 and rest.startswith(_BOM):
+            self._read(rest[len(_BOM) :], len(_BOM), None, frames, partial=True)
+        else:
             self._read(rest, self.offset, None, frames, partial=True)
         if self.document:
-            start = self.document[0][0]
-            text = b"\n".join(line for _, line in self.document).rstrip()
-            frames.append(make_frame(text, start, None, partial=True))
+            start = self.document[0][0] - len(self.before)
+            text = self.before + b"\n".join(line for _, line in self.document)
+            _add_text(text, start, None, frames, partial=True)
             self.document.clear()
         self.offset += len(rest)
         self.size = 0
@@ -71,17 +76,17 @@ class JsonLinesFramer:
                 raise FramingError(f"the line at byte {self.offset} is longer than {self.max_frame} bytes; raise the limit to read it")
 
     def _line(self, line: bytes, offset: int, at_ms: float | None, frames: list[Frame]) -> None:
-        if offset == 0:
-            offset, line = (len(_BOM), line[len(_BOM) :]) if line.startswith(_BOM) else (0, line)
+        if offset == 0 and line.startswith(_BOM):
+            offset, line = len(_BOM), line[len(_BOM) :]
         if self.document:
             self._in_document(line, offset, at_ms, frames)
-        elif line.strip():
+        else:
             self._read(line, offset, at_ms, frames)
 
     def _read(self, line: bytes, offset: int, at_ms: float | None, frames: list[Frame], partial: bool = False) -> None:
-        """A line outside a document."""
-        if offset == 0:
-            line = line.removeprefix(_BOM)
+        """A line outside a document; a blank one says nothing."""
+        if not line.strip():
+            return
         whole = make_frame(line.strip(), offset + len(line) - len(line.lstrip()), at_ms, partial)
         if whole.raw is None:
             frames.append(whole)
@@ -93,10 +98,10 @@ class JsonLinesFramer:
             start = end
         opening = _OPENS.search(line, start)
         if opening and not partial:
+            self.before = line[start : opening.start()]
             self.document.append((offset + opening.start(), line[opening.start() :]))
             self.brackets = Brackets()
             self.brackets.find_end(line, opening.start())
-            _add_text(line[start : opening.start()], offset + start, at_ms, frames)
         elif start == 0:
             frames.append(whole)
         else:
@@ -113,6 +118,7 @@ class JsonLinesFramer:
         if end < 0:
             return
         start = self.document[0][0]
+        _add_text(self.before, start - len(self.before), at_ms, frames)
         frames.append(make_frame(b"\n".join(one for _, one in self.document), start, at_ms))
         self.document.clear()
         if line[end:].strip():
@@ -120,7 +126,8 @@ class JsonLinesFramer:
 
     def _give_up(self, at_ms: float | None, frames: list[Frame]) -> None:
         """What looked like a document is text, a line at a time."""
-        for offset, line in self.document:
+        (start, first), *others = self.document
+        for offset, line in [(start - len(self.before), self.before + first), *others]:
             _add_text(line, offset, at_ms, frames)
         self.document.clear()
 

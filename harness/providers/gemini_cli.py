@@ -37,7 +37,13 @@ from .normalization import Answer, Provider
 _DOCUMENT: Final = frozenset({"response", "stats", "error"})
 """What the document of ``--output-format json`` has at least one of."""
 
-_COUNTS: Final = {"input": "prompt", "output": "candidates", "reasoning": "thoughts", "cached": "cached", "tool_use": "tool", "total": "total"}
+_COUNTS: Final[dict[str, str]] = {
+    "input": "prompt",
+    "output": "candidates",
+    "reasoning": "thoughts",
+    "cached": "cached",
+    "total": "total",
+}
 """Field of `Usage` → field of a model's ``tokens`` in the document."""
 
 
@@ -87,7 +93,7 @@ class CliNormalizer:
             left.pop("timestamp", None)
             self._start(out)
         read(self, left, message, out)
-        out += [Unknown(f"field {kind}.{name}", {name: value}) for name, value in left.items()]
+        out += [Unknown(f"field {kind}.{name}", {name: value}) for name, value in left.items() if value is not None]
 
     def _start(self, out: list[Event]) -> None:
         """Whoever meets content has met a start."""
@@ -180,7 +186,7 @@ class CliNormalizer:
             raw = warning if type(warning) is dict else {"warning": warning}
             said = next((value for value in (warning, *raw.values()) if type(value) is str), "")
             out.append(Notice("warning", said, raw))
-        out += [Unknown(f"field {name}", {name: value}) for name, value in left.items()]
+        out += [Unknown(f"field {name}", {name: value}) for name, value in left.items() if value is not None]
         out.append(Finish("stop", "") if error is None else _read_error(error, {"error": error}))
 
 
