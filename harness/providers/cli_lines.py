@@ -43,7 +43,8 @@ class JsonLinesFramer:
             self.held.clear()
             self._line(line, self.offset, at_ms, frames)
             self.offset += len(line) + 1
-            self.size = sum(len(line) for _, line in self.document)
+            if not self.document:
+                self.size = 0
         self._hold(rest)
         return frames
 
