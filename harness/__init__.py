@@ -7,6 +7,7 @@ command stand on these two. Names are imported when they are first used: a test 
 from __future__ import annotations
 
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,14 +35,14 @@ def load(path: str | Path) -> Cassette:
     from .loading import read_recording
 
     try:
-        if not Path(path).is_dir() and not Path(path).is_file() and Path(path).exists():
+        found = Path(path).stat()
+        if not S_ISREG(found.st_mode) and not S_ISDIR(found.st_mode):
             raise CassetteError(f"{path}: not a regular file")  # a pipe or a device may never end
-        with Path(path).open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        if found.st_size > MAX_BYTES:
+            raise CassetteError(f"{path}: the file is larger than {MAX_BYTES} bytes")
+        data = Path(path).read_bytes()
     except OSError as error:
         raise CassetteError(f"{path}: {error.strerror or error}") from None
-    if len(data) > MAX_BYTES:
-        raise CassetteError(f"{path}: the file is larger than {MAX_BYTES} bytes")
     return read_recording(data, str(path))
 
 
