@@ -25,6 +25,7 @@ import msgspec
 from .body_text import BodyText, BodyTextError, body_to_text, escape_unprintable, text_to_body
 from .events import End
 from .exchanges import Cassette, CassetteError, Exchange, Origin, OriginKind, Request
+from .json_text import decode_json
 from .strict_yaml import MAX_BYTES, Path, YamlError, parse, parse_located, resolve
 
 __all__ = [
@@ -101,7 +102,8 @@ class _File(_Closed):
 
 _ORIGIN_FIELDS: Final = ("date", "client", "model", "source", "commit", "licence", "note")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9/_][A-Za-z0-9/_.+@=?&%~;()*:-]*(?: [A-Za-z0-9/_.+@=?&%~;()*-]+)*")
-_NO_READ: Final = re.compile(r"[^0-9.\s-]|-\S|\S-")
+_READ: Final = re.compile(r"(?:-|[0-9]+(?:\.[0-9]+)?) [1-9][0-9]*")
+_LINES: Final = re.compile(rf"(?:{_READ.pattern}\n)*{_READ.pattern}\n?")
 _PREVIEW: Final = 400
 
 
@@ -202,22 +204,22 @@ def _read_reads(text: str, body: bytes, path: Path) -> tuple[tuple[float | None,
     """One line a read: ``at_ms length``, ``-`` for a time that is not known. No lines: the body came in one read."""
     if not text.strip():
         return ((None, body),) if body else ()
-    words = text.split()
-    lengths = words[1::2]
-    if _NO_READ.search(text) or len(words) != 2 * len(text.split("\n")) - 2 * text.endswith("\n") or "0" in lengths:
+    try:  # a line of numbers is JSON but for its commas, and a JSON decoder is the fastest reader of numbers there is
+        numbers = decode_json(f"[{text.strip().replace('-', 'null').replace(' ', ',').replace(chr(10), ',')}]".encode())
+        lengths = numbers[1::2]
+        places = list(accumulate(lengths, initial=0))
+        whole = len(numbers) == 2 * len(lengths) and min(lengths) > 0 and _LINES.fullmatch(text) is not None
+    except (TypeError, ValueError):
+        whole = False
+    if not whole:
         raise _BodyError(path, f"{_odd_read(text)} is no read; expected `at_ms length`, such as `251.3 209` or `- 209`")
-    try:
-        times = [None if word == "-" else float(word) for word in words[::2]]
-        places = list(accumulate(map(int, lengths), initial=0))
-    except ValueError as error:
-        raise _BodyError(path, f"no number in the reads: {error}") from None
     if places[-1] != len(body):
         raise _BodyError(path, f"the reads add up to {places[-1]} bytes, the body has {len(body)}")
-    return tuple([(at, body[start:stop]) for at, start, stop in zip(times, places, places[1:], strict=False)])
+    return tuple([(at, body[start:stop]) for at, start, stop in zip(numbers[::2], places, places[1:], strict=False)])
 
 
 def _odd_read(text: str) -> str:
-    odd = (line for line in text.split("\n") if len(line.split()) != 2 or _NO_READ.search(line) or line.split()[1] == "0")
+    odd = (line for line in text.split("\n") if not _READ.fullmatch(line))
     return f"`{next(odd, text).strip()[:80]}`"
 
 
