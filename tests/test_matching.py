@@ -882,3 +882,18 @@ def test_nothing_raises(expected: Json, actual: Json) -> None:
     mismatches = compare(expected, actual)
     assert mismatches == compare(expected, actual)
     render(mismatches)
+
+
+NEAREST: list[tuple[Json, Json]] = [
+    ({"type": "D", "delta": "b"}, {"type": "D", "delta": "a"}),
+    ({"$contains": {"kind": "k", "n": 1}}, {"kind": "k", "n": 2}),
+    ({"type": "Z"}, None),
+    (5, None),
+]
+
+
+@pytest.mark.parametrize(("item", "got"), NEAREST)
+def test_what_contains_misses_is_shown_beside_the_next_of_its_kind(item: Json, got: Json) -> None:
+    (mismatch,) = compare({"$contains": [item]}, [{"type": "A"}, {"type": "D", "delta": "a"}, {"kind": "k", "n": 2}])
+    assert (mismatch.path, mismatch.kind, mismatch.expected, mismatch.got) == ("$contains[0]", "missing", item, got)
+    assert mismatch.note.startswith("no item after the ones before it matches")

@@ -102,7 +102,9 @@ class Explainer:
         for index, item in enumerate(wanted):
             found = next((at for at in range(place, len(actual)) if self._try(item, actual[at])), None)
             if found is None:
-                self.add((*path, "$contains", index), "missing", item, None, "no item after the ones before it matches")
+                near = next((at for at in range(place, len(actual)) if _label(item) and _label(item) == _label(actual[at])), None)
+                got, where = (None, "") if near is None else (actual[near], f"; the next of its kind is [{near}]")
+                self.add((*path, "$contains", index), "missing", item, got, f"no item after the ones before it matches{where}")
             else:
                 place = found + 1
 
@@ -138,6 +140,13 @@ class Explainer:
         """Like `Bindings.meets`, but it costs a try."""
         self.bindings.tries -= 1
         return not self.bindings.gave_up and self.bindings.meets(expected, actual)
+
+
+def _label(item: Json) -> Json:
+    """What an item calls itself, also one that is only asked for in part."""
+    if isinstance(item, dict) and operator_of(item) == "$contains":
+        (item,) = item.values()
+    return item.get("type") or item.get("kind") if isinstance(item, dict) else None
 
 
 def _reason(operator: str, argument: Json, actual: Json) -> str:
