@@ -75,7 +75,7 @@ def _escape(found: re.Match[str]) -> str:
 
 def _unescape(line: str) -> str:
     if "\\" in _ESCAPE.sub("", line):
-        raise BodyTextError("string", r"an escaped line holds a backslash that is neither `\\\\` nor `\\uXXXX` (lower-case hex)")
+        raise BodyTextError("string", r"an escaped line holds a backslash that is neither `\\` nor `\uXXXX` (lower-case hex)")
     return _ESCAPE.sub(lambda found: "\\" if found[2] else chr(int(found[1], 16)), line)
 
 

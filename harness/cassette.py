@@ -46,7 +46,7 @@ FORMAT: Final = 1
 """The version of the text format that this code writes; a newer one is refused."""
 
 
-class _Closed(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+class _Closed(msgspec.Struct, forbid_unknown_fields=True):
     pass
 
 

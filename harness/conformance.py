@@ -6,7 +6,6 @@ compared last: where a case also expects frames or events, the first layer that 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -15,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from .cassette import Cassette, CassetteError, Exchange
-from .matching import Mismatch, compare
+from .matching import Mismatch, compare, sides
 from .replaying import ReplayError, choose_provider, replay
 from .results import CaseResult, Finding, FirstLayer, Layer, Origin, Verdict
 from .spec import Case
@@ -23,8 +22,9 @@ from .spec import Case
 Adapter = Callable[[Exchange, Case], list[Any]]
 """What is under test: an exchange goes in, payloads come out."""
 
+NOTHING_EXPECTED: Final = "nothing is expected yet; write it, or run once with --harness-accept and review what that fills in"
+
 MAX_FINDINGS: Final = 20
-MAX_VALUE: Final = 1200
 MAX_WIRE: Final = 1500
 
 
@@ -64,7 +64,7 @@ def judge(cell: Cell, load: Callable[[str], Cassette], adapter: Adapter | None =
     """
     case = cell.case
     blank = _blank_result(cell)
-    not_run = _reason_not_to_run(cell)
+    not_run = NOTHING_EXPECTED if case.expect[cell.column] is None else ""
     try:
         exchange, origin = _pick(case, load)
         provider = choose_provider(exchange, case.provider)
@@ -107,12 +107,6 @@ def _blank_result(cell: Cell) -> CaseResult:
         cassette=case.cassette,
         exchange=case.exchange,
     )
-
-
-def _reason_not_to_run(cell: Cell) -> str:
-    if cell.case.expect[cell.column] is None:
-        return "nothing is expected yet; write it, or run once with --harness-accept and review what that fills in"
-    return ""
 
 
 def _pick(case: Case, load: Callable[[str], Cassette]) -> tuple[Exchange, Origin]:
@@ -166,14 +160,7 @@ def _verdict(cell: Cell, differs: bool, today: date | None) -> tuple[Verdict, st
 
 
 def _finding(mismatch: Mismatch) -> Finding:
-    return Finding(mismatch.path, mismatch.kind, _shown(mismatch.expected), _shown(mismatch.got), mismatch.note)
-
-
-def _shown(value: Any) -> str | None:
-    if value is None:
-        return None
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MAX_VALUE else f"{text[: MAX_VALUE // 2]} … {text[-MAX_VALUE // 2 :]} ({len(text)} characters)"
+    return Finding(mismatch.path, mismatch.kind, *sides(mismatch), mismatch.note)
 
 
 def _excerpt(exchange: Exchange) -> str:

@@ -19,7 +19,6 @@ from .json_text import Brackets, decode_json
 MAX_FRAME: Final = 64 * 1024 * 1024
 
 _BOM: Final = b"\xef\xbb\xbf"
-_BLANK: Final = b" \t\r\n"
 
 
 class FramingError(ValueError):

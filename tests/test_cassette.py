@@ -140,6 +140,11 @@ DAMAGED = [
         HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {base64: '?'}",
         "c:10: not base64: Only base64 data is allowed",
     ),
+    (
+        HEAD
+        + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: 'x\\y', escaped: [1]}",
+        r"c:10: an escaped line holds a backslash that is neither `\\` nor `\uXXXX` (lower-case hex)",
+    ),
     ("version: 1\nmetadata: [", "c:3: did not find expected node content"),
 ]
 

@@ -10,6 +10,6 @@ from __future__ import annotations
 
 from .checking import check_expectation
 from .comparing import compare
-from .findings import Kind, Mismatch, render, visible
+from .findings import Kind, Mismatch, sides, visible
 
-__all__ = ["Kind", "Mismatch", "check_expectation", "compare", "render", "visible"]
+__all__ = ["Kind", "Mismatch", "check_expectation", "compare", "sides", "visible"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -19,7 +18,7 @@ Kind = Literal["changed", "missing", "extra", "moved", "recut"]
 
 Path = tuple[str | int | range, ...]
 
-MAX_SHOWN: Final = 200
+MAX_SHOWN: Final = 1200
 """Characters of a value in one line."""
 
 _WORD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
@@ -55,27 +54,17 @@ def _write_step(step: str | int | range) -> str:
     return f".{step}" if _WORD.fullmatch(step) else f"[{json.dumps(step)}]"
 
 
-def render(mismatches: Iterable[Mismatch]) -> list[str]:
-    """One printable line for each finding: ``[3].delta: changed: expected "a", got "b" (note)``. Long values are shortened in the
-    middle.
-    """
-    return [visible(_line(mismatch)) for mismatch in mismatches]
-
-
-def _line(mismatch: Mismatch) -> str:
-    sides = {"missing": ("expected",), "extra": ("got",)}.get(mismatch.kind, ("expected", "got"))
-    if mismatch.kind == "changed" and mismatch.expected is None and mismatch.got is None:
-        return f"{mismatch.path}: {mismatch.note}"  # about the comparison, not about a value
-    values = ", ".join(f"{side} {_value(getattr(mismatch, side))}" for side in sides)
-    note = f" ({mismatch.note})" if mismatch.note else ""
-    return f"{_shortened(mismatch.path)}: {mismatch.kind}: {values}{note}"
+def sides(mismatch: Mismatch) -> tuple[str | None, str | None]:
+    """What was expected and what came, as JSON text; None where nothing stands there. Long values are shortened in the middle."""
+    expected, got = mismatch.expected, mismatch.got
+    if mismatch.kind == "changed" and expected is None and got is None:
+        return None, None  # about the comparison, not about a value
+    near = mismatch.kind == "missing" and got is None
+    return (None if mismatch.kind == "extra" else _value(expected)), (None if near else _value(got))
 
 
 def _value(value: Json) -> str:
-    return _shortened(json.dumps(value, ensure_ascii=False, separators=(", ", ": ")))
-
-
-def _shortened(text: str) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
     if len(text) <= MAX_SHOWN:
         return text
     half = MAX_SHOWN // 2
