@@ -1,7 +1,8 @@
 """Record-and-replay conformance tests for whatever stands between Gemini's stream and an application.
 
-`load` reads a recording, `replay` gives what a layer makes of one of its exchanges. The judge, the pytest plugin and the ``harness``
-command stand on these two. Names are imported when they are first used: a test run that has no spec pays for none of this.
+`load` reads a recording, `replay` gives what a layer makes of one of its exchanges, `request` gives what a prompt is sent as. The judge,
+the pytest plugin and the ``harness`` command stand on these three. Names are imported when they are first used: a test run that has no
+spec pays for none of this.
 """
 
 from __future__ import annotations
@@ -11,15 +12,36 @@ from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .asking import ToolOutcome, TranslationError, TranslationWarning
     from .cassette import Cassette, CassetteError, Exchange, Origin, Request
     from .replaying import ReplayError, replay
+    from .requesting import request
     from .session import Session, Tool
 
-__all__ = ["Cassette", "CassetteError", "Exchange", "Origin", "ReplayError", "Request", "Session", "Tool", "load", "replay"]
+__all__ = [
+    "Cassette",
+    "CassetteError",
+    "Exchange",
+    "Origin",
+    "ReplayError",
+    "Request",
+    "Session",
+    "Tool",
+    "ToolOutcome",
+    "TranslationError",
+    "TranslationWarning",
+    "load",
+    "replay",
+    "request",
+]
 
 _HOMES = {
     "replay": "replaying",
     "ReplayError": "replaying",
+    "request": "requesting",
+    "ToolOutcome": "asking",
+    "TranslationError": "asking",
+    "TranslationWarning": "asking",
     "Session": "session",
     "Tool": "session",
 }

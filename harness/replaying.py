@@ -56,9 +56,9 @@ def replay(
 
     Raises `ReplayError` for unknown names and for an exchange that does not generate; never for what is in the stream.
     """
-    _check("layer", layer, get_args(Layer))
+    check_known("layer", layer, get_args(Layer))
     if isinstance(cuts, str):
-        _check("cuts", cuts, ("recorded", "whole", "bytes"))
+        check_known("cuts", cuts, ("recorded", "whole", "bytes"))
     exchange = _check_generates(exchange)
     if provider is None and exchange.provider is None:
         warnings.warn(f"neither URL nor body tells the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=2)
@@ -67,7 +67,7 @@ def replay(
     steps = trace(exchange, provider=provider, cuts=cuts, tool_code=tool_code, max_frame=max_frame)
     if layer == "events":
         return [to_builtins(event) for _, events in steps for event in events]
-    _check("dialect", dialect, DIALECTS)
+    check_known("dialect", dialect, DIALECTS)
     if tools is None:
         tools = declared_tools(exchange.request.body) if exchange.request else []
     session = Session() if session is None else session
@@ -120,7 +120,7 @@ def frames_of(exchange: Exchange, cuts: Cuts = "recorded", max_frame: int = MAX_
 def choose_provider(exchange: Exchange, provider: str | None) -> str:
     """The name to replay as: asked for, told by URL and body, or the default."""
     chosen = provider or exchange.provider or DEFAULT_PROVIDER
-    _check("provider", chosen, PROVIDERS)
+    check_known("provider", chosen, PROVIDERS)
     return chosen
 
 
@@ -205,7 +205,8 @@ def _plain_frame(frame: Frame) -> dict[str, Any]:
     return {"offset": frame.offset, "at_ms": frame.at_ms, **content}
 
 
-def _check(what: str, name: object, known: Mapping[str, object] | Sequence[str]) -> None:
+def check_known(what: str, name: object, known: Mapping[str, object] | Sequence[str]) -> None:
+    """Raises `ReplayError` for a name that is not among the known ones."""
     if name not in known:
         raise ReplayError(f"unknown {what} {name!r}; known are {', '.join(known)}")
 

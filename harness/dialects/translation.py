@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ..asking import Asked, ToolOutcome
 from ..events import Event
 from ..session import Session, Tool
 
@@ -24,12 +25,26 @@ class Translator(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Requests:
+    """The request half of an event model.
+
+    ``translate(prompt, options, session)`` gives the request that a prompt asks for; it raises `TranslationError` and nothing else for what
+    is wrong with the prompt. ``session`` is the one that the replays of earlier answers filled.
+    ``follow_up(prompt, payloads, then)`` is what an application does next: the prompt with the answer that ``payloads`` are appended
+    to it, and after that the outcomes of its calls, in call order, or what the user says. It changes neither argument.
+    """
+
+    translate: Callable[[Any, Mapping[str, Any], Session], Asked]
+    follow_up: Callable[[Any, Sequence[Payload], Sequence[ToolOutcome] | str], Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
     """One event model.
 
     ``translator(tools, session)`` makes a stage for one stream. ``losses`` are the declared losses: a name for use in specs → its meaning.
     ``order`` is the grammar of the stream, a table state → label → next state, from ``fresh``; ``label`` names a payload for it;
-    ``final`` are the states in which a whole stream may end.
+    ``final`` are the states in which a whole stream may end. ``requests`` is None where the event model only listens.
     """
 
     name: str
@@ -39,3 +54,4 @@ class Dialect:
     order: Mapping[str, Mapping[str, str]]
     label: Callable[[Payload], str]
     final: frozenset[str]
+    requests: Requests | None = None

@@ -10,10 +10,12 @@ repeats all of them takes a short way.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+from ..asking import Asked
 from ..events import INTERRUPTED, Annotation, Blocked, End, Event, Finish, Incomplete, Json, Metadata, Start, Unknown
 from ..framing import Frame
+from ..session import Session
 from .candidates import Candidates
 from .errors import read_error, read_error_text
 from .normalization import Answer, Provider
@@ -194,4 +196,9 @@ def _read_feedback(feedback: dict[str, Json], out: list[Event]) -> None:
         out.append(Blocked(f"#{reason}" if type(reason) is int else reason, next(iter(message.values())) if message else None))
 
 
-GEMINI_API: Final = Provider("gemini-api", "Gemini API", GeminiNormalizer)
+def send_bare(asked: Asked, _: Session) -> dict[str, Any]:
+    """The body itself: the model stands in the URL."""
+    return asked.body
+
+
+GEMINI_API: Final = Provider("gemini-api", "Gemini API", GeminiNormalizer, wrap=send_bare)

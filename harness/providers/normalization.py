@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
+from ..asking import Asked
 from ..events import End, Event
 from ..framing import Frame, Framer, frame_by_content
+from ..session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ class Normalizer(Protocol):
 class Provider:
     """One wire. ``tool_code``: whether its models are known to write calls as ``<tool_code>``; a caller may say otherwise.
 
-    ``framer(max_frame)`` makes what cuts an answer into messages.
+    ``framer(max_frame)`` makes what cuts an answer into messages. ``wrap(asked, session)`` gives the body as this wire sends it, None
+    where no request is ever sent.
     """
 
     name: str
@@ -51,3 +54,4 @@ class Provider:
     normalizer: Callable[[Answer], Normalizer]
     tool_code: bool = False
     framer: Callable[[int], Framer] = frame_by_content
+    wrap: Callable[[Asked, Session], dict[str, Any]] | None = None
