@@ -22,10 +22,11 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class RememberedCall:
-    """A call as the dialect passed it on: what a later turn needs to send it back."""
+    """A call as the dialect passed it on: what a later turn needs to send it back. ``wire_id`` is what the wire called it, if it did."""
 
     name: str
     signature: str | None = None
+    wire_id: str | None = None
 
 
 class Session:
@@ -60,10 +61,10 @@ class Session:
             return self._give(wire_id)
         return self.next_id(prefix)
 
-    def remember(self, call_id: str, name: str, signature: str | None) -> None:
-        """Keep a call's name and signature for the turns to come."""
+    def remember(self, call_id: str, name: str, signature: str | None, wire_id: str | None = None) -> None:
+        """Keep a call's name, signature and id on the wire for the turns to come."""
         self.calls.pop(call_id, None)
-        self.calls[call_id] = RememberedCall(name, signature)
+        self.calls[call_id] = RememberedCall(name, signature, wire_id)
         if len(self.calls) > self._limit:
             del self.calls[next(iter(self.calls))]
 

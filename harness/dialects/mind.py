@@ -92,7 +92,7 @@ class Translator:
 
     def _tool_code(self, wire_id: str | None, name: str, arguments: dict[str, Any], signature: str | None) -> list[Payload]:
         call_id = self._session.call_id(wire_id, "call")
-        self._session.remember(call_id, name, signature)
+        self._session.remember(call_id, name, signature, wire_id)
         self._waiting[call_id] = {"name": name, "args": arguments}
         return [self._record("tool_code", name=name, args=arguments)]
 
