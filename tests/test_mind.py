@@ -126,7 +126,7 @@ def test_timestamps_are_the_recordings_clock(at_ms: float | None, timestamp: str
 def test_the_session_remembers_calls_and_their_signatures() -> None:
     session = Session()
     translate(START, *call(1, "glob", {}, id="c1", signature="S1"), *call(2, "read", {}, id="c1"), *call(3, "list", {}), session=session)
-    remembered = {"c1": RememberedCall("glob", "S1"), "call_1": RememberedCall("read"), "call_2": RememberedCall("list")}
+    remembered = {"c1": RememberedCall("glob", "S1", "c1"), "call_1": RememberedCall("read", None, "c1"), "call_2": RememberedCall("list")}
     assert session.calls == remembered
 
 
