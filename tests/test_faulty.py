@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from faulty.agent_events import AGENT_EVENTS
 from faulty.anthropic import ANTHROPIC
+from faulty.art import ART
+from faulty.mind import MIND
 from faulty.pipeline import Fault, Table
 from faulty.tool_code import TOOL_CODE
 from faulty.unified_llm import UNIFIED_LLM
@@ -30,7 +33,7 @@ from harness.session import Session
 ROOT = Path(__file__).parent.parent
 PROJECT = Project([ROOT / "specs"], ROOT / "cassettes")
 CASSETTE = cache(PROJECT.cassette)
-TABLES: tuple[Table, ...] = (UNIFIED_LLM, ANTHROPIC, TOOL_CODE)
+TABLES: tuple[Table, ...] = (UNIFIED_LLM, ANTHROPIC, TOOL_CODE, AGENT_EVENTS, ART, MIND)
 FAULTS = {f"{table.dialect}: {name}": fault for table in TABLES for name, fault in table.faults.items()}
 UNHARMED = 0.8
 """The share of its dialect's cells that one fault must leave alone, so that it is one."""

@@ -34,7 +34,10 @@ def illegal_payloads(payloads: Items, dialect: Dialect) -> list[str]:
     """Where the payloads leave the dialect's grammar: at most one finding."""
     state = "fresh"
     for index, payload in enumerate(payloads):
-        label = dialect.label(payload)
+        try:
+            label = dialect.label(payload)
+        except (AttributeError, KeyError, TypeError) as error:  # an adapter's payloads may be of any shape
+            return [f"payload {index}, {shown(payload)}, is not of the dialect's shape: {type(error).__name__} {error}"]
         following = dialect.order.get(state, {}).get(label)
         if following is None:
             return [f"payload {index}, {label}, may not come in the state {state}"]

@@ -17,17 +17,18 @@ from harness import Exchange
 from harness.dialects import DIALECTS, Translator
 from harness.events import Event
 from harness.framing import Frame
-from harness.providers import PROVIDERS, Answer, declared_tools, identify
+from harness.providers import PROVIDERS, Answer, Identity, declared_tools, identify
 from harness.providers.gemini_api import GeminiNormalizer
 from harness.providers.normalization import Normalizer
 from harness.providers.parts import Parts
-from harness.replaying import choose_provider, frames_of
+from harness.replaying import choose_provider, cut_reads, frames_of
 from harness.session import Session, Tool
 from harness.spec import Case
 from harness.tool_code import Splitter
 
 Items = list[dict[str, Any]]
 Json = Any
+OfRead = Callable[[bytes], bytes]
 OfFrame = Callable[[Frame], Frame | None]
 OfEvents = Callable[[Iterator[Event]], Iterator[Event]]
 OfPayloads = Callable[[Items], Items]
@@ -43,6 +44,7 @@ class Fault:
     dialect: str
     name: str = "none"
     says: str = "no fault: our own pipeline"
+    read: OfRead | None = None
     frame: OfFrame | None = None
     parts: MakeParts | None = None
     events: OfEvents | None = None
@@ -52,7 +54,7 @@ class Fault:
     @property
     def spoils_events(self) -> bool:
         """Whether canonical events are not ours either."""
-        return bool(self.frame or self.parts or self.events)
+        return bool(self.read or self.frame or self.parts or self.events)
 
     def __call__(self, exchange: Exchange, case: Case) -> Items:
         """As an adapter under test: payloads for the judge."""
@@ -70,24 +72,39 @@ class Fault:
         tool_code: bool | None = None,
     ) -> Items:
         """As a replay, for the laws."""
-        events = self._events(exchange, provider, cuts, tool_code)
+        session = session or Session()
+        events = self._events(exchange, provider, cuts, tool_code, session)
         if layer == "events":
             return [to_builtins(event) for event in events]
         tools = declared_tools(exchange.request.body) if exchange.request else []
-        translator = (self.translator or DIALECTS[self.dialect].translator)(tools, session or Session())
+        translator = (self.translator or DIALECTS[self.dialect].translator)(tools, session)
         payloads = [payload for event in events for payload in translator.feed(event)] + translator.close()
         return self.payloads(payloads) if self.payloads else payloads
 
-    def _events(self, exchange: Exchange, provider: str | None, cuts: Any, tool_code: bool | None) -> Iterator[Event]:
-        normalizer = self._normalizer(exchange, choose_provider(exchange, provider), tool_code)
-        frames = frames_of(exchange, cuts)
-        kept = [new for frame in frames if (new := self.frame(frame) if self.frame else frame) is not None]
-        events = (event for step in [*map(normalizer.feed, kept), normalizer.close(exchange.end)] for event in step)
+    def _events(self, exchange: Exchange, provider: str | None, cuts: Any, tool_code: bool | None, session: Session) -> Iterator[Event]:
+        events = self._events_at_their_time(exchange, provider, cuts, tool_code, session)
         return self.events(events) if self.events else events
 
+    def _events_at_their_time(
+        self, exchange: Exchange, provider: str | None, cuts: Any, tool_code: bool | None, session: Session
+    ) -> Iterator[Event]:
+        """Lazily, so that the session's clock stands at the frame of the event that is being read."""
+        normalizer = self._normalizer(exchange, choose_provider(exchange, provider), tool_code)
+        session.streamed, session.at_ms = _asked(exchange).streamed, None
+        for frame in self._frames(exchange, provider, cuts):
+            session.at_ms = session.at_ms if frame.at_ms is None else frame.at_ms
+            new = self.frame(frame) if self.frame else frame
+            yield from normalizer.feed(new) if new is not None else ()
+        yield from normalizer.close(exchange.end)
+
+    def _frames(self, exchange: Exchange, provider: str | None, cuts: Any) -> list[Frame]:
+        if self.read is not None:
+            reads = cut_reads(exchange.reads, cuts)
+            exchange, cuts = replace(exchange, reads=tuple((at_ms, self.read(data)) for at_ms, data in reads)), "recorded"
+        return frames_of(exchange, cuts, provider=provider)
+
     def _normalizer(self, exchange: Exchange, provider: str, tool_code: bool | None) -> Normalizer:
-        request = exchange.request
-        asked = identify(request.method, request.url, request.body, b"") if request else identify("", "", b"", exchange.body)
+        asked = _asked(exchange)
         headers = {name.lower(): values[0] for name, values in exchange.headers.items() if values}
         chosen = PROVIDERS[provider]
         answer = Answer(exchange.status, headers, asked.model, chosen.tool_code if tool_code is None else tool_code)
@@ -95,6 +112,11 @@ class Fault:
         if self.parts and isinstance(normalizer, GeminiNormalizer):
             normalizer._candidates.parts = self.parts(answer.tool_code)
         return normalizer
+
+
+def _asked(exchange: Exchange) -> Identity:
+    request = exchange.request
+    return identify(request.method, request.url, request.body, b"") if request else identify("", "", b"", exchange.body)
 
 
 F = TypeVar("F")
@@ -114,6 +136,10 @@ class Table:
         stages: dict[str, Any] = {stage: spoiled or fault}
         self.faults[name] = replace(Fault(self.dialect, name, " ".join(says.split())), **stages)
         return fault
+
+    def read(self, fault: OfRead) -> OfRead:
+        """The bytes of one read become others."""
+        return self._file(fault, "read")
 
     def frame(self, fault: OfFrame) -> OfFrame:
         """A frame goes through the fault; None: it is passed over."""

@@ -1,0 +1,242 @@
+"""Faults of art adapters: of the adapter that the event model comes from, in its two states, where it reads answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness import events as ev
+from harness.dialects import Payload
+from harness.dialects.art import Translator
+
+from .pipeline import Items, Json, Table
+
+ART = Table("art")
+OF_AN_ANSWER = (ev.Text, ev.Reasoning, ev.CallStart, ev.Usage)
+
+
+def metadata_of(payloads: Items) -> Iterator[dict[str, Any]]:
+    """The data of every METADATA, of which there is one at most."""
+    return (payload["data"] for payload in payloads if payload["type"] == "METADATA")
+
+
+def tokens_of(payloads: Items) -> Iterator[dict[str, Any]]:
+    """Every TOKEN."""
+    return (payload for payload in payloads if payload["type"] == "TOKEN")
+
+
+# How an answer ends
+
+
+@ART.translator
+class BlockedOnlyIfUnary(Translator):
+    """A prompt that is blocked in streaming mode is an empty answer that ended well (both states)."""
+
+    def _react(self, event: ev.Event) -> None:
+        if isinstance(event, ev.Blocked) and self._session.streamed:
+            self._answered = True
+        else:
+            super()._react(event)
+
+
+@ART.payloads
+def no_end_after_blocked(payloads: Items) -> Items:
+    """ERROR of a blocked prompt is the last event: whoever waits for END waits forever (both states)."""
+    blocked = len(payloads) > 1 and payloads[-2]["type"] == "ERROR" and "blocked" in payloads[-2]["data"]["message"]
+    return payloads[:-1] if blocked else payloads
+
+
+@ART.payloads
+def no_end_after_an_invalid_answer(payloads: Items) -> Items:
+    """ERROR of an answer that holds nothing is the last event (both states)."""
+    invalid = len(payloads) > 1 and payloads[-2]["type"] == "ERROR" and "Invalid response" in payloads[-2]["data"]["message"]
+    return payloads[:-1] if invalid else payloads
+
+
+@ART.translator
+class NothingIsAnAnswer(Translator):
+    """A stream without any candidate has METADATA and END, as if that were an answer (both states)."""
+
+    def close(self) -> list[Payload]:
+        self._answered = True
+        return super().close()
+
+
+@ART.payloads
+def calls_alone_are_invalid(payloads: Items) -> Items:
+    """An answer that only calls tools, and says why it ended, is an invalid response (the first state)."""
+    told = [payload["type"] for payload in payloads]
+    if told == ["METADATA", "END"] and payloads[0]["data"].get("stopReason") == "STOP":
+        data = {"name": "Error", "message": "Invalid response structure from Gemini SDK: No text content found."}
+        payloads[0] |= {"type": "ERROR", "data": data}
+    return payloads
+
+
+@ART.payloads
+def metadata_before_an_error(payloads: Items) -> Items:
+    """METADATA stands before an ERROR that comes after text (what the tests of the adapter guard against)."""
+    told: Items = []
+    for payload in payloads:
+        told += [{**payload, "type": "METADATA", "data": {}}] if payload["type"] == "ERROR" and told else []
+        told.append(payload)
+    return told
+
+
+@ART.event
+def cut_is_an_end(event: ev.Event) -> ev.Event | None:
+    """A stream that breaks off has ended well (where the SDK raises nothing)."""
+    return None if isinstance(event, ev.Incomplete) else event
+
+
+@ART.event
+def error_in_the_stream_swallowed(event: ev.Event) -> ev.Event | None:
+    """An error inside a stream that is open already is passed over (where the SDK raises nothing)."""
+    return None if isinstance(event, ev.Error) and "error" in (event.raw if isinstance(event.raw, dict) else ()) else event
+
+
+# Counts and times
+
+
+@ART.translator
+class CountsOfTheLastFrame(Translator):
+    """Of the counts only those of the last message that has any are told (both states, in streaming mode)."""
+
+    def _count(self, event: ev.Usage) -> None:
+        self._usage = {}
+        for field in ("inputTokens", "outputTokens", "thinkingTokens"):
+            self._metadata.pop(field, None)
+        super()._count(event)
+
+
+@ART.translator
+class ReasonOfTheLastFrame(Translator):
+    """A reason that an earlier message than the last one gives is lost (both states, in streaming mode)."""
+
+    def _react(self, event: ev.Event) -> None:
+        if isinstance(event, OF_AN_ANSWER):
+            self._metadata.pop("stopReason", None)
+        super()._react(event)
+
+
+@ART.payloads
+def thoughts_never_counted(payloads: Items) -> Items:
+    """``thinkingTokens`` is read from names that the wire does not have (the later state)."""
+    for data in metadata_of(payloads):
+        data.pop("thinkingTokens", None)
+    return payloads
+
+
+@ART.payloads
+def counts_invented(payloads: Items) -> Items:
+    """An answer that gives a reason, but no counts, has empty ones (both states, in streaming mode)."""
+    for data in metadata_of(payloads):
+        if "stopReason" in data and any(payload["type"] == "TOKEN" for payload in payloads):
+            data.setdefault("providerRawUsage", {})
+    return payloads
+
+
+@ART.payloads
+def counts_in_our_words_alone(payloads: Items) -> Items:
+    """``providerRawUsage`` has only what has a name of its own (what the document forbids)."""
+    known = {"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"}
+    for data in metadata_of(payloads):
+        if "providerRawUsage" in data:
+            data["providerRawUsage"] = {name: count for name, count in data["providerRawUsage"].items() if name in known}
+    return payloads
+
+
+@ART.translator
+class FirstTokenAtTheFirstFrame(Translator):
+    """The time of the first token is that of the first message, also of one without text (both states)."""
+
+    def _react(self, event: ev.Event) -> None:
+        if not self._begun:
+            self._begun, self._first_token_ms = True, self._session.at_ms
+        super()._react(event)
+
+
+# Text and thoughts
+
+
+@ART.translator
+class UnaryTextTrimmed(Translator):
+    """The text of an answer that is not streamed loses the blanks around it (both states)."""
+
+    def _write_held(self) -> None:
+        self._held = {kind: text.strip() for kind, text in self._held.items()}
+        super()._write_held()
+
+
+@ART.payloads
+def streamed_text_trimmed(payloads: Items) -> Items:
+    """Each piece of text loses the ends of lines around it (what the contract of the event model forbids)."""
+    for payload in tokens_of(payloads):
+        payload["data"] = payload["data"].strip("\n")
+    return payloads
+
+
+@ART.translator
+class ATokenForEachPart(Translator):
+    """Each part of an answer that is not streamed is a token of its own (the later state)."""
+
+    def _token(self, kind: str, text: str) -> None:
+        if text and not self._session.streamed:
+            self._write("TOKEN", text, kind)
+        else:
+            super()._token(kind, text)
+
+
+@ART.translator
+class OtherKindsIfUnary(Translator):
+    """The tokens of one mode have other types than those of the other, for the same context (both states)."""
+
+    def _write(self, kind: str, data: Any, token_kind: str | None = None) -> None:
+        other = token_kind is not None and not self._session.streamed
+        super()._write(kind, data, f"FINAL_SYNTHESIS_{token_kind}" if other else token_kind)
+
+
+@ART.event
+def thoughts_are_the_answer(event: ev.Event) -> ev.Event:
+    """A thought is a token of the answer (the first state)."""
+    return ev.Text(event.text, event.signature, event.candidate) if isinstance(event, ev.Reasoning) else event
+
+
+@ART.event
+def thoughts_dropped(event: ev.Event) -> ev.Event | None:
+    """A thought is no token at all (the first state, by the SDK's accessor for text)."""
+    return None if isinstance(event, ev.Reasoning) else event
+
+
+@ART.payloads
+def empty_tokens(payloads: Items) -> Items:
+    """An answer without text has a token without text (what the adapter's check guards against)."""
+    empty = [payload["type"] for payload in payloads] == ["METADATA", "END"]
+    token = {**payloads[0], "type": "TOKEN", "data": "", "tokenType": "LLM_RESPONSE"}
+    return [token, *payloads] if empty else payloads
+
+
+@ART.message
+def text_of_one_part(message: Json) -> None:
+    """Of the parts of a message only the first that has text is read (what the later state mends)."""
+    for candidate in message.get("candidates") or []:
+        texts = [part for part in (candidate.get("content") or {}).get("parts") or [] if isinstance(part, dict) and part.get("text")]
+        for part in texts[1:]:
+            part["text"] = ""
+
+
+@ART.payloads
+def reasons_in_lower_case(payloads: Items) -> Items:
+    """Another reason than STOP is no word of the wire (what the contract of the event model forbids)."""
+    for data in metadata_of(payloads):
+        if data.get("stopReason", "STOP") != "STOP":
+            data["stopReason"] = data["stopReason"].lower()
+    return payloads
+
+
+@ART.payloads
+def error_without_its_number(payloads: Items) -> Items:
+    """An error of the API has its message alone (where the SDK's error is wrapped)."""
+    for payload in payloads:
+        if payload["type"] == "ERROR":
+            payload["data"].pop("code", None)
+    return payloads

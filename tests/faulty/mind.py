@@ -1,0 +1,174 @@
+"""Faults of mind programs, as far as one answer shows them: of the four states of the agent that the records come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from harness import events as ev
+from harness.dialects import Payload
+from harness.dialects.mind import Translator
+
+from .pipeline import Items, Json, Table
+
+MIND = Table("mind")
+RATE_LIMIT_WORDS = ("429", "ResourceExhausted", "Rate limit", "quota", "Quota")
+
+
+# Calls
+
+
+@MIND.payloads
+def text_after_a_call_lost(payloads: Items) -> Items:
+    """The parts after a call are never looked at: the next answer takes their place (the last state)."""
+    called = next((at for at, payload in enumerate(payloads) if payload["type"] == "tool_code"), len(payloads))
+    return [payload for at, payload in enumerate(payloads) if at <= called or payload["type"] != "assistant"]
+
+
+@MIND.payloads
+def only_the_first_call(payloads: Items) -> Items:
+    """Of parallel calls only the first is run (the last state)."""
+    calls = [at for at, payload in enumerate(payloads) if payload["type"] == "tool_code"]
+    return [payload for at, payload in enumerate(payloads) if at not in calls[1:]]
+
+
+@MIND.payloads
+def call_printed_twice(payloads: Items) -> Items:
+    """A call after text is printed by the loop and by the tool (the second state)."""
+    told: Items = []
+    for payload in payloads:
+        told += [payload] * (2 if told and payload["type"] == "tool_code" else 1)
+    return told
+
+
+@MIND.translator
+class UndeclaredToolIgnored(Translator):
+    """A call of a tool that the program doesn't have is passed over in silence (the last state)."""
+
+    def _tool_code(self, wire_id: str | None, name: str, arguments: dict[str, Any], signature: str | None) -> list[Payload]:
+        told = super()._tool_code(wire_id, name, arguments, signature)
+        return told if name in {tool.name for tool in self._tools} or not self._tools else []
+
+
+@MIND.translator
+class ResultBesideACall(Translator):
+    """A result is printed although a call of the answer still waits for its own (the first state knows no tools)."""
+
+    def close(self) -> list[Payload]:
+        told = bool(self._text) and bool(self._waiting)
+        self._waiting = {} if told else self._waiting
+        return super().close()
+
+
+@MIND.events
+def arguments_in_pieces_lost(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
+    """A call whose arguments are streamed is run with none (all states know whole calls only)."""
+    streamed = False
+    for event in events:
+        streamed = (streamed or isinstance(event, ev.CallPiece)) and not isinstance(event, ev.CallStart)
+        if isinstance(event, ev.CallEnd) and streamed:
+            event.arguments = {}
+        yield event
+
+
+# Answers without content
+
+
+@MIND.payloads
+def no_content_is_an_error(payloads: Items) -> Items:
+    """An answer without candidates or content breaks the program (the last state)."""
+    if [payload["type"] for payload in payloads] == ["result"] and not payloads[0]["result"]:
+        words = {"code": "AGENT_ERROR", "message": "'NoneType' object is not subscriptable"}
+        return [{"type": "error", **words, "timestamp": payloads[0]["timestamp"]}]
+    return payloads
+
+
+@MIND.event
+def reason_of_the_block_not_told(event: ev.Event) -> ev.Event:
+    """A blocked prompt breaks the program, whose message says nothing of it (the last state)."""
+    return ev.Error("'NoneType' object is not subscriptable") if isinstance(event, ev.Blocked) else event
+
+
+@MIND.event
+def blocked_is_an_empty_answer(event: ev.Event) -> ev.Event | None:
+    """A blocked prompt is an answer without text that ended well (the first state)."""
+    return None if isinstance(event, ev.Blocked) else event
+
+
+@MIND.payloads
+def no_result_without_text(payloads: Items) -> Items:
+    """An answer without text has no result, so that its reader waits (the later states print none at all)."""
+    return [payload for payload in payloads if payload["type"] != "result" or payload["result"]]
+
+
+@MIND.payloads
+def result_of_the_last_piece(payloads: Items) -> Items:
+    """The result of an answer in more than two pieces is its last piece, not the whole text (what its readers guard against)."""
+    said = [payload["message"]["content"][0]["text"] for payload in payloads if payload["type"] == "assistant"]
+    for payload in payloads:
+        if payload["type"] == "result" and len(said) > 2:
+            payload["result"] = said[-1]
+    return payloads
+
+
+@MIND.translator
+class EmptyMessages(Translator):
+    """A piece without text is a message (what the documents forbid)."""
+
+    def _assistant(self, text: str) -> list[Payload]:
+        return super()._assistant(text) or [self._record("assistant", message={"content": [{"type": "text", "text": text}]})]
+
+
+# Thoughts
+
+
+@MIND.event
+def thoughts_are_printed(event: ev.Event) -> ev.Event:
+    """Thoughts are printed as the answer (the last state)."""
+    return ev.Text(event.text, event.signature, event.candidate) if isinstance(event, ev.Reasoning) else event
+
+
+# Errors and spelling
+
+
+@MIND.payloads
+def rate_limit_by_its_words(payloads: Items) -> Items:
+    """Whether an error is a rate limit is told by words of its message (the last state)."""
+    for payload in payloads:
+        if payload["type"] == "error":
+            found = any(word in payload["message"] for word in RATE_LIMIT_WORDS)
+            payload["code"] = "RATE_LIMIT_EXCEEDED" if found else "AGENT_ERROR"
+    return payloads
+
+
+@MIND.payloads
+def every_error_is_the_agents(payloads: Items) -> Items:
+    """No error is a rate limit, so that nobody tries again with another model (the third state)."""
+    for payload in payloads:
+        if payload["type"] == "error":
+            payload["code"] = "AGENT_ERROR"
+    return payloads
+
+
+@MIND.translator
+class ErrorWithoutAType(Translator):
+    """An error of the API is a record without a type, which its readers hide (the first three states)."""
+
+    def feed(self, event: ev.Event) -> list[Payload]:
+        told = super().feed(event)
+        return [{"error": payload["message"]} for payload in told] if isinstance(event, ev.Error) else told
+
+
+@MIND.event
+def cut_is_an_end(event: ev.Event) -> ev.Event | None:
+    """An answer that is cut short has ended well (all states read whole answers)."""
+    return None if isinstance(event, ev.Incomplete) else event
+
+
+@MIND.message
+def only_one_spelling(message: Json) -> None:
+    """A call in snake_case is no call (all states read one spelling)."""
+    for candidate in message.get("candidates") or []:
+        for part in (candidate.get("content") or {}).get("parts") or []:
+            if isinstance(part, dict):
+                part.pop("function_call", None)
