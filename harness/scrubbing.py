@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
-from .exchanges import Cassette, CassetteError, Exchange
+from .exchanges import Cassette, CassetteError, Exchange, Request
 
 KEPT_HEADERS: Final = frozenset(
     [
@@ -56,10 +56,13 @@ def refuse_secrets(text: str, name: str) -> str:
     return text
 
 
+def scrub_request(request: Request) -> Request:
+    """A request without headers that may hold a secret and without keys in its URL."""
+    return replace(request, url=scrub_url(request.url), headers=_kept(request.headers))
+
+
 def _scrub_exchange(exchange: Exchange) -> Exchange:
-    request = exchange.request
-    if request is not None:
-        request = replace(request, url=scrub_url(request.url), headers=_kept(request.headers))
+    request = None if exchange.request is None else scrub_request(exchange.request)
     return replace(exchange, request=request, headers=_kept(exchange.headers))
 
 

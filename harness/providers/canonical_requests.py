@@ -32,13 +32,11 @@ _ANYWHERE: Final = {
     **dict.fromkeys(("data", "thoughtSignature"), BYTES),
     **dict.fromkeys(("properties", "defs", "$defs"), SCHEMAS),
 }
-_NUMBERS: Final = dict.fromkeys(
-    "temperature topP topK candidateCount maxOutputTokens seed presencePenalty frequencyPenalty logprobs thinkingBudget".split(), NUMBER
+_NUMBERS: Final = (
+    *("temperature", "topP", "topK", "candidateCount", "maxOutputTokens", "seed", "presencePenalty", "frequencyPenalty", "logprobs"),
+    "thinkingBudget",
 )
-_LIMITS: Final = dict.fromkeys(
-    "minItems maxItems minProperties maxProperties minLength maxLength minimum maximum".split(),
-    NUMBER,
-)
+_LIMITS: Final = ("minItems", "maxItems", "minProperties", "maxProperties", "minLength", "maxLength", "minimum", "maximum")
 FIELDS: Final[dict[str, dict[str, str]]] = {
     MESSAGE: _ANYWHERE,
     "body": {
@@ -55,8 +53,12 @@ FIELDS: Final[dict[str, dict[str, str]]] = {
     "result": {"response": FREE, "parts": "part"},
     "tool": {"functionDeclarations": "declaration"},
     "declaration": {"parameters": "schema", "response": "schema"},
-    "generation": {**_NUMBERS, "thinkingConfig": "generation", "responseSchema": "schema"},
-    "schema": {**_LIMITS, "type": TYPE, **dict.fromkeys(("items", "anyOf", "prefixItems", "additionalProperties"), "schema")},
+    "generation": {**dict.fromkeys(_NUMBERS, NUMBER), "thinkingConfig": "generation", "responseSchema": "schema"},
+    "schema": {
+        **dict.fromkeys(_LIMITS, NUMBER),
+        "type": TYPE,
+        **dict.fromkeys(("items", "anyOf", "prefixItems", "additionalProperties"), "schema"),
+    },
 }
 """Message → field → what it holds; https://ai.google.dev/api/generate-content and https://ai.google.dev/api/caching#Schema."""
 
