@@ -1,4 +1,4 @@
-"""The shell's door: ``harness replay``, ``show``, ``check``, ``import``, ``export`` and ``schema``.
+"""The shell's door: ``harness replay``, ``request``, ``show``, ``check``, ``import``, ``export`` and ``schema``.
 
 Data goes to stdout, one line about what went wrong to stderr. Exit status: 0; 1 nothing to replay, or `check` found something; 2 a bad
 file or bad usage.
@@ -17,14 +17,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from . import load
+from . import load, serve_command
+from .asking import TranslationError
 from .cassette import Cassette, CassetteError, Exchange, dumps, is_cassette
+from .conformance import stand_on
 from .dialects import DIALECTS
+from .json_text import decode_json
 from .project import Project, kind_of, read_text, yaml_files
 from .providers import PROVIDERS
-from .replaying import ReplayError, replay
+from .replaying import DEFAULT_PROVIDER, ReplayError, replay
+from .requesting import request
 from .scrubbing import refuse_secrets, scrub
 from .spec import Case, SpecError, json_schema, read_features
 from .vcr_format import export
@@ -43,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read has seen enough
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  # for the interpreter's last flush
         return 0
-    except (CassetteError, ReplayError, SpecError) as error:
+    except (CassetteError, ReplayError, SpecError, TranslationError) as error:
         print(_printable(f"harness: {error}"), file=sys.stderr)
     except OSError as error:
         print(_printable(f"harness: {error.filename or ''}: {error.strerror or error}"), file=sys.stderr)
@@ -62,6 +66,13 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--cuts", choices=("recorded", "whole", "bytes"), default="recorded")
     one.add_argument("--exchange", type=int, metavar="N", help="only the N-th exchange, from 1 (default: all that generate)")
     one.set_defaults(run=_replay)
+
+    one = commands.add_parser("request", help="print the request that a prompt is sent as")
+    one.add_argument("file", type=Path, help="the prompt of the event model, as JSON")
+    one.add_argument("--dialect", choices=DIALECTS, required=True)
+    one.add_argument("--provider", choices=PROVIDERS, default=DEFAULT_PROVIDER)
+    one.add_argument("--options", type=Path, metavar="FILE", help="the options that go with it, as JSON (art)")
+    one.set_defaults(run=_request)
 
     one = commands.add_parser("show", help="print a recording at a glance, one line a frame")
     one.add_argument("file", type=Path)
@@ -90,6 +101,8 @@ def _parser() -> argparse.ArgumentParser:
 
     one = commands.add_parser("schema", help="print the JSON Schema of spec files, for editors")
     one.set_defaults(run=_schema)
+
+    serve_command.add_to(commands)
     return parser
 
 
@@ -108,6 +121,25 @@ def _replay(parsed: argparse.Namespace) -> int:
     if not found:
         _note(f"{parsed.file}: nothing to replay; no exchange generates (harness show --list says what they are)")
     return 0 if found else NOTHING
+
+
+def _request(parsed: argparse.Namespace) -> int:
+    options = _json(parsed.options) if parsed.options else None
+    if options is not None and type(options) is not dict:
+        raise TranslationError(str(parsed.options), "the options are no JSON object")
+    with warnings.catch_warnings(record=True, action="always") as seen:
+        body = request(_json(parsed.file), dialect=parsed.dialect, provider=parsed.provider, options=options)
+    for warning in seen:
+        _note(str(warning.message))
+    print(_UNSEEN.sub(_spelled, json.dumps(body, ensure_ascii=False, separators=(",", ":"))))
+    return 0
+
+
+def _json(path: Path) -> Any:
+    try:
+        return decode_json(path.read_bytes())
+    except ValueError as error:
+        raise TranslationError(str(path), f"not JSON: {error}") from None
 
 
 def _show(parsed: argparse.Namespace) -> int:
@@ -181,13 +213,11 @@ def _check_file(project: Project, file: Path) -> str:
 
 
 def _check_case(project: Project, file: Path, case: Case) -> None:
-    """Whether the exchange that a case names is there; raises `SpecError`."""
+    """Whether the exchanges that a case names are there; raises `SpecError`."""
     try:
-        count = len(project.cassette(case.cassette).exchanges)
-    except CassetteError as error:
+        stand_on(case, project.cassette)
+    except (CassetteError, ReplayError) as error:
         raise SpecError(str(file), [(case.line, str(error))]) from None
-    if case.exchange > count:
-        raise SpecError(str(file), [(case.line, f"cassette {case.cassette} has {count} exchanges; the case names number {case.exchange}")])
 
 
 def _import(parsed: argparse.Namespace) -> int:

@@ -1,7 +1,8 @@
 """The judge: one cell — a case, and the adapter or layer it is judged for — becomes one `CaseResult`.
 
 An adapter is any callable that takes an exchange and gives payloads; ours (`own_adapter`) and a user's are judged alike. Payloads are
-compared last: where a case also expects frames or events, the first layer that differs is named.
+compared last: where a case also expects frames or events, the first layer that differs is named. What a case asks instead, the request half
+of an event model answers, ours or somebody's.
 """
 
 from __future__ import annotations
@@ -9,14 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
+from .asking import TranslationError
 from .cassette import Cassette, CassetteError, Exchange
+from .conversing import converse, expected_requests, sent
+from .dialects.translation import Requests
 from .matching import Mismatch, compare, sides
-from .replaying import ReplayError, choose_provider, replay
+from .replaying import DEFAULT_PROVIDER, ReplayError, choose_provider, replay
+from .requesting import request_half
 from .results import CaseResult, Finding, FirstLayer, Layer, Origin, Verdict
+from .session import Session
 from .spec import Case
 
 Adapter = Callable[[Exchange, Case], list[Any]]
@@ -38,6 +44,8 @@ class Cell:
 
     @property
     def layer(self) -> Layer:
+        if self.case.kind != "stream":
+            return "requests"
         if self.column == "events":
             return "events"
         return "frames" if self.column == "frames" else "payloads"
@@ -57,34 +65,56 @@ def own_adapter(dialect: str) -> Adapter:
     return adapt
 
 
-def judge(cell: Cell, load: Callable[[str], Cassette], adapter: Adapter | None = None, *, today: date | None = None) -> CaseResult:
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a case stands on: the exchanges that it names (a request case names none), where they are from, and whose wire it is."""
+
+    exchanges: tuple[Exchange, ...]
+    origin: Origin | None
+    provider: str
+
+
+def judge(
+    cell: Cell,
+    load: Callable[[str], Cassette],
+    adapter: Adapter | None = None,
+    *,
+    requests: Requests | None = None,
+    today: date | None = None,
+    watch: Callable[[Any], None] | None = None,
+) -> CaseResult:
     """Run one cell.
 
-    ``load`` gives the cassette of a name or raises `CassetteError`; ``today`` decides whether a known-failing mark has expired.
+    ``load`` gives the cassette of a name or raises `CassetteError`; ``today`` decides whether a known-failing mark has expired. ``adapter``
+    and ``requests`` are judged in place of our own. ``watch`` is told what came out, before it is compared.
     """
     case = cell.case
     blank = _blank_result(cell)
     not_run = NOTHING_EXPECTED if case.expect[cell.column] is None else ""
     try:
-        exchange, origin = _pick(case, load)
-        provider = choose_provider(exchange, case.provider)
+        ground = stand_on(case, load)
+        expected = case.expect[cell.column]
+        if cell.layer == "requests" and not not_run:
+            expected = expected_requests(case, expected, ground.exchanges)
     except (CassetteError, ReplayError) as error:
         return msgspec.structs.replace(blank, verdict="not-run" if not_run else "error", reason=not_run or str(error))
-    blank = msgspec.structs.replace(blank, provider=provider, origin=origin, end=exchange.end, wire=_excerpt(exchange))
+    blank = msgspec.structs.replace(blank, provider=ground.provider, origin=ground.origin, **_seen(ground.exchanges))
     if not_run:
         return msgspec.structs.replace(blank, verdict="not-run", reason=not_run)
     try:
-        got = adapter(exchange, case) if adapter else produce(cell, exchange)
+        got = adapter(ground.exchanges[0], case) if adapter and cell.layer == "payloads" else produce(cell, ground, requests)
     except Exception as error:  # noqa: BLE001  # an adapter under test may raise anything; that is its result
         return msgspec.structs.replace(blank, verdict="error", reason=f"the adapter raised {type(error).__name__}: {error}")
-    mismatches = compare(case.expect[cell.column], got)
+    if watch:
+        watch(got)
+    mismatches = compare(expected, got)
     verdict, reason, link = _verdict(cell, bool(mismatches), today)
     return msgspec.structs.replace(
         blank,
         verdict=verdict,
         reason=reason,
         link=link,
-        first_layer=_first_layer(cell, exchange) if mismatches else "",
+        first_layer=_first_layer(cell, ground) if mismatches else "",
         findings=tuple(_finding(mismatch) for mismatch in mismatches[:MAX_FINDINGS]),
         findings_total=len(mismatches),
     )
@@ -101,7 +131,7 @@ def _blank_result(cell: Cell) -> CaseResult:
         level=case.level,
         source=case.source,
         provider=case.provider or "",
-        adapter=cell.column if cell.layer == "payloads" else "",
+        adapter=cell.column if cell.layer in ("payloads", "requests") else "",
         layer=cell.layer,
         verdict="not-run",
         cassette=case.cassette,
@@ -109,33 +139,52 @@ def _blank_result(cell: Cell) -> CaseResult:
     )
 
 
-def _pick(case: Case, load: Callable[[str], Cassette]) -> tuple[Exchange, Origin]:
+def stand_on(case: Case, load: Callable[[str], Cassette]) -> Ground:
+    """What the case names; raises `CassetteError` where that is not there, `ReplayError` for a provider that nobody knows."""
+    if case.kind == "request":
+        return Ground((), None, case.provider or DEFAULT_PROVIDER)
     cassette = load(case.cassette)
     count = len(cassette.exchanges)
-    if case.exchange > count:
-        raise CassetteError(
-            f"cassette {case.cassette} has {count} exchange{'s' if count != 1 else ''}; the case names number {case.exchange}"
-        )
-    exchange = cassette.exchanges[case.exchange - 1]
-    if not exchange.generates:
-        raise CassetteError(f"exchange {case.exchange} of cassette {case.cassette} does not generate; there is nothing to replay")
-    return exchange, msgspec.convert(cassette.origin, Origin, from_attributes=True)
+    last = case.exchange + max(len(case.turns), 1) - 1
+    if last > count:
+        raise CassetteError(f"cassette {case.cassette} has {count} exchange{'s' if count != 1 else ''}; the case names number {last}")
+    exchanges = cassette.exchanges[case.exchange - 1 : last]
+    for number, exchange in enumerate(exchanges, case.exchange):
+        if not exchange.generates:
+            raise CassetteError(f"exchange {number} of cassette {case.cassette} does not generate; there is nothing to replay")
+    origin = msgspec.convert(cassette.origin, Origin, from_attributes=True)
+    return Ground(exchanges, origin, choose_provider(exchanges[0], case.provider))
 
 
-def produce(cell: Cell, exchange: Exchange) -> list[Any]:
-    """What our own pipeline gives for a cell's column."""
-    if cell.layer == "payloads":
-        return own_adapter(cell.column)(exchange, cell.case)
-    return replay(exchange, provider=cell.case.provider, layer=cell.layer, tool_code=cell.case.tool_code)
+def produce(cell: Cell, ground: Ground, requests: Requests | None = None) -> Any:
+    """What our own pipeline gives for a cell's column, with ``requests`` in place of our own request half."""
+    case = cell.case
+    match case.kind:
+        case "stream":
+            if cell.layer == "payloads":
+                return own_adapter(cell.column)(ground.exchanges[0], case)
+            return replay(ground.exchanges[0], provider=case.provider, layer=_replayed(cell), tool_code=case.tool_code)
+        case "request":
+            try:
+                half = requests or request_half(cell.column)
+            except TranslationError as error:
+                return {"error": str(error)}
+            return sent(case.prompt[cell.column], half, ground.provider, case.options.get(cell.column, {}), Session())
+        case "conversation":
+            return converse(case, cell.column, ground.exchanges, requests or request_half(cell.column))
 
 
-def _first_layer(cell: Cell, exchange: Exchange) -> FirstLayer:
+def _replayed(cell: Cell) -> Literal["events", "frames"]:
+    return "events" if cell.column == "events" else "frames"
+
+
+def _first_layer(cell: Cell, ground: Ground) -> FirstLayer:
     """The lowest layer that this case expects something of and that differs; at the least, the cell's own."""
     for column in ("frames", "events"):
-        if cell.layer == column:
+        if cell.layer in (column, "requests"):
             break
         expected = cell.case.expect.get(column)
-        if expected is not None and compare(expected, produce(Cell(cell.case, cell.spec, column), exchange)):
+        if expected is not None and compare(expected, produce(Cell(cell.case, cell.spec, column), ground)):
             return "frames" if column == "frames" else "events"
     return cell.layer
 
@@ -152,7 +201,7 @@ def _verdict(cell: Cell, differs: bool, today: date | None) -> tuple[Verdict, st
     if differs:
         return ("warning" if case.level == "should" else "failed"), "", ""
     if case.reviewed == "no":
-        return "not-run", "an expectation of this case was accepted from a run; read it, then delete `reviewed: no`", ""
+        return "unreviewed", "an expectation of this case was accepted from a run; read it, then delete `reviewed: no`", ""
     lost = case.not_carried.get(cell.column)
     if lost:
         return "not-carried", f"{cell.column} does not carry {', '.join(lost)}; this is declared", ""
@@ -161,6 +210,11 @@ def _verdict(cell: Cell, differs: bool, today: date | None) -> tuple[Verdict, st
 
 def _finding(mismatch: Mismatch) -> Finding:
     return Finding(mismatch.path, mismatch.kind, *sides(mismatch), mismatch.note)
+
+
+def _seen(exchanges: tuple[Exchange, ...]) -> dict[str, Any]:
+    """How the last of the exchanges ended and what it looked like; nothing of a case without any."""
+    return {"end": exchanges[-1].end, "wire": _excerpt(exchanges[-1])} if exchanges else {}
 
 
 def _excerpt(exchange: Exchange) -> str:

@@ -129,8 +129,10 @@ class SpecFile(pytest.File):
 def _provider_of(project: Project, cell: Cell) -> str | None:
     from .cassette import CassetteError
 
-    if cell.case.provider:
-        return cell.case.provider
+    if cell.case.provider or cell.case.kind == "request":
+        from .replaying import DEFAULT_PROVIDER
+
+        return cell.case.provider or DEFAULT_PROVIDER
     try:
         exchanges = project.cassette(cell.case.cassette).exchanges
     except CassetteError:
@@ -162,6 +164,8 @@ class CellItem(pytest.Item):
         self._conclude(self.result)
 
     def _conclude(self, result: CaseResult) -> None:
+        from .results import VERDICTS
+
         strict = self.config.getoption("--harness-strict")
         line = self.cell.case.lines[self.cell.column]
         match result.verdict:
@@ -171,8 +175,8 @@ class CellItem(pytest.Item):
                 pytest.xfail(f"known failing: {result.reason} ({result.link})")
             case "not-carried":
                 pytest.skip(f"not carried: {result.reason}")
-            case "not-run" if not strict:
-                pytest.skip(f"not run: {result.reason}")
+            case "not-run" | "unreviewed" if not strict:
+                pytest.skip(f"{VERDICTS[result.verdict].word}: {result.reason}")
             case "warning" if not strict:
                 self.warn(HarnessWarning(explain(result, line)))
             case _:
@@ -181,18 +185,18 @@ class CellItem(pytest.Item):
     def _accept(self, project: Project) -> bool:
         """Fill this cell's expectation in its file, if it is empty; whether that was done."""
         from .cassette import CassetteError
-        from .conformance import produce
+        from .conformance import produce, stand_on
         from .project import read_text
+        from .replaying import ReplayError
         from .spec import accept
 
         case = self.cell.case
         if case.expect[self.cell.column] is not None:
             return False
         try:
-            exchange = project.cassette(case.cassette).exchanges[case.exchange - 1]
-        except (CassetteError, IndexError):
+            got = produce(self.cell, stand_on(case, project.cassette))
+        except (CassetteError, ReplayError):
             return False  # the judge says what is wrong with it
-        got = produce(self.cell, exchange)
         text = accept(read_text(self.path), case.case, self.cell.column, got, path=str(self.path))
         self.path.write_bytes(text.encode())
         return True

@@ -25,8 +25,8 @@ def request(
     """The body of the request as ``provider`` is sent it: for Code Assist with its envelope, otherwise a GenerateContentRequest.
 
     ``prompt`` is the dialect's own: for art the list of messages (``options`` are the CallOptions), for unified-llm a Request, for
-    anthropic the body of ``/v1/messages``, for mind ``{"prompt", "system_prompt"?}``. ``session`` is the one that `replay` filled with earlier
-    answers: ids, names and signatures are sent back from it.
+    anthropic the body of ``/v1/messages``, for mind ``{"prompt", "system_prompt"?}``. ``session`` is the one that `replay` filled with
+    earlier answers: ids, names and signatures are sent back from it.
 
     Raises `TranslationError`, naming message and field, for a prompt that can't be translated, for a dialect without a request side
     (agent-events) and a provider that is sent none (gemini-cli); `ReplayError` for unknown names. What Gemini has no word for is left out

@@ -15,10 +15,10 @@ from msgspec import Meta, Struct
 
 from .events import End
 
-Verdict = Literal["failed", "error", "fixed", "warning", "known-failing", "not-carried", "not-run", "passed"]
+Verdict = Literal["failed", "error", "fixed", "warning", "known-failing", "not-carried", "not-run", "unreviewed", "passed"]
 Level = Literal["must", "should"]
-Layer = Literal["payloads", "events", "frames"]
-FirstLayer = Literal["", "bytes", "frames", "events", "payloads"]
+Layer = Literal["payloads", "events", "frames", "requests"]
+FirstLayer = Literal["", "bytes", "frames", "events", "payloads", "requests"]
 OriginKind = Literal["recorded", "loopback", "imported", "written"]
 
 
@@ -51,7 +51,8 @@ VERDICTS: Final[dict[Verdict, VerdictWords]] = {
     "known-failing": VerdictWords("known failing", "◐", "The comparison found a difference that is announced, with its reason.", 4),
     "not-carried": VerdictWords("not carried", "–", "The comparison held, but what the case is about has no place in this event model.", 5),
     "not-run": VerdictWords("not run", "○", "No comparison ran.", 6, compared=False),
-    "passed": VerdictWords("passed", "✓", "The comparison ran and found no difference.", 7),
+    "unreviewed": VerdictWords("unreviewed", "◌", "The expectation was accepted from a run, and nobody has read it yet.", 7, compared=False),
+    "passed": VerdictWords("passed", "✓", "The comparison ran and found no difference.", 8),
 }
 
 
@@ -76,6 +77,67 @@ class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     expected: str | None = None
     got: str | None = None
     note: str = ""
+
+
+class Read(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, array_like=True):
+    """``number`` network reads in a row: ms since the request when the last came, bytes, and where they end if that is no good place."""
+
+    at_ms: float | None
+    size: Annotated[int, Meta(ge=0)]
+    number: Annotated[int, Meta(ge=1)] = 1
+    inside: Literal["", "message", "character"] = ""
+
+
+class Sent(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The request of an exchange: its address without keys, and the beginning of its body of ``size`` bytes."""
+
+    method: str
+    url: str
+    body: str = ""
+    size: Annotated[int, Meta(ge=0)] = 0
+
+
+class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How an answer came: ``size`` bytes in ``reads_total`` network reads, and the first half of the SHA-256 of its bytes."""
+
+    status: int
+    size: Annotated[int, Meta(ge=0)]
+    digest: str
+    reads: tuple[Read, ...] = ()
+    reads_total: Annotated[int, Meta(ge=0)] = 0
+    sent: Sent | None = None
+
+
+class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Some items of one layer, a line each: the first of them is item ``start`` of ``total``; ``first`` is the one to look at, or None."""
+
+    layer: Literal["frames", "events", "payloads", "prompt", "requests"]
+    lines: tuple[str, ...]
+    start: Annotated[int, Meta(ge=0)]
+    total: Annotated[int, Meta(ge=0)]
+    first: int | None = None
+    differs: bool = False
+
+
+class Breach(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A law that the cell's exchange breaks, with its counter-examples, shrunk."""
+
+    law: int
+    title: str
+    counterexamples: tuple[str, ...]
+
+
+class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a cell's verdict rests on beside its findings. ``digest`` is that of what came out, as JSON; ``tool_code`` how it was replayed.
+
+    A cell that holds has no ``layers``; ``breaches`` is None where no law was tried.
+    """
+
+    stream: Stream | None = None
+    digest: str = ""
+    tool_code: bool | None = None
+    layers: tuple[LayerView, ...] = ()
+    breaches: tuple[Breach, ...] | None = None
 
 
 class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -109,6 +171,7 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     findings_total: Annotated[int, Meta(ge=0)] = 0
     command: str = ""
     wire: str = ""
+    evidence: Evidence | None = None
 
 
 def sort_key(result: CaseResult) -> tuple[Any, ...]:
@@ -134,16 +197,17 @@ def _encode_one(result: CaseResult) -> bytes:
     try:
         return msgspec.json.encode(result)
     except UnicodeEncodeError:  # only a lone surrogate can't be encoded, and only model text holds one
-        return msgspec.json.encode(_spell_surrogates(msgspec.to_builtins(result)))
+        return msgspec.json.encode(spell_surrogates(msgspec.to_builtins(result)))
 
 
-def _spell_surrogates(value: Any) -> Any:
+def spell_surrogates(value: Any) -> Any:
+    """JSON data with every lone surrogate written out as text."""
     match value:
         case str():
             return value.encode("utf-8", "backslashreplace").decode()
         case dict():
-            return {key: _spell_surrogates(item) for key, item in value.items()}
+            return {key: spell_surrogates(item) for key, item in value.items()}
         case list() | tuple():
-            return [_spell_surrogates(item) for item in value]
+            return [spell_surrogates(item) for item in value]
         case _:
             return value

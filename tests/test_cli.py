@@ -156,6 +156,7 @@ cases:
   features: [text.streaming]
   source: https://ai.google.dev
   cassette: gemini-api/a
+  exchange: 2
   expect: {unified-llm: []}
 """
 
@@ -175,13 +176,13 @@ PROBLEMS = [
         "specs/a.yaml:3: no cassette gemini-api/b: cassettes/gemini-api/b.yaml does not exist",
     ),
     (
-        ("specs/a.yaml", SPEC.replace("  expect", "  exchange: 3\n  expect")),
+        ("specs/a.yaml", SPEC.replace("exchange: 2", "exchange: 3")),
         "specs/a.yaml:3: cassette gemini-api/a has 2 exchanges; the case names number 3",
     ),
     (("specs/a.yaml", SPEC.replace("text.streaming", "text.steaming")), "specs/a.yaml:5: "),
     (
         ("specs/a.yaml", SPEC + "  known_failing: {unified-llm: {reason: r, link: 'https://x.example', expires: 2001-01-01}}\n"),
-        "specs/a.yaml:9: ",
+        "specs/a.yaml:10: ",
     ),
     (
         ("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini-api/a.yaml")),

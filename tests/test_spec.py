@@ -191,10 +191,10 @@ def test_a_long_head_of_comments_takes_linear_time() -> None:
 # ---------------------------------------------------------------- what is wrong, and where
 
 KEYS = (
-    "known keys are case, requirement, features, level, source, cassette, exchange, provider, tool_code, expect, not_carried, "
-    "known_failing, reviewed"
+    "known keys are case, requirement, features, level, source, cassette, exchange, prompt, turns, options, provider, tool_code, "
+    "expect, not_carried, known_failing, reviewed"
 )
-NEEDS = "a case needs case, requirement, features, source, cassette, expect"
+NEEDS = "a case needs case, requirement, features, source, expect"
 
 WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
     # the file
@@ -216,7 +216,7 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
     ("case kind", [("- case: one", "- word\n- case: one")], [(3, "cases[0] must be a mapping, not 'word'")]),
     # keys
     ("unknown key", [("cassette:", "casette:")], [
-        (3, f"cassette is missing; {NEEDS}"),
+        (3, "cassette is missing; a case replays a recording, or has a prompt"),
         (7, f"unknown key 'casette' (did you mean cassette?); {KEYS}"),
     ]),
     ("far key", [("cassette:", "zzz: 1\n  cassette:")], [(7, f"unknown key 'zzz'; {KEYS}")]),

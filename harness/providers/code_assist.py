@@ -18,7 +18,8 @@ from .normalization import Provider
 def _wrap(asked: Asked, session: Session) -> dict[str, Any]:
     """The envelope: model, project and ids beside the request, which says ``VALIDATED`` where it has functions and no mode.
 
-    ``project`` and ``session_id`` come from the session's context; without them there is no project, and the session is ``session_1``.
+    ``project``, ``user_prompt_id`` and ``session_id`` come from the session's context; without them there is no project, prompts are
+    counted, and the session is ``session_1``.
     """
     if not asked.model:
         raise TranslationError("model", "no model is named, and Code Assist has no other place for it; name one in the prompt")
@@ -29,7 +30,7 @@ def _wrap(asked: Asked, session: Session) -> dict[str, Any]:
     return {
         "model": asked.model,
         **project,
-        "user_prompt_id": session.next_id("prompt"),
+        "user_prompt_id": session.context.get("user_prompt_id") or session.next_id("prompt"),
         "request": {**body, "session_id": session.context.get("session_id", "session_1")},
     }
 

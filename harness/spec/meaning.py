@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from ..matching import check_expectation
 from .models import LAYERS, OPERATORS
+from .prompts import expectation_faults, kind_faults
 from .wording import Fault, Path, bare, listed, place, show, unknown
 
 _SEGMENT: Final = re.compile(r"[a-z0-9._-]+")
@@ -44,6 +45,8 @@ def case_faults(data: Any, known: Known) -> Iterator[Fault]:
             for key, check in _CHECKS.items():
                 for path, message in check(case.get(key), case, known):
                     yield ("cases", index, key, *path), message
+            for path, message in kind_faults(case, sorted(known.dialects)):
+                yield ("cases", index, *path), message
 
 
 def repeated(items: Any, group: str, key: str, line: Callable[[Path], int]) -> Iterator[Fault]:
@@ -90,7 +93,7 @@ def _features(value: Any, _: Mapping[str, Any], known: Known) -> Iterator[Fault]
 
 
 def _cassette(value: Any, _: Mapping[str, Any], __: Known) -> Iterator[Fault]:
-    if isinstance(value, str) and (fault := cassette_fault(value)):
+    if isinstance(value, str) and value and (fault := cassette_fault(value)):
         yield (), f"cassette {show(value)} {fault}"
 
 
@@ -99,13 +102,14 @@ def _provider(value: Any, _: Mapping[str, Any], known: Known) -> Iterator[Fault]
         yield (), unknown("provider", value, sorted(known.providers))
 
 
-def _expect(value: Any, _: Mapping[str, Any], known: Known) -> Iterator[Fault]:
+def _expect(value: Any, case: Mapping[str, Any], known: Known) -> Iterator[Fault]:
     cells = known.cells
+    asks = isinstance(case.get("prompt"), dict) or bool(case.get("turns"))
     for cell, expected in value.items() if isinstance(value, dict) else ():
         if cell not in cells:
             yield (cell,), unknown("layer or dialect", cell, cells, "known ones")
         if expected is not None:  # empty: nothing is expected yet
-            for path, message in _one_expectation(cell, expected):
+            for path, message in expectation_faults(case, cell, expected) if asks else _one_expectation(cell, expected):
                 yield (cell, *path), message
 
 

@@ -82,28 +82,57 @@ class KnownFailing(_Closed):
     ] = Field(default=None, description="YYYY-MM-DD: after this day the mark is an error.")
 
 
+class Outcome(_Closed):
+    """What one call of the answer before gave: its result, or what went wrong."""
+
+    result: Any = Field(default=None, description="What the tool gave, any JSON value.")
+    error: Any = Field(default=None, description="What went wrong instead.")
+
+
+class Turn(_Closed):
+    """One turn of a conversation: how it begins, or how it goes on after the answer of the turn before."""
+
+    prompt: dict[str, Any] | None = Field(default=None, description="First turn only: for each dialect, its own prompt.")
+    say: str | None = Field(default=None, description="Later turns: what the user says.")
+    results: Annotated[tuple[Outcome, ...] | None, Field(strict=False)] = Field(
+        default=None, description="Later turns: what the calls of the answer before gave, in their order."
+    )
+
+
 class Case(_Closed):
-    """One requirement, shown on one recorded exchange: what each event model must make of it."""
+    """One requirement, shown on one example.
+
+    A *stream case* names a recorded exchange and expects what each event model makes of it. A *request case* has a `prompt` instead and
+    expects the request that it is sent as. A *conversation case* has `turns` on the exchanges of a recording, one after the other, and
+    expects the request of each.
+    """
 
     case: Annotated[str, Field(pattern=_NAME)] = Field(description="The name: lower-case words joined by '-', unique in the file.")
     requirement: Sentence = Field(description="What must hold, in a sentence.")
     features: Names = Field(description="Ids of the features that the case shows.")
     level: Literal["must", "should"] = Field(default="must", description="A failed `should` is a warning.")
     source: Link = Field(description="The documentation that the requirement rests on.")
-    cassette: str = Field(
-        description="The recording: a file below the cassettes folder, without .yaml.",
-        json_schema_extra={"pattern": r"^[a-z0-9._-]+(/[a-z0-9._-]+)*$"},
+    cassette: Annotated[str, WithJsonSchema({"type": "string", "pattern": r"^[a-z0-9._-]+(/[a-z0-9._-]+)*$"})] = Field(
+        default="", description="The recording: a file below the cassettes folder, without .yaml. Every case has one but a request case."
     )
-    exchange: Annotated[int, Field(ge=1)] = Field(default=1, description="Which exchange of the recording, from 1.")
+    exchange: Annotated[int, Field(ge=1)] = Field(
+        default=1, description="Which exchange of the recording, from 1; of a conversation, the first."
+    )
+    prompt: dict[str, Any] = Field(default={}, description="A request case: for each dialect, its own prompt.")
+    turns: Annotated[tuple[Turn, ...], Field(strict=False)] = Field(
+        default=(), description="A conversation case: one turn for each exchange of the recording, from `exchange` on."
+    )
+    options: dict[str, dict[str, Any]] = Field(default={}, description="For a dialect, the options that go with its prompt.")
     provider: Annotated[str | None, BeforeValidator(_given), WithJsonSchema({"type": "string"})] = Field(
-        default=None, description="Replay as this provider instead of the one that address and body tell."
+        default=None, description="Replay as this provider instead of the one that address and body tell; whose request is asked for."
     )
     tool_code: Annotated[bool | None, BeforeValidator(_given), WithJsonSchema({"type": "boolean"})] = Field(
         default=None, description="Find <tool_code> in the text, or leave it, whatever the provider."
     )
     expect: dict[str, Any] = Field(
         min_length=1,
-        description="The expectation for each of `frames`, `events` and the dialects. An empty one is not run; --harness-accept fills it.",
+        description="The expectation for each of `frames`, `events` and the dialects. An empty one is not run; --harness-accept fills it. "
+        "Of a request: {request: …}, {request: …, warnings: […]} or {error: …}; of a conversation one such item a turn, or `recorded`.",
     )
     not_carried: dict[str, Names] = Field(
         default={},
@@ -114,6 +143,11 @@ class Case(_Closed):
         default=None,
         description="`no`: an accepted expectation that nobody has read yet; delete the line once somebody has.",
     )
+
+    @property
+    def kind(self) -> Literal["stream", "request", "conversation"]:
+        """What the case is about."""
+        return "request" if self.prompt else "conversation" if self.turns else "stream"
 
     _line: int = PrivateAttr(default=1)
     _lines: Mapping[str, int] = PrivateAttr(default={})

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from .models import PATTERNS, Case, Feature, KnownFailing
+from .models import PATTERNS, Case, Feature, KnownFailing, Outcome, Turn
 
 Path = tuple[str | int, ...]
 """A place in the data of a file, from its top."""
@@ -118,6 +118,10 @@ def _owner(model: type[BaseModel], path: Path) -> type[BaseModel]:
             return Case
         case ("cases", int(), "known_failing", str(), _):
             return KnownFailing
+        case ("cases", int(), "turns", int(), _):
+            return Turn
+        case ("cases", int(), "turns", int(), "results", int(), _):
+            return Outcome
         case ("features", int(), _):
             return Feature
         case _:
@@ -125,4 +129,11 @@ def _owner(model: type[BaseModel], path: Path) -> type[BaseModel]:
 
 
 def _what(owner: type[BaseModel]) -> str:
-    return {Case: "a case", KnownFailing: "a mark", Feature: "a feature"}.get(owner, "the file")
+    names: dict[type[BaseModel], str] = {
+        Case: "a case",
+        KnownFailing: "a mark",
+        Feature: "a feature",
+        Turn: "a turn",
+        Outcome: "an outcome",
+    }
+    return names.get(owner, "the file")
