@@ -7,12 +7,16 @@ from dataclasses import replace
 from . import importing
 from .cassette import Cassette, is_cassette, loads
 from .providers import identified
+from .unfinished import is_unfinished, read_unfinished
 
 
 def read_recording(data: bytes, name: str) -> Cassette:
-    """A cassette of ours, or a recording in one of `importing.FORMATS`; ``name`` stands in errors.
+    """A cassette of ours, finished or not, or a recording in one of `importing.FORMATS`; ``name`` stands in errors.
 
     Raises `CassetteError` for content that is damaged or of no known format.
     """
-    cassette = loads(data, name) if is_cassette(data) else importing.read(data, name)
+    if is_unfinished(data):
+        cassette = read_unfinished(data, name)
+    else:
+        cassette = loads(data, name) if is_cassette(data) else importing.read(data, name)
     return replace(cassette, exchanges=tuple(identified(exchange) for exchange in cassette.exchanges))

@@ -44,12 +44,9 @@ class Persister:
         """Write beside the file, then move over it: a failed write leaves what was there."""
         from vcr.serialize import serialize
 
-        path = Path(cassette_path)
-        text = serialize(cassette_dict, serializer)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(path.name + ".part")
-        part.write_bytes(text.encode())
-        part.replace(path)
+        from .staging import save
+
+        save(Path(cassette_path), serialize(cassette_dict, serializer))
 
 
 def register(recorder: VCR) -> None:

@@ -1,0 +1,70 @@
+"""What is no recording of the API: answers that say something of an account or of a bad moment, not of the wire.
+
+A suite that has recorded "quota exceeded" is green for ever after. So such an answer is refused, before a stream and inside one, unless
+whoever records says that it is what the case is about.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Iterable
+from typing import Any, Final
+
+from ..cassette import CassetteError, Exchange
+from ..providers import identified
+from ..replaying import ReplayError, replay
+
+REFUSED: Final = {
+    401: "an authentication answer",
+    403: "an authorization answer",
+    407: "a proxy's authentication answer",
+    429: "a quota answer",
+    502: "an overload answer",
+    503: "an overload answer",
+    504: "an overload answer",
+    529: "an overload answer",
+}
+"""HTTP statuses, and the codes of errors inside a stream, by what they are."""
+KEY_REASONS: Final = frozenset({"API_KEY_INVALID", "API_KEY_SERVICE_BLOCKED", "CONSUMER_INVALID"})
+"""Reasons of an ErrorInfo that make an answer of any status one about a key (https://cloud.google.com/apis/design/errors)."""
+
+
+class RecordingRefused(CassetteError):
+    """What was recorded is not kept; the message says which exchange, why, and what to do."""
+
+
+def refuse_errors(exchanges: Iterable[Exchange], allowed: Collection[int] = ()) -> None:
+    """Raises `RecordingRefused` for the first answer of a status in `REFUSED` that is not ``allowed``."""
+    for number, exchange in enumerate(exchanges, 1):
+        found = refused(exchange, allowed)
+        if found:
+            code, what, said = found
+            raise RecordingRefused(
+                f"exchange {number} is {what} ({code}{': ' if said else ''}{said}), not what a case is about; "
+                f"mend that and record again, or allow the status {code} for this recording"
+            )
+
+
+def refused(exchange: Exchange, allowed: Collection[int] = ()) -> tuple[int, str, str] | None:
+    """Code, what it is, and the provider's words, if this answer is one to refuse."""
+    for error in errors_of(exchange):
+        code = error.get("code") or exchange.status
+        what = "an answer about the key" if KEY_REASONS & set(error.get("reasons", ())) else REFUSED.get(code)
+        if what and code not in allowed:
+            return code, what, str(error["message"])[:200]
+    if exchange.status in REFUSED and exchange.status not in allowed:
+        return exchange.status, REFUSED[exchange.status], exchange.reason_phrase
+    return None
+
+
+def errors_of(exchange: Exchange) -> list[dict[str, Any]]:
+    """The error events of an answer."""
+    exchange = identified(exchange)
+    if not exchange.generates:
+        return []
+    with warnings.catch_warnings(action="ignore"):  # whose wire it is does not matter here
+        try:
+            events = replay(exchange, layer="events")
+        except ReplayError:
+            return []
+    return [event for event in events if event["kind"] == "error"]

@@ -1,0 +1,229 @@
+"""The transport of a recorded client: it sits where vcrpy's stub would, and hands on every read when it comes.
+
+httpx2 and httpx have the same shapes and share no classes, so ours are made for whichever of the two a client is built on. A source says
+what becomes of a request: an answer that it has (replay), or None, and then the real transport asks the network and a `Take` writes
+down what passes. https://www.python-httpx.org/advanced/transports/
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Final, Protocol
+from weakref import WeakKeyDictionary
+
+from ..cassette import Exchange, Request
+from ..events import End
+from .taking import Take
+
+ENDS: Final[dict[str, End]] = {"RemoteProtocolError": "cut", "ReadError": "reset"}
+"""How an answer ended, by the name of the client library's exception; any other end is the client's own doing."""
+
+CUT: Final = "peer closed connection without sending complete message body (incomplete chunked read)"
+LEFT: Final = "the client left here when this was recorded; the recording does not know what came next"
+
+
+class Source(Protocol):
+    """Where answers come from and where takes go."""
+
+    def answer(self, request: Request) -> Exchange | None:
+        """A recorded answer, or None: ask the network. Raises for a request that may have neither."""
+
+    def begin(self, request: Request | None) -> Take: ...
+
+
+class Transports:
+    """The transports of one client library: ``library`` is ``httpx2`` or ``httpx``."""
+
+    def __init__(self, library: str) -> None:
+        self.http: Any = import_module(library)
+        named = {"__module__": __name__}
+        self.sync: Any = type("SyncTransport", (_SyncTransport, self.http.BaseTransport), {**named, "http": self.http})
+        self.asynchronous: Any = type("AsyncTransport", (_AsyncTransport, self.http.AsyncBaseTransport), {**named, "http": self.http})
+
+
+@lru_cache
+def transports(library: str) -> Transports:
+    """`Transports` of ``httpx2`` or ``httpx``, made once; raises ImportError if it is not installed."""
+    return Transports(library)
+
+
+class _SyncTransport:
+    http: Any
+
+    def __init__(self, source: Source, inner: Any = None) -> None:
+        self.source = source
+        self._inner = inner
+
+    def handle_request(self, request: Any) -> Any:
+        asked = _asked(request, request.read())
+        answer = self.source.answer(asked)
+        if answer is not None:
+            return _played(self.http, answer, _player(self.http)(answer))
+        if self._inner is None:
+            self._inner = self.http.HTTPTransport()
+        return take_sync(self.http, self.source.begin(asked), self._inner.handle_request, request)
+
+    def close(self) -> None:
+        if self._inner is not None:
+            self._inner.close()
+
+
+class _AsyncTransport:
+    http: Any
+
+    def __init__(self, source: Source, inner: Callable[[], Any] | None = None) -> None:
+        self.source = source
+        self._make = inner or self.http.AsyncHTTPTransport
+        self._inner: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()  # a pool belongs to one loop
+
+    async def handle_async_request(self, request: Any) -> Any:
+        asked = _asked(request, await request.aread())
+        answer = self.source.answer(asked)
+        if answer is not None:
+            return _played(self.http, answer, _player(self.http)(answer))
+        loop = asyncio.get_running_loop()
+        if loop not in self._inner:
+            self._inner[loop] = self._make()
+        return await take_async(self.http, self.source.begin(asked), self._inner[loop].handle_async_request, request)
+
+    async def aclose(self) -> None:
+        inner = self._inner.pop(asyncio.get_running_loop(), None)
+        if inner is not None:
+            await inner.aclose()
+
+
+def take_sync(http: Any, take: Take, send: Callable[[Any], Any], request: Any) -> Any:
+    """Send a request and return the library's response, whose stream writes down what passes."""
+    response = send(request)
+    _answered(take, response)
+    response.stream = _tee(http)(response.stream, take)
+    return response
+
+
+async def take_async(http: Any, take: Take, send: Callable[[Any], Any], request: Any) -> Any:
+    """`take_sync` for a client that awaits."""
+    response = await send(request)
+    _answered(take, response)
+    response.stream = _async_tee(http)(response.stream, take)
+    return response
+
+
+def _asked(request: Any, body: bytes) -> Request:
+    return Request(request.method, str(request.url), _by_name(request.headers.raw), body)
+
+
+def _answered(take: Take, response: Any) -> None:
+    phrase = response.extensions.get("reason_phrase", b"").decode("ascii", "replace")
+    take.answered(response.status_code, _by_name(response.headers.raw), phrase)
+
+
+def _by_name(raw: list[tuple[bytes, bytes]]) -> dict[str, list[str]]:
+    """Headers under the first spelling of their names."""
+    headers: dict[str, list[str]] = {}
+    spelled: dict[bytes, str] = {}
+    for name, value in raw:
+        headers.setdefault(spelled.setdefault(name.lower(), name.decode("latin-1")), []).append(value.decode("latin-1"))
+    return headers
+
+
+def _end_of(error: BaseException) -> End:
+    return next((ENDS[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in ENDS), "aborted")
+
+
+class _Tee:
+    def __init__(self, inner: Any, take: Take) -> None:
+        self.inner = inner
+        self.take = take
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            for data in self.inner:
+                self.take.read(data)
+                yield data
+        except BaseException as error:
+            self.take.ended(_end_of(error))
+            raise
+        self.take.ended("complete")
+
+    def close(self) -> None:
+        self.take.ended("aborted")
+        self.inner.close()
+
+
+class _AsyncTee:
+    def __init__(self, inner: Any, take: Take) -> None:
+        self.inner = inner
+        self.take = take
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for data in self.inner:
+                self.take.read(data)
+                yield data
+        except BaseException as error:
+            self.take.ended(_end_of(error))
+            raise
+        self.take.ended("complete")
+
+    async def aclose(self) -> None:
+        self.take.ended("aborted")
+        await self.inner.aclose()
+
+
+class _Player:
+    """A recorded body, for both kinds of client: at once, as far as it goes, then its recorded end."""
+
+    http: Any
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.exchange = exchange
+
+    def __iter__(self) -> Iterator[bytes]:
+        for _, data in self.exchange.reads:
+            yield data
+        self._end()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for _, data in self.exchange.reads:
+            yield data
+        self._end()
+
+    def _end(self) -> None:
+        match self.exchange.end:
+            case "cut":
+                raise self.http.RemoteProtocolError(CUT)
+            case "reset":
+                raise self.http.ReadError("[Errno 104] Connection reset by peer")
+            case "aborted":
+                raise self.http.ReadError(LEFT)
+
+    def close(self) -> None:
+        pass
+
+    async def aclose(self) -> None:
+        pass
+
+
+def _played(http: Any, exchange: Exchange, stream: Any) -> Any:
+    """The library's response for a recorded answer."""
+    headers = [(name, value) for name, values in exchange.headers.items() for value in values]
+    extensions = {"http_version": b"HTTP/1.1", "reason_phrase": exchange.reason_phrase.encode("ascii", "replace")}
+    return http.Response(exchange.status, headers=headers, stream=stream, extensions=extensions)
+
+
+@lru_cache
+def _tee(http: Any) -> Any:
+    return type("Tee", (_Tee, http.SyncByteStream), {})
+
+
+@lru_cache
+def _async_tee(http: Any) -> Any:
+    return type("AsyncTee", (_AsyncTee, http.AsyncByteStream), {})
+
+
+@lru_cache
+def _player(http: Any) -> Any:
+    return type("Player", (_Player, http.SyncByteStream, http.AsyncByteStream), {"http": http})

@@ -1,0 +1,200 @@
+"""Using a cassette, as vcrpy does: a file that is there answers, one that is not is recorded.
+
+vcrpy's `VCR` and `Cassette` load, filter and save, with our serializer and persister; what vcrpy would patch stays as it is, for our
+transports are given to the client. A recording reaches the file when everything went well, and in one piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+from urllib.parse import urlsplit
+
+from ..cassette import Cassette, CassetteError, Exchange, Origin, Request
+from ..matching import Mismatch, sides, visible
+from ..providers import identify
+from ..replaying import ReplayError
+from ..request_index import RequestIndex
+from ..vcr_format import from_vcr, to_vcr
+from . import Persister, register
+from .refusing import refuse_errors
+from .staging import Unfinished
+from .taking import Tape
+
+Mode = Literal["none", "once", "rewrite"]
+MODES: Final[tuple[Mode, ...]] = get_args(Mode)
+"""none: only answer; once: record a cassette that does not exist; rewrite: record it anew."""
+
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class UnknownRequest(ReplayError):
+    """A request that no exchange of the cassette answers; the message shows the nearest one and what differs."""
+
+
+class Recording(Tape):
+    """A cassette that is recorded: every request goes to the network."""
+
+    def answer(self, request: Request) -> Exchange | None:
+        return None
+
+
+class Playback(Tape):
+    """A cassette that answers, each exchange once; what was asked in vain and what was never asked is remembered."""
+
+    def __init__(self, name: str, cassette: Any) -> None:
+        super().__init__()
+        self.name = name
+        self.recorded = _loaded(cassette)
+        self.unknown: list[str] = []
+        self.used: list[int] = []
+        self._cassette = cassette
+        self._index = RequestIndex(self.recorded)
+
+    def answer(self, request: Request) -> Exchange | None:
+        """The recorded answer; None for a request that vcrpy's filters leave to the network. Raises `UnknownRequest`."""
+        asked = self._cassette.filter_request(_vcr_request(request))
+        if asked is None:
+            return None
+        body = asked.body or b""
+        found = self._index.find(asked.method, asked.uri, body)
+        if found is None:
+            self.unknown.append(self._explain(asked.method, asked.uri, body))
+            raise UnknownRequest(self.unknown[-1])
+        self.used.append(found)
+        return self.recorded[found]
+
+    def problems(self, *, ordered: bool = True) -> list[str]:
+        """What a test that is over has left unused, or used in another order than it was recorded."""
+        found = [f"{self.name}: exchange {index + 1} was never asked for" for index in self._index.unused()]
+        if ordered and self.used != sorted(self.used):
+            order = ", ".join(str(index + 1) for index in self.used)
+            found.append(f"{self.name}: the exchanges were asked for in the order {order}")
+        return found
+
+    def _explain(self, method: str, url: str, body: bytes) -> str:
+        lines = [f"{method} {urlsplit(url).path}: {self.name} has no answer to this request that is not used yet"]
+        nearest = self._index.nearest(method, url, body)
+        if nearest is None:
+            lines.append("no request is recorded in it")
+        else:
+            index, mismatches = nearest
+            lines.append(f"the nearest is exchange {index + 1}" + (":" if mismatches else ", which is equal, and used"))
+            for mismatch in mismatches:
+                lines += _shown(mismatch)
+        return "\n".join([*lines, "record it anew with --harness-record rewrite if the request is meant so"])
+
+
+@contextmanager
+def use_cassette(
+    path: Path,
+    *,
+    name: str | None = None,
+    mode: Mode = "none",
+    allow_status: Collection[int] = (),
+    options: Mapping[str, Any] | None = None,
+) -> Iterator[Recording | Playback]:
+    """A cassette for the time of the ``with`` block: a `Playback`, or a `Recording` that is saved at the end of the block.
+
+    ``allow_status`` are statuses of errors that may be recorded; ``options`` are vcrpy's (``before_record_request``, ``ignore_hosts`` …).
+    An exception out of the block saves nothing: what had arrived stays in NAME.yaml.part.
+
+    Raises `CassetteError` for a file that can't be read or written, `RecordingRefused` for a recording that is not kept.
+    """
+    from vcr import VCR
+
+    name = name or str(path)
+    if mode not in MODES:
+        raise ReplayError(f"unknown record mode {mode!r}; known are {', '.join(MODES)}")
+    if mode == "none" and not path.exists():
+        raise CassetteError(f"no cassette {name}: {path} does not exist; record it with --harness-record once")
+    recorder = VCR(
+        record_mode="none" if mode == "none" else "once", record_on_exception=False, skip_patchers=_all_patchers(), **(options or {})
+    )
+    register(recorder)
+    with recorder.use_cassette(str(path), persister=_Anew if mode == "rewrite" else Persister) as cassette:
+        if cassette.rewound:
+            yield Playback(name, cassette)
+            return
+        unfinished = Unfinished(path, lambda request: origin_of([request]))
+        tape = Recording(unfinished)
+        try:
+            yield tape
+            unfinished.close()
+            _keep(tape.exchanges(), cassette, allow_status)
+        finally:
+            unfinished.close()
+    if tape.takes:
+        unfinished.discard()
+
+
+def origin_of(requests: list[Request | None]) -> Origin:
+    """Where a recording made today is from, as its requests tell."""
+    asked = [request for request in requests if request is not None]
+    hosts = {urlsplit(request.url).hostname for request in asked}
+    models = [identify(request.method, request.url, request.body, b"").model for request in asked]
+    return Origin(
+        "loopback" if hosts and hosts <= _LOOPBACK else "recorded",
+        date=date.today().isoformat(),
+        client=next((value for request in asked for name, (value, *_) in request.headers.items() if name.lower() == "user-agent"), None),
+        model=", ".join(dict.fromkeys(filter(None, models))) or None,
+    )
+
+
+class _Anew(Persister):
+    """Looks for no old file: what is recorded is all that the new one holds."""
+
+    @staticmethod
+    def load_cassette(cassette_path: str | Path, serializer: Any) -> Any:
+        from vcr.persisters.filesystem import CassetteNotFoundError
+
+        raise CassetteNotFoundError
+
+
+def _keep(exchanges: tuple[Exchange, ...], cassette: Any, allow_status: Collection[int]) -> None:
+    """Into vcrpy's cassette, which saves them when its context ends."""
+    from vcr.request import Request as VcrRequest
+
+    refuse_errors(exchanges, allow_status)
+    if not exchanges:
+        return
+    data = to_vcr(Cassette(exchanges, origin_of([exchange.request for exchange in exchanges])))
+    for item in data["interactions"]:
+        cassette.append(VcrRequest(**item["request"]), item["response"])
+    cassette.get_metadata("harness", data["metadata"]["harness"])
+
+
+def _loaded(cassette: Any) -> tuple[Exchange, ...]:
+    interactions = [
+        {
+            "request": {"method": request.method, "uri": request.uri, "headers": dict(request.headers), "body": request.body},
+            "response": response,
+        }
+        for request, response in zip(cassette.requests, cassette.responses, strict=True)
+    ]
+    return from_vcr({"interactions": interactions}).exchanges
+
+
+def _vcr_request(request: Request) -> Any:
+    from vcr.request import Request as VcrRequest
+
+    return VcrRequest(request.method, request.url, request.body, request.headers)
+
+
+def _all_patchers() -> tuple[str, ...]:
+    from vcr.patch import PATCHER_NAMES
+
+    return tuple(PATCHER_NAMES)
+
+
+def _shown(mismatch: Mismatch) -> list[str]:
+    recorded, asked = sides(mismatch)
+    lines = [f"  {mismatch.path}: {mismatch.kind}"]
+    if recorded is not None:
+        lines.append(f"    recorded: {visible(recorded)}")
+    if asked is not None:
+        lines.append(f"    asked:    {visible(asked)}")
+    return lines

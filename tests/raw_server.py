@@ -1,0 +1,120 @@
+"""A loopback server that says byte for byte what a test tells it, and when: answers, cuts and resets that no HTTP library would make."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Script = Callable[["Connection"], None]
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+class Connection:
+    """One request that came, and the answering of it."""
+
+    def __init__(self, peer: socket.socket, request: bytes) -> None:
+        self.peer = peer
+        self.request = request
+
+    def send(self, data: bytes) -> None:
+        self.peer.sendall(data)
+
+    def piece(self, data: bytes) -> None:
+        """One piece of a body of no declared length (RFC 9112, 7.1)."""
+        self.send(b"%x\r\n%s\r\n" % (len(data), data))
+
+    def finish(self) -> None:
+        self.send(b"0\r\n\r\n")
+
+    def reset(self) -> None:
+        self.peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.peer.close()
+
+
+@contextmanager
+def raw_server(*scripts: Script) -> Iterator[str]:
+    """Serve request after request with script after script, the last again and again; gives the base URL."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    left = list(scripts)
+    lock = threading.Lock()
+    open_peers: list[socket.socket] = []
+
+    def serve(peer: socket.socket) -> None:
+        try:
+            while request := read_request(peer):
+                with lock:
+                    script = left.pop(0) if len(left) > 1 else left[0]
+                script(Connection(peer, request))
+                if b"connection: close" in request.lower() or peer.fileno() < 0:
+                    break
+        except OSError:
+            pass
+        finally:
+            peer.close()
+
+    def accept() -> None:
+        while True:
+            try:
+                peer, _ = listening.accept()
+            except OSError:
+                return
+            open_peers.append(peer)
+            threading.Thread(target=serve, args=(peer,), daemon=True).start()
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        listening.close()
+        thread.join(5)
+        for peer in open_peers:
+            peer.close()
+
+
+def read_request(peer: socket.socket) -> bytes:
+    """Head and body of the next request, empty where the client has gone."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        more = peer.recv(65536)
+        if not more:
+            return b""
+        data += more
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = next((int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0)
+    while len(body) < length:
+        body += peer.recv(65536)
+    return head + b"\r\n\r\n" + body
+
+
+def streaming(*pieces: bytes, end: str = "complete", gate: threading.Semaphore | None = None) -> Script:
+    """A script of one chunked answer; with ``gate`` each piece but the first waits until the test lets it go."""
+
+    def script(connection: Connection) -> None:
+        connection.send(HEAD)
+        for number, piece in enumerate(pieces):
+            if number and gate:
+                assert gate.acquire(timeout=10)
+            connection.piece(piece)
+        if gate:
+            assert gate.acquire(timeout=10)
+        if end == "complete":
+            connection.finish()
+        elif end == "reset":
+            connection.reset()
+        else:
+            connection.peer.shutdown(socket.SHUT_RDWR)
+            connection.peer.close()
+
+    return script
+
+
+def plain(status: str, body: bytes, *headers: str) -> Script:
+    """A script of one answer of known length."""
+    lines = [f"HTTP/1.1 {status}", *headers, f"Content-Length: {len(body)}", "", ""]
+    return lambda connection: connection.send("\r\n".join(lines).encode() + body)
