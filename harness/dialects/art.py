@@ -21,6 +21,7 @@ import msgspec
 from .. import events as ev
 from ..session import Session, Tool
 from ..tool_code import infer_name
+from .art_requests import ART_REQUESTS
 from .translation import Dialect, Payload
 
 LOSSES: Final[Mapping[str, str]] = {
@@ -208,4 +209,4 @@ def label(payload: Payload) -> str:
     return str(payload["type"])
 
 
-ART: Final = Dialect("art", "ART StreamEvents", Translator, LOSSES, ORDER, label, frozenset({"ended"}))
+ART: Final = Dialect("art", "ART StreamEvents", Translator, LOSSES, ORDER, label, frozenset({"ended"}), ART_REQUESTS)
