@@ -20,6 +20,7 @@ from typing import Any, Final
 from .. import events as ev
 from ..session import Session, Tool
 from ..tool_code import infer_name
+from .mind_requests import MIND_REQUESTS
 from .translation import Dialect, Payload
 
 LOSSES: Final[Mapping[str, str]] = {"everything-else": "all but text, calls, results, errors, the end"}
@@ -126,4 +127,4 @@ def label(payload: Payload) -> str:
     return str(payload["type"])
 
 
-MIND: Final = Dialect("mind", "mind records", Translator, LOSSES, ORDER, label, frozenset({"called", "over"}))
+MIND: Final = Dialect("mind", "mind records", Translator, LOSSES, ORDER, label, frozenset({"called", "over"}), MIND_REQUESTS)
