@@ -22,7 +22,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class RememberedCall:
-    """A call as the dialect passed it on: what a later turn needs to send it back. ``wire_id`` is what the wire called it, if it did."""
+    """A call: what a later turn needs to send it back. ``name`` is the wire's; ``wire_id`` is what the wire called it, if it did."""
 
     name: str
     signature: str | None = None
@@ -35,6 +35,8 @@ class Session:
     ``ids`` makes the next id for a prefix (``"call"`` → ``"call_1"``, ``"call_2"``, …); a caller may replace it. ``context`` is what the
     caller says about the conversation, for event models that carry it (names as in the model). At most ``limit`` calls are remembered.
 
+    ``own_names`` are the caller's tools whose names the latest request had to change: the wire's name → the caller's.
+
     ``at_ms`` is the recording's clock: milliseconds from the request to the read that completed the present frame, None if it has none.
     ``streamed`` tells a streamed answer from a unary one. Both are set by whoever replays.
     """
@@ -45,6 +47,7 @@ class Session:
         self._given: dict[str, None] = {}
         self.calls: dict[str, RememberedCall] = {}
         self.context: Mapping[str, Any] = context or {}
+        self.own_names: Mapping[str, str] = {}
         self.at_ms: float | None = None
         self.streamed = True
 

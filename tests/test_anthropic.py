@@ -253,7 +253,7 @@ def test_the_session_remembers_names_and_signatures_by_id() -> None:
         session=session,
     )
     assert session.calls == {
-        "c1": RememberedCall("f", "S1"),
+        "c1": RememberedCall("f", "S1", "c1"),
         "toolu_1": RememberedCall("g"),
         "toolu_2": RememberedCall("Bash", "S3"),
         "toolu_3": RememberedCall("h", "S4"),

@@ -24,6 +24,7 @@ from ..json_paths import Assembly
 from ..session import Session, Tool
 from ..tool_code import infer_name
 from .anthropic_protocol import ENDS, ERROR_TYPES, FINAL, LOSSES, ORDER, STOP_REASONS, MessageWriter, label
+from .anthropic_requests import REQUESTS
 from .translation import Dialect, Payload
 
 _METADATA_LOSSES: Final = frozenset({"id", "created", "trace_id", "credits"})
@@ -177,7 +178,7 @@ class Translator:
 
     def _remember(self, wire_id: str | None, name: str, signature: str | None) -> str:
         call_id = self._session.call_id(wire_id, "toolu")
-        self._session.remember(call_id, name, signature)
+        self._session.remember(call_id, name, signature, wire_id)
         return call_id
 
     def _write_held(self) -> None:
@@ -190,7 +191,7 @@ class Translator:
             self._held = None
 
     def _write_call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
-        self._message.call(call_id, name, arguments)
+        self._message.call(call_id, self._session.own_names.get(name, name), arguments)
         self._calls += 1
 
     # Beside the content
@@ -294,4 +295,4 @@ _EARLY_END: Final[_Reactions] = {ev.Error: Translator._error, ev.Incomplete: Tra
 FRESH: Final[_Reactions] = {**COUNTED, ev.Start: Translator._start, ev.Unknown: Translator._unknown, **_EARLY_END}
 OVER: Final[_Reactions] = dict.fromkeys(OPENED, Translator._ignore)
 
-ANTHROPIC: Final = Dialect("anthropic", "Anthropic Messages stream", Translator, LOSSES, ORDER, label, FINAL)
+ANTHROPIC: Final = Dialect("anthropic", "Anthropic Messages stream", Translator, LOSSES, ORDER, label, FINAL, REQUESTS)
