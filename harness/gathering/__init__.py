@@ -9,5 +9,17 @@ from .carried import gather_events, gather_payloads_anthropic, gather_payloads_u
 from .cli import gather_cli
 from .comparison import losses
 from .facts import Facts
+from .listened import gather_payloads_agent_events, gather_payloads_art, gather_payloads_mind
 
-__all__ = ["Facts", "gather_body", "gather_cli", "gather_events", "gather_payloads_anthropic", "gather_payloads_unified", "losses"]
+__all__ = [
+    "Facts",
+    "gather_body",
+    "gather_cli",
+    "gather_events",
+    "gather_payloads_agent_events",
+    "gather_payloads_anthropic",
+    "gather_payloads_art",
+    "gather_payloads_mind",
+    "gather_payloads_unified",
+    "losses",
+]

@@ -7,6 +7,7 @@ brace opens a JSON document that is read where it stands, brackets and commas be
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Iterator
@@ -161,7 +162,8 @@ class _Reader:
         facts.open_call = self._streamed is not None
         if self._status >= 300 and not facts.errors:
             facts.add_error(self._status, "")
-        for view in filter(None, (facts, facts.at_error) if tool_code else ()):
+        facts.ended_well = facts.finish is not None
+        for view in filter(None, (facts, facts.at_error, facts.at_block) if tool_code else ()):
             view.blocks = find_blocks(view.text)
         return facts
 
@@ -179,6 +181,9 @@ class _Reader:
                 self._read_candidate(candidate)
         for call in _objects(_pick(message, "functionCalls")):
             self._read_call(call)
+        if self.facts.block_reason is not None and self.facts.at_block is None:
+            self.facts.open_call = self._streamed is not None
+            self.facts.at_block = copy.deepcopy(self.facts)
 
     def _read_candidate(self, candidate: dict[str, Json]) -> None:
         content = candidate.get("content")
@@ -206,6 +211,9 @@ class _Reader:
             self._read_call(call)
         self.facts.media += sum(_pick(part, name) is not None for name in ("inlineData", "fileData"))
         self.facts.code += sum(_pick(part, name) is not None for name in ("executableCode", "codeExecutionResult"))
+        answered = _pick(part, "functionResponse")
+        if isinstance(answered, dict):
+            self.facts.add_result(False, answered.get("response"))
         others = _present(part, _PART_OTHERS)
         self.facts.others |= others
         if kind == "other" and not others:
@@ -246,6 +254,7 @@ class _Reader:
         code = error.get("code") if isinstance(error, dict) else None
         message = error.get("message") if isinstance(error, dict) else error
         number = code if isinstance(code, int) else None
+        self.facts.open_call = self._streamed is not None
         self.facts.add_error(self._status if self._status >= 300 else number, str(message or ""))
 
 

@@ -65,17 +65,23 @@ class _EventReader:
             case "code" | "code_result":
                 facts.code += 1
             case "usage":
-                _count(facts, event, _EVENT_COUNTS, event["raw"])
+                count_named(facts, event, _EVENT_COUNTS, event["raw"])
             case "finish":
                 facts.finish, facts.finish_message = event["raw"], event.get("message")
+                facts.ended_well = event["reason"] != "failed"
             case "blocked":
                 facts.block_reason = event["reason"]
             case "error":
                 facts.add_error(event.get("code"), event["message"])
             case "tool_result":
                 facts.others.add("functionResponse")
+                status = event.get("status")
+                failed = event.get("error") is not None if status is None else status not in ("", "success")
+                facts.add_result(failed, event.get("response"))
+            case "notice":
+                facts.notices.append(event["message"])
             case "unknown":
-                _read_raw(facts, event.get("raw"))
+                read_raw(facts, event.get("raw"))
             case _:
                 pass
         if event.get("signature") is not None:
@@ -131,7 +137,7 @@ def _read_unified(facts: Facts, drafts: dict[str, str], payload: Mapping[str, Js
             drafts.pop(key, None)
             facts.calls.append((call["name"], call["arguments"]))
         case "PROVIDER_EVENT":
-            _read_raw(facts, payload["raw"])
+            read_raw(facts, payload["raw"])
         case "FINISH" | "ERROR":
             _read_unified_end(facts, payload)
         case _:
@@ -139,7 +145,7 @@ def _read_unified(facts: Facts, drafts: dict[str, str], payload: Mapping[str, Js
     _sign(facts, "call", call.get("signature"))
 
 
-def _read_raw(facts: Facts, raw: Json) -> None:
+def read_raw(facts: Facts, raw: Json) -> None:
     """A piece of wire data in its own shape: its media, code and signature are facts; a tool's result may also come as its event.
 
     Its text is none of this answer: it is another candidate's.
@@ -166,7 +172,7 @@ def _read_unified_end(facts: Facts, payload: Mapping[str, Json]) -> None:
     finish = payload.get("finish_reason") or {}
     facts.finish, facts.finish_message = finish.get("raw"), finish.get("message")
     usage = payload.get("usage") or {}
-    _count(facts, usage, _UNIFIED_COUNTS, usage.get("raw"))
+    count_named(facts, usage, _UNIFIED_COUNTS, usage.get("raw"))
     if "response" in payload:
         _check_response(facts, payload["response"])
     error = payload.get("error")
@@ -206,7 +212,7 @@ def gather_payloads_anthropic(payloads: Iterable[Mapping[str, Json]], session_si
             case "error":
                 facts.add_error(None, payload["error"]["message"])
             case "unknown":
-                _read_raw(facts, payload.get("raw"))
+                read_raw(facts, payload.get("raw"))
             case _:
                 pass
     if block.get("type") == "tool_use":
@@ -246,7 +252,7 @@ def _sign(facts: Facts, kind: str, signature: str | list[str] | None) -> None:
         facts.signatures += [(kind, one) for one in (signature if isinstance(signature, list) else [signature])]
 
 
-def _count(facts: Facts, counts: Mapping[str, Json], names: Mapping[str, str], raw: Json) -> None:
+def count_named(facts: Facts, counts: Mapping[str, Json], names: Mapping[str, str], raw: Json) -> None:
     """The counts that have a name of their own; from the raw object only those that have none, lest it hides that one is missing."""
     facts.usage |= {name: count for name, count in _whole_numbers(raw).items() if name not in names.values()}
     facts.usage |= {wire: counts[name] for name, wire in names.items() if counts.get(name) is not None}

@@ -98,8 +98,10 @@ def _read_line(facts: Facts, line: dict[str, Json]) -> None:
             facts.calls.append((str(_first(line, "tool_name", "name") or ""), _arguments(line)))
         case "tool_result":
             facts.others.add("functionResponse")
+            facts.add_result(line.get("status") not in (None, "", "success"), line.get("output"))
         case "error":
             facts.others |= {"severity", "message"} & line.keys()
+            facts.notices.append(str(line.get("message") or ""))
         case _:
             _read_result(facts, line)
 
@@ -107,11 +109,12 @@ def _read_line(facts: Facts, line: dict[str, Json]) -> None:
 def _read_result(facts: Facts, line: dict[str, Json]) -> None:
     stats = line.get("stats")
     if isinstance(stats, dict):
-        _count(facts, stats, _STREAM_COUNTS, [stats])
+        count_stats(facts, stats)
     if line.get("error") is not None and line.get("status") != "success":
         _fail(facts, line["error"])
     else:
         facts.finish = str(line.get("status") or "")
+        facts.ended_well = facts.finish == "success"
 
 
 def _read_document(facts: Facts, document: dict[str, Json]) -> None:
@@ -121,17 +124,23 @@ def _read_document(facts: Facts, document: dict[str, Json]) -> None:
         models = stats.get("models")
         per_model = [model.get("tokens") for model in models.values()] if isinstance(models, dict) else []
         facts.others |= {"modelVersion"} if len(per_model) == 1 else set()
-        _count(facts, stats, _DOCUMENT_COUNTS, per_model)
+        count_stats(facts, stats)
     facts.text += str(document.get("response") or "")
+    warnings = document.get("warnings") or []
+    facts.notices += [str(warning) for warning in (warnings if isinstance(warnings, list) else [warnings])]
     if document.get("error") is None:
-        facts.finish = ""
+        facts.finish, facts.ended_well = "", True
     else:
         _fail(facts, document["error"])
 
 
-def _count(facts: Facts, stats: dict[str, Json], names: dict[str, str], tokens: list[Json]) -> None:
-    """The named counts of all parts together, and every other whole number that stands at the top of the statistics."""
+def count_stats(facts: Facts, stats: dict[str, Json]) -> None:
+    """Statistics in either form: the named counts, of all models together, and every other whole number at their top."""
     facts.usage |= gather_value({"usageMetadata": stats}).usage
+    models = stats.get("models")
+    streamed = not _STREAM_COUNTS.keys().isdisjoint(stats) or not isinstance(models, dict)
+    names = _STREAM_COUNTS if streamed else _DOCUMENT_COUNTS
+    tokens = [stats] if streamed or not isinstance(models, dict) else [model.get("tokens") for model in models.values()]
     sums: dict[str, int] = {}
     for one in filter(None, tokens):
         for name, wire in names.items():

@@ -32,7 +32,9 @@ class Facts:
     (number or None, message). ``usage`` holds the latest value of each count by its camelCase wire name. ``media`` and ``code`` count
     parts. ``blocks`` are the ``<tool_code>`` blocks of the text: (raw text, name or None, arguments). ``others`` names the fields that
     none of these covers, ``unreadable`` are the pieces that are no JSON. ``contradictions`` are sentences about payloads that say one
-    thing twice, differently. ``at_error`` is what was known when the first error came, the error included.
+    thing twice, differently. ``results`` are those of tools that ran on the other side: (whether it failed, its text if it has one);
+    ``notices`` the sentences of warnings, after which the answer goes on. ``ended_well``: it says that it has ended, not that it failed.
+    ``at_error`` and ``at_block`` are what was known when the first error or the refusal came, itself included.
     """
 
     text: str = ""
@@ -51,13 +53,28 @@ class Facts:
     others: set[str] = field(default_factory=set)
     unreadable: list[str] = field(default_factory=list)
     contradictions: list[str] = field(default_factory=list)
+    results: list[tuple[bool, str | None]] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    ended_well: bool = False
     at_error: Facts | None = None
+    at_block: Facts | None = None
 
     def add_error(self, code: int | None, message: str) -> None:
         """Note an error, and at the first one what had been said before it."""
         self.errors.append((code, message))
         if self.at_error is None:
             self.at_error = copy.deepcopy(self)
+
+    def add_result(self, failed: bool, response: Json) -> None:
+        """Note the result of a tool: text, or an object that has it under one of the usual names."""
+        named = [response.get(name) for name in ("text", "output", "result")] if isinstance(response, dict) else [response]
+        self.results.append((failed, next((text for text in named if isinstance(text, str)), None)))
+
+    def until_the_end(self) -> Facts:
+        """What was known when an error or a refusal ended the answer, for event models in which nothing follows either."""
+        if self.at_error is not None and self.at_error.block_reason is None:
+            return self.at_error
+        return self.at_block or self
 
 
 class Streamed:

@@ -43,6 +43,13 @@ def _python_call(body: str) -> tuple[str, dict[str, Json]] | None:
         if not isinstance(tree, ast.Call) or tree.args:
             return None
         name = tree.func.attr if isinstance(tree.func, ast.Attribute) else tree.func.id if isinstance(tree.func, ast.Name) else None
-        return (name, {word.arg: ast.literal_eval(word.value) for word in tree.keywords if word.arg}) if name else None
+        return (name, {word.arg: _plain(ast.literal_eval(word.value)) for word in tree.keywords if word.arg}) if name else None
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
+
+
+def _plain(value: Json) -> Json:
+    """A literal as JSON: a tuple is a list."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return {str(name): _plain(item) for name, item in value.items()} if isinstance(value, dict) else value

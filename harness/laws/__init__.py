@@ -22,21 +22,25 @@ __all__ = ["LAWS", "Law", "Replayer", "check"]
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A law: its number and title, what it says, and ``findings(exchange, how)``: a sentence for each breach, none where it holds."""
+    """A law: its number and title, what it says, and ``findings(exchange, how)``: a sentence for each breach, none where it holds.
+
+    ``layers`` are those that it looks at. One that looks at events alone says the same for every dialect.
+    """
 
     id: int
     title: str
     sentence: str
     findings: Callable[[Exchange, Replayer], list[str]]
+    layers: tuple[str, ...] = ("events", "payloads")
 
 
 LAWS: Final[tuple[Law, ...]] = (
-    Law(1, "Cuts don't matter", "However the network cuts the bytes, the events are the same.", cuts_dont_matter),
+    Law(1, "Cuts don't matter", "However the network cuts the bytes, the events are the same.", cuts_dont_matter, ("events",)),
     Law(2, "Legal order", "Events and payloads walk the grammar that their kind declares.", legal_order),
     Law(3, "Nothing lost, nothing invented", "What the raw bytes say is what events and payloads carry.", nothing_lost),
-    Law(4, "Cut short", "Every prefix gives a prefix of the events, then incomplete.", cut_short),
+    Law(4, "Cut short", "Every prefix gives a prefix of the events, then incomplete.", cut_short, ("events",)),
     Law(5, "Same twice", "A second replay gives the same events and payloads.", same_twice),
-    Law(6, "Spelling doesn't matter", "The same answer in other words has the same content.", spelling_doesnt_matter),
+    Law(6, "Spelling doesn't matter", "The same answer in other words has the same content.", spelling_doesnt_matter, ("events",)),
     Law(7, "Bad input is answered", "Garbage gives an error or an unknown event, never an exception or silence.", bad_input_is_answered),
 )
 

@@ -7,11 +7,25 @@ from collections.abc import Callable, Iterable
 from ..cassette import Exchange
 from ..dialects import DIALECTS, Dialect
 from ..events import INTERRUPTED, out_of_order
-from ..gathering import Facts, gather_body, gather_cli, gather_events, gather_payloads_anthropic, gather_payloads_unified, losses
+from ..gathering import (
+    Facts,
+    gather_body,
+    gather_cli,
+    gather_events,
+    gather_payloads_agent_events,
+    gather_payloads_anthropic,
+    gather_payloads_art,
+    gather_payloads_mind,
+    gather_payloads_unified,
+    losses,
+)
 from ..session import Session
 from .replayer import Items, Replayer, first_difference, plain, shown
 
 _GATHERERS: dict[str, Callable[[Items, Session], Facts]] = {
+    "agent-events": lambda payloads, session: gather_payloads_agent_events(payloads),
+    "art": lambda payloads, session: gather_payloads_art(payloads),
+    "mind": lambda payloads, session: gather_payloads_mind(payloads),
     "unified-llm": lambda payloads, session: gather_payloads_unified(payloads),
     "anthropic": lambda payloads, session: gather_payloads_anthropic(
         payloads, {call_id: call.signature for call_id, call in session.calls.items()}
@@ -60,12 +74,9 @@ def nothing_lost(exchange: Exchange, how: Replayer) -> list[str]:
 
 
 def carried_losses(wire: Facts, payloads: Items, session: Session, dialect: str, *, interrupted: bool) -> list[str]:
-    """What payloads and session lack or invent, for the dialects whose payloads the witness can read."""
-    gather = _GATHERERS.get(dialect)
-    if gather is None:
-        return []
+    """What payloads and session lack or invent."""
     try:
-        carried = gather(payloads, session)
+        carried = _GATHERERS[dialect](payloads, session)
     except (AttributeError, KeyError, TypeError, ValueError) as error:  # an adapter's payloads may be of any shape
         return [f"the payloads are not of the dialect's shape: {type(error).__name__} {error}"]
     return losses(wire, carried, dialect, interrupted=interrupted)

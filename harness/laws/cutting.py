@@ -81,7 +81,7 @@ def _prefix_finding(full: Items, events: Items, tool_code: bool) -> str | None:
     if not events or events[-1]["kind"] != "incomplete":
         return f"the last event is {shown(events[-1] if events else None)}, not incomplete"
     told = events[:-1]
-    if tool_code and told and told[-1]["kind"] == "text" and told[-1]["text"].startswith("<") and told[-1] not in full:
-        told = told[:-1]
     difference = first_difference(full[: len(told)], told)
+    if difference and tool_code and told[-1]["kind"] == "text" and told[-1]["text"].startswith("<"):
+        return first_difference(full[: len(told) - 1], told[:-1])
     return difference

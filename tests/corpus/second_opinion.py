@@ -18,7 +18,7 @@ from google.genai import errors, types
 
 from harness import Exchange
 from harness.gathering import Facts
-from harness.gathering.comparison import same
+from harness.gathering.differences import same
 from harness.laws.replayer import plain
 
 _COUNTS = {

@@ -1,0 +1,225 @@
+"""The witness reads the event models that carry a part of an answer, and sees every fault in what they must carry."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from harness.gathering import (
+    Facts,
+    gather_body,
+    gather_cli,
+    gather_payloads_agent_events,
+    gather_payloads_art,
+    gather_payloads_mind,
+    losses,
+)
+
+Payloads = list[dict[str, Any]]
+
+GATHER: Mapping[str, Callable[[Payloads], Facts]] = {
+    "agent-events": gather_payloads_agent_events,
+    "art": gather_payloads_art,
+    "mind": gather_payloads_mind,
+}
+TODOS = [
+    {"description": "a", "status": "pending"},
+    {"description": " ", "status": "pending"},
+    {"description": "b", "status": "blocked"},
+    None,
+]
+LINES = [
+    {"type": "init", "session_id": "s"},
+    {"type": "message", "role": "user", "content": "prompt"},
+    {"type": "message", "role": "assistant", "content": "Hel"},
+    {"type": "message", "role": "assistant", "content": "lo"},
+    {"type": "tool_use", "tool_name": "f", "tool_id": "1", "parameters": {"a": 1}},
+    {"type": "tool_result", "tool_id": "1", "status": "success", "output": "one"},
+    {"type": "tool_use", "tool_name": "write_todos", "tool_id": "2", "parameters": {"todos": TODOS}},
+    {"type": "tool_result", "tool_id": "2", "status": "error", "error": {"message": "denied"}},
+    {"type": "error", "severity": "warning", "message": "slow"},
+    {"type": "result", "status": "success", "stats": {"input_tokens": 3, "output_tokens": 2, "cached": 1, "total_tokens": 5}},
+]
+RUN = "".join(json.dumps(line) + "\n" for line in LINES)
+NOISY = RUN + "{oops\n"
+
+AGENT_EVENTS: Payloads = [
+    {"type": "session.started"},
+    {"type": "text", "text": "Hel", "role": "assistant"},
+    {"type": "text", "text": "lo", "role": "assistant"},
+    {"type": "tool.started", "toolName": "f", "toolId": "1", "input": {"a": 1}},
+    {"type": "tool.completed", "toolName": "f", "toolId": "1", "output": "one"},
+    {"type": "todo_list", "todoId": "2", "items": [{"text": "a", "status": "pending"}]},
+    {"type": "tool.completed", "toolName": "write_todos", "toolId": "2", "error": "denied"},
+    {"type": "error", "error": "slow", "code": "WARNING"},
+    {"type": "error", "error": "Failed to parse JSONL: {oops", "code": "JSONL_PARSE_ERROR"},
+    {"type": "turn.completed", "finishReason": "done"},
+]
+MIND: Payloads = [
+    {"type": "assistant", "message": {"content": [{"type": "text", "text": "Hel"}]}},
+    {"type": "assistant", "message": {"content": [{"type": "text", "text": "lo"}]}},
+    {"type": "tool_code", "name": "f", "args": {"a": 1}},
+    {"type": "tool_result", "name": "f", "args": {"a": 1}, "result": {"result": "one"}},
+    {"type": "tool_code", "name": "write_todos", "args": {"todos": TODOS}},
+    {"type": "tool_result", "name": "write_todos", "args": {"todos": TODOS}, "result": {"error": "denied"}},
+    {"type": "result", "result": "Hello"},
+]
+ART: Payloads = [
+    {"type": "TOKEN", "tokenType": "LLM_THINKING", "data": "hm"},
+    {"type": "TOKEN", "tokenType": "LLM_RESPONSE", "data": "Hello"},
+    {"type": "UNKNOWN", "data": {"hologram": {"x": 1}}},
+    {
+        "type": "METADATA",
+        "data": {"stopReason": "STOP", "inputTokens": 3, "providerRawUsage": {"promptTokenCount": 3, "totalTokenCount": 5}},
+    },
+    {"type": "END", "data": None},
+]
+PARTS = '{"text":"hm","thought":true},{"text":"Hello","thoughtSignature":"QQ=="},{"hologram":{"x":1}},{"functionCall":{"name":"f"}}'
+USAGE = '"usageMetadata":{"promptTokenCount":3,"totalTokenCount":5},"responseId":"r","modelVersion":"m"'
+ANSWER = f'{{"candidates":[{{"content":{{"parts":[{PARTS}]}},"finishReason":"STOP","groundingMetadata":{{"x":1}}}}],{USAGE}}}'
+
+FAITHFUL: Mapping[str, tuple[Facts, Payloads]] = {
+    "agent-events": (gather_cli(NOISY.encode()), AGENT_EVENTS),
+    "art": (gather_body(ANSWER.encode()), ART),
+    "mind": (gather_cli(RUN.encode()), MIND),
+}
+
+
+@pytest.mark.parametrize("dialect", FAITHFUL)
+def test_a_faithful_translation_loses_nothing_but_what_is_declared(dialect: str) -> None:
+    wire, payloads = FAITHFUL[dialect]
+    assert losses(wire, GATHER[dialect](payloads), dialect) == []
+
+
+@pytest.mark.parametrize(
+    ("dialect", "index"),
+    [
+        (dialect, index)
+        for dialect, (_, payloads) in FAITHFUL.items()
+        for index, payload in enumerate(payloads)
+        if payload["type"] not in ("session.started", "END")
+    ],
+)
+def test_every_payload_that_carries_a_fact_is_missed_when_it_is_dropped(dialect: str, index: int) -> None:
+    wire, payloads = FAITHFUL[dialect]
+    assert losses(wire, GATHER[dialect]([*payloads[:index], *payloads[index + 1 :]]), dialect)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "index", "change", "sentence"),
+    [
+        ("agent-events", 5, {"items": []}, "argument lost: write_todos"),
+        ("agent-events", 6, {"error": "denied", "type": "error"}, "tool result lost: 2 became 1"),
+        ("agent-events", 4, {"error": "boom"}, "tool result changed: number 1 has not failed"),
+        ("agent-events", 4, {"output": "two"}, 'tool result changed: number 1 says "one"'),
+        ("agent-events", 7, {"error": "fast"}, 'notice lost: "slow"'),
+        ("agent-events", 9, {"finishReason": "error"}, 'end lost: "done" became "error"'),
+        ("agent-events", 1, {"role": "system"}, "text lost"),
+        ("art", 0, {"tokenType": "LLM_RESPONSE"}, "thought lost"),
+        ("art", 3, {"data": {"stopReason": "STOP", "inputTokens": 3, "providerRawUsage": {}}}, "usage lost: totalTokenCount"),
+        ("art", 3, {"data": {"stopReason": "STOP", "providerRawUsage": {"promptTokenCount": 3}}}, "usage lost: promptTokenCount"),
+        ("art", 3, {"data": {"inputTokens": 3, "providerRawUsage": {"totalTokenCount": 5}}}, 'finish lost: "STOP" became null'),
+        ("art", 2, {"data": {"raster": 1}}, "field lost: hologram"),
+        ("mind", 6, {"result": "Hell"}, "the result has other text than the messages"),
+        ("mind", 3, {"result": {"error": "boom"}}, "tool result changed: number 1 has not failed"),
+        ("mind", 2, {"args": {"a": True}}, "argument lost: f"),
+    ],
+)
+def test_each_difference_is_said_in_a_sentence(dialect: str, index: int, change: dict[str, Any], sentence: str) -> None:
+    wire, payloads = FAITHFUL[dialect]
+    changed = copy.deepcopy(payloads)
+    changed[index] |= change
+    found = losses(wire, GATHER[dialect](changed), dialect)
+    assert any(line.startswith(sentence) for line in found), found
+
+
+ERROR = Facts(text="a")
+ERROR.add_error(429, "quota")
+BLOCKED = gather_body(b'{"promptFeedback":{"blockReason":"SAFETY"}}')
+ENDS: Mapping[str, tuple[str, Facts, bool, Payloads]] = {
+    "agent-events, error": (
+        "agent-events",
+        ERROR,
+        False,
+        [{"type": "text", "text": "a"}, {"type": "error", "error": "quota"}, {"type": "turn.completed", "finishReason": "error"}],
+    ),
+    "agent-events, cut": (
+        "agent-events",
+        Facts(),
+        True,
+        [{"type": "error", "error": "cut"}, {"type": "turn.completed", "finishReason": "error"}],
+    ),
+    "art, error": (
+        "art",
+        ERROR,
+        False,
+        [
+            {"type": "TOKEN", "tokenType": "LLM_RESPONSE", "data": "a"},
+            {"type": "ERROR", "data": {"message": "quota", "code": 429}},
+            {"type": "END", "data": None},
+        ],
+    ),
+    "art, blocked": ("art", BLOCKED, False, [{"type": "ERROR", "data": {"message": "Gemini API call blocked: SAFETY"}}]),
+    "art, nothing": ("art", Facts(), False, [{"type": "ERROR", "data": {"message": "Invalid response structure from Gemini SDK: x"}}]),
+    "mind, error": (
+        "mind",
+        ERROR,
+        False,
+        [
+            {"type": "assistant", "message": {"content": [{"type": "text", "text": "a"}]}},
+            {"type": "error", "code": "RATE_LIMIT_EXCEEDED", "message": "quota"},
+        ],
+    ),
+    "mind, blocked": ("mind", BLOCKED, False, [{"type": "error", "code": "AGENT_ERROR", "message": "blocked: SAFETY"}]),
+    "mind, cut": ("mind", Facts(), True, [{"type": "error", "code": "AGENT_ERROR", "message": "cut"}]),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_every_way_to_end_is_known_and_missed(name: str) -> None:
+    dialect, wire, interrupted, payloads = ENDS[name]
+    assert losses(wire, GATHER[dialect](payloads), dialect, interrupted=interrupted) == []
+    errors = [payload for payload in payloads if payload["type"] in ("error", "ERROR")]
+    without = [payload for payload in payloads if payload not in errors]
+    if name != "agent-events, cut":  # its turn.completed says as much
+        assert losses(wire, GATHER[dialect]([*without, *([] if "nothing" not in name else ART)]), dialect, interrupted=interrupted)
+
+
+def test_the_code_of_an_error_follows_from_its_number() -> None:
+    wrong = [{"type": "error", "code": "AGENT_ERROR", "message": "quota"}]
+    assert 'end lost: "RATE_LIMIT_EXCEEDED" became "AGENT_ERROR"' in losses(ERROR, gather_payloads_mind(wrong), "mind")
+
+
+def test_an_answer_that_holds_something_is_not_called_invalid() -> None:
+    invalid = [{"type": "ERROR", "data": {"message": "Invalid response structure from Gemini SDK: x"}}]
+    found = losses(Facts(calls=[("f", {})]), gather_payloads_art(invalid), "art")
+    assert found == ['answer lost: it holds something, and the error is "Invalid response structure from Gemini SDK: x"']
+
+
+def test_what_follows_a_refusal_is_no_loss_where_nothing_follows_it() -> None:
+    text = b'data: {"candidates":[{"content":{"parts":[{"text":"late"}]}}]}\n\n'
+    wire = gather_body(b'data: {"promptFeedback":{"blockReason":"SAFETY"}}\n\n' + text)
+    assert losses(wire, gather_payloads_art([{"type": "ERROR", "data": {"message": "Gemini API call blocked: SAFETY"}}]), "art") == []
+
+
+def test_a_leaked_to_do_list_is_a_list_or_text() -> None:
+    block = '<tool_code>{"todos": [{"content": "x", "status": "pending"}]}</tool_code>'
+    body = json.dumps({"candidates": [{"content": {"parts": [{"text": f"a{block}b"}]}, "finishReason": "STOP"}]}).encode()
+    wire = gather_body(body, tool_code=True)
+    end = {"type": "turn.completed", "finishReason": "done"}
+    items = [{"text": "x", "status": "pending"}]
+    told: Payloads = [{"type": "text", "text": "a"}, {"type": "todo_list", "items": items}, {"type": "text", "text": "b"}, end]
+    assert losses(wire, gather_payloads_agent_events(told), "agent-events") == []
+    assert losses(wire, gather_payloads_agent_events([{"type": "text", "text": f"a{block}b"}, end]), "agent-events") == []
+    assert losses(wire, gather_payloads_agent_events([told[0], told[2], end]), "agent-events")
+
+
+def test_the_rest_of_the_output_is_text_without_a_role() -> None:
+    wire = gather_cli((RUN + "trailing").encode())
+    rest = {"type": "text", "text": "trailing"}
+    assert losses(wire, gather_payloads_agent_events([*AGENT_EVENTS[:-2], rest, AGENT_EVENTS[-1]]), "agent-events") == []
+    assert losses(wire, gather_payloads_agent_events([*AGENT_EVENTS[:-2], AGENT_EVENTS[-1]]), "agent-events")
