@@ -49,7 +49,7 @@ VERDICTS: list[tuple[Any, dict[str, Any], str]] = [
     (RIGHT, {"not_carried": {"anthropic": ("grounding",)}}, "not-carried"),
     (WRONG, {"not_carried": {"anthropic": ("grounding",)}}, "failed"),
     (None, {}, "not-run"),
-    (RIGHT, {"reviewed": "no"}, "not-run"),
+    (RIGHT, {"reviewed": "no"}, "unreviewed"),
     (WRONG, {"reviewed": "no"}, "failed"),
     (RIGHT, {"cassette": "z"}, "error"),
     (RIGHT, {"exchange": 3}, "error"),

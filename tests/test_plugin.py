@@ -209,7 +209,7 @@ def test_ini_names_the_folders(project: pytest.Pytester) -> None:
 def test_accept_fills_what_is_empty_and_waits_for_review(project: pytest.Pytester) -> None:
     path = write(project, "specs/hello.yaml", CASE[: CASE.index("    unified-llm")] + "    unified-llm:\n    anthropic:  # later\n")
     run(project).assert_outcomes(skipped=2)
-    run(project, "--harness-accept", "-rs").stdout.fnmatch_lines(["*not run: filled in hello.yaml; read it, then delete `reviewed: no`"])
+    run(project, "--harness-accept", "-rs").stdout.fnmatch_lines(["*unreviewed: filled in hello.yaml; read it, then delete `reviewed: no`"])
     text = path.read_text(encoding="utf-8")
     assert '"delta": "Hel"' in text
     assert "reviewed: no" in text

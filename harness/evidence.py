@@ -1,0 +1,243 @@
+"""What a cell's verdict rests on: how the stream came, what each layer made of it, and which laws its exchange breaks.
+
+`examine` judges a cell as `conformance.judge` does and watches what the adapter gives, so that nothing is replayed for a cell that holds
+but its own comparison. A cell that differs shows its layers side by side, each around the item where the difference first appears, and what
+that item was made of one layer below. All of it is plain data with a cap, and says so where it is cut.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date
+from hashlib import sha256
+from typing import Any, Final, Literal
+
+from msgspec import structs, to_builtins
+
+from .cassette import Cassette, CassetteError, Exchange
+from .conformance import Adapter, Cell, Ground, judge, produce, stand_on
+from .dialects import DIALECTS
+from .dialects.translation import Requests
+from .framing import Frame
+from .laws import LAWS, Law, Replayer
+from .matching import compare
+from .providers import declared_tools
+from .replaying import ReplayError, frames_of, replay, trace
+from .results import Breach, CaseResult, Evidence, LayerView, Read, Sent, Stream
+from .scrubbing import scrub_url
+from .session import Session
+from .spec import Case
+
+AROUND: Final = 5
+"""Items shown before and after the one to look at."""
+MAX_LINE: Final = 260
+MAX_READS: Final = 80
+MAX_BODY: Final = 800
+MAX_REQUEST: Final = 60
+"""Lines of a prompt or a request."""
+MAX_LAW_BODY: Final = 16 * 1024
+"""Bytes of a body that the laws are tried on for a report: they replay it thousands of times."""
+MAX_COUNTEREXAMPLES: Final = 3
+DIFFERS: Final = frozenset({"failed", "warning", "known-failing"})
+
+_FIRST_INDEX: Final = re.compile(r"\[(\d+)(?:\.\.\d+)?\]")
+
+
+def examine(
+    cell: Cell,
+    load: Callable[[str], Cassette],
+    adapter: Adapter | None = None,
+    *,
+    requests: Requests | None = None,
+    today: date | None = None,
+) -> CaseResult:
+    """The result of `judge` with its evidence; the arguments are the same."""
+    came: list[Any] = []
+    result = judge(cell, load, adapter, requests=requests, today=today, watch=came.append)
+    try:
+        ground = stand_on(cell.case, load)
+    except (CassetteError, ReplayError):
+        return result  # which says what is wrong
+    stream = describe(ground.exchanges[-1], result.provider) if ground.exchanges else None
+    digest = _digest(json.dumps(came[0], sort_keys=True, default=repr).encode()) if came else ""
+    layers: tuple[LayerView, ...] = ()
+    if came and result.verdict in DIFFERS:
+        layers = _asked(cell, came[0]) if cell.layer == "requests" else _layers(cell, ground, came[0])
+    return structs.replace(result, evidence=Evidence(stream, digest, cell.case.tool_code, layers))
+
+
+def try_laws(result: CaseResult, load: Callable[[str], Cassette], laws: Sequence[Law] = LAWS) -> CaseResult:
+    """The result with the laws that its exchange breaks, tried with our own pipeline; as it is where they can't be or the body is long."""
+    evidence = result.evidence
+    if (
+        evidence is None
+        or result.layer == "requests"
+        or evidence.stream is None
+        or evidence.stream.size > MAX_LAW_BODY
+        or (result.adapter or "unified-llm") not in DIALECTS
+    ):
+        return result
+    try:
+        exchange = load(result.cassette).exchanges[result.exchange - 1]
+    except (CassetteError, IndexError):
+        return result
+    how = Replayer(provider=result.provider, dialect=result.adapter or "unified-llm", tool_code=evidence.tool_code)
+    breaches = tuple(
+        Breach(law.id, law.title, tuple(_cut(finding, 2 * MAX_LINE) for finding in findings[:MAX_COUNTEREXAMPLES]))
+        for law in laws
+        if (findings := law.findings(exchange, how))
+    )
+    return structs.replace(result, evidence=structs.replace(evidence, breaches=breaches))
+
+
+def describe(exchange: Exchange, provider: str) -> Stream:
+    """How an answer came: its reads with time and size, where they cut a message or a character, and the request that it answers."""
+    request = exchange.request
+    body = exchange.body
+    sent = None
+    if request is not None:
+        text = request.body[:MAX_BODY].decode("utf-8", "backslashreplace")
+        sent = Sent(request.method, _cut(scrub_url(request.url), MAX_LINE), text, len(request.body))
+    return Stream(exchange.status, len(body), _digest(body), _reads(exchange, provider), len(exchange.reads), sent)
+
+
+def _digest(data: bytes) -> str:
+    return sha256(data).hexdigest()[:32]
+
+
+def _reads(exchange: Exchange, provider: str) -> tuple[Read, ...]:
+    """At most `MAX_READS` of them: of more, neighbours are put together."""
+    inside = _inside(exchange, provider)
+    step = -(-len(exchange.reads) // MAX_READS) or 1
+    groups = (range(start, min(start + step, len(exchange.reads))) for start in range(0, len(exchange.reads), step))
+    return tuple(
+        Read(exchange.reads[group[-1]][0], sum(len(exchange.reads[at][1]) for at in group), len(group), inside[group[-1]])
+        for group in groups
+    )
+
+
+def _inside(exchange: Exchange, provider: str) -> list[Literal["", "message", "character"]]:
+    """For each read, what it ends inside of. A frame says when it was complete; here the clock counts reads."""
+    counted = replace(exchange, reads=tuple((float(index), data) for index, (_, data) in enumerate(exchange.reads)))
+    cut: set[int] = set()
+    ends = [0]
+    for _, data in exchange.reads:
+        ends.append(ends[-1] + len(data))
+    if exchange.header("content-encoding") is None:  # else a frame's offset counts other bytes than the reads do
+        for frame in frames_of(counted, provider=provider):
+            if frame.at_ms is not None:
+                begun = bisect_right(ends, frame.offset) - 1
+                cut.update(range(begun, int(frame.at_ms)))
+    body = exchange.body
+    return [
+        "character" if ends[at + 1] < len(body) and body[ends[at + 1]] & 0xC0 == 0x80 else "message" if at in cut else ""
+        for at in range(len(exchange.reads))
+    ]
+
+
+def _asked(cell: Cell, got: Any) -> tuple[LayerView, ...]:
+    """What was asked for, and the request that came of it."""
+    prompt = (
+        cell.case.prompt.get(cell.column) if cell.case.prompt else [turn.prompt.get(cell.column) for turn in cell.case.turns if turn.prompt]
+    )
+    texts = {"prompt": prompt, "requests": got}
+    views = []
+    for layer in ("prompt", "requests"):
+        lines = json.dumps(texts[layer], ensure_ascii=False, indent=1, default=repr).splitlines()
+        views.append(LayerView(layer, tuple(_cut(line, MAX_LINE) for line in lines[:MAX_REQUEST]), 0, len(lines)))
+    return tuple(views)
+
+
+def _layers(cell: Cell, ground: Ground, got: Any) -> tuple[LayerView, ...]:
+    """Frames, events and payloads around the first difference: each layer's own, else what the layer above was made of there."""
+    exchange = ground.exchanges[0]
+    steps = _steps(cell.case, exchange)
+    frames = [frame for frame, _ in steps if frame is not None]
+    events = [(at, event) for at, (_, found) in enumerate(steps) for event in found]
+    event_first = _first(cell, "events", ground, [to_builtins(event) for _, event in events])
+    views: list[LayerView] = []
+    below: int | None = None
+    if cell.layer == "payloads" and isinstance(got, list):
+        first = _first_index(cell.case.expect[cell.column], got)
+        views.append(_view("payloads", [_line(item) for item in got], first, differs=True))
+        below = _made_of(cell, exchange, [event for _, event in events], first, len(got))
+    if cell.layer != "frames":
+        at = below if event_first is None else event_first
+        views.append(_view("events", [_event_line(event) for _, event in events], at, differs=event_first is not None))
+        below = None if at is None or not events else events[min(at, len(events) - 1)][0]
+    frame_first = _first(cell, "frames", ground, None)
+    at = below if frame_first is None else frame_first
+    views.append(_view("frames", [_frame_line(frame) for frame in frames], at, differs=frame_first is not None))
+    return tuple(reversed(views))
+
+
+def _steps(case: Case, exchange: Exchange) -> list[tuple[Frame | None, list[Any]]]:
+    try:
+        return list(trace(exchange, provider=case.provider, tool_code=case.tool_code))
+    except ReplayError:
+        return []
+
+
+def _first(cell: Cell, layer: Literal["frames", "events"], ground: Ground, got: Sequence[Any] | None) -> int | None:
+    """Where a layer parts from what the case expects of it; None where nothing is expected, or it holds."""
+    expected = cell.case.expect.get(layer)
+    if expected is None:
+        return None
+    return _first_index(expected, produce(Cell(cell.case, cell.spec, layer), ground) if got is None else list(got))
+
+
+def _first_index(expected: Any, got: list[Any]) -> int | None:
+    """The index of the first item that differs. Only a plain list says so: under an operator, places are not places."""
+    if not isinstance(expected, list):
+        return None
+    mismatches = compare(expected, got)
+    found = _FIRST_INDEX.match(mismatches[0].path) if mismatches else None
+    return min(int(found[1]), len(got)) if found else None
+
+
+def _made_of(cell: Cell, exchange: Exchange, events: Sequence[Any], first: int | None, total: int) -> int | None:
+    """The event that payload ``first`` came from, if the payloads are those of our own pipeline."""
+    if first is None or cell.column not in DIALECTS:
+        return None
+    session, again = Session(), Session()
+    replay(exchange, provider=cell.case.provider, dialect=cell.column, tool_code=cell.case.tool_code, session=session)
+    again.streamed = session.streamed
+    translator = DIALECTS[cell.column].translator(declared_tools(exchange.request.body) if exchange.request else [], again)
+    counted = 0
+    found: int | None = None
+    for at, event in enumerate(events):
+        counted += len(translator.feed(event))
+        if found is None and counted > first:
+            found = at
+    counted += len(translator.close())
+    if counted != total:
+        return None
+    return len(events) - 1 if found is None else found
+
+
+def _view(layer: Literal["frames", "events", "payloads"], lines: list[str], first: int | None, *, differs: bool) -> LayerView:
+    start = max(0, (first or 0) - AROUND)
+    return LayerView(layer, tuple(lines[start : start + 2 * AROUND + 1]), start, len(lines), first, differs and first is not None)
+
+
+def _line(item: Any) -> str:
+    return _cut(json.dumps(item, ensure_ascii=False, separators=(", ", ": "), default=repr), MAX_LINE)
+
+
+def _event_line(event: Any) -> str:
+    plain = to_builtins(event)
+    kind = plain.pop("kind")
+    return f"{kind}  {_line(plain)}" if plain else kind
+
+
+def _frame_line(frame: Frame) -> str:
+    at = "" if frame.at_ms is None else f" {frame.at_ms:g} ms"
+    return f"@{frame.offset}{at}  {_line(frame.json) if frame.raw is None else _cut(frame.raw, MAX_LINE)}"
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 20]} … ({len(text):,} characters)"
