@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .conformance import Cell
     from .project import Project
     from .results import CaseResult
+    from .serving import Server
 
 RESULT: Final = "harness_result"
 """The attribute of a test report that carries the encoded result from a worker to the controller."""
@@ -321,3 +322,26 @@ def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[st
         return replay(cassette.exchanges[exchange - 1], **options)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def _harness_serving(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """The one server of this worker: starting one for each test costs more than most tests."""
+    from . import load
+    from .serving import Server
+
+    project = _project(request.config)
+    with Server(read=lambda name: load(name) if Path(name).is_file() else project.cassette(str(name))) as server:
+        yield server
+
+
+@pytest.fixture
+def harness_server(_harness_serving: Server) -> Iterator[Server]:
+    """Cassettes as a live endpoint: ``harness_server.add("gemini-api/text")``, then point a client at ``harness_server.base_url``.
+
+    `add` takes names of cassettes and paths of any recording. `behave` sets pace, cuts, fault and matching (`harness.serving.serve` says
+    which there are); without it, reads come one by one without waiting. After the test nothing of it is served any more.
+    """
+    _harness_serving.clear(pace="step")
+    yield _harness_serving
+    _harness_serving.clear(pace="step")

@@ -30,6 +30,7 @@ class Server:
     """Cassettes as a live endpoint, within ``with``: ``base_url`` is what a client is pointed at.
 
     ``misses`` are the requests that nobody recorded, each with the nearest recorded one and the differences; or ``on_miss`` is told.
+    ``read`` makes a cassette of what is no cassette yet. The rest is as in `harness.serving.serve`.
     """
 
     def __init__(
@@ -39,9 +40,11 @@ class Server:
         port: int = 0,
         host: str = LOOPBACK,
         on_miss: Callable[[str], None] | None = None,
+        read: Callable[[str | Path], Cassette] = load,
         **manner: Any,
     ) -> None:
         self._manner = manner
+        self._read = read
         self._host = host
         self._port = port
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -59,7 +62,7 @@ class Server:
         """Serve these too; raises `CassetteError` for one that can't be read. Exchanges count as unused again."""
         added: list[Placed] = []
         for one in cassettes:
-            cassette, name = (one, "the cassette") if isinstance(one, Cassette) else (load(one), str(one))
+            cassette, name = (one, "the cassette") if isinstance(one, Cassette) else (self._read(one), str(one))
             added += [
                 Placed(exchange if exchange.generates else identified(exchange), name, number)
                 for number, exchange in enumerate(cassette.exchanges, 1)
