@@ -20,6 +20,7 @@ from ..session import Session, Tool
 from ..tool_code import infer_name
 from .translation import Dialect, Payload
 from .unified_llm_protocol import FINAL_ERRORS, FINISH_REASONS, ORDER, classify
+from .unified_llm_requests import UNIFIED_LLM_REQUESTS
 
 
 class UnifiedLlmTranslator:
@@ -164,7 +165,7 @@ class UnifiedLlmTranslator:
     def _call_start(self, event: ev.CallStart) -> list[Payload]:
         payloads = [*self._open(), *self._close_block()]
         call_id = self.session.call_id(event.id, "call")
-        self.session.remember(call_id, event.name, event.signature)
+        self.session.remember(call_id, event.name, event.signature, event.id)
         self.call = _OpenCall(call_id, event.name, event.signature)
         return [*payloads, {"type": "TOOL_CALL_START", "tool_call": {"id": call_id, "name": event.name}}]
 
@@ -355,4 +356,5 @@ UNIFIED_LLM: Final = Dialect(
     order=ORDER,
     label=lambda payload: str(payload.get("type")),
     final=frozenset({"over"}),
+    requests=UNIFIED_LLM_REQUESTS,
 )
