@@ -19,6 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from .. import events as ev
+from ..asking import TranslationError
 from ..session import Session, Tool
 from ..tool_code import infer_name
 from .art_requests import ART_REQUESTS
@@ -202,6 +203,13 @@ def _is_of_the_answer(event: ev.Event) -> bool:
 def _sentence_of(event: ev.Incomplete) -> str:
     inside = f", {len(event.rest)} characters into a message" if event.rest else ""
     return f"the stream ended before it was complete ({event.end}){inside}"
+
+
+def refuse(error: TranslationError, session: Session) -> list[Payload]:
+    """The whole stream for a prompt that can't be translated: no call is made."""
+    translator = Translator([], session)
+    translator._fail("ARTError", str(error), {"code": "PROMPT_TRANSLATION_FAILED"})
+    return translator._take()
 
 
 def label(payload: Payload) -> str:

@@ -1,0 +1,1 @@
+"""Adapters that call Gemini themselves, on Google's own SDK."""
