@@ -19,9 +19,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-from . import load, serve_command
+from . import load, scan_command, serve_command
 from .asking import TranslationError
-from .cassette import Cassette, CassetteError, Exchange, dumps, is_cassette
+from .cassette import Cassette, CassetteError, Exchange, is_cassette
 from .conformance import stand_on
 from .dialects import DIALECTS
 from .json_text import decode_json
@@ -29,9 +29,8 @@ from .project import Project, kind_of, read_text, yaml_files
 from .providers import PROVIDERS
 from .replaying import DEFAULT_PROVIDER, ReplayError, replay
 from .requesting import request
-from .scrubbing import refuse_secrets, scrub
+from .secrets import guard
 from .spec import Case, SpecError, json_schema, read_features
-from .vcr_format import export
 
 NOTHING: Final = 1
 BAD: Final = 2
@@ -103,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     one.set_defaults(run=_schema)
 
     serve_command.add_to(commands)
+    scan_command.add_to(commands)
     return parser
 
 
@@ -205,7 +205,7 @@ def _check_file(project: Project, file: Path) -> str:
     data = file.read_bytes()
     if is_cassette(data) or file.resolve().is_relative_to(project.cassettes):
         load(file)
-        refuse_secrets(data.decode("utf-8", "replace"), str(file))
+        guard().scanner.refuse(data.decode("utf-8", "replace"), str(file))
         return "cassette" if is_cassette(data) else "recording"
     if re.search(rb"^cases:", data, re.MULTILINE):
         raise SpecError(str(file), [(1, "has `cases:` but does not begin with `harness: 1`, so it is no spec and nothing runs it")])
@@ -223,13 +223,13 @@ def _check_case(project: Project, file: Path, case: Case) -> None:
 def _import(parsed: argparse.Namespace) -> int:
     cassette = load(parsed.file)
     given = {name: getattr(parsed, name) for name in ("source", "commit", "licence") if getattr(parsed, name)}
-    cassette = scrub(replace(cassette, origin=replace(cassette.origin, **given)))
-    _write(refuse_secrets(dumps(cassette), str(parsed.file)), parsed.output)
+    cassette = replace(cassette, origin=replace(cassette.origin, **given))
+    _write(guard().dumps(cassette, str(parsed.file)), parsed.output)
     return 0
 
 
 def _export(parsed: argparse.Namespace) -> int:
-    _write(refuse_secrets(export(scrub(load(parsed.file))), str(parsed.file)), parsed.output)
+    _write(guard().export(load(parsed.file), str(parsed.file)), parsed.output)
     return 0
 
 

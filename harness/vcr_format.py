@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 import yaml
 
 from .cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps, loads
-from .scrubbing import refuse_secrets, scrub
+from .scanning import Scanner
+from .scrubbing import Scrubber
 
 NO_REQUEST: Final = "harness:no-request"
 """The URL that stands, inside vcrpy, for a recording that holds only an answer."""
@@ -21,14 +22,46 @@ NO_REQUEST: Final = "harness:no-request"
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
+class Guard:
+    """Makes the text of a file that may be written: scrubbed first, then looked at as it is; and so vcrpy's serializer for our format.
+
+    ``scrubber`` and ``scanner`` know the user's rules and this machine's secrets (`harness.secrets.guard`); without them the built-in
+    names and the shapes of credentials are known.
+    """
+
+    def __init__(self, scrubber: Scrubber | None = None, scanner: Scanner | None = None) -> None:
+        self.scrubber: Final = scrubber or Scrubber()
+        self.scanner: Final = scanner or Scanner(scrubber=self.scrubber)
+
+    def dumps(self, cassette: Cassette, name: str) -> str:
+        """The text of a cassette, scrubbed. Raises `CassetteError` if it shows a secret or can't be written; ``name`` is the file's."""
+        return self.scanner.refuse(dumps(self.scrubber.cassette(cassette)), name)
+
+    def export(self, cassette: Cassette, name: str) -> str:
+        """The same as plain vcrpy YAML (`export`)."""
+        kept = self.scrubber.cassette(cassette)
+        return self.scanner.refuse(export(kept), name, kept)
+
+    def serialize(self, cassette_dict: dict[str, Any]) -> str:
+        """vcrpy's serializer interface: its cassette dict → our text, scrubbed. Raises `CassetteError`."""
+        return self.dumps(from_vcr(cassette_dict), "cassette")
+
+    def deserialize(self, text: str) -> dict[str, Any]:
+        """The way back: our text → vcrpy's cassette dict. Raises `CassetteError` for a damaged text, never an empty cassette."""
+        return to_vcr(loads(text))
+
+
+_GUARD: Final = Guard()
+
+
 def serialize(cassette_dict: dict[str, Any]) -> str:
-    """vcrpy's serializer interface: its cassette dict → our text, scrubbed. Raises `CassetteError`."""
-    return refuse_secrets(dumps(scrub(from_vcr(cassette_dict))), "cassette")
+    """`Guard.serialize` of one that knows no secret of this machine."""
+    return _GUARD.serialize(cassette_dict)
 
 
 def deserialize(text: str) -> dict[str, Any]:
-    """vcrpy's serializer interface: our text → its cassette dict. Raises `CassetteError` for a damaged text, never an empty cassette."""
-    return to_vcr(loads(text))
+    """`Guard.deserialize`."""
+    return _GUARD.deserialize(text)
 
 
 def to_vcr(cassette: Cassette) -> dict[str, Any]:

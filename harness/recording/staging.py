@@ -18,7 +18,8 @@ from typing import Final
 from .. import unfinished
 from ..cassette import Cassette, CassetteError, Exchange, Origin, Request
 from ..events import End
-from ..scrubbing import refuse_secrets, scrub
+from ..scanning import refuse_secrets
+from ..scrubbing import scrub
 
 OVERLAP: Final = 4096
 """So many bytes of an earlier read are looked at again with the next one: a secret may come in two reads."""
