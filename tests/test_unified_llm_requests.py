@@ -51,10 +51,10 @@ def tool(*content: Any) -> dict[str, Any]:
 REFUSED: dict[str, tuple[Any, str]] = {
     "no object": ([], "a list stands where an object belongs"),
     "no messages": ({"model": "m"}, "messages: is missing"),
-    "nothing to answer": ({"messages": []}, "messages: none of them has content for Gemini, which answers to nothing"),
+    "nothing to answer": ({"messages": []}, "messages: none of them has content for Gemini, which answers to nothing else"),
     "only a system message": (
         {"messages": [{"role": "system", "content": "Be brief."}]},
-        "messages: none of them has content for Gemini, which answers to nothing",
+        "messages: none of them has content for Gemini, which answers to nothing else",
     ),
     "unknown role": (
         {"messages": [HELLO, {"role": "model", "content": "x"}]},
@@ -93,7 +93,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "audio of no type": (
         {"messages": [{"role": "user", "content": [{"kind": "audio", "audio": {"data": "QUJD"}}]}]},
-        "messages[0].content[0].audio.media_type: is missing; Gemini must be told what the data of a audio is",
+        "messages[0].content[0].audio.media_type: is missing; it says what the data is, and Gemini must be told",
     ),
     "arguments that are no JSON": (
         {"messages": [HELLO, turn(call(arguments='{"q":'))]},

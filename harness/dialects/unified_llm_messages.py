@@ -134,7 +134,7 @@ class Conversation:
     def _inline(self, media: Form, kind: str, data: str | bytes | None, media_type: str | None) -> Part:
         media_type = media_type or _MEDIA_TYPES.get(kind)
         if media_type is None:
-            media.fail("media_type", f"is missing; Gemini must be told what the data of a {kind} is")
+            media.fail("media_type", "is missing; it says what the data is, and Gemini must be told")
         return {"inlineData": {"mimeType": media_type, "data": _base64(data)}}
 
     def _provider(self, part: Form, _: str) -> list[Part]:

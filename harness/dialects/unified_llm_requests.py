@@ -60,7 +60,7 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Aske
         conversation.instruction.append({"text": system})
     conversation.read(request.need("messages", list))
     if not conversation.contents:
-        request.fail("messages", "none of them has content for Gemini, which answers to nothing")
+        request.fail("messages", "none of them has content for Gemini, which answers to nothing else")
     warnings = conversation.warnings
     body: dict[str, Any] = {"contents": conversation.contents}
     if conversation.instruction:
