@@ -18,6 +18,8 @@ from typing import Any, Final
 
 import yaml
 
+from .literal_blocks import lift
+
 MAX_BYTES: Final = 256 * 1024 * 1024
 MAX_DEPTH: Final = 100
 
@@ -49,7 +51,20 @@ def parse(text: str | bytes, *, foreign: bool = False, max_bytes: int = MAX_BYTE
 
     Raises `YamlError` for anything that is not YAML, not plain data, nested deeper than `MAX_DEPTH` or longer than ``max_bytes``.
     """
+    if not foreign and len(text) <= max_bytes:
+        data = _parse_short(text)
+        if data is not None:
+            return data
     return _Builder(text, foreign, max_bytes).build()
+
+
+def _parse_short(text: str | bytes) -> Any:
+    """What `parse` gives, by a parser that never sees the literal blocks; None for a text without any, or with anything wrong."""
+    try:
+        lifted = lift(text if isinstance(text, str) else text.decode())
+        return lifted.put_back(_Builder(lifted.text, False, MAX_BYTES).build()) if lifted.blocks else None
+    except (UnicodeDecodeError, YamlError):
+        return None  # the whole text says what, and where
 
 
 def parse_located(text: str | bytes) -> tuple[Any, dict[Path, int]]:
