@@ -100,6 +100,7 @@ class SseFramer:
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         self.max_frame = max_frame
+        self.usual_size = min(max_frame, _LONG)
         self.offset = 0  # of the first byte that is in no finished line
         self.line = _Pieces(max_frame)
         self.after_cr = False  # an LF that comes next belongs to the CR before it
@@ -110,6 +111,8 @@ class SseFramer:
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
         frames: list[Frame] = []
+        if data[:5] == b"data:" and self._take_whole(data, at_ms, frames):
+            return frames
         if self.after_cr and data:
             self.after_cr = False
             if data[0] == 10:
@@ -152,6 +155,24 @@ class SseFramer:
         self._end_event(None, frames, partial=True)
         self.bare.close(frames, partial=True)
         return frames
+
+    def _take_whole(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
+        """The usual read, which is one event of one line and nothing else; whether it was that, and its line valid JSON."""
+        size = len(data)
+        if size > self.usual_size or self.line.held or self.data or self.bare.pieces.held:
+            return False
+        line_end = data.find(b"\n")
+        if line_end == size - 3 and data.find(b"\r") == size - 4 and data[-4:] == b"\r\n\r\n":
+            line_end -= 1
+        elif line_end != size - 2 or data[-1] != 10 or data.find(b"\r") >= 0:
+            return False
+        try:
+            frames.append(Frame(self.offset, decode_json(data[5:line_end]), None, at_ms))
+        except ValueError:
+            return False
+        self.after_cr = False
+        self.offset += size
+        return True
 
     def _take_data(self, line: bytes, offset: int, frames: list[Frame]) -> None:
         if self.bare.pieces.held:

@@ -74,11 +74,12 @@ def replay(
     session.streamed, session.at_ms = _asked(exchange).streamed, None
     translator = DIALECTS[dialect].translator(tools, session)
     payloads: list[Payload] = []
+    feed = translator.feed
     for frame, events in steps:
         if frame is not None and frame.at_ms is not None:
             session.at_ms = frame.at_ms
         for event in events:
-            payloads += translator.feed(event)
+            payloads += feed(event)
     return payloads + translator.close()
 
 
@@ -103,8 +104,10 @@ def trace(
     )
     end = exchange.end
     frames = _Frames(exchange, cuts, chosen.framer(max_frame), max_frame)
-    for frame in frames:
-        yield frame, normalizer.feed(frame)
+    feed = normalizer.feed
+    for completed in frames:
+        for frame in completed:
+            yield frame, feed(frame)
     if frames.fault and end not in INTERRUPTED:
         end = "cut"
     yield None, [*([Unknown("frame", frames.fault)] if frames.fault else []), *normalizer.close(end)]
@@ -113,7 +116,7 @@ def trace(
 def frames_of(exchange: Exchange, cuts: Cuts = "recorded", max_frame: int = MAX_FRAME, provider: str | None = None) -> list[Frame]:
     """The frames of an exchange; a body that can't be framed to its end gives a last raw frame that says why."""
     frames = _Frames(exchange, cuts, PROVIDERS[choose_provider(exchange, provider)].framer(max_frame), max_frame)
-    whole = list(frames)
+    whole = [frame for completed in frames for frame in completed]
     return [*whole, Frame(sum(len(data) for _, data in exchange.reads), None, frames.fault)] if frames.fault else whole
 
 
@@ -125,7 +128,7 @@ def choose_provider(exchange: Exchange, provider: str | None) -> str:
 
 
 class _Frames:
-    """The frames of an exchange; ``fault`` says why the body could not be framed to its end, or is empty."""
+    """The frames of an exchange, a list a read; ``fault`` says why the body could not be framed to its end, or is empty."""
 
     def __init__(self, exchange: Exchange, cuts: Cuts, framer: Framer, max_frame: int) -> None:
         self.exchange = exchange
@@ -133,17 +136,18 @@ class _Frames:
         self.framer = framer if 200 <= exchange.status < 300 else DocumentFramer(max_frame)
         self.fault = ""
 
-    def __iter__(self) -> Iterator[Frame]:
+    def __iter__(self) -> Iterator[list[Frame]]:
         encoding = self.exchange.header("content-encoding")
         decoder = _ContentDecoder(encoding) if encoding else None
         framer = self.framer
         try:
             for at_ms, data in cut_reads(self.exchange.reads, self.cuts):
-                yield from framer.feed(decoder.feed(data) if decoder else data, at_ms)
-            for frame in framer.close():  # the last read completed them
+                yield framer.feed(decoder.feed(data) if decoder else data, at_ms)
+            last = framer.close()
+            for frame in last:  # the last read completed them
                 if frame.at_ms is None and self.exchange.reads and self.cuts == "recorded":
                     frame.at_ms = self.exchange.reads[-1][0]
-                yield frame
+            yield last
             if decoder and self.exchange.end not in INTERRUPTED:
                 decoder.close()
         except (FramingError, zlib.error) as error:

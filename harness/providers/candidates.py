@@ -41,6 +41,8 @@ class Candidates:
 
     def read(self, candidates: list[Json], calls: Sequence[Json], out: list[Event]) -> None:
         """One ``candidates`` list. ``calls`` are those beside it: the answer's. A missing index is 0, or the place in the list."""
+        if len(candidates) == 1 and not calls and self._is_read(candidates[0], out):
+            return
         answered = False
         for position, candidate in enumerate(candidates):
             if type(candidate) is not dict:
@@ -57,26 +59,30 @@ class Candidates:
         if calls and not answered:
             self._read({}, 0, calls, out)
 
-    def _read(self, candidate: dict[str, Json], index: int, calls: Sequence[Json], out: list[Event]) -> None:
+    def _is_read(self, candidate: Json, out: list[Event]) -> bool:
+        """The usual one, which is the answer: parts and perhaps a reason; whether it was that."""
+        if type(candidate) is not dict:
+            return False
         get = candidate.get
-        content, reason = get("content"), get("finishReason")
-        known = (content is not None) + (reason is not None) + (get("index") == index)
-        if known == len(candidate) and not calls and (content is None or type(content) is dict) and type(reason) in _USUAL_REASON:
-            parts: Json = ()
-            if content:
-                parts = content.get("parts")
-                if type(parts) is not list or len(content) > 1 + (content.get("role") == "model"):
-                    self._read_any(candidate, index, calls, out)
-                    return
-            for part in parts:
-                self.parts.read(part, index, out)
-            if reason:
-                self.parts.end(index, out)
-                out.append(Finish(FINISH_REASONS.get(reason, "other"), reason, None, index))
-        else:
-            self._read_any(candidate, index, calls, out)
+        content, reason, index = get("content"), get("finishReason"), get("index")
+        if (
+            type(content) is not dict
+            or len(candidate) != 1 + (reason is not None) + (index is not None)
+            or (index is not None and index != 0)
+        ):
+            return False
+        parts = content.get("parts")
+        if type(parts) is not list or type(reason) not in _USUAL_REASON or len(content) > 1 + (content.get("role") == "model"):
+            return False
+        read = self.parts.read
+        for part in parts:
+            read(part, 0, out)
+        if reason:
+            self.parts.end(0, out)
+            out.append(Finish(FINISH_REASONS.get(reason, "other"), reason, None, 0))
+        return True
 
-    def _read_any(self, candidate: dict[str, Json], index: int, calls: Sequence[Json], out: list[Event]) -> None:
+    def _read(self, candidate: dict[str, Json], index: int, calls: Sequence[Json], out: list[Event]) -> None:
         fields = Fields(candidate, _CANDIDATE)
         if type(fields.values.get("index")) is int and fields.values["index"] >= 0:
             fields.take("index")
