@@ -30,9 +30,13 @@ SHAPES: Final = (
     ),
     Shape("a Google API key of the new form", b"AQ.", re.compile(rb"(?<![0-9A-Za-z_.-])AQ\.[0-9A-Za-z_-]{20}")),
     Shape("an OAuth access token", b"ya29.", re.compile(rb"(?<![0-9A-Za-z_.-])ya29\.[0-9A-Za-z_-]{20}")),
-    Shape("an OAuth refresh token", b"1//0", re.compile(rb"(?<![0-9A-Za-z+/_=-])1//0[0-9A-Za-z_-]{30}")),
+    Shape("an OAuth refresh token", b"1//0", re.compile(rb"(?<![0-9A-Za-z+_-])1//0[0-9A-Za-z_-]{40}")),
     Shape("an OAuth client secret", b"GOCSPX-", re.compile(rb"(?<![0-9A-Za-z_-])GOCSPX-[0-9A-Za-z_-]{20}")),
-    Shape("a private key", b"-----BEGIN ", re.compile(rb"-----BEGIN (?:[A-Z]{2,12} )?PRIVATE KEY-----(?:\s|\\n|\\r)*[0-9A-Za-z+/]{20}")),
+    Shape(
+        "a private key",
+        b"-----BEGIN",
+        re.compile(rb"-----BEGIN[ +](?:[A-Z]{2,12}[ +])?PRIVATE[ +]KEY-----(?:\s|\\n|\\r){0,20}[0-9A-Za-z+/]{20}"),
+    ),
 )
 
 _RUN: Final = re.compile(rb"[0-9A-Za-z+/_-]{8,160}")

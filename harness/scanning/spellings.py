@@ -1,7 +1,7 @@
 """The other ways in which the same bytes may be read: what a secret hides behind without being changed.
 
 Each spelling is made of the one before by one pattern: lines joined (YAML and base64 are wrapped), then escapes undone (JSON, YAML, URL;
-three times, since JSON stands in JSON), and, apart from these, the texts of a stream put one behind the other. An offset in a spelling is
+four times, since JSON stands in JSON), and, apart from these, the texts of a stream put one behind the other. An offset in a spelling is
 led back to the bytes themselves only when something was found there.
 """
 
@@ -14,7 +14,7 @@ from typing import Final
 Back = Callable[[int], int]
 """Leads an offset in a spelling back to one in the bytes that it is a spelling of."""
 
-ROUNDS: Final = 3
+ROUNDS: Final = 4
 
 _LINE_END: Final = re.compile(rb"\\?\r?\n[ \t]*+(?:#[ \t]*+)?")
 _ESCAPE: Final = re.compile(

@@ -1,0 +1,199 @@
+"""What may be a secret goes, by its place; every other byte stays where it is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import accumulate, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.exchanges import Cassette, CassetteError, Exchange, Origin, Request
+from harness.request_index import RequestIndex
+from harness.scrubbing import Scrubber, scrub, scrub_request, scrub_url
+
+URL = "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent"
+
+
+def exchange(*reads: bytes, **headers: str) -> Exchange:
+    return Exchange(None, 200, {name.replace("_", "-"): [value] for name, value in headers.items()}, tuple((1.0, read) for read in reads))
+
+
+def scrubbed(body: bytes, *rules: str) -> bytes:
+    return Scrubber(rules).body(body)
+
+
+URLS = [
+    (f"{URL}?alt=sse&key=abc", f"{URL}?alt=sse&key=SCRUBBED"),
+    (f"{URL}?KEY=abc&alt=s%73e", f"{URL}?KEY=SCRUBBED&alt=s%73e"),
+    (f"{URL}?%6bey=abc", f"{URL}?%6bey=SCRUBBED"),
+    (f"{URL}?api%5Fkey=a&access_token=b", f"{URL}?api%5Fkey=SCRUBBED&access_token=SCRUBBED"),
+    ("https://me:password@host/a?b", "https://SCRUBBED@host/a?b"),
+    ("https://host/cb#access_token=abc&state=1", "https://host/cb#access_token=SCRUBBED&state=1"),
+    (
+        "https://storage.googleapis.com/o?X-Goog-Signature=abc&X-Goog-Date=1",
+        "https://storage.googleapis.com/o?X-Goog-Signature=SCRUBBED&X-Goog-Date=1",
+    ),
+    (f"{URL}?pageToken=abc&keys=1&key", f"{URL}?pageToken=abc&keys=1&key"),
+    ("http://[bad?key=1", "http://[bad?key=1"),
+]
+
+
+@pytest.mark.parametrize(("url", "kept"), URLS)
+def test_keys_go_out_of_urls(url: str, kept: str) -> None:
+    assert scrub_url(url) == scrub_url(kept) == kept
+
+
+BODIES = [
+    (b'{"access_token": "abc", "expires_in": 3599}', b'{"access_token": "SCRUBBED", "expires_in": 3599}'),
+    (b'{"Refresh_Token":"a\\"b\\\\","x":"y"}', b'{"Refresh_Token":"SCRUBBED","x":"y"}'),
+    (b'{"clientSecret" :\n "abc"}', b'{"clientSecret" :\n "SCRUBBED"}'),
+    (b'data: {"a": {"private_key": "-----BEGIN\\nabc"}}\r\n\r\n', b'data: {"a": {"private_key": "SCRUBBED"}}\r\n\r\n'),
+    (rb'{"text": "{\"api_key\": \"abc\", \"b\": 1}"}', rb'{"text": "{\"api_key\": \"SCRUBBED\", \"b\": 1}"}'),
+    (rb'{"t": "{\\\"id_token\\\":\\\"abc\\\"}"}', rb'{"t": "{\\\"id_token\\\":\\\"SCRUBBED\\\"}"}'),
+    (b'[{"apiKey":"a"},{"apiKey":"b"}]', b'[{"apiKey":"SCRUBBED"},{"apiKey":"SCRUBBED"}]'),
+    (b"grant_type=refresh_token&refresh_token=abc&client_id=x", b"grant_type=refresh_token&refresh_token=SCRUBBED&client_id=x"),
+    (b"assertion=eyJ.abc", b"assertion=SCRUBBED"),
+]
+KEPT = [
+    b"",
+    b'{"usageMetadata": {"promptTokenCount": 8, "totalTokenCount": 1234567890}, "maxOutputTokens": 5}',
+    b'{"thoughtSignature": "QUJDREVGRw==", "nextPageToken": "abc", "responseId": "x"}',
+    b'{"logprobsResult": {"topCandidates": [{"token": "Hello", "tokenId": 7}]}}',
+    b'{"properties": {"api_key": {"type": "string", "description": "the key"}}, "required": ["api_key"]}',
+    b'{"text": "send access_token: abc, or key=abc"}',
+    b'{"access_token": "", "refresh_token": null, "id_token": 7}',
+    b'{"access_token": "SCRUBBED"}',
+    b"\x1f\x8b\x08\x00\xff\xfe",
+    b'{"access_token": "cut in the midd',
+]
+
+
+@pytest.mark.parametrize(("body", "kept"), BODIES)
+def test_credentials_go_out_of_bodies_and_nothing_else(body: bytes, kept: bytes) -> None:
+    assert scrubbed(body) == kept
+    assert scrubbed(kept) == kept
+
+
+@pytest.mark.parametrize("body", KEPT)
+def test_what_is_no_credential_stays(body: bytes) -> None:
+    assert scrubbed(body) == body
+
+
+def test_headers_go_by_an_allow_list() -> None:
+    headers = {"Content-Type": ["application/json"], "X-Goog-Api-Key": ["abc"], "authorization": ["Bearer abc"], "x-new": ["abc"]}
+    kept = {"Content-Type": ["application/json"]}
+    assert scrub_request(Request("POST", URL, headers)).headers == kept
+    assert scrub(Cassette((Exchange(None, 200, headers, ()),), Origin("recorded"))).exchanges[0].headers == kept
+
+
+def test_reads_are_cut_where_they_were() -> None:
+    reads = (b'{"a": 1, "access_', b'token": "sec', b"ret", b'-value", "b', b'": 2}')
+    kept = Scrubber().exchange(exchange(*reads))
+    assert kept is not None
+    assert kept.reads == ((1.0, b'{"a": 1, "access_'), (1.0, b'token": "SCRUBBED'), (1.0, b'", "b'), (1.0, b'": 2}'))
+
+
+@given(st.binary(max_size=30), st.lists(st.integers(0, 80), max_size=8))
+def test_cuts_stay_before_and_after_the_same_bytes(between: bytes, cuts: list[int]) -> None:
+    body = b'{"x": 1, "api_key": "secret"}' + between + b'{"api_key": "other"}'
+    ends = sorted({*(min(cut, len(body)) for cut in cuts), len(body)})
+    reads = tuple((None, body[start:end]) for start, end in pairwise([0, *ends]))
+    kept = Scrubber().reads(reads)
+    assert b"".join(read for _, read in kept) == scrubbed(body)
+    assert list(accumulate(len(read) for _, read in kept)) == sorted({moved(body, end) for end in ends} - {0})
+
+
+def moved(body: bytes, cut: int) -> int:
+    """Where a cut is after scrubbing: one inside a value moves to its end."""
+    for value in b"secret", b"other":
+        start = body.rindex(value)
+        if start < cut < start + len(value):
+            cut = start + len(value)
+    return len(body[:cut].replace(b"secret", b"SCRUBBED").replace(b"other", b"SCRUBBED"))
+
+
+def test_a_length_that_was_told_is_told_anew() -> None:
+    body = b'{"api_key": "x"}'
+    kept = Scrubber().exchange(replace(exchange(body, Content_Length="16"), request=Request("POST", URL, {"content-length": ["16"]}, body)))
+    assert kept is not None
+    assert kept.request is not None
+    assert kept.headers == {"Content-Length": [str(len(kept.body))]}
+    assert kept.request.headers == {"content-length": [str(len(kept.request.body))]}
+    wrong = Scrubber().exchange(exchange(body, content_length="99"))
+    assert wrong is not None
+    assert wrong.headers == {"content-length": ["99"]}
+
+
+RULES = [
+    ("customer_id", b'{"Customer_ID": "c-7", "n": {"customer_id": 12.5}}', b'{"Customer_ID": "SCRUBBED", "n": {"customer_id": 0}}'),
+    ("customer_id", b"customer_id=7&x=customer_id", b"customer_id=SCRUBBED&x=customer_id"),
+    ("re:acct-[0-9]+", b'{"acct-1": "see acct-22, acct-3", "n": 4}', b'{"SCRUBBED": "see SCRUBBED, SCRUBBED", "n": 4}'),
+    ("re:[0-9]{3}", b'{"totalTokenCount": 12345, "id": "x123y"}', b'{"totalTokenCount": 12345, "id": "xSCRUBBEDy"}'),
+    ("re:\u00e9+\n", b'{"t": "a\\u00e9\\u00e9\\nb \xc3\xa9\\n"}', b'{"t": "aSCRUBBEDb SCRUBBED"}'),
+    ('re:"b', b'{"t": "a\\"b\\\\"}', b'{"t": "aSCRUBBED\\\\"}'),
+    ("re:b*", b'{"t": "abba"}', b'{"t": "aSCRUBBEDa"}'),
+    ("re:[0-9]+", b"number 12 and 13", b"number SCRUBBED and SCRUBBED"),
+    ("re:\u00e9", "plain \u00e9t\u00e9".encode(), b"plain SCRUBBEDtSCRUBBED"),
+    ("re:x", b"\xff x", b"\xff x"),
+]
+
+
+@pytest.mark.parametrize(("rule", "body", "kept"), RULES)
+def test_users_have_rules_of_their_own(rule: str, body: bytes, kept: bytes) -> None:
+    assert scrubbed(body, rule) == kept
+
+
+def test_rules_that_overlap_take_out_what_either_matches() -> None:
+    assert scrubbed(b'{"t": "abcd"}', "re:abc", "re:bcd") == b'{"t": "SCRUBBED"}'
+
+
+def test_rules_hold_for_paths_parameters_and_headers_too() -> None:
+    scrubber = Scrubber(["re:acct-[0-9]+", "tenant"])
+    request = scrubber.request(Request("GET", "https://h/acct-1/x?a=acct-2&Tenant=t", {"user-agent": ["me acct-3"]}))
+    assert (request.url, request.headers) == ("https://h/SCRUBBED/x?a=SCRUBBED&Tenant=SCRUBBED", {"user-agent": ["me SCRUBBED"]})
+
+
+@given(
+    st.recursive(
+        st.text('ab"\\\n\u00e9x1', max_size=6) | st.integers(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("kab", max_size=2), inner, max_size=3),
+    ),
+    st.booleans(),
+)
+def test_json_stays_json_whatever_a_pattern_matches(value: object, ascii_only: bool) -> None:
+    body = json.dumps(value, ensure_ascii=ascii_only).encode()
+    kept = json.loads(scrubbed(body, 're:[ab"\\\\\n]+', "re:\u00e9x?"))
+    assert type(kept) is type(value)
+    assert not set('ab"\\\n\u00e9') & set(json.dumps(kept, ensure_ascii=False).replace('"', "").replace("SCRUBBED", ""))
+
+
+@pytest.mark.parametrize("rule", ["acct [0-9]+", "", "a,b", "re:(", "7"])
+def test_a_rule_that_is_none_is_refused(rule: str) -> None:
+    with pytest.raises(CassetteError, match="the scrub rule"):
+        Scrubber([rule])
+
+
+def test_a_hook_sees_what_came_and_may_keep_none_of_it() -> None:
+    seen: list[Exchange] = []
+
+    def hook(one: Exchange) -> Exchange | None:
+        seen.append(one)
+        return None if one.status == 500 else replace(one, headers={**one.headers, "x-made-up": ["1"]})
+
+    good, bad = exchange(b'{"api_key": "x"}', set_cookie="abc"), replace(exchange(b""), status=500)
+    kept = Scrubber(before_record=hook).cassette(Cassette((good, bad), Origin("recorded")))
+    assert seen == [good, bad]
+    assert [(one.headers, one.body) for one in kept.exchanges] == [({}, b'{"api_key": "SCRUBBED"}')]
+
+
+def test_what_was_scrubbed_is_found_by_a_live_request() -> None:
+    scrubber = Scrubber(["customer_id"])
+    body = b'{"contents": [{"parts": [{"text": "a"}]}], "api_key": "old", "customer_id": "c-1"}'
+    kept = scrubber.request(Request("POST", f"{URL}?key=old&alt=sse", {}, body))
+    index = RequestIndex([Exchange(kept, 200, {}, ())], scrub=scrubber.request)
+    live = body.replace(b"old", b"longer than the old one").replace(b"c-1", b"c-22")
+    assert index.find("POST", f"{URL}?key=new&alt=sse", live.replace(b'"a"', b'"b"')) is None
+    assert index.find("POST", f"{URL}?key=new&alt=sse", live) == 0
