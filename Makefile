@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help report test lint types floors unit specs check corpus bench lock clean
+.PHONY: help report test lint types floors unit laws specs check corpus bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -28,6 +28,9 @@ floors: $(READY) ## who may import whom
 
 unit: $(READY) ## unit tests and specs
 	$(BIN)/python -m pytest -q -n 2
+
+laws: $(READY) ## the laws, held against every exchange of the shipped cassettes
+	$(BIN)/python -m pytest cassettes --harness-laws -q -n 2
 
 specs: $(READY) ## the golden specs alone
 	$(BIN)/python -m pytest specs -q

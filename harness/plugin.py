@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .results import CaseResult
     from .serving import Server
 
+pytest_plugins = ["harness.law_items"]
+
 RESULT: Final = "harness_result"
 """The attribute of a test report that carries the encoded result from a worker to the controller."""
 

@@ -6,6 +6,7 @@ random is seeded by the body itself: the same exchange gives the same findings o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -24,7 +25,8 @@ __all__ = ["LAWS", "Law", "Replayer", "check"]
 class Law:
     """A law: its number and title, what it says, and ``findings(exchange, how)``: a sentence for each breach, none where it holds.
 
-    ``layers`` are those that it looks at. One that looks at events alone says the same for every dialect.
+    ``layers`` are those that it looks at. One that looks at events alone says the same for every dialect. ``feature`` is the line of the
+    checklist that it belongs to, ``source`` its documentation.
     """
 
     id: int
@@ -32,16 +34,46 @@ class Law:
     sentence: str
     findings: Callable[[Exchange, Replayer], list[str]]
     layers: tuple[str, ...] = ("events", "payloads")
+    feature: str = "text.streaming"
+    source: str = "https://ai.google.dev/api/generate-content"
 
+    @property
+    def name(self) -> str:
+        """The law in lower case, words joined by ``-``: what items and cases call it."""
+        return re.sub("[^a-z]+", "-", self.title.lower().replace("'", ""))
+
+
+_SSE: Final = "https://html.spec.whatwg.org/multipage/server-sent-events.html"
 
 LAWS: Final[tuple[Law, ...]] = (
-    Law(1, "Cuts don't matter", "However the network cuts the bytes, the events are the same.", cuts_dont_matter, ("events",)),
+    Law(
+        1,
+        "Cuts don't matter",
+        "However the network cuts the bytes, the events are the same.",
+        cuts_dont_matter,
+        ("events",),
+        "framing.split-reads",
+        _SSE,
+    ),
     Law(2, "Legal order", "Events and payloads walk the grammar that their kind declares.", legal_order),
     Law(3, "Nothing lost, nothing invented", "What the raw bytes say is what events and payloads carry.", nothing_lost),
-    Law(4, "Cut short", "Every prefix gives a prefix of the events, then incomplete.", cut_short, ("events",)),
+    Law(4, "Cut short", "Every prefix gives a prefix of the events, then incomplete.", cut_short, ("events",), "stream-end.cut", _SSE),
     Law(5, "Same twice", "A second replay gives the same events and payloads.", same_twice),
-    Law(6, "Spelling doesn't matter", "The same answer in other words has the same content.", spelling_doesnt_matter, ("events",)),
-    Law(7, "Bad input is answered", "Garbage gives an error or an unknown event, never an exception or silence.", bad_input_is_answered),
+    Law(
+        6,
+        "Spelling doesn't matter",
+        "The same answer in other words has the same content.",
+        spelling_doesnt_matter,
+        ("events",),
+        "spelling.snake-case",
+    ),
+    Law(
+        7,
+        "Bad input is answered",
+        "Garbage gives an error or an unknown event, never an exception or silence.",
+        bad_input_is_answered,
+        feature="unknown.frames",
+    ),
 )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import accumulate
 
 from ..cassette import Exchange
 from .replayer import SMALL, Items, Replayer, first_difference, seeded, shown, with_reads
@@ -50,6 +51,14 @@ def _difference(exchange: Exchange, how: Replayer, expected: Items, cuts: tuple[
 
 
 def _shrunk(exchange: Exchange, how: Replayer, expected: Items, cuts: tuple[int, ...]) -> str:
+    cuts = _fewest(exchange, how, expected, cuts)
+    body = exchange.body
+    places = ", ".join(f"byte {at} ({shown(body[max(0, at - 12) : at])} | {shown(body[at : at + 12])})" for at in cuts[:4])
+    more = f" and {len(cuts) - 4} more" if len(cuts) > 4 else ""
+    return f"cut at {places}{more}, {_difference(exchange, how, expected, cuts)}"
+
+
+def _fewest(exchange: Exchange, how: Replayer, expected: Items, cuts: tuple[int, ...]) -> tuple[int, ...]:
     """The failure with as few cuts as halving finds."""
     while len(cuts) > 1:
         half = len(cuts) // 2
@@ -57,23 +66,45 @@ def _shrunk(exchange: Exchange, how: Replayer, expected: Items, cuts: tuple[int,
         if smaller is None:
             break
         cuts = smaller
-    body = exchange.body
-    places = ", ".join(f"byte {at} ({shown(body[max(0, at - 12) : at])} | {shown(body[at : at + 12])})" for at in cuts[:4])
-    more = f" and {len(cuts) - 4} more" if len(cuts) > 4 else ""
-    return f"cut at {places}{more}, {_difference(exchange, how, expected, cuts)}"
+    return cuts
+
+
+def breaking_cuts(exchange: Exchange, how: Replayer) -> tuple[tuple[int, ...], Items] | None:
+    """The fewest places found at which a cut changes the events, and the events of the body as a whole; None where law 1 holds."""
+    expected = how.events(exchange, cuts="whole")
+    recorded = tuple(accumulate(len(data) for _, data in exchange.reads))[:-1]
+    everywhere = tuple(range(1, len(exchange.body)))
+    for cuts in (recorded, *_cut_sets(exchange), everywhere):
+        if cuts and _difference(exchange, how, expected, cuts) is not None:
+            return _fewest(exchange, how, expected, cuts), expected
+    return None
 
 
 def cut_short(exchange: Exchange, how: Replayer) -> list[str]:
     """Law 4: a body that ends early gives the same events up to there, then ``incomplete``."""
+    broken = breaking_prefix(exchange, how)
+    if broken is None:
+        return []
+    at, _, finding = broken
+    return [f"cut short at byte {at} ({shown(exchange.body[max(0, at - 12) : at])}): {finding}"]
+
+
+def breaking_prefix(exchange: Exchange, how: Replayer) -> tuple[int, Items, str] | None:
+    """The first tried prefix whose events are wrong: its length, the events of the whole, what is wrong; None where law 4 holds."""
     full = how.events(exchange)
     body = exchange.body
     chance = seeded(exchange)
     places = range(len(body)) if len(body) <= SMALL else sorted(chance.sample(range(len(body)), PREFIXES))
     for at in places:
-        finding = _prefix_finding(full, how.events(replace(with_reads(exchange, body[:at]), end="cut")), how.finds_tool_code(exchange))
+        finding = _prefix_finding(full, how.events(shortened(exchange, at)), how.finds_tool_code(exchange))
         if finding is not None:
-            return [f"cut short at byte {at} ({shown(body[max(0, at - 12) : at])}): {finding}"]
-    return []
+            return at, full, finding
+    return None
+
+
+def shortened(exchange: Exchange, at: int) -> Exchange:
+    """The exchange as it would be if the connection had been cut after so many bytes."""
+    return replace(with_reads(exchange, exchange.body[:at]), end="cut")
 
 
 def _prefix_finding(full: Items, events: Items, tool_code: bool) -> str | None:

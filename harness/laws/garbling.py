@@ -15,19 +15,30 @@ _GARBAGE = (b"\x00\xff\xfe garbage\r\n", b"<html>502</html>\n", b"data: {\r\n\r\
 
 def bad_input_is_answered(exchange: Exchange, how: Replayer) -> list[str]:
     """Law 7: bytes flipped, cut off, doubled, mixed with garbage: no exception, and no silence about something that is there."""
+    broken = breaking_damage(exchange, how)
+    return [broken[1]] if broken else []
+
+
+def breaking_damage(exchange: Exchange, how: Replayer) -> tuple[Exchange, str] | None:
+    """The first damaged exchange that is answered badly, and how; None where law 7 holds."""
     original = plain(exchange)
     chance = seeded(original)
     for _ in range(DAMAGED):
         damage = chance.choice(DAMAGES)
-        body = damage(original.body, chance)
-        try:
-            events = how.events(with_reads(original, body))
-            how.payloads(with_reads(original, body))
-        except _FAULTS as error:
-            return [f"{damage.__name__} raises {type(error).__name__}: {shown(str(error))}; body {shown(body)}"]
-        if not events and gather_body(body, exchange.status) != Facts():
-            return [f"{damage.__name__} gives no event; body {shown(body)}"]
-    return []
+        damaged = with_reads(original, damage(original.body, chance))
+        finding = _badly_answered(damaged, how)
+        if finding is not None:
+            return damaged, f"{damage.__name__} {finding}; body {shown(damaged.body)}"
+    return None
+
+
+def _badly_answered(damaged: Exchange, how: Replayer) -> str | None:
+    try:
+        events = how.events(damaged)
+        how.payloads(damaged)
+    except _FAULTS as error:
+        return f"raises {type(error).__name__}: {shown(str(error))}"
+    return "gives no event" if not events and gather_body(damaged.body, damaged.status) != Facts() else None
 
 
 def flipped(body: bytes, chance: random.Random) -> bytes:

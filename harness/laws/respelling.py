@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..cassette import Exchange
@@ -26,16 +26,28 @@ _NOT_CONTENT = {"others", "unreadable", "at_error", "at_block", "blocks", "contr
 def spelling_doesnt_matter(exchange: Exchange, how: Replayer) -> list[str]:
     """Law 6: line ends, snake_case, the Code Assist envelope, key order and framing change no fact."""
     original = plain(exchange)
-    messages = _messages(original.body)
-    if messages is None:
-        return []
     expected = gather_events(how.events(original))
     found = []
-    for name in _OF_LINES if how.reads_lines(exchange) else SPELLINGS if exchange.status < 300 else _OF_DOCUMENTS:
-        respell = SPELLINGS[name]
-        actual = gather_events(how.events(with_reads(original, respell(original.body, messages))))
+    for name, respelled in respellings(exchange, how):
+        actual = gather_events(how.events(respelled))
         found += [f"{name}: {field} is {one!r} instead of {other!r}"[:300] for field, one, other in _differing(actual, expected)]
     return found
+
+
+def respellings(exchange: Exchange, how: Replayer) -> Iterator[tuple[str, Exchange]]:
+    """The exchange in every other spelling that its wire knows; none where a part of the body is no message."""
+    original = plain(exchange)
+    messages = _messages(original.body)
+    if messages is not None:
+        for name in _OF_LINES if how.reads_lines(exchange) else SPELLINGS if exchange.status < 300 else _OF_DOCUMENTS:
+            yield name, with_reads(original, SPELLINGS[name](original.body, messages))
+
+
+def breaking_spelling(exchange: Exchange, how: Replayer) -> Exchange | None:
+    """The first respelled exchange with another content; None where law 6 holds."""
+    expected = gather_events(how.events(plain(exchange)))
+    spelled = (one for _, one in respellings(exchange, how))
+    return next((one for one in spelled if _differing(gather_events(how.events(one)), expected)), None)
 
 
 def _differing(actual: Facts, expected: Facts) -> list[tuple[str, object, object]]:

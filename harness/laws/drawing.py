@@ -1,0 +1,36 @@
+"""Draws a grammar, as the table that it is, as a Mermaid state diagram (https://mermaid.js.org/syntax/stateDiagram.html).
+
+A grammar is a table state → label → next state. A stream begins in ``fresh``, and may end in any state of ``final``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from ..dialects import DIALECTS
+from ..events import ORDER
+
+START: Final = "fresh"
+
+
+def draw(order: Mapping[str, Mapping[str, str]], final: Collection[str]) -> str:
+    """The diagram; labels that lead from one state to the same other stand at one arrow, in the order of the table."""
+    lines = ["stateDiagram-v2", f"    [*] --> {START}"]
+    for state, following in order.items():
+        for target in dict.fromkeys(following.values()):
+            labels = [label for label, other in following.items() if other == target]
+            lines.append(f"    {_id(state)} --> {_id(target)}: {', '.join(labels)}")
+    lines += [f"    {_id(state)} --> [*]" for state in order if state in final]
+    return "\n".join(lines) + "\n"
+
+
+def _id(state: str) -> str:
+    """Mermaid's names of states have no blanks."""
+    return state.replace(" ", "_")
+
+
+def grammars() -> dict[str, str]:
+    """Every grammar of the laws by its name, drawn: ``events`` and the dialects."""
+    drawn = {name: draw(dialect.order, dialect.final) for name, dialect in DIALECTS.items()}
+    return {"events": draw(ORDER, ORDER), **drawn}

@@ -1,0 +1,126 @@
+"""Makes a breach small: the same breach by an exchange with fewer messages, fields and characters, and a case that shows it.
+
+Greedy: whatever can be left out without mending the breach is left out, larger pieces first, until nothing can or the tries are used up.
+The order is fixed, so that the same breach gives the same small exchange on every machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from ..cassette import Cassette, Exchange, Origin, dumps
+from ..framing import frame_by_content
+from .replayer import plain, with_reads
+
+TRIES = 400
+"""An exchange is judged at most so many times while it is being made small."""
+
+NAME = "gemini-api/shrunk"
+"""The cassette of a ready-made case, until its author names it."""
+
+Breaks = Callable[[Exchange], bool]
+
+
+def shrink(exchange: Exchange, breaks: Breaks, tries: int = TRIES) -> Exchange:
+    """The smallest exchange found for which ``breaks`` still says yes; the exchange itself where nothing can be left out."""
+    search = _Search(exchange, breaks, tries)
+    messages = _messages(exchange)
+    if messages is None or not search.keeps(messages):
+        return search.best
+    while (smaller := next((one for one in _smaller_lists(messages) if search.keeps(one)), None)) is not None:
+        messages = smaller
+    return search.best
+
+
+class _Search:
+    def __init__(self, exchange: Exchange, breaks: Breaks, tries: int) -> None:
+        self.original = exchange
+        self.best = exchange
+        self.breaks = breaks
+        self.left = tries
+
+    def keeps(self, messages: list[Any]) -> bool:
+        """Whether the breach is still there; then these messages are the best so far."""
+        if self.left <= 0:
+            return False
+        self.left -= 1
+        headers = {name: values for name, values in self.original.headers.items() if name.lower() != "content-encoding"}
+        tried = replace(with_reads(self.original, _body_of(messages, self.original)), headers=headers)
+        if self.breaks(tried):
+            self.best = tried
+            return True
+        return False
+
+
+def _messages(exchange: Exchange) -> list[Any] | None:
+    """The JSON messages of a body; None where something in it is none."""
+    framer = frame_by_content()
+    frames = framer.feed(plain(exchange).body) + framer.close()
+    return [frame.json for frame in frames] if all(frame.raw is None for frame in frames) else None
+
+
+def _body_of(messages: list[Any], original: Exchange) -> bytes:
+    """Messages in the framing that the original has."""
+    head = plain(original).body.lstrip()[:1]
+    texts = [json.dumps(message, ensure_ascii=False) for message in messages]
+    if head == b"[":
+        text = "[" + "\n,\n".join(texts) + "]\n"
+    elif head == b"{":
+        text = "".join(f"{one}\n" for one in texts)
+    else:
+        text = "".join(f"data: {one}\n\n" for one in texts)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _smaller_lists(messages: list[Any]) -> Iterator[list[Any]]:
+    """Without a half, without one message, with one message made smaller."""
+    half = len(messages) // 2
+    if half > 1:
+        yield messages[half:]
+        yield messages[:half]
+    for index in range(len(messages)):
+        yield messages[:index] + messages[index + 1 :]
+    for index, message in enumerate(messages):
+        for smaller in _smaller(message):
+            yield [*messages[:index], smaller, *messages[index + 1 :]]
+
+
+def _smaller(value: Any) -> Iterator[Any]:
+    match value:
+        case dict():
+            for name in value:
+                yield {key: item for key, item in value.items() if key != name}
+            for name, item in value.items():
+                yield from ({**value, name: smaller} for smaller in _smaller(item))
+        case list():
+            yield from _smaller_lists(value)
+        case str() if len(value) > 1:
+            yield value[: len(value) // 2]
+            yield value[len(value) // 2 :]
+        case _:
+            return
+
+
+def with_cuts(exchange: Exchange, cuts: tuple[int, ...]) -> Exchange:
+    """The exchange as the network would have cut it there."""
+    body, places = exchange.body, [0, *cuts, len(exchange.body)]
+    return with_reads(exchange, *(body[start:end] for start, end in pairwise(places)))
+
+
+def as_case(exchange: Exchange, *, name: str, requirement: str, feature: str, source: str, expect: dict[str, Any]) -> str:
+    """A spec file and a cassette, as text, that show a breach; an empty expectation is for its author to fill."""
+    header = ["harness: 1", "cases:", f"- case: {name}", f"  requirement: {requirement}", f"  features: [{feature}]", f"  source: {source}"]
+    lines = [*header, f"  cassette: {NAME}", *([f"  provider: {exchange.provider}"] if exchange.provider else []), "  expect:"]
+    for column, items in expect.items():
+        lines.append(f"    {column}:")
+        lines += [f"    - {json.dumps(item)}" for item in items or ()]
+    cassette = dumps(Cassette((exchange,), Origin("written", note="made small from an exchange that breaks a law")))
+    return f"# specs/shrunk.yaml\n{_text_of(lines)}\n# cassettes/{NAME}.yaml\n{cassette}"
+
+
+def _text_of(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
