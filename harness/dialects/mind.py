@@ -114,10 +114,11 @@ class Translator:
         return [self._record("error", code=code, message=message)]
 
     def _record(self, kind: str, **fields: Any) -> Payload:
-        return {"type": kind, **fields, "timestamp": _timestamp(self._session.at_ms)}
+        return {"type": kind, **fields, "timestamp": timestamp(self._session.at_ms)}
 
 
-def _timestamp(at_ms: float | None) -> str:
+def timestamp(at_ms: float | None) -> str:
+    """ISO 8601 in UTC, of milliseconds since 1970."""
     moment = _EPOCH + timedelta(milliseconds=min(max(at_ms or 0, 0), _LATEST_MS))
     return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
