@@ -6,15 +6,15 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help report test lint types floors unit laws specs check corpus bench lock clean
+.PHONY: help report test lint types floors unit laws specs check test-clients corpus bench lock clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 report: $(READY) ## replay the shipped cassettes against the golden specs and write reports/index.html
 	$(BIN)/python -m pytest specs -q --harness-report reports
 
-test: lint types floors unit check ## lint, types, floors, unit tests, specs, harness check
+test: lint types floors unit check scan ## lint, types, floors, unit tests, specs, harness check, no secrets
 
 lint: $(READY) ## style
 	$(BIN)/ruff check .
@@ -38,6 +38,12 @@ specs: $(READY) ## the golden specs alone
 check: $(READY) ## validate specs, features and cassettes without running anything
 	$(BIN)/harness check
 
+scan: $(READY) ## look for secrets in all that is shipped but the tests, which plant some
+	$(BIN)/harness scan cassettes specs docs harness benchmarks README.md
+
+test-clients: $(READY) tests/clients/node_modules/.ready ## real clients against harness serve: google-genai, @google/genai and the Gemini CLI (needs Node 20 and npm)
+	HARNESS_REQUIRE=clients $(BIN)/python -m pytest -q tests/clients
+
 corpus: $(READY) ## replay a folder of real recordings: make corpus CORPORA=DIR
 	@test -n "$(CORPORA)" || { echo "make corpus: say where the recordings are: make corpus CORPORA=DIR"; exit 2; }
 	$(BIN)/python -m tests.corpus.walk $(CORPORA)
@@ -50,6 +56,10 @@ lock: ## renew the lock of the development environment (needs uv)
 
 clean: ## remove what make made
 	rm -rf $(VENV) reports/*.html build dist
+
+tests/clients/node_modules/.ready: tests/clients/package-lock.json tests/clients/package.json
+	cd tests/clients && npm ci
+	@touch $@
 
 $(READY): requirements-dev.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}; set PYTHON=…")'
