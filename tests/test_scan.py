@@ -24,6 +24,7 @@ from harness.scan_command import scan_file
 from harness.scanning import Scanner, refuse_secrets
 from harness.scrubbing import Scrubber
 from harness.secrets import guard, known_secrets, read_rules
+from harness.strict_yaml import parse
 from harness.unfinished import answered_line, asked_line, head_line, read_line
 from harness.vcr_format import export, serialize, to_vcr
 
@@ -309,7 +310,7 @@ def test_many_secrets_cost_little_more_than_one_and_twice_the_bytes_twice_as_muc
     chance = random.Random(3)
     many = {str(number): base64.b64encode(chance.randbytes(30)).decode() for number in range(50)}
     line = b'data: {"text": "some words of a \\"text\\"\\n", "thoughtSignature": "%b"}\r\n\r\n'
-    data = b"".join(line % base64.b64encode(chance.randbytes(500)) for _ in range(1500))
+    data = b"".join(line % base64.b64encode(chance.randbytes(500)) for _ in range(500))
 
     def cost(scanner: Scanner, text: bytes) -> float:
         costs = []
@@ -497,3 +498,13 @@ def test_import_scrubs_by_the_rules_of_the_project() -> None:
     write("a.yaml", asked(body=b'{"customer_id": "c-1"}'))
     assert main(["import", "a.yaml", "-o", "out.yaml"]) == 0
     assert '{"customer_id": "SCRUBBED"}' in Path("out.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("clean_environment")
+def test_the_hook_for_pre_commit_runs_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    (hook,) = parse((Path(__file__).parent.parent / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    write("leaky.txt", SECRET)
+    program, *arguments = hook["entry"].split()
+    assert (hook["id"], hook["language"], program) == ("harness-scan", "python", "harness")
+    assert main([*arguments, "leaky.txt"]) == 1
+    assert capsys.readouterr().out == f"leaky.txt: line 1 shows {NAME}\n"
