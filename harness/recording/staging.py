@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
@@ -16,13 +17,14 @@ from tempfile import mkstemp
 from typing import Final
 
 from .. import unfinished
-from ..cassette import Cassette, CassetteError, Exchange, Origin, Request
+from ..cassette import Origin, Request
 from ..events import End
-from ..scanning import refuse_secrets
-from ..scrubbing import scrub
+from ..vcr_format import Guard
 
-OVERLAP: Final = 4096
+OVERLAP: Final = 1024
 """So many bytes of an earlier read are looked at again with the next one: a secret may come in two reads."""
+WINDOW: Final = 8192
+"""So many bytes are looked at in one go, since nobody else runs meanwhile."""
 
 
 def part_of(path: Path) -> Path:
@@ -59,80 +61,95 @@ def save(path: Path, text: str) -> None:
 class Unfinished:
     """The unfinished file of one cassette: told of facts, it writes them; made with the first of them.
 
-    ``head`` gives the origin from the first request.
+    ``begin`` gives, from the first request, the origin and who knows what is secret.
     """
 
-    def __init__(self, path: Path, head: Callable[[Request | None], Origin], check: Callable[[str, str], str] = refuse_secrets) -> None:
+    def __init__(self, path: Path, begin: Callable[[Request | None], tuple[Origin, Guard]]) -> None:
         self.part: Final = part_of(path)
-        self.doubt: str | None = None
-        self._head = head
-        self._check = check
-        self._tails: dict[int, bytes] = {}
-        self._lines: SimpleQueue[tuple[int, Callable[[], bytes], bytes] | None] = SimpleQueue()
+        self._begin = begin
+        self._facts: SimpleQueue[Callable[[_Writer], None] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._file: int | None = None
 
     def asked(self, take: int, request: Request | None) -> None:
         if self._thread is None:
-            self._thread = threading.Thread(target=self._write, args=(self._head(request),), name="harness-unfinished", daemon=True)
+            self._thread = threading.Thread(target=self._write, args=self._begin(request), name="harness-unfinished", daemon=True)
             self._thread.start()
-        self._tell(take, lambda: unfinished.asked_line(take, _scrubbed(Exchange(request, 0, {}, ())).request))
+        self._facts.put(lambda writer: writer.asked(take, request))
 
     def answered(self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]) -> None:
-        kept = Exchange(None, status, headers, ())
-        self._tell(take, lambda: unfinished.answered_line(take, status, reason_phrase, _scrubbed(kept).headers))
+        self._facts.put(lambda writer: writer.answered(take, status, reason_phrase, headers))
 
     def read(self, take: int, at: float, data: bytes) -> None:
-        self._tell(take, lambda: unfinished.read_line(take, at, data), data)
+        self._facts.put(lambda writer: writer.read(take, at, data))
 
     def ended(self, take: int, end: End) -> None:
-        self._tell(take, lambda: unfinished.ended_line(take, end))
+        self._facts.put(lambda writer: writer.ended(take, end))
 
     def close(self) -> None:
         """Write what is still to be written; the file stays."""
         if self._thread is not None:
-            self._lines.put(None)
+            self._facts.put(None)
             self._thread.join()
             self._thread = None
 
     def discard(self) -> None:
-        """The recording is whole and in its place, or holds what no file may hold: the unfinished one goes."""
+        """The recording is whole and in its place: the unfinished one goes."""
         self.close()
         self.part.unlink(missing_ok=True)
 
-    def _tell(self, take: int, line: Callable[[], bytes], data: bytes = b"") -> None:
-        self._lines.put((take, line, data))
-
-    def _write(self, origin: Origin) -> None:
-        """The thread: opens the file, writes line after line, and drops it all at the first doubt."""
+    def _write(self, origin: Origin, guard: Guard) -> None:
+        """The thread."""
         self.part.parent.mkdir(parents=True, exist_ok=True)
         self.part.unlink(missing_ok=True)  # an old one may have other rights
         file = os.open(self.part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
+            writer = _Writer(file, guard)
             os.write(file, unfinished.head_line(origin))
-            while (told := self._lines.get()) is not None:
-                take, line, data = told
-                if self.doubt is None:
-                    self._write_line(file, take, line(), data)
+            while (tell := self._facts.get()) is not None:
+                if not writer.doubted:
+                    tell(writer)
         finally:
             os.close(file)
-        if self.doubt is not None:
+        if writer.doubted:
             self.part.unlink(missing_ok=True)
 
-    def _write_line(self, file: int, take: int, line: bytes, data: bytes) -> None:
-        tail = self._tails.get(take, b"") + data
-        self._tails[take] = tail[-OVERLAP:]
-        try:
-            self._check((line + tail).decode("utf-8", "replace"), str(self.part))
-        except CassetteError as error:
-            self.doubt = str(error)
-            os.ftruncate(file, 0)
-            return
-        os.write(file, line)
 
+class _Writer:
+    """Facts into lines that may be written."""
 
-def _scrubbed(exchange: Exchange) -> Exchange:
-    return scrub(Cassette((exchange,), Origin("recorded"))).exchanges[0]
+    def __init__(self, file: int, guard: Guard) -> None:
+        self.doubted = False
+        self._file = file
+        self._scrubber = guard.scrubber
+        self._scanner = guard.scanner
+        self._tails: dict[int, bytes] = {}
+
+    def asked(self, take: int, request: Request | None) -> None:
+        line = unfinished.asked_line(take, request and self._scrubber.request(request))
+        self._append(line, line)
+
+    def answered(self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]) -> None:
+        line = unfinished.answered_line(take, status, reason_phrase, self._scrubber.request(Request("", "", headers)).headers)
+        self._append(line, line)
+
+    def read(self, take: int, at: float, data: bytes) -> None:
+        kept = self._scrubber.body(data)
+        seen = self._tails.get(take, b"") + kept
+        self._tails[take] = seen[-OVERLAP:]
+        self._append(unfinished.read_line(take, at, kept), seen)
+
+    def ended(self, take: int, end: End) -> None:
+        self._append(unfinished.ended_line(take, end), b"")
+
+    def _append(self, line: bytes, shown: bytes) -> None:
+        """Write the line, if what it shows gives no doubt; at a doubt all that is written goes."""
+        for start in range(0, len(shown), WINDOW - OVERLAP):
+            if self._scanner.scan(shown[start : start + WINDOW]):
+                self.doubted = True
+                os.ftruncate(self._file, 0)
+                return
+            time.sleep(0)  # let a read pass
+        os.write(self._file, line)
 
 
 def _umask() -> int:

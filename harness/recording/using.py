@@ -6,20 +6,22 @@ transports are given to the client. A recording reaches the file when everything
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 from urllib.parse import urlsplit
 
+from .. import secrets
 from ..cassette import Cassette, CassetteError, Exchange, Origin, Request
 from ..matching import Mismatch, sides, visible
 from ..providers import identify
 from ..replaying import ReplayError
 from ..request_index import RequestIndex
-from ..vcr_format import from_vcr, to_vcr
-from . import Persister, register
+from ..scanning import SECRET_HEADERS
+from ..vcr_format import Guard, from_vcr, to_vcr
+from .persisting import Persister, register
 from .refusing import refuse_errors
 from .staging import Unfinished
 from .taking import Tape
@@ -38,6 +40,10 @@ class UnknownRequest(ReplayError):
 class Recording(Tape):
     """A cassette that is recorded: every request goes to the network."""
 
+    def __init__(self, unfinished: Unfinished) -> None:
+        super().__init__(unfinished)
+        self.unfinished = unfinished
+
     def answer(self, request: Request) -> Exchange | None:
         return None
 
@@ -45,14 +51,14 @@ class Recording(Tape):
 class Playback(Tape):
     """A cassette that answers, each exchange once; what was asked in vain and what was never asked is remembered."""
 
-    def __init__(self, name: str, cassette: Any) -> None:
+    def __init__(self, name: str, cassette: Any, guard: Guard) -> None:
         super().__init__()
         self.name = name
         self.recorded = _loaded(cassette)
         self.unknown: list[str] = []
         self.used: list[int] = []
         self._cassette = cassette
-        self._index = RequestIndex(self.recorded)
+        self._index = RequestIndex(self.recorded, scrub=guard.scrubber.request)
 
     def answer(self, request: Request) -> Exchange | None:
         """The recorded answer; None for a request that vcrpy's filters leave to the network. Raises `UnknownRequest`."""
@@ -114,21 +120,26 @@ def use_cassette(
     recorder = VCR(
         record_mode="none" if mode == "none" else "once", record_on_exception=False, skip_patchers=_all_patchers(), **(options or {})
     )
-    register(recorder)
+    tape = Recording(Unfinished(path, lambda request: (origin_of([request]), _guard(path, [request]))))
+    register(recorder, lambda: _guard(path, [take.request for take in tape.takes]))
     with recorder.use_cassette(str(path), persister=_Anew if mode == "rewrite" else Persister) as cassette:
         if cassette.rewound:
-            yield Playback(name, cassette)
+            yield Playback(name, cassette, _guard(path, []))
             return
-        unfinished = Unfinished(path, lambda request: origin_of([request]))
-        tape = Recording(unfinished)
         try:
             yield tape
-            unfinished.close()
             _keep(tape.exchanges(), cassette, allow_status)
         finally:
-            unfinished.close()
+            tape.unfinished.close()
     if tape.takes:
-        unfinished.discard()
+        tape.unfinished.discard()
+
+
+def _guard(path: Path, requests: Iterable[Request | None]) -> Guard:
+    """What is secret here: the machine's secrets, the project's rules, and the keys that the requests themselves carry."""
+    headers = [item for request in requests if request for item in request.headers.items()]
+    keys = {value.rpartition(" ")[2] for name, values in headers if name.lower() in SECRET_HEADERS for value in values}
+    return secrets.guard(path.parent, arguments=sorted(keys))
 
 
 def origin_of(requests: list[Request | None]) -> Origin:

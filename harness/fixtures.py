@@ -1,0 +1,163 @@
+"""pytest's door to recording: a marker that names a cassette, fixtures that give it to a client, and the network kept out of a replay.
+
+What a run without any of this pays for is this file alone; everything else is imported by the first test that uses it.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from google.genai.types import HttpOptions
+
+    from .recording import Playback, Recording
+
+MARKER: Final = "harness_cassette"
+MODES: Final = ("none", "once", "rewrite")
+KEYS: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+NO_KEY: Final = "a-replay-needs-no-key"
+"""The key that a client is given where a cassette answers it and the environment has none."""
+
+_FAILED: Final = pytest.StashKey[bool]()
+
+
+class RecordingWarning(UserWarning):
+    """A cassette that a test used only in part or in another order, or an unfinished recording that stands about."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("harness")
+    group.addoption(
+        "--harness-record",
+        choices=MODES,
+        default="none",
+        help="cassettes of tests: none only answers, once records those that do not exist, rewrite records anew (default: none)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        f"{MARKER}(name, allow_status=(), ordered=True): the cassette that records and answers this test's client; "
+        "allow_status: HTTP statuses of errors that may be recorded; ordered: whether another order of requests is reported",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    if item.config.getoption("--harness-record") != "none" or not _is_ours(item):
+        return (yield)
+    from .recording.network import refuse_network
+
+    with refuse_network("this test is replayed; --harness-record once lets it record what it asks"):
+        return (yield)
+
+
+def _is_ours(item: pytest.Item) -> bool:
+    """Whether it is a cell of a spec, or a test that uses a fixture of ours."""
+    return hasattr(item, "cell") or any(name.startswith("harness_") for name in getattr(item, "fixturenames", ()))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report: Any = yield
+    if report.failed:
+        item.stash[_FAILED] = True
+    return report  # type: ignore[no-any-return]  # what a wrapper returns is the hook's result
+
+
+class _Failed(Exception):
+    """The test failed, so that what it recorded is not kept."""
+
+
+@pytest.fixture(scope="module")
+def harness_vcr_config() -> dict[str, Any]:
+    """Options for vcrpy, as pytest-recording's ``vcr_config`` has them; a suite overrides this fixture."""
+    return {}
+
+
+@pytest.fixture
+def harness_cassette(request: pytest.FixtureRequest, harness_vcr_config: dict[str, Any]) -> Iterator[Recording | Playback]:
+    """The cassette that the test's marker names: a `Recording`, or a `Playback` that answers.
+
+    A recording is kept when the test has passed. After a playback, exchanges that were never asked for and another order are a
+    warning, with ``--harness-strict`` a failure; a request that no exchange answers is always one, even if the client kept silent.
+    """
+    from .project import Project
+    from .recording import use_cassette
+    from .recording.staging import left_behind
+
+    name, allow_status, ordered = _marked(request.node)
+    config = request.config
+    path = Project([], config.rootpath / config.getini("harness_cassettes")).cassette_path(name)
+    mode = config.getoption("--harness-record")
+    if left := left_behind(path):
+        warnings.warn(RecordingWarning(left), stacklevel=1)
+    try:
+        with use_cassette(path, name=name, mode=mode, allow_status=allow_status, options=harness_vcr_config) as tape:
+            yield tape
+            if request.node.stash.get(_FAILED, False):
+                raise _Failed
+    except _Failed:
+        return
+    _judge(tape, ordered=ordered, strict=config.getoption("--harness-strict"))
+
+
+def _marked(node: pytest.Item) -> tuple[str, tuple[int, ...], bool]:
+    """Name, allowed statuses and whether order counts, from the nearest marker."""
+    marker = node.get_closest_marker(MARKER)
+    match marker:
+        case pytest.Mark(args=(str(name),), kwargs=options) if options.keys() <= {"allow_status", "ordered"}:
+            return name, tuple(options.get("allow_status", ())), bool(options.get("ordered", True))
+        case pytest.Mark():
+            raise pytest.UsageError(f"{node.nodeid}: {MARKER} takes a name, and allow_status and ordered by name, nothing else")
+    raise pytest.UsageError(f"{node.nodeid}: no cassette is named; mark the test with @pytest.mark.{MARKER}('gemini-api/x')")
+
+
+def _judge(tape: Recording | Playback, *, ordered: bool, strict: bool) -> None:
+    from .recording import Playback
+
+    if not isinstance(tape, Playback):
+        return
+    if tape.unknown:
+        pytest.fail(tape.unknown[0], pytrace=False)
+    problems = tape.problems(ordered=ordered)
+    if problems and strict:
+        pytest.fail("\n".join(problems), pytrace=False)
+    for problem in problems:
+        warnings.warn(RecordingWarning(problem), stacklevel=1)
+
+
+@pytest.fixture
+def harness_http_options(harness_cassette: Recording | Playback, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpOptions]:
+    """``http_options`` for the test's own `google.genai.Client`, sync and async, on httpx2 or httpx: its cassette records and answers it.
+
+    aiohttp is left out of it: the client awaits over httpx. Where the cassette answers and the environment has no key, it is given one.
+    """
+    from .recording import Playback
+    from .recording.google import http_options
+
+    if isinstance(harness_cassette, Playback) and not any(os.environ.get(name) for name in KEYS):
+        monkeypatch.setenv(KEYS[0], NO_KEY)
+    options, close = http_options(harness_cassette)
+    yield options
+    close()
+
+
+@pytest.fixture
+def harness_base_url(harness_cassette: Recording | Playback, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A base URL for any other client, in any language: a loopback relay over which the test's cassette records and answers it.
+
+    While the test runs, the variables by which Google's own clients are told a base URL lead there too.
+    """
+    from .recording.relay import environment_for, relay, upstream_by_path
+
+    with relay(harness_cassette, upstream_by_path(dict(os.environ))) as url:
+        for name, value in environment_for(url).items():
+            monkeypatch.setenv(name, value)
+        yield url

@@ -1,0 +1,66 @@
+"""vcrpy's persister and serializer, ours: reads, end and origin survive, and a damaged file is an error instead of one to record over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from .. import secrets, vcr_format
+from ..cassette import CassetteError
+from ..vcr_format import Guard
+from .staging import save
+
+if TYPE_CHECKING:
+    from vcr import VCR
+
+SERIALIZER: Final = "harness"
+
+
+class Persister:
+    """vcrpy's persister interface, without its mercy: only a file that does not exist is a new cassette."""
+
+    @staticmethod
+    def load_cassette(cassette_path: str | Path, serializer: Any) -> Any:
+        """vcrpy's requests and responses. Raises its CassetteNotFoundError, or `CassetteError` for a file that can't be read."""
+        from vcr.persisters.filesystem import CassetteNotFoundError
+        from vcr.serialize import deserialize
+
+        path = Path(cassette_path)
+        if not path.is_file():
+            raise CassetteNotFoundError()
+        try:
+            text = path.read_bytes().decode()
+        except UnicodeDecodeError as error:
+            raise CassetteError(f"{path}: not UTF-8 at byte {error.start}") from None
+        try:
+            return deserialize(text, serializer)
+        except CassetteError as error:
+            raise CassetteError(f"{path}: {error}") from None
+
+    @staticmethod
+    def save_cassette(cassette_path: str | Path, cassette_dict: dict[str, Any], serializer: Any) -> None:
+        """Write beside the file, then move over it: a failed write leaves what was there."""
+        from vcr.serialize import serialize
+
+        save(Path(cassette_path), serialize(cassette_dict, serializer))
+
+
+class _Serializer:
+    """vcrpy's serializer interface, with the secrets that are known when something is written."""
+
+    def __init__(self, guard: Callable[[], Guard]) -> None:
+        self.guard = guard
+
+    def serialize(self, cassette_dict: dict[str, Any]) -> str:
+        return self.guard().serialize(cassette_dict)
+
+    def deserialize(self, text: str) -> dict[str, Any]:
+        return vcr_format.deserialize(text)
+
+
+def register(recorder: VCR, guard: Callable[[], Guard] = secrets.guard) -> None:
+    """Make a `vcr.VCR` keep its cassettes in our format, scrubbed and scanned by what ``guard`` makes when one is written."""
+    recorder.register_serializer(SERIALIZER, _Serializer(guard))
+    recorder.register_persister(Persister)
+    recorder.serializer = SERIALIZER

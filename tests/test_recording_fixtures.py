@@ -1,0 +1,272 @@
+"""The door of a suite: a marked test records and replays its own google-genai client, and a replay stays off the network."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from pathlib import Path
+
+import httpcore2
+import pytest
+import vcr
+from google import genai
+from raw_server import plain, raw_server, streaming
+
+import harness.project
+import harness.recording.google
+import harness.recording.using
+from harness import load
+from harness.recording.network import NetworkRefused, refuse_network
+
+pytest_plugins = ["pytester"]
+
+with suppress(ImportError):
+    import httpcore
+
+    assert httpcore
+
+assert genai
+assert httpcore2
+assert vcr
+assert harness.project
+assert harness.recording.google
+assert harness.recording.using  # imported here, so that pytester, which forgets what a run imports, does not load them anew for every test
+
+EVENTS = [b'data: {"candidates": [{"content": {"parts": [{"text": "t%d"}],"role": "model"},"index": 0}]}\r\n\r\n' % n for n in range(3)]
+
+FIRST = """\
+import pytest
+from google import genai
+
+@pytest.mark.harness_cassette("gemini-api/first")
+def test_first(harness_http_options):
+    client = genai.Client(http_options=harness_http_options)
+    assert [answer.text for answer in client.models.generate_content_stream(model="m", contents="hi")] == ["t0", "t1", "t2"]
+"""
+
+ASYNC = """\
+import asyncio, os
+import pytest
+from google import genai
+
+@pytest.mark.harness_cassette("gemini-api/async")
+def test_async(harness_http_options):
+    client = genai.Client(http_options=harness_http_options)
+
+    async def run():
+        texts = [answer.text async for answer in await client.aio.models.generate_content_stream(model="m", contents="hi")]
+        await client.aio.aclose()
+        return texts
+
+    assert asyncio.run(run()) == ["t0", "t1", "t2"]
+"""
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_HTTP_CLIENT"):
+        monkeypatch.delenv(name, raising=False)
+    return pytester
+
+
+def record(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, url: str, mode: str = "once", *arguments: str) -> pytest.RunResult:
+    with monkeypatch.context() as patch:
+        patch.setenv("GEMINI_API_KEY", "a-key-for-the-recording")
+        patch.setenv("GOOGLE_GEMINI_BASE_URL", url)
+        return run(suite, "--harness-record", mode, *arguments)
+
+
+def run(suite: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    return suite.runpytest_inprocess("-p", "no:cacheprovider", "-W", "default", *arguments)
+
+
+@pytest.mark.parametrize("library", ["httpx2", "httpx"])
+def test_a_first_tape(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, library: str) -> None:
+    monkeypatch.setenv("GOOGLE_GENAI_HTTP_CLIENT", library)
+    suite.makepyfile(FIRST, test_async=ASYNC)
+    with raw_server(streaming(*EVENTS)) as url:
+        record(suite, monkeypatch, url).assert_outcomes(passed=2)
+    paths = sorted(suite.path.rglob("*.yaml*"))
+    assert [path.name for path in paths] == ["async.yaml", "first.yaml"]
+    for path in paths:
+        (exchange,) = load(path).exchanges
+        assert [data for _, data in exchange.reads] == EVENTS
+        assert "a-key-for-the-recording" not in path.read_text()
+    run(suite, "-W", "error", "--harness-strict").assert_outcomes(passed=2)  # no server, no key
+
+
+def test_what_is_there_is_kept_until_something_better_is_whole(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite.makepyfile(FIRST)
+    with raw_server(streaming(*EVENTS)) as url:
+        record(suite, monkeypatch, url).assert_outcomes(passed=1)
+    (path,) = suite.path.rglob("*.yaml*")
+    before = path.read_bytes()
+    with raw_server(streaming(*EVENTS[::-1])) as url:
+        record(suite, monkeypatch, url, "once").assert_outcomes(passed=1)
+        assert path.read_bytes() == before
+        record(suite, monkeypatch, url, "rewrite").assert_outcomes(failed=1)
+        assert path.read_bytes() == before
+    with raw_server(streaming(*EVENTS)) as url:
+        result = record(suite, monkeypatch, url, "rewrite")
+        result.assert_outcomes(passed=1, warnings=1)
+        result.stdout.fnmatch_lines(["*first.yaml.part is what an earlier recording left*"])
+        assert path.read_bytes() != before
+    assert list(suite.path.rglob("*.yaml*")) == [path]
+
+
+REFUSED = """\
+import pytest
+from google import genai
+
+@pytest.mark.harness_cassette("gemini-api/first")
+def test_refused(harness_http_options):
+    client = genai.Client(http_options=harness_http_options)
+    with pytest.raises(genai.errors.ClientError):
+        client.models.generate_content(model="m", contents="hi")
+"""
+
+
+def test_an_answer_about_the_account_is_refused_unless_the_marker_allows_it(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = b'{"error": {"code": 429, "message": "no more", "status": "RESOURCE_EXHAUSTED"}}'
+    suite.makepyfile(REFUSED)
+    with raw_server(plain("429 Too Many Requests", body)) as url:
+        result = record(suite, monkeypatch, url)
+        result.assert_outcomes(passed=1, errors=1)
+        result.stdout.fnmatch_lines(["*RecordingRefused: exchange 1 is a quota answer (429: no more)*allow the status 429*"])
+        suite.makepyfile(REFUSED.replace('first")', 'first", allow_status=[429])'))
+        record(suite, monkeypatch, url).assert_outcomes(passed=1, warnings=1)
+    run(suite).assert_outcomes(passed=1)
+
+
+ASKS = """\
+import pytest
+from google import genai
+
+@pytest.mark.harness_cassette("gemini-api/first")
+def test_asks(harness_http_options):
+    client = genai.Client(http_options=harness_http_options)
+    for text in {texts}:
+        client.models.generate_content(model="m", contents=text)
+"""
+
+
+def test_an_unknown_request_fails_with_what_differs(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite.makepyfile(ASKS.format(texts=["hi"]))
+    with raw_server(plain("200 OK", b"{}")) as url:
+        record(suite, monkeypatch, url).assert_outcomes(passed=1)
+    suite.makepyfile(ASKS.format(texts=["ho"]))
+    result = run(suite)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*body.contents*parts*text: changed", '*recorded: "hi"', '*asked: *"ho"'])
+    swallowed = ASKS.format(texts=["ho"]).replace("client.models", "with __import__('contextlib').suppress(Exception): client.models")
+    suite.makepyfile(swallowed)
+    result = run(suite)
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(['*asked: *"ho"'])
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["a"], "gemini-api/first: exchange 2 was never asked for"),
+        (["b", "a"], "gemini-api/first: the exchanges were asked for in the order 2, 1"),
+    ],
+)
+def test_order_and_use_are_reported_and_can_fail(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, texts: list[str], said: str
+) -> None:
+    suite.makepyfile(ASKS.format(texts=["a", "b"]))
+    with raw_server(plain("200 OK", b"{}")) as url:
+        record(suite, monkeypatch, url).assert_outcomes(passed=1)
+    run(suite, "--harness-strict").assert_outcomes(passed=1)
+    suite.makepyfile(ASKS.format(texts=texts))
+    result = run(suite)
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines([f"*{said}"])
+    result = run(suite, "--harness-strict")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines([said])
+    suite.makepyfile(ASKS.format(texts=texts).replace('first")', 'first", ordered=False)'))
+    outcome = run(suite, "--harness-strict")
+    outcome.assert_outcomes(passed=1, errors=1 if len(texts) == 1 else 0)
+
+
+def test_a_replayed_test_reaches_no_other_machine(suite: pytest.Pytester) -> None:
+    suite.makepyfile("""\
+import socket
+import pytest
+
+def test_with_ours(harness_replay):
+    with pytest.raises(Exception, match="192.0.2.1 port 9 was refused: this test is replayed"):
+        socket.create_connection(("192.0.2.1", 9), timeout=0.01)
+
+def test_without():
+    with pytest.raises(OSError):
+        socket.create_connection(("192.0.2.1", 9), timeout=0.01)
+""")
+    run(suite).assert_outcomes(passed=2)
+
+
+def test_what_is_refused_and_what_is_not() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, refuse_network("because"):
+        port = server.getsockname()[1]
+        for host in ("127.0.0.1", "localhost"):
+            socket.create_connection((host, port)).close()
+        assert socket.getaddrinfo("192.0.2.1", 80)
+        with pytest.raises(NetworkRefused, match=r"looking up generativelanguage\.googleapis\.com was refused: because"):
+            socket.create_connection(("generativelanguage.googleapis.com", 443))
+        with socket.socket() as tcp, pytest.raises(NetworkRefused, match=r"a connection to 192\.0\.2\.1 port 443 was refused: because"):
+            tcp.connect_ex(("192.0.2.1", 443))
+        with socket.socket(type=socket.SOCK_DGRAM) as udp, pytest.raises(NetworkRefused):
+            udp.sendto(b"x", ("192.0.2.1", 53))
+        with socket.socket(socket.AF_INET6) as tcp, pytest.raises(NetworkRefused):
+            tcp.connect(("2001:db8::1", 443))
+    assert socket.getaddrinfo("127.0.0.1", 80)
+
+
+@pytest.mark.parametrize(
+    ("marker", "said"),
+    [
+        ("", "*no cassette is named; mark the test with @pytest.mark.harness_cassette*"),
+        ("@pytest.mark.harness_cassette('a', mode='once')", "*harness_cassette takes a name, and allow_status and ordered by name*"),
+        ("@pytest.mark.harness_cassette('../../a')", "*the name '../../a' leads out of*"),
+        ("@pytest.mark.harness_cassette('gemini-api/none')", "*none.yaml does not exist; record it with --harness-record once*"),
+    ],
+)
+def test_a_marker_that_names_nothing(suite: pytest.Pytester, marker: str, said: str) -> None:
+    suite.makepyfile(f"import pytest\n{marker}\ndef test_x(harness_http_options): pass\n")
+    result = run(suite)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([said])
+
+
+def test_an_unknown_mode_is_refused(suite: pytest.Pytester) -> None:
+    assert run(suite, "--harness-record", "all").ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_a_suite_gives_vcrpy_its_options(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite.makeconftest("""\
+import pytest
+
+@pytest.fixture(scope="module")
+def harness_vcr_config():
+    return {"before_record_response": lambda response: {**response, "headers": {"x": ["y"]}}, "filter_post_data_parameters": ["contents"]}
+""")
+    suite.makepyfile(FIRST)
+    with raw_server(streaming(*EVENTS)) as url:
+        record(suite, monkeypatch, url).assert_outcomes(passed=1)
+    (path,) = suite.path.rglob("*.yaml")
+    assert b"contents" not in path.read_bytes()
+    run(suite).assert_outcomes(passed=1)
+
+
+def test_the_fixtures_stand_beside_workers(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite.makepyfile(FIRST, test_other=FIRST.replace("gemini-api/first", "gemini-api/other"))
+    with raw_server(streaming(*EVENTS)) as url:
+        monkeypatch.setenv("GEMINI_API_KEY", "a-key-for-the-recording")
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", url)
+        result = suite.runpytest_subprocess("-n", "2", "--harness-record", "once")
+    result.assert_outcomes(passed=2)
+    assert {path.name for path in Path(suite.path).rglob("*.yaml")} == {"first.yaml", "other.yaml"}

@@ -1,0 +1,195 @@
+"""The relay: any client in any language is recorded over loopback, read by read and end by end, and answered from the cassette."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+import pytest
+from conftest import need
+from raw_server import plain, raw_server, streaming
+
+from harness import load
+from harness.cassette import Request
+from harness.recording.relay import relay, upstream_by_path
+from harness.recording.taking import Tape
+from harness.recording.using import Playback, use_cassette
+
+EVENTS = [b"data: {%d}\r\n\r\n" % n for n in range(4)]
+PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+
+
+class Recording(Tape):
+    """A tape without a file."""
+
+    def answer(self, _: Request) -> None:
+        return None
+
+
+class Client:
+    """A client that shares nothing with ours: Python's own."""
+
+    made: ClassVar[list[Client]] = []
+
+    def __init__(self, url: str) -> None:
+        self.made.append(self)
+        parts = urlsplit(url)
+        self.wire = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=10)
+
+    def ask(self, path: str = PATH, body: bytes = b"{}") -> http.client.HTTPResponse:
+        self.wire.request("POST", path, body, {"content-type": "application/json", "x-goog-api-key": "k"})
+        return self.wire.getresponse()
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    while Client.made:
+        Client.made.pop().wire.close()
+
+
+@pytest.fixture
+def tape() -> Recording:
+    return Recording()
+
+
+@pytest.fixture
+def gate() -> Iterator[threading.Semaphore]:
+    made = threading.Semaphore(0)
+    yield made
+    made.release(99)
+
+
+@pytest.mark.parametrize(
+    ("end", "error"),
+    [("complete", None), ("cut", http.client.IncompleteRead), ("reset", ConnectionResetError)],
+    ids=["complete", "cut", "reset"],
+)
+def test_reads_and_end_pass_as_they_come(tape: Recording, gate: threading.Semaphore, end: str, error: type[Exception] | None) -> None:
+    with raw_server(streaming(*EVENTS, end=end, gate=gate)) as upstream, relay(tape, upstream) as url:
+        response = Client(url).ask()
+        assert (response.status, response.reason, response.getheader("content-type")) == (200, "OK", "text/event-stream")
+        for event in EVENTS:
+            assert response.read1() == event
+            gate.release()  # only now may the server send the next one
+        if error:
+            with pytest.raises(error):
+                response.read()
+        else:
+            assert response.read() == b""
+    (exchange,) = tape.exchanges()
+    assert exchange.request is not None
+    assert exchange.request.url == upstream + PATH
+    assert [data for _, data in exchange.reads] == EVENTS
+    assert exchange.end == end
+
+
+def test_a_client_that_leaves_is_aborted(tape: Recording, gate: threading.Semaphore) -> None:
+    with raw_server(streaming(*EVENTS, gate=gate)) as upstream, relay(tape, upstream) as url:
+        client = Client(url)
+        response = client.ask()
+        assert response.read1() == EVENTS[0]
+        response.close()
+        client.wire.close()
+        for _ in range(500):
+            if tape.takes[0].end is not None:
+                break
+            threading.Event().wait(0.01)
+    assert tape.exchanges()[0].end == "aborted"
+
+
+def test_no_answer_upstream_is_none_for_the_client(tape: Recording) -> None:
+    with raw_server(lambda connection: connection.reset()) as upstream, relay(tape, upstream) as url, pytest.raises(ConnectionResetError):
+        Client(url).ask()
+    assert tape.exchanges() == ()
+
+
+def test_one_connection_takes_several_requests(tape: Recording) -> None:
+    answers = [plain("200 OK", b"one", "X-A: 1"), plain("404 Gone Away", b""), streaming(*EVENTS)]
+    with raw_server(*answers) as upstream, relay(tape, upstream) as url:
+        client = Client(url)
+        got = [
+            (response.status, response.reason, response.read()) for response in (client.ask(body=b"x" * size) for size in (1, 1 << 20, 0))
+        ]
+    assert got == [(200, "OK", b"one"), (404, "Gone Away", b""), (200, "OK", b"".join(EVENTS))]
+    assert [len(exchange.request.body) for exchange in tape.exchanges() if exchange.request] == [1, 1 << 20, 0]
+
+
+def test_a_playback_answers_and_an_unknown_request_is_a_404(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    with raw_server(streaming(*EVENTS, end="cut")) as upstream, use_cassette(path, mode="once") as tape, relay(tape, upstream) as url:
+        response = Client(url).ask()
+        with pytest.raises(http.client.IncompleteRead):
+            response.read()
+    assert load(path).exchanges[0].end == "cut"
+    with use_cassette(path) as tape, relay(tape) as url:
+        assert isinstance(tape, Playback)
+        client = Client(url)
+        unknown = client.ask(body=b'{"other": 1}')
+        assert unknown.status == 404
+        assert b"body.other: extra" in unknown.read()
+        assert len(tape.unknown) == 1
+        response = client.ask()
+        assert response.read1() == EVENTS[0]
+        with pytest.raises(http.client.IncompleteRead):
+            response.read()
+        assert tape.problems() == []
+
+
+def test_what_is_no_http_is_turned_away(tape: Recording) -> None:
+    with (
+        relay(tape, "http://127.0.0.1:1") as url,
+        socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=10) as peer,
+    ):
+        peer.sendall(b"\x16\x03\x01 no http\r\n\r\n")
+        assert peer.recv(100) == b""
+
+
+@pytest.mark.parametrize(
+    ("path", "told", "upstream"),
+    [
+        ("/v1beta/models/m:generateContent", {}, "https://generativelanguage.googleapis.com"),
+        ("/v1/models/m:x", {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1/"}, "http://127.0.0.1:1"),
+        ("/v1beta1/publishers/google/models/m:x", {}, "https://aiplatform.googleapis.com"),
+        ("/v1beta1/projects/p/locations/global/publishers/google/models/m:x", {}, "https://aiplatform.googleapis.com"),
+        ("/v1beta1/projects/p/locations/us-central1/publishers/google/models/m:x", {}, "https://us-central1-aiplatform.googleapis.com"),
+        ("/v1beta1/projects/p/locations/eu/publishers/google/models/m:x", {}, "https://aiplatform.eu.rep.googleapis.com"),
+        ("/v1beta1/projects/p/locations/eu/publishers/google/models/m:x", {"GOOGLE_VERTEX_BASE_URL": "http://v"}, "http://v"),
+        ("/v1internal:streamGenerateContent?alt=sse", {}, "https://cloudcode-pa.googleapis.com"),
+    ],
+)
+def test_the_path_tells_the_provider(path: str, told: dict[str, str], upstream: str) -> None:
+    assert upstream_by_path(told)(path) == upstream
+
+
+AIOHTTP = """
+import asyncio, sys
+import aiohttp
+
+async def run(url):
+    async with aiohttp.ClientSession() as session, session.post(url, json={}) as response:
+        return await response.read()
+
+print(asyncio.run(run(sys.argv[1])))
+"""
+
+
+def test_aiohttp_is_recorded_and_answered(tmp_path: Path) -> None:
+    found = subprocess.run([sys.executable, "-c", "import aiohttp"], capture_output=True, check=False)
+    need("aiohttp", found.returncode == 0, "aiohttp is not installed")
+    path = tmp_path / "a.yaml"
+
+    def ask(url: str) -> str:
+        return subprocess.run([sys.executable, "-c", AIOHTTP, url + PATH], capture_output=True, check=True, text=True).stdout.strip()
+
+    with raw_server(streaming(*EVENTS)) as upstream, use_cassette(path, mode="once") as tape, relay(tape, upstream) as url:
+        assert ask(url) == str(b"".join(EVENTS))
+    with use_cassette(path) as tape, relay(tape) as url:
+        assert ask(url) == str(b"".join(EVENTS))
