@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from ..dialects import Payload
@@ -29,6 +30,13 @@ def _unknown_is_gone(wire: Payload | None, sdk: Payload | None, _: bytes) -> boo
 
 def _create_time_is_gone(wire: Payload | None, sdk: Payload | None, _: bytes) -> bool:
     return _is_create_time(wire) and sdk is None
+
+
+def _create_time_is_rewritten(wire: Payload | None, sdk: Payload | None, _: bytes) -> bool:
+    if not (_is_create_time(wire) and _is_create_time(sdk)):
+        return False
+    ours, theirs = str(_data(wire)["createTime"]), str(_data(sdk)["createTime"])
+    return ours != theirs and datetime.fromisoformat(ours) == datetime.fromisoformat(theirs)
 
 
 def _usage_is_less(wire: Payload | None, sdk: Payload | None, _: bytes) -> bool:
@@ -74,6 +82,7 @@ def _event_is_later(wire: Payload | None, sdk: Payload | None, _: bytes) -> bool
 SDK_LOSSES: Final[Mapping[str, Loss]] = {
     "unknown": Loss("fields and kinds of parts that its types do not have", _unknown_is_gone),
     "create-time": Loss("`createTime` on the Gemini API", _create_time_is_gone),
+    "create-time-form": Loss("a fraction of `createTime` that is zero: it is read as a time and written anew", _create_time_is_rewritten),
     "usage-fields": Loss("fields of `usageMetadata` that its types do not have, such as `serviceTier`", _usage_is_less),
     "null-value": Loss("the null of a streamed argument: the piece has no value", _null_has_no_value),
     "snake-case": Loss("fields in snake_case, which the API's own JSON may also have", _snake_case_is_unread),
