@@ -1,0 +1,103 @@
+"""The official anthropic client holds recorded conversations through both halves of the dialect: it reads our streams, and what it sends
+next becomes the recorded Gemini request."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import need
+from raw_server import Connection, raw_server
+
+import harness
+from harness.asking import ToolOutcome
+from harness.cassette import Exchange
+from harness.dialects.anthropic import ANTHROPIC
+from harness.providers.canonical_requests import canonical_request
+from harness.session import Session
+from harness.strict_yaml import parse
+
+ROOT = Path(__file__).parent.parent
+CASES = {case["case"]: case for case in parse((ROOT / "specs/anthropic/conversations.yaml").read_text(encoding="utf-8"))["cases"]}
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+
+Json = Any
+
+
+class Proxy:
+    """What stands between the client and the recording: a Messages request comes, a Messages stream goes."""
+
+    def __init__(self, exchanges: tuple[Exchange, ...]) -> None:
+        self.exchanges = list(exchanges)
+        self.session = Session()
+        self.asked: list[Json] = []
+        self.answers: list[list[Json]] = []
+
+    def __call__(self, connection: Connection) -> None:
+        exchange = self.exchanges[len(self.asked)]
+        assert exchange.request is not None
+        recorded = json.loads(exchange.request.body)
+        self.session.context = {"project": recorded["project"], "user_prompt_id": recorded["user_prompt_id"]}
+        self.session.context |= {"session_id": recorded["request"]["session_id"]}
+        body = json.loads(connection.request.partition(b"\r\n\r\n")[2])
+        asked = harness.request(body, dialect="anthropic", provider="code-assist", session=self.session)
+        self.asked.append((canonical_request(asked), canonical_request(recorded)))
+        self.answers.append(harness.replay(exchange, dialect="anthropic", session=self.session))
+        lines = [f"event: {payload['type']}\ndata: {json.dumps(payload)}\n\n" for payload in self.answers[-1]]
+        connection.send(HEAD + "".join(lines).encode())
+        connection.peer.close()
+
+
+def as_sent(content: Json) -> list[Json]:
+    """The blocks that a client holds, without the keys that it fills with null."""
+    return [{key: value for key, value in block.to_dict().items() if value is not None} for block in content]
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_the_official_client_holds_the_conversation(case: Json) -> None:
+    need("anthropic", importlib.util.find_spec("anthropic"), "anthropic is not installed")
+    anthropic = import_module("anthropic")
+    proxy = Proxy(harness.load(ROOT / f"cassettes/{case['cassette']}.yaml").exchanges)
+    first, *later = case["turns"]
+    prompt = {"max_tokens": 1, **first["prompt"]["anthropic"]}
+    optional = set(prompt) - set(first["prompt"]["anthropic"])
+    assert ANTHROPIC.requests is not None
+    with raw_server(proxy) as url, anthropic.Anthropic(api_key="none", base_url=url, max_retries=0) as client:
+        for turn in [*later, None]:
+            with client.messages.stream(**prompt) as stream:
+                texts = list(stream.text_stream)
+                message = stream.get_final_message()
+            payloads = proxy.answers[-1]
+            told = next(payload for payload in payloads if payload["type"] == "message_delta")
+            assert "".join(texts) == "".join(payload["delta"]["text"] for payload in payloads if "text" in payload.get("delta", {}))
+            assert message.stop_reason == told["delta"]["stop_reason"] == ("tool_use" if has_calls(message) else "end_turn")
+            assert (message.usage.input_tokens, message.usage.output_tokens) == (
+                told["usage"]["input_tokens"],
+                told["usage"]["output_tokens"],
+            )
+            if turn is not None:
+                expected = ANTHROPIC.requests.follow_up(prompt, payloads, outcomes(turn))
+                assert as_sent(message.content) == expected["messages"][-2]["content"]
+                prompt = {
+                    **prompt,
+                    "messages": [*prompt["messages"], {"role": "assistant", "content": message.content}, expected["messages"][-1]],
+                }
+    assert len(proxy.asked) == len(proxy.exchanges)
+    for asked, recorded in proxy.asked:
+        if optional:  # the client insists on a limit that the recording does not have
+            assert asked["request"].pop("generationConfig") == {"maxOutputTokens": 1}
+        assert asked == recorded
+
+
+def has_calls(message: Json) -> bool:
+    return any(block.type == "tool_use" for block in message.content)
+
+
+def outcomes(turn: Json) -> list[ToolOutcome] | str:
+    if "say" in turn:
+        return str(turn["say"])
+    return [ToolOutcome(one["error"], failed=True) if "error" in one else ToolOutcome(one["result"]) for one in turn["results"]]
