@@ -19,7 +19,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-from . import load, scan_command, serve_command
+from . import load, prove_command, report_command, scan_command, serve_command
 from .asking import TranslationError
 from .cassette import Cassette, CassetteError, Exchange, is_cassette
 from .conformance import stand_on
@@ -98,11 +98,14 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("-o", "--output", type=Path, metavar="FILE", help="the file to write (default: stdout)")
     one.set_defaults(run=_export)
 
+    report_command.add_to(commands)
+
     one = commands.add_parser("schema", help="print the JSON Schema of spec files, for editors")
     one.set_defaults(run=_schema)
 
     serve_command.add_to(commands)
     scan_command.add_to(commands)
+    prove_command.add_to(commands)
     return parser
 
 

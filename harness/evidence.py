@@ -27,7 +27,7 @@ from .laws import LAWS, Law, Replayer
 from .matching import compare
 from .providers import declared_tools
 from .replaying import ReplayError, frames_of, replay, trace
-from .results import Breach, CaseResult, Evidence, LayerView, Read, Sent, Stream
+from .results import Breach, CaseResult, Evidence, Finding, LayerView, Read, Sent, Stream
 from .scrubbing import scrub_url
 from .session import Session
 from .spec import Case
@@ -37,6 +37,8 @@ AROUND: Final = 5
 MAX_LINE: Final = 260
 MAX_READS: Final = 80
 MAX_BODY: Final = 800
+MAX_FINDINGS: Final = 8_000
+"""Characters of all findings of a cell."""
 MAX_REQUEST: Final = 60
 """Lines of a prompt or a request."""
 MAX_LAW_BODY: Final = 16 * 1024
@@ -67,7 +69,8 @@ def examine(
     layers: tuple[LayerView, ...] = ()
     if came and result.verdict in DIFFERS:
         layers = _asked(cell, came[0]) if cell.layer == "requests" else _layers(cell, ground, came[0])
-    return structs.replace(result, evidence=Evidence(stream, digest, cell.case.tool_code, layers))
+    found = _fitting(result.findings)
+    return structs.replace(result, findings=found, evidence=Evidence(stream, digest, cell.case.tool_code, layers))
 
 
 def try_laws(result: CaseResult, load: Callable[[str], Cassette], laws: Sequence[Law] = LAWS) -> CaseResult:
@@ -103,6 +106,16 @@ def describe(exchange: Exchange, provider: str) -> Stream:
         text = request.body[:MAX_BODY].decode("utf-8", "backslashreplace")
         sent = Sent(request.method, _cut(scrub_url(request.url), MAX_LINE), text, len(request.body))
     return Stream(exchange.status, len(body), _digest(body), _reads(exchange, provider), len(exchange.reads), sent)
+
+
+def _fitting(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """As many of them as fit into `MAX_FINDINGS` characters, at least one: the result says how many there are."""
+    room = MAX_FINDINGS
+    for number, finding in enumerate(findings):
+        room -= sum(len(text or "") for text in structs.astuple(finding))
+        if room < 0:
+            return tuple(findings[: max(number, 1)])
+    return tuple(findings)
 
 
 def _digest(data: bytes) -> str:
@@ -162,7 +175,7 @@ def _layers(cell: Cell, ground: Ground, got: Any) -> tuple[LayerView, ...]:
     views: list[LayerView] = []
     below: int | None = None
     if cell.layer == "payloads" and isinstance(got, list):
-        first = _first_index(cell.case.expect[cell.column], got)
+        first = _first_index(cell.case.expect.get(cell.column), got)
         views.append(_view("payloads", [_line(item) for item in got], first, differs=True))
         below = _made_of(cell, exchange, [event for _, event in events], first, len(got))
     if cell.layer != "frames":

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["harness.law_items"]
 
+LAWS_TRIED: Final = 20
+"""So many red cells of a report are held against the laws, which takes a while for each."""
+
 RESULT: Final = "harness_result"
 """The attribute of a test report that carries the encoded result from a worker to the controller."""
 
@@ -39,7 +42,13 @@ class HarnessFailure(Exception):
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("harness", "Gemini conformance specs")
-    group.addoption("--harness-report", metavar="DIR", help="write the HTML report to DIR (index.html and a page per provider)")
+    group.addoption(
+        "--harness-report",
+        metavar="DIR",
+        help="write the report to DIR: index.html and a page a provider, results.json, junit.xml, summary.md, badges",
+    )
+    group.addoption("--harness-baseline", metavar="FILE", help="with --harness-report: say what changed since that run's results.json")
+    group.addoption("--harness-date", metavar="YYYY-MM-DD", help="with --harness-report: write the ages of cassettes on that day")
     group.addoption("--harness-provider", action="append", metavar="NAME", help="run only cases on this provider's cassettes (repeatable)")
     group.addoption("--harness-dialect", action="append", metavar="NAME", help="run only the cells of this dialect (repeatable)")
     group.addoption("--harness-accept", action="store_true", help="fill empty expectations with what comes out; they wait for review")
@@ -59,7 +68,23 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"--harness-report {report}: not a folder, and none can be made there")
     if hasattr(config, "workerinput"):
         return
+    _check_report_options(config)
     config.pluginmanager.register(_Collector(config), "harness-results")
+
+
+def _check_report_options(config: pytest.Config) -> None:
+    """A baseline that can't be read, or a date that is none, is told before anything runs."""
+    if config.getoption("--harness-baseline") or config.getoption("--harness-date"):
+        from .report import ReportError
+        from .report_command import choose_day, read_run
+        from .results import ResultsError
+
+        try:
+            choose_day(config.getoption("--harness-date"))
+            if config.getoption("--harness-baseline"):
+                read_run(config.invocation_params.dir / config.getoption("--harness-baseline"))
+        except (ReportError, ResultsError, OSError) as error:
+            raise pytest.UsageError(f"--harness-baseline, --harness-date: {error}") from None
 
 
 def _check_names(config: pytest.Config) -> None:
@@ -156,13 +181,13 @@ class CellItem(pytest.Item):
     def runtest(self) -> None:
         from msgspec.structs import replace
 
-        from .conformance import judge
+        from .evidence import examine
 
         project = _project(self.config)
         filled = self.config.getoption("--harness-accept") and self._accept(project)
-        result = judge(self.cell, project.cassette, today=date.today())
+        result = examine(self.cell, project.cassette, today=date.today())
         if filled:
-            result = replace(result, reason=f"filled in {self.path.name}; read it, then delete `reviewed: no`")
+            result = replace(result, verdict="unreviewed", reason=f"filled in {self.path.name}; read it, then delete `reviewed: no`")
         self.result = replace(result, command=f"pytest '{self.nodeid}'")
         self._conclude(self.result)
 
@@ -280,30 +305,25 @@ class _Collector:
             terminalreporter.write_line(f"not read: {problem}", red=True)
         if folder:
             target = Path(self.config.invocation_params.dir / folder)
-            write_report(results, target, _project(self.config), self.unread)
+            write_report(results, target, _project(self.config), self.config, self.unread)
             terminalreporter.write_line(f"Report: {target / 'index.html'}")
 
 
-def write_report(results: list[CaseResult], target: Path, project: Project, unread: Sequence[str] = ()) -> None:
-    """Write the pages of these results into a folder, each beside its place and then moved there; ``unread``: errors of specs."""
-    from .dialects import DIALECTS
-    from .providers import PROVIDERS
-    from .report import render
+def write_report(results: list[CaseResult], target: Path, project: Project, config: pytest.Config, unread: Sequence[str] = ()) -> None:
+    """Write all files of the report into a folder; ``unread``: errors of specs. The first red cells are held against the laws."""
+    from .evidence import DIFFERS, try_laws
+    from .report import Run, render
+    from .report_command import choose_day, make_header, read_run, write_files
+    from .results import sort_key
 
-    pages = render(
-        results,
-        project.features(),
-        providers={name: provider.title for name, provider in PROVIDERS.items()},
-        dialects={name: dialect.title for name, dialect in DIALECTS.items()},
-        losses={name: dialect.losses for name, dialect in DIALECTS.items()},
-        unread=unread,
-    )
-    target.mkdir(parents=True, exist_ok=True)
-    for name, text in pages.items():
-        part = target / f"{name}.part"
-        part.unlink(missing_ok=True)
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(target / name)
+    ordered = sorted(results, key=sort_key)
+    tried = [place for place, result in enumerate(ordered) if result.verdict in DIFFERS][:LAWS_TRIED]
+    for place in tried:
+        ordered[place] = try_laws(ordered[place], project.cassette)
+    header = make_header(ordered, project.features(), choose_day(config.getoption("--harness-date")), unread)
+    baseline = config.getoption("--harness-baseline")
+    base = read_run(config.invocation_params.dir / baseline) if baseline else None
+    write_files(render(Run(header, ordered), base), target)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from harness import replay
 from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request
 from harness.conformance import Cell
-from harness.evidence import MAX_LINE, MAX_READS, describe, examine, try_laws
+from harness.evidence import MAX_FINDINGS, MAX_LINE, MAX_READS, describe, examine, try_laws
 from harness.laws import Law, Replayer
 from harness.providers import identified
 from harness.results import Breach, CaseResult, Evidence, Read
@@ -156,6 +156,14 @@ def test_laws_are_not_tried_where_they_would_say_nothing_about_the_cell() -> Non
 
     for result in (judged([], cassette="z"), msgspec.structs.replace(judged([]), adapter="somebody-elses")):
         assert try_laws(result, load) == result
+
+
+def test_findings_are_kept_as_far_as_they_fit_and_counted_all() -> None:
+    frame = 'data: {"candidates": [{"content": {"parts": [{"text": "%s"}]}}]}\n\n'
+    exchange = replace(WHOLE, reads=tuple((None, (frame % f"{number}{'o' * 990}").encode()) for number in range(12)))
+    wrong = [{**item, "delta": item["delta"] + "?"} if "delta" in item else item for item in replay(exchange)]
+    result = judged(wrong, exchange=exchange)
+    assert (len(result.findings), result.findings_total) == (3, 12)  # each a little more than 2,000 characters
 
 
 def test_evidence_is_plain_data() -> None:

@@ -231,9 +231,9 @@ def test_the_report_is_the_same_bytes_with_workers(project: pytest.Pytester) -> 
         project.runpytest_subprocess("specs", "-p", "no:cacheprovider", "--harness-report", folder, *workers).assert_outcomes(
             passed=3, failed=1
         )
-    pages = {path.name: path.read_bytes() for path in (project.path / "alone").iterdir()}
+    pages = {path.name: path.read_bytes() for path in (project.path / "alone").rglob("*.*")}
     assert set(pages) >= {"index.html", "gemini-api.html", "vertex-ai.html", "code-assist.html"}
-    assert pages == {path.name: path.read_bytes() for path in (project.path / "two").iterdir()}
+    assert pages == {path.name: path.read_bytes() for path in (project.path / "two").rglob("*.*")}
     assert "other" in pages["gemini-api.html"].decode()
 
 

@@ -2,35 +2,58 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
-from dataclasses import dataclass
+from base64 import b64encode
+from collections import Counter
+from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import Any, get_args
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from harness.cassette import Origin as CassetteOrigin
-from harness.report import ReportError, render, summary
+from harness.report import Header, Named, ReportError, Run, render, summary
 from harness.report.counting import headline, rests_on
+from harness.report.drawing import fingerprint, legend
 from harness.report.text import shortened, visible
-from harness.results import VERDICTS, CaseResult, Finding, Origin, ResultsError, Verdict, decode, encode, sort_key
+from harness.results import (
+    VERDICTS,
+    Breach,
+    CaseResult,
+    Evidence,
+    Finding,
+    LayerView,
+    Origin,
+    Read,
+    ResultsError,
+    Sent,
+    Stream,
+    Verdict,
+    decode,
+    encode,
+    sort_key,
+)
 
-
-@dataclass(frozen=True)
-class Feature:
-    id: str
-    title: str
-    meaning: str = "What it means."
-    link: str = "https://ai.google.dev/gemini-api/docs"
-
-
-FEATURES = [Feature("tool-calls.parallel", "Parallel calls"), Feature("usage.totals", "Usage"), Feature("media.sound", "Sound")]
+LINK = "https://ai.google.dev/gemini-api/docs"
+FEATURES = (
+    Named("tool-calls.parallel", "Parallel calls", 0, "What it means.", LINK),
+    Named("usage.totals", "Usage", 1, "What it means.", LINK),
+    Named("media.sound", "Sound", 2, "What it means.", LINK),
+)
 PROVIDERS = {"gemini-api": "Gemini API", "code-assist": "Code Assist"}
 DIALECTS = {"unified-llm": "unified-llm", "anthropic": "anthropic"}
-LOSSES = {"unified-llm": {}, "anthropic": {"grounding": "Search results and their `supports`."}}
+HEADER = Header(
+    tools=("gemini-conformance 1",),
+    providers=tuple(Named(name, title, order) for order, (name, title) in enumerate(PROVIDERS.items())),
+    adapters=tuple(Named(name, title, order) for order, (name, title) in enumerate(DIALECTS.items())),
+    features=FEATURES,
+    losses=(Named("grounding", "Search results and their `supports`.", 0, of="anthropic"),),
+)
 WRITTEN = Origin("written", date="2026-11-22")
 
 
@@ -56,19 +79,20 @@ def result(verdict: Verdict = "passed", case: str = "two-calls", adapter: str = 
     return CaseResult(**(whole | changes))
 
 
-def pages(*results: CaseResult, features: list[Feature] = FEATURES) -> dict[str, str]:
-    return render(results, features, providers=PROVIDERS, dialects=DIALECTS, losses=LOSSES)
+def pages(*results: CaseResult, header: Header = HEADER) -> dict[str, str]:
+    return {name: text for name, text in render(Run(header, results)).items() if name.endswith(".html")}
 
 
 class Page(HTMLParser):
-    """A page as a parser sees it: tags that open and close each other, attributes, ids, and the text."""
+    """A page as a parser sees it: tags that open and close each other, attributes, ids, the text, and the JSON for its script."""
 
     VOID = frozenset({"meta", "input", "br"})
 
     def __init__(self, source: str) -> None:
         super().__init__()
+        self.source = source
         self.open: list[str] = []
-        self.items = 0
+        self.data: dict[str, Any] = {}
         self.tags: list[tuple[str, dict[str, str]]] = []
         self.words: list[str] = []
         self.feed(source)
@@ -79,20 +103,26 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.words.append(" ")
+        if tag == "li" and self.open[-1] == "li":  # an item ends where the next begins
+            self.open.pop()
         self.tags.append((tag, {name: value or "" for name, value in attrs}))
-        self.items += tag == "li" and "article" in self.open
         if tag not in self.VOID:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
+        if tag == "ul" and self.open[-1] == "li":
+            self.open.pop()
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        self.words.append(data if "style" not in self.open else "")
+        self.words.append("" if {"style", "script"} & set(self.open) else data)
+        if self.tags[-1:] == [("script", {"type": "application/json", "id": "data"})] and self.open[-1] == "script":
+            self.data = json.loads(data)
 
-    def cells(self) -> int:
-        """Passed cells are the items of lists inside an article, all others have a `details` of their own."""
-        return sum(tag == "details" and attributes.get("class", "").startswith("cell ") for tag, attributes in self.tags) + self.items
+    def cells(self) -> list[tuple[str, str]]:
+        """Verdict and anchor of every cell."""
+        found = [(after[1]["class"], attributes["id"]) for (_, attributes), after in pairwise(self.tags) if attributes.get("class") == "c"]
+        return [(verdict, anchor) for verdict, anchor in found if verdict in VERDICTS]
 
 
 # Results
@@ -142,7 +172,7 @@ def test_every_verdict_has_words_of_its_own_and_an_order() -> None:
     for aspect in ("word", "symbol", "sentence", "order"):
         assert len({getattr(words, aspect) for words in VERDICTS.values()}) == len(VERDICTS)
     assert {name for name, words in VERDICTS.items() if words.red} == {"failed", "error", "fixed"}
-    assert {name for name, words in VERDICTS.items() if not words.compared} == {"error", "not-run"}
+    assert {name for name, words in VERDICTS.items() if not words.compared} == {"error", "not-run", "unreviewed"}
 
 
 # What the pages say
@@ -155,7 +185,8 @@ MIXED = [
     result("warning", "late", level="should", first_layer="payloads"),
     result("known-failing", "null", reason="null pieces lose their path", link="https://example.org/issues/212"),
     result("not-carried", "search", reason="grounding"),
-    result("not-run", "new", reason="reviewed: no"),
+    result("not-run", "new", reason="nothing is expected yet"),
+    result("unreviewed", "accepted", reason="reviewed: no"),
     result("passed", adapter="unified-llm"),
     result("passed", adapter=""),
     result("passed", "sum", provider="code-assist", features=("usage.totals", "tool-calls.parallel"), exchange=2),
@@ -177,7 +208,9 @@ def test_every_verdict_is_said_in_words_and_with_its_symbol() -> None:
 
 def test_every_result_is_one_cell() -> None:
     rendered = pages(*MIXED, MIXED[0])  # the same result twice is two cells
-    assert sum(Page(page).cells() for name, page in rendered.items() if name != "index.html") == len(MIXED) + 1
+    found = [Page(page) for page in rendered.values()]
+    assert Counter(verdict for page in found for verdict, _ in page.cells()) == Counter(one.verdict for one in [*MIXED, MIXED[0]])
+    assert [sum(len(case) - 1 for case in page.data["cases"]) for page in found if page.data] == [12, 1]
 
 
 def test_a_cell_shows_its_evidence() -> None:
@@ -193,16 +226,17 @@ def test_a_cell_shows_its_evidence() -> None:
     text = Page(pages(found)["gemini-api.html"]).text
     for words in (
         "Two calls stay two calls.",
-        "must · gemini-api/tool-calls.yaml:3 · documentation · cassette gemini-api/tool-calls exchange 2",
-        "google-genai 1.62.0 · gemini-2.5-flash · https://example.org/x · 0a1b2c · cut: closed before its declared end",
-        "anthropic failed imported cut 2026-02-11 ",
-        "First layer that differs: events",
-        'events[3].path differs cut differently expected "$.a" got ""',
-        "1 of 12 findings are shown.",
+        "imported cut 2026-02-11 · must · gemini-api/tool-calls.yaml:3 · docs · gemini-api/tool-calls exchange 2",
+        "· cut: closed before its declared end",
+        "anthropic failed first in the events",
+        'First difference: events[3].path differs cut differently 1 of 12 findings expected "$.a" got ""',
         "pytest 'specs/gemini-api/tool-calls.yaml::two-calls[anthropic]'",
-        'data: {"candidates": []}',
     ):
         assert words in text
+    data = Page(pages(found)["gemini-api.html"]).data
+    assert data["streams"][0]["wire"] == 'data: {"candidates": []}'
+    assert ["client", "google-genai 1.62.0"] in data["origins"][data["streams"][0]["from"]]
+    assert data["cases"][0][1]["findings"] == [["events[3].path", "differs", "cut differently", '"$.a"', '""']]
 
 
 def test_what_is_not_passed_is_listed_with_a_link_to_its_cell() -> None:
@@ -210,7 +244,7 @@ def test_what_is_not_passed_is_listed_with_a_link_to_its_cell() -> None:
     index = rendered["index.html"]
     for case in ("lost", "broken", "again", "late", "null", "search", "new"):
         assert f'href="gemini-api.html#tool-calls.{case}.anthropic"' in index
-        assert f'<details id="tool-calls.{case}.anthropic"' in rendered["gemini-api.html"]
+        assert f"id=tool-calls.{case}.anthropic " in rendered["gemini-api.html"]
     assert "null pieces lose their path" in index
     assert 'href="https://example.org/issues/212"' in index
 
@@ -241,15 +275,16 @@ def test_a_case_of_two_features_stands_under_the_first_and_is_named_at_the_other
     assert page.index('id="feature:tool-calls.parallel"') < also < page.index('id="feature:usage.totals"')
 
 
-def test_a_stream_is_quoted_once_a_case_and_again_only_where_a_cell_quotes_another_place_of_it() -> None:
-    page = pages(result(), result(adapter="unified-llm"), result("failed", adapter="", wire="data: [1]"))["gemini-api.html"]
-    assert page.count('data: {"candidates": []}') == 1
-    assert page.index("The stream here:") < page.index("data: [1]") < page.index('data: {"candidates": []}')
+def test_a_stream_stands_once_in_the_data_of_a_page() -> None:
+    page = pages(result(), result(adapter="unified-llm"), result("failed", adapter="", wire="data: [1]"), result(case="b", line=9))[
+        "gemini-api.html"
+    ]
+    assert page.count('data: {\\"candidates') == 1
 
 
 def test_a_feature_shows_its_worst_verdict_and_how_many_have_it_and_features_without_a_case_are_named() -> None:
     text = Page(pages(*MIXED)["index.html"]).text
-    assert "Feature unified-llm anthropic events Tool calls Parallel calls passed failed 1 of 8 passed No case yet: Usage, Sound." in text
+    assert "Feature unified-llm anthropic events Tool calls Parallel calls passed failed 1 of 9 passed No case yet: Usage, Sound." in text
 
 
 def test_declared_losses_are_listed_a_dialect_without_one_too() -> None:
@@ -279,7 +314,7 @@ def test_a_result_whose_cassette_could_not_be_read_has_a_page() -> None:
             [result("failed"), result("error", "x", "unified-llm"), result("error", "y", "unified-llm"), result(adapter="unified-llm")],
             [
                 "1 of 4 cells passed; 1 failed, 2 errors.",
-                "Look first at Gemini API → unified-llm: 1 passed, 2 errors; 0 of 1 features pass.",
+                "Look first at Gemini API → unified-llm: 0 of 1 feature, 1 error.",
             ],
         ),
     ],
@@ -319,10 +354,11 @@ def test_summary_is_a_line_a_provider_and_dialect_and_what_it_rests_on() -> None
     assert lines.isascii()
     assert lines.splitlines() == [
         "code-assist / anthropic   1 passed",
-        "gemini-api / anthropic    1 passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing, 1 not carried, 1 not run",
+        "gemini-api / anthropic    1 passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing, 1 not carried, 1 not run, "
+        "1 unreviewed",
         "gemini-api / events       1 passed",
         "gemini-api / unified-llm  1 passed",
-        "11 cells: 4 passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing, 1 not carried, 1 not run",
+        "12 cells: 4 passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing, 1 not carried, 1 not run, 1 unreviewed",
         "Rests on 2 of 2 streams written by hand; recorded ones: run `make corpus`.",
     ]
 
@@ -336,14 +372,17 @@ def test_pages_are_the_same_in_any_order_of_results_and_after_a_trip_through_jso
     assert pages(*shuffled) == pages(*several) == pages(*decode(encode(several)))
 
 
-def test_a_page_loads_nothing_and_runs_nothing() -> None:
+def test_a_page_loads_nothing_and_runs_only_its_own_script() -> None:
     for page in pages(*MIXED).values():
-        assert "default-src 'none'; style-src 'unsafe-inline'" in page
+        (allowed,) = re.findall(r"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-([^']+)'", page)
+        scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+        assert [b64encode(sha256(script.encode()).digest()).decode() for script in scripts] == [allowed]
         assert "url(" not in page
         assert "@import" not in page
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval|fetch|XMLHttp|localStorage", scripts[0])
         for tag, attributes in Page(page).tags:
-            assert tag not in {"script", "link", "img", "iframe", "object", "svg", "form", "base"}
-            assert not {name for name in attributes if name.startswith("on") or name in {"src", "srcset", "action"}}
+            assert tag not in {"link", "img", "iframe", "object", "base"}
+            assert not {name for name in attributes if name.startswith("on") or name in {"src", "srcset", "action", "formaction"}}
             assert "href" not in attributes or tag == "a"
 
 
@@ -362,6 +401,14 @@ HOSTILE = "</pre></style></script><img src=x onerror=alert(1)>\"'><b onclick=x>&
 HOSTILE += "\x00\x1b[2J\x9b\r\u202egnp.exe\u2066\u200b\U000e0041 \ud83d"
 
 
+HOSTILE_EVIDENCE = Evidence(
+    Stream(200, 3, HOSTILE, (Read(1.0, 3),), 1, Sent(HOSTILE, HOSTILE, HOSTILE, 9)),
+    HOSTILE,
+    layers=(LayerView("payloads", (HOSTILE,), 0, 1, 0, True),),
+    breaches=(Breach(1, HOSTILE, (HOSTILE,)),),
+)
+
+
 def hostile(verdict: Verdict) -> CaseResult:
     return result(
         verdict,
@@ -375,6 +422,7 @@ def hostile(verdict: Verdict) -> CaseResult:
         origin=Origin("imported", *[HOSTILE] * 7),
         findings=(Finding(*[HOSTILE] * 5), Finding(HOSTILE, got=HOSTILE)),
         findings_total=2,
+        evidence=HOSTILE_EVIDENCE,
         command=HOSTILE,
         wire=HOSTILE,
         features=("hostile",),
@@ -383,22 +431,22 @@ def hostile(verdict: Verdict) -> CaseResult:
 
 @pytest.mark.parametrize("verdict", VERDICTS)
 def test_text_that_tries_to_break_out_stays_text(verdict: Verdict) -> None:
-    features = [Feature("hostile", HOSTILE, HOSTILE, f"data:{HOSTILE}")]
-    rendered = render(
-        [hostile(verdict)],
-        features,
-        providers={"gemini-api": HOSTILE},
-        dialects={"anthropic": HOSTILE},
-        losses={"anthropic": {HOSTILE: HOSTILE}},
+    header = Header(
+        tools=(HOSTILE,),
+        providers=(Named("gemini-api", HOSTILE, 0),),
+        adapters=(Named("anthropic", HOSTILE, 0),),
+        features=(Named("hostile", HOSTILE, 0, HOSTILE, f"data:{HOSTILE}"),),
+        losses=(Named(HOSTILE, HOSTILE, 0, of="anthropic"),),
+        unread=(HOSTILE,),
     )
-    for page in rendered.values():
+    for page in pages(hostile(verdict), header=header).values():
         page.encode()  # no lone surrogate is left
         assert not re.search(r"[^\n -~\xa0-\U0010ffff]|[\u200b-\u200f\u202a-\u202e\u2060-\u206f\U000e0000-\U000e007f]", page)
         assert "{{7*7}}" in page
         for tag, attributes in Page(page).tags:
-            assert tag not in {"img", "script", "u"}
+            assert tag not in {"img", "u"}
             assert not {"onclick", "onerror"} & set(attributes)
-            assert re.match(r"[a-z-]+\.html|#|https://[!-~]+$", attributes.get("href", "#"))
+            assert re.match(r"[a-z-]+\.html|(results\.json|junit\.xml|summary\.md)$|#|https://[!-~]+$", attributes.get("href", "#"))
 
 
 @pytest.mark.parametrize(
@@ -419,8 +467,8 @@ def test_a_long_text_is_cut_and_says_so() -> None:
     assert shortened("x" * 10_240, 4) == "xxxx … (the first 4 of 10,240 characters)"
     assert shortened("xxxx", 4) == "xxxx"
     page = pages(result("failed", findings=(Finding("a", expected="y" * 10_240),), wire="z" * 10_240))["gemini-api.html"]
-    assert "(the first 1,000 of 10,240 characters)" in page
-    assert "(the first 4,000 of 10,240 characters)" in page
+    assert page.count("(the first 1,000 of 10,240 characters)") == 2  # in the page and in its data
+    assert page.count("(the first 1,600 of 10,240 characters)") == 1
 
 
 # Wrong callers
@@ -446,23 +494,81 @@ def test_a_name_that_is_not_listed_is_an_error_that_says_where(wrong: dict[str, 
 @pytest.mark.parametrize("name", ["../up", "index", "A B", "unknown-provider"])
 def test_a_provider_that_cannot_name_a_page_is_an_error(name: str) -> None:
     with pytest.raises(ReportError, match="can't name a page"):
-        render([], FEATURES, providers={name: "x"}, dialects=DIALECTS, losses=LOSSES)
+        render(Run(Header(providers=(Named(name, "x", 0),))))
 
 
 # Size and looks
 
 
+THREE = ("unified-llm", "anthropic", "")
+
+
+def run_of(cases: int, wire: str = "", verdict: Verdict = "passed", columns: tuple[str, ...] = THREE, number: int = 2) -> list[CaseResult]:
+    """Cells as a run makes them, each case on a stream of its own; ``number`` findings where they aren't passed."""
+    evidence = Evidence(Stream(200, 1125, "a" * 32, (Read(612.4, 271), Read(640.1, 346, 1, "message"), Read(701.3, 508)), 3), "b" * 32)
+    findings = () if verdict == "passed" else tuple(Finding(f"[{n}].delta", "changed", "x" * 1000, "y" * 1000) for n in range(number))
+    return [
+        result(verdict, case=f"two-calls-{n}", line=n + 1, exchange=n + 1, adapter=column, wire=wire, evidence=evidence, findings=findings)
+        for n in range(cases)
+        for column in columns
+    ]
+
+
 def test_a_thousand_more_cells_take_at_most_300_kb_beside_what_is_quoted_from_streams() -> None:
-    def size(cases: int, wire: str) -> int:
-        cells = [
-            result(case=f"two-calls-{n}", line=n + 1, exchange=n + 1, adapter=adapter, wire=wire)
-            for n in range(cases)
-            for adapter in ("unified-llm", "anthropic", "")
-        ]
+    def size(*cells: CaseResult) -> int:
         return sum(len(page.encode()) for page in pages(*cells).values())
 
-    assert size(800, "") - size(400, "") <= 1_200 * 300
-    assert size(400, "x" * 10_000) - size(400, "") <= 400 * 450
+    assert size(*run_of(800)) - size(*run_of(400)) <= 1_200 * 300
+    assert size(*run_of(400, "x" * 10_000)) - size(*run_of(400)) <= 400 * 300
+
+
+FIVE = replace(HEADER, adapters=tuple(Named(name, name, order) for order, name in enumerate(("anthropic", "b", "c", "d", "e"))))
+
+
+@pytest.mark.parametrize("verdict", ["passed", "failed"])
+def test_two_thousand_cassettes_and_five_dialects_fit_into_10_mb_even_if_all_of_it_fails(verdict: Verdict) -> None:
+    cells = run_of(2000, "data: " + "x" * 1500, verdict, ("anthropic", "b", "c", "d", "e"))
+    assert sum(len(page.encode()) for page in pages(*cells, header=FIVE).values()) < 10_000_000
+
+
+def test_what_is_left_out_to_keep_a_page_small_is_counted() -> None:
+    layers = (LayerView("payloads", ("x" * 200,) * 11, 0, 11, 0, True),)
+    many = run_of(3000, "", "failed", ("anthropic",), 20)
+    cells = [replace(one, findings_total=20, evidence=replace(one.evidence, layers=layers) if one.evidence else None) for one in many]
+    for number, kept, without in ((2, 20, False), (3000, 2, True)):
+        data = Page(pages(*cells[:number])["gemini-api.html"]).data
+        cell = data["cases"][0][1]
+        assert (len(cell["findings"]), cell["total"], "without" in cell, len(cell["layers"])) == (kept, 20, without, 0 if without else 1)
+
+
+# Ages
+
+
+@pytest.mark.parametrize(
+    ("origin", "today", "words", "stale"),
+    [
+        (Origin("recorded", "2026-01-01T10:00:00Z"), "2026-11-22", "recorded 2026-01-01 (325 days old) stale", True),
+        (Origin("recorded", "2026-11-20"), "2026-11-22", "recorded 2026-11-20 (2 days old)", False),
+        (Origin("written", "2020-01-01"), "2026-11-22", "written 2020-01-01 (2,517 days old)", False),
+        (Origin("recorded", "2020-01-01"), "", "recorded 2020-01-01 ·", False),
+        (Origin("recorded", "soon"), "2026-11-22", "recorded soon ·", False),
+    ],
+)
+def test_an_age_stands_in_a_page_only_for_a_day_that_was_given(origin: Origin, today: str, words: str, stale: bool) -> None:
+    page = Page(pages(result(origin=origin), header=replace(HEADER, day=today))["gemini-api.html"])
+    assert words in page.text
+    assert (">stale<" in page.source) == stale
+
+
+# Fingerprints
+
+
+def test_a_fingerprint_has_one_shape_a_feature_at_the_same_place() -> None:
+    one = fingerprint(["a", "b", "c"], {"a": "passed", "c": "failed"})
+    other = fingerprint(["a", "b", "c"], {"a": "not-carried", "b": "passed"})
+    assert one.paths == [("passed", "M0 0h6v6h-6z"), ("failed", "M16 0l6 6m-6 0l6-6"), ("none", "M10 2h2v2h-2z")]
+    assert other.paths == [("passed", "M8 0h6v6h-6z"), ("not-carried", "M0 2h6v2h-6z"), ("none", "M18 2h2v2h-2z")]
+    assert len({legend(verdict) for verdict in (*VERDICTS, None)}) == len(VERDICTS) + 1 - 1  # a square is filled or not
 
 
 def luminance(colour: str) -> float:

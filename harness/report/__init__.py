@@ -1,76 +1,90 @@
-"""The report: results in, HTML pages out, as a mapping file name → text; writing them is the caller's.
+"""The report: a run in, files out, as a mapping file name → text; writing them is the caller's.
 
-A page rests on results alone (no clock, host, path or environment), so that the same results give the same bytes in whatever order
-they came. It opens from disk without a network and without a script. `placing` gives every cell its page and anchor, `counting` adds
-up and finds the words, `pages` lays out values for the templates, `text` keeps what models wrote from passing for something else.
+Everything rests on results alone (no clock, host, path or environment), so that the same results give the same bytes in whatever order
+they came. A page opens from disk without a network, and says what matters without a script. `document` is the JSON that results are kept
+and merged in, `comparing` holds two runs against each other, `placing` gives every cell its page and anchor, `counting` adds up and finds
+the words, `pages`, `drawing` and `detail` lay out values for the templates, `junit`, `markdown` and `badges` say it to other programs, and
+`text` keeps what models wrote from passing for something else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from ..events import End
-from ..results import VERDICTS, CaseResult
+from ..results import CaseResult
+from .badges import badges
+from .comparing import Change, compare_runs, count_kinds
 from .counting import column, summary
-from .pages import index_page, provider_page
-from .placing import LAYERS, UNTOLD, Feature, ReportError, check, page_name, place
-from .text import shortened, shown, verbatim, web_link, with_code
+from .detail import ROOM, WIRE_ROOM, allowance, detail
+from .document import Header, Named, Run, merge, pack, schema, unpack
+from .filling import fill
+from .junit import junit
+from .markdown import markdown
+from .pages import Names, change_list, index_page, provider_page
+from .placing import LAYERS, UNTOLD, Cell, ReportError, check, page_name, place
 
-__all__ = ["Feature", "ReportError", "render", "summary"]
+__all__ = [
+    "Change",
+    "Header",
+    "Named",
+    "ReportError",
+    "Run",
+    "compare_runs",
+    "count_kinds",
+    "merge",
+    "pack",
+    "render",
+    "schema",
+    "summary",
+    "unpack",
+]
 
-ENDS: Final[dict[End, str]] = {
-    "complete": "complete",
-    "cut": "cut: closed before its declared end",
-    "reset": "reset: the connection broke",
-    "aborted": "aborted: the client left",
-    "unknown": "end not known",
-}
+RESULTS: Final = "results.json"
 
 
-def render(
-    results: Sequence[CaseResult],
-    features: Sequence[Feature],
-    *,
-    providers: Mapping[str, str],
-    dialects: Mapping[str, str],
-    losses: Mapping[str, Mapping[str, str]],
-    unread: Sequence[str] = (),
-) -> dict[str, str]:
-    """``index.html`` and a page a provider (``gemini-api.html``), as texts that UTF-8 can hold.
+def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
+    """All files of a report: the pages (``index.html`` and one a provider), ``results.json``, ``junit.xml``, ``summary.md``, badges.
 
-    ``providers`` and ``dialects`` map names to titles, in the order to show; ``losses`` maps a dialect to its declared losses, name →
-    meaning. ``unread`` are the errors of specs that could not be read, which the
-    index begins with. Raises `ReportError` for a result that names something not listed.
+    With a ``baseline`` the index says what is fixed, broken, new, gone and rests on other evidence. Raises `ReportError` for a result that
+    names something its header doesn't.
     """
+    names, cells = _placed(run)
+    changes = None if baseline is None else compare_runs(baseline, run)
+    return {
+        **_pages(run, names, cells, changes),
+        RESULTS: pack(run).decode(),
+        "junit.xml": junit(cells, names.providers),
+        "summary.md": markdown(cells, names, changes, run.header),
+        **badges(cells, names.providers, names.columns),
+    }
+
+
+def _placed(run: Run) -> tuple[Names, list[Cell]]:
+    header, results = run.header, run.results
     layers = {name: title for name, title in LAYERS.items() if any(column(result) == name for result in results)}
-    columns = {**dialects, **layers}
-    listed = {**providers, **(UNTOLD if any(not result.provider for result in results) else {})}
-    check(results, {feature.id for feature in features}, listed, columns)
-    cells = place(results, listed, columns)
-    templates = _templates()
-    index = index_page(cells, features, listed, columns, dialects, losses)
-    pages = {"index.html": templates.get_template("index.html").render(index, unread=unread)}
-    for name, title in listed.items():
-        mine = [cell for cell in cells if cell.result.provider == name]
-        values = provider_page(name, title, mine, features, columns)
-        pages[page_name(name)] = templates.get_template("provider.html").render(values)
+    columns = {one.name: one.title for one in header.adapters} | layers
+    providers = {one.name: one.title for one in header.providers} | (UNTOLD if any(not result.provider for result in results) else {})
+    check(results, {feature.id for feature in header.features}, providers, columns)
+    losses = [(one.name, one.title, {loss.name: loss.title for loss in header.losses if loss.of == one.name}) for one in header.adapters]
+    return Names(providers, columns, header.features, losses), place(results, providers, columns)
+
+
+def _pages(run: Run, names: Names, cells: Sequence[Cell], changes: Sequence[Change] | None) -> Mapping[str, str]:
+    index = index_page(cells, run.header, names)
+    index["changes"] = None if changes is None else change_list(changes, cells, names)
+    pages = {"index.html": fill("index.html", index, run.header.day)}
+    streams = {(cell.result.cassette, cell.result.exchange) for cell in cells}
+    per_cell = allowance(sum(_says_more(cell.result) for cell in cells), ROOM, 240, 60_000)
+    per_wire = allowance(len(streams), WIRE_ROOM, 120, 1600)
+    for name in names.providers:
+        values = provider_page(name, [cell for cell in cells if cell.result.provider == name], names)
+        blocks = [block.cells for section in values["sections"] for block in section.blocks]
+        values["detail"] = detail(blocks, per_cell=per_cell, per_wire=per_wire)
+        values["room"] = max(40, min(1000, per_cell // 8))
+        pages[page_name(name)] = fill("provider.html", values, run.header.day)
     return pages
 
 
-@cache
-def _templates() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("harness.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(short=shortened, prose=with_code, verbatim=verbatim, web=web_link, number="{:,}".format)
-    environment.globals.update(VERDICTS=VERDICTS, ENDS=ENDS)
-    return environment
+def _says_more(result: CaseResult) -> bool:
+    return bool(result.findings or (result.evidence and result.evidence.layers))

@@ -22,12 +22,33 @@ RECORD_HINT: Final = "; recorded ones: run `make corpus`"
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Cells counted: ``counts`` by verdict, passed first, then what deserves a look; in ``passing`` of ``features`` every cell passed."""
+    """Cells counted: ``counts`` by verdict, passed first, then what deserves a look; ``worst`` is the worst verdict of each feature."""
 
     cells: int
     counts: dict[Verdict, int]
-    features: int
-    passing: int
+    worst: dict[str, Verdict]
+
+    @property
+    def features(self) -> int:
+        """How many features the cells are about."""
+        return len(self.worst)
+
+    @property
+    def passing(self) -> int:
+        """How many of them passed in every cell."""
+        return sum(verdict == "passed" for verdict in self.worst.values())
+
+    @property
+    def share(self) -> int:
+        """Passing features of a hundred, never rounded up to all."""
+        return 100 * self.passing // self.features if self.features else 0
+
+    def sentence(self) -> str:
+        """``41 of 43 features, 1 known failing, 1 not carried``, all counted in features."""
+        found = Counter(self.worst.values())
+        others = [VERDICTS[verdict].counted(found[verdict]) for verdict in VERDICTS if verdict != "passed" and found[verdict]]
+        plural = "" if self.features == 1 else "s"
+        return ", ".join([f"{self.passing:,} of {self.features:,} feature{plural}", *others])
 
     @property
     def red(self) -> int:
@@ -61,9 +82,7 @@ def tally(results: Sequence[CaseResult]) -> Tally:
     """Count some cells."""
     found = Counter(result.verdict for result in results)
     counts = {verdict: found[verdict] for verdict in ("passed", *VERDICTS) if found[verdict]}
-    features = by_feature(results)
-    passing = sum(all(result.verdict == "passed" for result in cells) for cells in features.values())
-    return Tally(len(results), counts, len(features), passing)
+    return Tally(len(results), counts, {feature: worst(cells) for feature, cells in by_feature(results).items()})
 
 
 def by_feature(results: Iterable[CaseResult]) -> dict[str, list[CaseResult]]:
@@ -92,7 +111,7 @@ def streams(results: Iterable[CaseResult]) -> list[Streams]:
     """The distinct streams behind the comparisons that ran, by origin; what was not compared rests on nothing."""
     seen: dict[tuple[str, int], Origin | None] = {}
     for result in results:
-        if VERDICTS[result.verdict].compared:
+        if VERDICTS[result.verdict].compared and result.cassette:
             seen.setdefault((result.cassette, result.exchange), result.origin)
     kinds: dict[OriginKind | None, list[Origin | None]] = {}
     for origin in seen.values():
@@ -114,7 +133,7 @@ def headline(results: Sequence[CaseResult], providers: Mapping[str, str], column
     tallies = {pair: tally(cells) for pair, cells in by_pair(results).items()}
     (provider, name), first = min(tallies.items(), key=lambda item: (-item[1].red, item[0]))
     place = f"{providers[provider]} → {columns[name]}"
-    return [*sentences, f"Look first at {place}: {first.words()}; {first.passing:,} of {first.features:,} features pass."]
+    return [*sentences, f"Look first at {place}: {first.sentence()}."]
 
 
 def rests_on(results: Iterable[CaseResult]) -> str:

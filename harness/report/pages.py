@@ -7,18 +7,59 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..results import VERDICTS, CaseResult, Verdict, VerdictWords
+from .comparing import KINDS, Change, Kind, KindWords
 from .counting import ORIGINS, Tally, by_feature, by_pair, column, headline, rests_on, streams, tally, worst
-from .placing import Cell, Feature, block_key, page_name
+from .document import Header
+from .drawing import Fingerprint, fingerprint
+from .placing import Cell, Feature, block_key, group_title, page_name
 from .text import slug
 
 
 @dataclass(frozen=True, slots=True)
+class Names:
+    """What a run calls things, in the order to show: providers and columns by name, the checklist, and each adapter's losses."""
+
+    providers: Mapping[str, str]
+    columns: Mapping[str, str]
+    features: Sequence[Feature]
+    losses: Sequence[tuple[str, str, Mapping[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One provider through one column."""
+
+    name: str
+    title: str
+    anchor: str
+    tally: Tally
+    drawing: Fingerprint
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Mark:
-    """A feature in one column: the verdict that deserves a look first, and how many of its cells have it."""
+    """A feature in one column: the verdict that deserves a look first, how many of its cells have it, and where the first of them is."""
 
     name: Verdict
     number: int
     cells: int
+    place: str
+
+
+Rows = list[tuple[str, list[tuple[Feature, str, list[Mark | None]]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Checklist:
+    """One provider's features × columns: rows by group, and the features that no case names."""
+
+    title: str
+    page: str
+    tally: Tally
+    columns: list[str]
+    groups: Rows
+    missing: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +68,18 @@ class Block:
 
     facts: CaseResult
     anchor: str
-    passed: list[Cell]
-    others: list[Cell]
-    wire: str
+    cells: list[Cell]
     command: str
+
+    @property
+    def others(self) -> list[Cell]:
+        """The cells that say something else than that they passed."""
+        return [cell for cell in self.cells if cell.result.verdict != "passed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One feature on a provider's page: the cases that stand here, and those that stand under another feature and belong here too."""
+    """A feature on a provider's page: the cases whose first feature it is, and those that name it further on."""
 
     feature: Feature | None
     anchor: str
@@ -51,55 +95,75 @@ class Remark:
     cells: list[Cell]
 
 
-def index_page(
-    cells: Sequence[Cell],
-    features: Sequence[Feature],
-    providers: Mapping[str, str],
-    columns: Mapping[str, str],
-    dialects: Mapping[str, str],
-    losses: Mapping[str, Mapping[str, str]],
-) -> dict[str, Any]:
+def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str, Any]:
     """The values of ``index.html``."""
     results = [cell.result for cell in cells]
-    pairs = by_pair(results)
-    tallies = {pair: tally(found) for pair, found in pairs.items()}
+    pairs = {(pair.name, one): pair for one in names.columns for pair in _pairs_of(one, results, names)}
     return {
-        "sentences": headline(results, providers, columns),
+        "sentences": headline(results, names.providers, names.columns),
         "rests": rests_on(results),
         "whole": tally(results),
-        "columns": columns,
-        "rows": [(title, page_name(name), [tallies.get((name, one)) for one in columns]) for name, title in providers.items()],
-        "matrices": [_matrix(name, title, results, features, columns) for name, title in providers.items()],
-        "remarks": _remarks(cells, providers),
+        "columns": names.columns,
+        "rows": [(title, page_name(name), [pairs.get((name, one)) for one in names.columns]) for name, title in names.providers.items()],
+        "checklists": [checklist(name, [cell for cell in cells if cell.result.provider == name], names) for name in names.providers],
+        "remarks": _remarks(cells, names.providers),
         "streams": streams(results),
         "origins": ORIGINS,
-        "losses": [(dialects[name], slug(name), losses[name]) for name in dialects if name in losses],
+        "losses": [(title, slug(name), losses) for name, title, losses in names.losses],
+        "header": header,
     }
 
 
-def provider_page(name: str, title: str, cells: Sequence[Cell], features: Sequence[Feature], columns: Mapping[str, str]) -> dict[str, Any]:
+def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, Any]:
     """The values of one provider's page; ``cells`` are this provider's."""
     results = [cell.result for cell in cells]
-    sections = _sections(cells, features)
+    sections = _sections(cells, names.features)
     groups: dict[str, list[Section]] = {}
     for section in sections:
         groups.setdefault(group_title(section.feature), []).append(section)
-    pairs = {one: tally(found) for (_, one), found in by_pair(results).items()}
     return {
-        "title": title,
+        "title": names.providers[name],
         "whole": tally(results),
         "rests": rests_on(results),
-        "columns": [(columns[one], pairs[one]) for one in columns if one in pairs],
+        "pairs": [pair for one in names.columns for pair in _pairs_of(one, results, names)],
+        "checklist": checklist(name, cells, names),
         "groups": [(group, f"group:{slug(group.lower())}", found) for group, found in groups.items()],
+        "verdicts": [verdict for verdict in VERDICTS if any(result.verdict == verdict for result in results)],
+        "levels": sorted({result.level for result in results}),
+        "sections": sections,
     }
 
 
-def group_title(feature: Feature | None) -> str:
-    """``tool-calls.parallel`` belongs to ``Tool calls``."""
-    if feature is None:
-        return "Other"
-    words = feature.id.partition(".")[0].replace("-", " ")
-    return words[:1].upper() + words[1:]
+def checklist(name: str, cells: Sequence[Cell], names: Names) -> Checklist:
+    """The checklist of one provider; ``cells`` are this provider's."""
+    used = [one for one in names.columns if any(column(cell.result) == one for cell in cells)]
+    found: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells:
+        for feature in dict.fromkeys(cell.result.features):
+            found.setdefault((feature, column(cell.result)), []).append(cell)
+    there = by_feature(cell.result for cell in cells)
+    groups: dict[str, list[tuple[Feature, str, list[Mark | None]]]] = {}
+    for one in names.features:
+        if one.id in there:
+            marks = [_mark(found.get((one.id, name), ())) for name in used]
+            groups.setdefault(group_title(one), []).append((one, feature_anchor(one.id), marks))
+    missing = [one.title for one in names.features if one.id not in there]
+    titles = [names.columns[one] for one in used]
+    return Checklist(names.providers[name], page_name(name), tally([cell.result for cell in cells]), titles, list(groups.items()), missing)
+
+
+def change_list(
+    changes: Sequence[Change], cells: Sequence[Cell], names: Names
+) -> list[tuple[Kind, KindWords, list[tuple[str, Change, Cell | None]]]]:
+    """Changes by kind, all kinds named: where (``Gemini API → anthropic``), the change, and the cell as it is now."""
+    now = {id(cell.result): cell for cell in cells}
+    found: dict[Kind, list[tuple[str, Change, Cell | None]]] = {kind: [] for kind in KINDS}
+    for change in changes:
+        result = change.cell
+        one = column(result)
+        where = f"{names.providers.get(result.provider, result.provider)} → {names.columns.get(one, one)}"
+        found[change.kind].append((where, change, now.get(id(change.head))))
+    return [(kind, KINDS[kind], listed) for kind, listed in found.items()]
 
 
 def feature_anchor(feature: str) -> str:
@@ -107,27 +171,25 @@ def feature_anchor(feature: str) -> str:
     return f"feature:{slug(feature)}"
 
 
-def _matrix(
-    name: str, title: str, results: Sequence[CaseResult], features: Sequence[Feature], columns: Mapping[str, str]
-) -> tuple[str, str, Tally, list[str], list[tuple[str, list[tuple[Feature, str, list[Mark | None]]]]], list[str]]:
-    """One provider's features × columns: title, page, tally, column titles, rows by group, and the features that no case names."""
-    mine = [result for result in results if result.provider == name]
-    found = by_feature(mine)
-    used = [one for one in columns if any(column(result) == one for result in mine)]
-    groups: dict[str, list[tuple[Feature, str, list[Mark | None]]]] = {}
-    for feature in features:
-        if feature.id in found:
-            marks = [_mark([result for result in found[feature.id] if column(result) == one]) for one in used]
-            groups.setdefault(group_title(feature), []).append((feature, feature_anchor(feature.id), marks))
-    missing = [feature.title for feature in features if feature.id not in found]
-    return title, page_name(name), tally(mine), [columns[one] for one in used], list(groups.items()), missing
+def _pairs_of(one: str, results: Sequence[CaseResult], names: Names) -> list[Pair]:
+    """A column's pairs with each provider that has cells in it; a pair is named by its provider."""
+    listed = [feature.id for feature in names.features]
+    pairs = []
+    for (provider, found), cells in by_pair(results).items():
+        if found == one:
+            counted = tally(cells)
+            sentence = f"{names.providers[provider]} → {names.columns[one]}: {counted.sentence()}"
+            drawing = fingerprint(listed, counted.worst)
+            pairs.append(Pair(provider, names.columns[one], f"in:{slug(one)}", counted, drawing, sentence))
+    return pairs
 
 
-def _mark(results: Sequence[CaseResult]) -> Mark | None:
-    if not results:
+def _mark(cells: Sequence[Cell]) -> Mark | None:
+    if not cells:
         return None
-    verdict = worst(results)
-    return Mark(verdict, sum(result.verdict == verdict for result in results), len(results))
+    verdict = worst(cell.result for cell in cells)
+    found = [cell for cell in cells if cell.result.verdict == verdict]
+    return Mark(verdict, len(found), len(cells), found[0].page_anchor)
 
 
 def _remarks(cells: Sequence[Cell], providers: Mapping[str, str]) -> list[tuple[Verdict, VerdictWords, int, list[Remark]]]:
@@ -160,7 +222,7 @@ def _sections(cells: Sequence[Cell], features: Sequence[Feature]) -> list[Sectio
     own: dict[str, list[Block]] = {}
     elsewhere: dict[str, list[Block]] = {}
     for found in blocks.values():
-        block = _block(found)
+        block = Block(found[0].result, found[0].case, found, _command([cell.result for cell in found]))
         first, *others = dict.fromkeys(block.facts.features) or [""]
         own.setdefault(first, []).append(block)
         for other in others:
@@ -173,16 +235,8 @@ def _sections(cells: Sequence[Cell], features: Sequence[Feature]) -> list[Sectio
     return [*sections, Section(None, "feature:none", own[""], [])] if "" in own else sections
 
 
-def _block(cells: list[Cell]) -> Block:
-    facts = cells[0].result
-    passed = [cell for cell in cells if cell.result.verdict == "passed"]
-    others = [cell for cell in cells if cell.result.verdict != "passed"]
-    wire = (passed or others)[0].result.wire
-    return Block(facts, cells[0].case, passed, others, wire, _command([cell.result for cell in passed]))
-
-
 def _command(results: Sequence[CaseResult]) -> str:
-    """The commands of a block's passed cells, as one with ``[DIALECT]`` where that is all they differ in: most of a page would be these."""
+    """The commands of a block's cells, as one with ``[DIALECT]`` where that is all they differ in: most of a page would be these."""
     commands = list(dict.fromkeys(result.command for result in results if result.command))
     spelled = {result.command.replace(f"[{column(result)}]", "[DIALECT]") for result in results}
     return spelled.pop() if len(spelled) == 1 and len(commands) > 1 else "\n".join(commands)

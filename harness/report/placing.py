@@ -60,7 +60,17 @@ class Cell:
     def day(self) -> str:
         """When its stream was made, ``YYYY-MM-DD``."""
         origin = self.result.origin
-        return origin.date[:10] if origin and origin.date else "date not known"
+        return origin.date[:10] if origin and origin.date else ""
+
+    @property
+    def name(self) -> str:
+        """What stands in brackets in its command: the adapter's name, or the layer."""
+        return column(self.result)
+
+    @property
+    def page_anchor(self) -> str:
+        """Where a link to the cell leads."""
+        return f"{self.page}#{self.anchor}"
 
     @property
     def gist(self) -> str:
@@ -98,6 +108,14 @@ def block_key(result: CaseResult) -> tuple[object, ...]:
     """What cells have in common that stand under one requirement: all that is shown once above them."""
     case = (result.provider, result.spec, result.line, result.case, result.requirement, result.features, result.level, result.source)
     return (*case, result.cassette, result.exchange, result.origin, result.end)
+
+
+def group_title(feature: Feature | None) -> str:
+    """``tool-calls.parallel`` belongs to ``Tool calls``."""
+    if feature is None:
+        return "Other"
+    words = feature.id.partition(".")[0].replace("-", " ")
+    return words[:1].upper() + words[1:]
 
 
 def page_name(provider: str) -> str:

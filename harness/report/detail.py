@@ -1,0 +1,122 @@
+"""What a page's script shows of a cell when it is opened: one block of JSON, each stream once, all texts made visible and cut to fit.
+
+A page has room for so much. The fewer cells differ, the more each may say; what is left out is counted, so that the page can say so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+from markupsafe import Markup
+
+from ..events import INTERRUPTED
+from ..results import CaseResult, Evidence, Finding, Origin
+from .document import MAX_GREEN_WIRE
+from .placing import Cell
+from .text import shortened, visible
+
+ROOM: Final = 3_000_000
+"""Characters that the evidence of all differing cells may take together, on all pages."""
+WIRE_ROOM: Final = 1_000_000
+"""The same for the beginnings of streams."""
+DIGEST: Final = 12
+"""Digits of a digest that are shown."""
+
+
+def allowance(number: int, room: int, least: int, most: int) -> int:
+    """How many characters each of ``number`` may take."""
+    return max(least, min(most, room // max(number, 1)))
+
+
+def detail(blocks: Iterable[Sequence[Cell]], *, per_cell: int, per_wire: int) -> Markup:
+    """The JSON for the blocks of a page in their order: origins and streams once each; for each block its stream and its cells."""
+    origins: dict[str, int] = {}
+    streams: dict[str, int] = {}
+    cases = []
+    for cells in blocks:
+        facts = max((cell.result for cell in cells), key=lambda result: len(result.wire))
+        holds = all(cell.result.verdict in ("passed", "not-carried") for cell in cells)
+        stream = _stream(facts, min(per_wire, MAX_GREEN_WIRE) if holds else per_wire)
+        if facts.origin:
+            stream["from"] = origins.setdefault(_dump(_origin(facts.origin)), len(origins))
+        cases.append([streams.setdefault(_dump(stream), len(streams)), *(_cell(cell.result, per_cell) for cell in cells)])
+    text = f'{{"origins":[{",".join(origins)}],"streams":[{",".join(streams)}],"cases":{_dump(cases)}}}'
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704  # no tag is left
+
+
+def _origin(origin: Origin) -> list[tuple[str, str]]:
+    """What is known of where a stream is from, by name."""
+    facts = msgspec.structs.asdict(origin).items()
+    return [(name, visible(shortened(value, 300))) for name, value in facts if value]
+
+
+def _stream(result: CaseResult, room: int) -> dict[str, Any]:
+    """How a stream came. It is whole, and its status 200, where nothing else is said."""
+    found: dict[str, Any] = {"wire": visible(shortened(result.wire.rstrip(), room))}
+    if result.end != "complete":
+        found["end"] = result.end
+    if result.end in INTERRUPTED:
+        found["broken"] = 1
+    how = result.evidence.stream if result.evidence else None
+    if how is None:
+        return found
+    if how.status != 200:
+        found["status"] = how.status
+    found |= {"digest": how.digest[:DIGEST], "total": how.reads_total}
+    found["reads"] = [[read.at_ms, read.size, read.number, read.inside] for read in how.reads]
+    for read in found["reads"]:
+        while read[-1] in (1, ""):
+            read.pop()
+    if how.sent:
+        body = visible(shortened(how.sent.body, room))
+        found["sent"] = [visible(how.sent.method), visible(how.sent.url), body, how.sent.size]
+    return found
+
+
+def _cell(result: CaseResult, room: int) -> Any:
+    """The digest alone for a cell that has nothing more to say."""
+    evidence = result.evidence or Evidence()
+    digest = evidence.digest[:DIGEST]
+    if not (result.findings or evidence.layers or evidence.breaches is not None):
+        return digest
+    findings, room = _findings(result.findings, room)
+    layers, left_out = _layers(evidence, room)
+    found: dict[str, Any] = {"digest": digest, "findings": findings, "total": result.findings_total}
+    found |= {"first": result.first_layer, "layers": layers}
+    if left_out:
+        found["without"] = 1
+    if evidence.breaches is not None:
+        found["laws"] = [[one.law, visible(one.title), [visible(text) for text in one.counterexamples]] for one in evidence.breaches]
+    return found
+
+
+def _findings(findings: Sequence[Finding], room: int) -> tuple[list[list[str | None]], int]:
+    """As many findings as there is room for, at least one, and the room that is left."""
+    kept: list[list[str | None]] = []
+    side = max(30, min(1000, room // 8))
+    for finding in findings:
+        texts = [finding.path, finding.kind, finding.note, finding.expected, finding.got]
+        texts = [text if text is None else visible(shortened(text, side)) for text in texts]
+        size = sum(len(text or "") for text in texts)
+        if kept and size > room:
+            break
+        kept.append(texts)
+        room -= size
+    return kept, max(room, 0)
+
+
+def _layers(evidence: Evidence, room: int) -> tuple[list[list[Any]], bool]:
+    """The layers, or none where there is no room for them."""
+    if sum(len(line) for view in evidence.layers for line in view.lines) > room:
+        return [], True
+    views: list[list[Any]] = []
+    for view in evidence.layers:
+        views.append([view.layer, [visible(line) for line in view.lines], view.start, view.total, view.first, view.differs])
+    return views, False
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,285 @@
+"""Results as one JSON document: header, cases, streams, results, footer; written whole or not at all, and merged in any order.
+
+A run is a header (the names that its results go by) and results. In the document every case and every stream stands once, and a result
+points to both, since most of a run is the same sentence and the same stream five times. The footer counts what stands above it: a
+document without one was cut off. Merging is a union, so that it doesn't matter in which order, or how often, shards come.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from ..events import End
+from ..results import (
+    Breach,
+    CaseResult,
+    Evidence,
+    Finding,
+    FirstLayer,
+    Layer,
+    LayerView,
+    Level,
+    Origin,
+    ResultsError,
+    Stream,
+    Verdict,
+    sort_key,
+    spell_surrogates,
+)
+
+FORMAT: Final = 1
+MAX_GREEN_WIRE: Final = 240
+"""Characters of the stream that are kept of one whose cells all hold."""
+
+Count = Annotated[int, Meta(ge=0)]
+
+
+class Named(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A provider, an adapter, a feature or a declared loss; ``order`` is its place among its kind, ``of`` the adapter that a loss is of."""
+
+    name: str
+    title: str
+    order: Count
+    meaning: str = ""
+    link: str = ""
+    of: str = ""
+
+    @property
+    def id(self) -> str:
+        """What results call a feature."""
+        return self.name
+
+
+class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a run was made with. ``day`` (YYYY-MM-DD) is there if somebody gave it; ``unread`` are the errors of specs that didn't run."""
+
+    format: Literal[1] = 1
+    tools: tuple[str, ...] = ()
+    day: str = ""
+    providers: tuple[Named, ...] = ()
+    adapters: tuple[Named, ...] = ()
+    features: tuple[Named, ...] = ()
+    losses: tuple[Named, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A header and the results under it."""
+
+    header: Header
+    results: Sequence[CaseResult] = field(default_factory=list)
+
+
+class CaseEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What all cells of a case have in common."""
+
+    spec: str
+    line: Annotated[int, Meta(ge=1)]
+    case: str
+    requirement: str
+    features: tuple[str, ...]
+    level: Level
+    source: str
+
+
+class StreamEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A stream that cells were judged on; nearly empty where a case has none, or it could not be read."""
+
+    provider: str = ""
+    cassette: str = ""
+    exchange: Annotated[int, Meta(ge=1)] = 1
+    origin: Origin | None = None
+    end: End = "unknown"
+    how: Stream | None = None
+    wire: str = ""
+
+
+class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One cell. ``case`` and ``stream`` are places in the lists of the document, from 0; ``judged``: there is evidence."""
+
+    case: Count
+    stream: Count
+    adapter: str
+    layer: Layer
+    verdict: Verdict
+    reason: str = ""
+    link: str = ""
+    first_layer: FirstLayer = ""
+    findings: tuple[Finding, ...] = ()
+    findings_total: Count = 0
+    command: str = ""
+    judged: bool = False
+    digest: str = ""
+    tool_code: bool | None = None
+    layers: tuple[LayerView, ...] = ()
+    breaches: tuple[Breach, ...] | None = None
+
+
+class Footer(Struct, frozen=True, forbid_unknown_fields=True):
+    """How much stands above."""
+
+    cases: Count
+    streams: Count
+    results: Count
+    verdicts: dict[Verdict, Count]
+
+
+class Document(Struct, frozen=True, forbid_unknown_fields=True):
+    """The JSON document: ``results`` point into ``cases`` and ``streams``, both counted from 0."""
+
+    header: Header
+    cases: tuple[CaseEntry, ...]
+    streams: tuple[StreamEntry, ...]
+    results: tuple[ResultEntry, ...]
+    footer: Footer
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of the document, as plain JSON data."""
+    (reference,), definitions = msgspec.json.schema_components([Document], ref_template="#/$defs/{name}")
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(definitions))
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Results of gemini-conformance, format 1",
+        **reference,
+        "$defs": {name: plain[name] for name in sorted(plain)},
+    }
+
+
+def pack(run: Run) -> bytes:
+    """A run as its document, UTF-8: the same results give the same bytes, in whatever order they came."""
+    ordered = sorted(run.results, key=sort_key)
+    wires = _longest_wires(ordered)
+    cases = {key: number for number, key in enumerate(dict.fromkeys(map(_case, ordered)))}
+    streams = {key: number for number, key in enumerate(dict.fromkeys(map(_stream, ordered)))}
+    kept = {replace(key, wire=wires[key]): None for key in streams}
+    rows = [_row(result, cases[_case(result)], streams[_stream(result)]) for result in ordered]
+    verdicts = Counter(row.verdict for row in rows)
+    footer = Footer(len(cases), len(kept), len(rows), {verdict: verdicts[verdict] for verdict in sorted(verdicts)})
+    parts: dict[str, Sequence[Struct]] = {"cases": list(cases), "streams": list(kept), "results": rows}
+    lists = [f'"{name}":[\n'.encode() + b",\n".join(_encode(item) for item in items) + b"\n]" for name, items in parts.items()]
+    return b"{" + b",\n".join([b'"header":' + _encode(run.header), *lists, b'"footer":' + _encode(footer)]) + b"}\n"
+
+
+def unpack(data: bytes, name: str = "results") -> Run:
+    """Read what `pack` wrote; ``name`` stands in front of errors. Raises `ResultsError`."""
+    way_out = "expected the whole document that a run writes; run the specs again to get one"
+    try:
+        document = msgspec.json.decode(data, type=Document)
+    except (msgspec.DecodeError, UnicodeDecodeError) as fault:  # a ValidationError is a DecodeError
+        raise ResultsError(f"{name}: {fault}; {way_out}") from fault
+    counted = Counter(row.verdict for row in document.results)
+    footer = Footer(len(document.cases), len(document.streams), len(document.results), dict(counted))
+    if footer != document.footer:
+        raise ResultsError(f"{name}: the footer counts other results than there are ({document.footer}, found {footer}); {way_out}")
+    try:
+        results = [_result(row, document.cases[row.case], document.streams[row.stream]) for row in document.results]
+    except IndexError as fault:
+        raise ResultsError(f"{name}: a result points to a case or stream that is not there; {way_out}") from fault
+    return Run(document.header, results)
+
+
+def merge(runs: Iterable[Run]) -> Run:
+    """One run of several: every result once. Raises `ResultsError` where two of them judge the same cell differently."""
+    found: dict[tuple[str, ...], dict[bytes, CaseResult]] = {}
+    counts: Counter[bytes] = Counter()
+    headers = []
+    for run in runs:
+        headers.append(run.header)
+        here: Counter[bytes] = Counter()
+        for result in run.results:
+            content = _encode(replace(result, wire=""))
+            here[content] += 1
+            kept = found.setdefault((result.spec, result.case, result.layer, result.adapter, result.command), {})
+            if content not in kept or len(kept[content].wire) < len(result.wire):
+                kept[content] = result
+        counts |= here
+    results = []
+    for (spec, case, layer, adapter, _), contents in found.items():
+        if len(contents) > 1:
+            said = " and ".join(sorted({result.verdict for result in contents.values()}))
+            raise ResultsError(
+                f"{spec}: case {case!r} for {adapter or layer} is judged differently in two runs ({said}); "
+                "only parts of one run can be merged; make a report of each, or compare them with `harness compare`"
+            )
+        results += [result for content, result in contents.items() for _ in range(counts[content])]
+    return Run(_merge_headers(headers), results)
+
+
+def _merge_headers(headers: Sequence[Header]) -> Header:
+    return Header(
+        tools=tuple(sorted({tool for header in headers for tool in header.tools})),
+        day=max((header.day for header in headers), default=""),
+        providers=_union(header.providers for header in headers),
+        adapters=_union(header.adapters for header in headers),
+        features=_union(header.features for header in headers),
+        losses=_union(header.losses for header in headers),
+        unread=tuple(sorted({problem for header in headers for problem in header.unread})),
+    )
+
+
+def _union(lists: Iterable[Sequence[Named]]) -> tuple[Named, ...]:
+    """Each name once; where two disagree about it, the one that sorts first speaks, whoever came first."""
+    kept: dict[tuple[str, str], Named] = {}
+    for one in (one for names in lists for one in names):
+        key = (one.of, one.name)
+        kept[key] = min(kept.get(key, one), one, key=msgspec.structs.astuple)
+    return tuple(sorted(kept.values(), key=lambda one: (one.order, one.of, one.name)))
+
+
+def _longest_wires(results: Iterable[CaseResult]) -> Mapping[StreamEntry, str]:
+    """The longest excerpt of each stream; a short one where every cell holds, since nobody looks for a fault in it."""
+    wires: dict[StreamEntry, str] = {}
+    differ: set[StreamEntry] = set()
+    for result in results:
+        key = _stream(result)
+        wires[key] = max(wires.get(key, ""), result.wire, key=lambda text: (len(text), text))
+        if result.verdict not in ("passed", "not-carried"):
+            differ.add(key)
+    return {key: wire if key in differ else _shortened(wire) for key, wire in wires.items()}
+
+
+def _shortened(wire: str) -> str:
+    return wire if len(wire) <= MAX_GREEN_WIRE + 40 else f"{wire[:MAX_GREEN_WIRE]} … (an excerpt)"
+
+
+def _case(result: CaseResult) -> CaseEntry:
+    return CaseEntry(result.spec, result.line, result.case, result.requirement, result.features, result.level, result.source)
+
+
+def _stream(result: CaseResult) -> StreamEntry:
+    how = result.evidence.stream if result.evidence else None
+    return StreamEntry(result.provider, result.cassette, result.exchange, result.origin, result.end, how)
+
+
+def _row(result: CaseResult, case: int, stream: int) -> ResultEntry:
+    evidence = result.evidence or Evidence()
+    same = {name: getattr(result, name) for name in _SAME}
+    seen = {name: getattr(evidence, name) for name in _SEEN}
+    return ResultEntry(case=case, stream=stream, judged=result.evidence is not None, **same, **seen)
+
+
+def _result(row: ResultEntry, case: CaseEntry, stream: StreamEntry) -> CaseResult:
+    evidence = Evidence(stream.how, **{name: getattr(row, name) for name in _SEEN}) if row.judged else None
+    same = {name: getattr(row, name) for name in _SAME}
+    shared = {name: getattr(stream, name) for name in ("provider", "cassette", "exchange", "origin", "end", "wire")}
+    return CaseResult(**msgspec.structs.asdict(case), **shared, **same, evidence=evidence)
+
+
+_SAME: Final = ("adapter", "layer", "verdict", "reason", "link", "first_layer", "findings", "findings_total", "command")
+_SEEN: Final = ("digest", "tool_code", "layers", "breaches")
+
+
+def _encode(item: Struct) -> bytes:
+    try:
+        return msgspec.json.encode(item)
+    except UnicodeEncodeError:  # only a lone surrogate can't be encoded, and only model text holds one
+        return msgspec.json.encode(spell_surrogates(msgspec.to_builtins(item)))

@@ -1,0 +1,84 @@
+"""Results as JUnit XML, for whatever collects test results: a suite a provider, a test case a cell; no time, host or day.
+
+A known-failing cell, one that is not carried and one that did not run are skipped there, each with its word, since JUnit knows no more.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ..results import VERDICTS, CaseResult
+from .counting import column
+from .detail import allowance
+from .placing import Cell
+from .text import shortened, visible
+
+MAX_FINDINGS: Final = 5
+ROOM: Final = 1_500_000
+"""Characters that all details may take together."""
+_NOT_XML: Final = re.compile("[\ufdd0-\ufdef\ufffe\uffff]")
+
+
+def junit(cells: Sequence[Cell], providers: Mapping[str, str]) -> str:
+    """The XML document."""
+    suites = {name: [cell.result for cell in cells if cell.result.provider == name] for name in providers}
+    room = allowance(sum(cell.result.verdict != "passed" for cell in cells), ROOM, 200, 4000)
+    body = "".join(_suite(providers[name], results, room) for name, results in suites.items() if results)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites{_counts([cell.result for cell in cells])}>\n{body}</testsuites>\n'
+
+
+def _suite(title: str, results: Sequence[CaseResult], room: int) -> str:
+    cases = "".join(_case(result, room) for result in results)
+    return f'<testsuite name="{_text(title)}"{_counts(results)}>\n{cases}</testsuite>\n'
+
+
+def _counts(results: Sequence[CaseResult]) -> str:
+    kinds = [_kind(result) for result in results]
+    counted = (
+        ("tests", len(kinds)),
+        ("failures", kinds.count("failure")),
+        ("errors", kinds.count("error")),
+        ("skipped", kinds.count("skipped")),
+    )
+    return "".join(f' {name}="{number}"' for name, number in counted)
+
+
+def _kind(result: CaseResult) -> str:
+    match result.verdict:
+        case "passed" | "warning":
+            return ""
+        case "failed" | "fixed":
+            return "failure"
+        case "error":
+            return "error"
+        case _:
+            return "skipped"
+
+
+def _case(result: CaseResult, room: int) -> str:
+    opening = f'<testcase classname="{_text(result.spec)}" name="{_text(f"{result.case}[{column(result)}]")}"'
+    if result.verdict == "passed":
+        return f"{opening}/>\n"
+    words = VERDICTS[result.verdict].word
+    message = _text(shortened(f"{words}: {result.reason or result.requirement}", 300))
+    details = _text(shortened(_details(result), room))
+    kind = _kind(result)
+    inner = f'<{kind} message="{message}">{details}</{kind}>' if kind else f"<system-out>{message}\n{details}</system-out>"
+    return f"{opening}>{inner}</testcase>\n"
+
+
+def _details(result: CaseResult) -> str:
+    lines = [result.requirement]
+    for finding in result.findings[:MAX_FINDINGS]:
+        sides = (("expected", finding.expected), ("got", finding.got))
+        said = "".join(f"\n  {word}: {shortened(side, 500)}" for word, side in sides if side is not None)
+        lines.append(f"{finding.path}: {finding.note or finding.kind}{said}")
+    return "\n".join([result.command, *lines])
+
+
+def _text(text: str) -> str:
+    """Text as it may stand in XML 1.0, in an element or an attribute: what XML has no place for is spelled out."""
+    return html.escape(_NOT_XML.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", visible(text)))

@@ -1,0 +1,298 @@
+"""Results as a document: whole or refused, the same bytes in any order, merged in any order; and what two runs differ in."""
+
+from __future__ import annotations
+
+import json
+import random
+import xml.etree.ElementTree as ET
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from msgspec.structs import replace
+
+from harness.report import Change, Header, Named, Run, compare_runs, merge, pack, render, schema, unpack
+from harness.results import CaseResult, Evidence, Finding, LayerView, Origin, Read, ResultsError, Sent, Stream, Verdict
+
+STREAM = Stream(200, 25, "a" * 32, (Read(3.0, 25),), 1, Sent("POST", "https://x.example/v1", "{}", 2))
+HEADER = Header(
+    tools=("gemini-conformance 1",),
+    providers=(Named("gemini-api", "Gemini API", 0), Named("code-assist", "Code Assist", 1)),
+    adapters=(Named("anthropic", "anthropic", 0), Named("unified-llm", "unified-llm", 1)),
+    features=(Named("text.streaming", "Text", 0, "It streams.", "https://x.example"),),
+)
+
+
+def result(verdict: Verdict = "passed", case: str = "one", adapter: str = "anthropic", **changes: Any) -> CaseResult:
+    whole: dict[str, Any] = {
+        "spec": "gemini-api/text.yaml",
+        "line": 3,
+        "case": case,
+        "requirement": "Text is text.",
+        "features": ("text.streaming",),
+        "level": "must",
+        "source": "https://x.example",
+        "provider": "gemini-api",
+        "adapter": adapter,
+        "layer": "payloads" if adapter else "events",
+        "verdict": verdict,
+        "cassette": "gemini-api/text",
+        "origin": Origin("written", "2026-11-22"),
+        "end": "complete",
+        "command": f"pytest 'specs/gemini-api/text.yaml::{case}[{adapter}]'",
+        "wire": "data: {}\n\n",
+        "evidence": Evidence(STREAM, "b" * 32),
+    }
+    return CaseResult(**(whole | changes))
+
+
+SEVERAL = [
+    result(),
+    result(adapter="unified-llm"),
+    result("failed", "two", findings=(Finding("[0]", "changed", "1", "2"),), findings_total=1, evidence=Evidence(STREAM, "c" * 32, True)),
+    result("failed", "three", evidence=Evidence(None, "d", layers=(LayerView("events", ("text",), 0, 1, 0, True),), breaches=())),
+    result("error", "four", provider="", origin=None, end="unknown", evidence=None, wire=""),
+]
+
+
+def by_key(results: list[CaseResult]) -> list[CaseResult]:
+    return sorted(results, key=lambda one: (one.case, one.adapter))
+
+
+def test_a_run_comes_back_from_its_document_as_it_was() -> None:
+    back = unpack(pack(Run(HEADER, SEVERAL)))
+    assert back.header == HEADER
+    assert by_key(list(back.results)) == by_key(SEVERAL)
+
+
+def test_the_document_is_the_same_bytes_in_any_order_of_results() -> None:
+    for seed in range(4):
+        assert pack(Run(HEADER, random.Random(seed).sample(SEVERAL, len(SEVERAL)))) == pack(Run(HEADER, SEVERAL))
+
+
+def test_a_case_and_a_stream_stand_in_it_once() -> None:
+    document = json.loads(pack(Run(HEADER, [result(adapter=adapter) for adapter in ("anthropic", "unified-llm", "")])))
+    assert [len(document[name]) for name in ("cases", "streams", "results")] == [1, 1, 3]
+    assert document["footer"] == {"cases": 1, "streams": 1, "results": 3, "verdicts": {"passed": 3}}
+
+
+def test_a_stream_whose_cells_all_hold_is_an_excerpt_that_says_so() -> None:
+    long = "x" * 1000
+    sizes: dict[Verdict, int] = {"passed": 240, "failed": 1000}
+    for verdict, size in sizes.items():
+        (stream,) = json.loads(pack(Run(HEADER, [result(wire=long), result(verdict, adapter="unified-llm", wire=long)])))["streams"]
+        assert stream["wire"].partition(" ")[0] == "x" * size
+        assert stream["wire"].endswith("… (an excerpt)") == (verdict == "passed")
+
+
+def test_a_lone_surrogate_is_written_as_text() -> None:
+    assert unpack(pack(Run(HEADER, [result(reason="half \ud83d", wire="\ud83d")]))).results[0].reason == "half \\ud83d"
+
+
+WHOLE = pack(Run(HEADER, SEVERAL))
+
+
+def test_documents_satisfy_the_published_schema_which_is_the_one_that_the_code_has() -> None:
+    published = json.loads((Path(__file__).parent.parent / "docs" / "results.schema.json").read_text())
+    assert published == schema()
+    validator = jsonschema.Draft202012Validator(published)
+    validator.check_schema(published)
+    for document in (WHOLE, pack(Run(Header()))):
+        validator.validate(json.loads(document))
+    broken = json.loads(WHOLE)
+    del broken["footer"]
+    assert [error.message for error in validator.iter_errors(broken)] == ["'footer' is a required property"]
+    broken = json.loads(WHOLE)
+    broken["results"][0]["verdict"] = "green"
+    assert not validator.is_valid(broken)
+
+
+@pytest.mark.parametrize(
+    ("data", "fact"),
+    [
+        (WHOLE[: WHOLE.index(b',\n"footer"')] + b"}", "missing required field `footer`"),
+        (WHOLE[:-40], "truncated"),
+        (b"", "truncated"),
+        (b"[]", "Expected `object`"),
+        (WHOLE.replace(b'"results":5', b'"results":6'), "the footer counts other results than there are"),
+        (WHOLE.replace(b'"case":0', b'"case":9'), "a result points to a case or stream that is not there"),
+        (WHOLE.replace(b'"failed"', b'"green"'), "Invalid enum value 'green'"),
+        (WHOLE.replace(b'"header":{', b'"header":{"format":2,'), "Invalid enum value 2"),
+    ],
+)
+def test_a_document_that_is_not_whole_is_refused(data: bytes, fact: str) -> None:
+    with pytest.raises(ResultsError) as fault:
+        unpack(data, "r.json")
+    assert str(fault.value).startswith("r.json: ")
+    assert fact in str(fault.value)
+    assert "run the specs again" in str(fault.value)
+
+
+# Merging
+
+SHARDS = [
+    Run(HEADER, SEVERAL[:2]),
+    Run(replace(HEADER, unread=("a.yaml:1: no",), day="2026-11-22"), SEVERAL[1:4]),
+    Run(replace(HEADER, adapters=(Named("mine", "My adapter", 7),), tools=("other 2",)), [SEVERAL[4], result(case="five", adapter="mine")]),
+]
+
+
+def test_shards_merge_in_any_order_and_grouping_into_the_same_bytes() -> None:
+    whole = pack(merge(SHARDS))
+    for one, two, three in permutations(SHARDS):
+        assert pack(merge([merge([one, two]), three])) == pack(merge([one, merge([two, three])])) == pack(merge([one, two, three])) == whole
+    assert pack(merge([merge(SHARDS), merge(SHARDS)])) == whole
+
+
+def test_a_merged_run_has_every_result_once_and_every_name() -> None:
+    merged = merge(SHARDS)
+    assert len(merged.results) == 6
+    assert [one.name for one in merged.header.adapters] == ["anthropic", "unified-llm", "mine"]
+    assert (merged.header.tools, merged.header.day) == (("gemini-conformance 1", "other 2"), "2026-11-22")
+    assert merged.header.unread == ("a.yaml:1: no",)
+
+
+def test_the_same_result_twice_in_one_run_stays_two() -> None:
+    assert len(merge([Run(HEADER, [result(), result()]), Run(HEADER, [result()])]).results) == 2
+
+
+def test_two_runs_that_judge_a_cell_differently_are_no_shards_of_one() -> None:
+    with pytest.raises(ResultsError, match=r"case 'one' for anthropic is judged differently in two runs \(failed and passed\)"):
+        merge([Run(HEADER, [result()]), Run(HEADER, [result("failed")])])
+
+
+def test_an_excerpt_and_the_longer_text_of_the_same_stream_are_no_contradiction() -> None:
+    merged = merge([Run(HEADER, [result(wire="data")]), Run(HEADER, [result(wire="data: {}")])])
+    assert [one.wire for one in merged.results] == ["data: {}"]
+
+
+# Comparing
+
+
+def changed(base: list[CaseResult], head: list[CaseResult]) -> list[tuple[str, str, str]]:
+    return [(change.kind, change.cell.case, change.words) for change in compare_runs(Run(HEADER, base), Run(HEADER, head))]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("passed", "failed", "broken"),
+        ("passed", "known-failing", "broken"),
+        ("passed", "not-carried", "broken"),
+        ("passed", "not-run", "broken"),
+        ("not-carried", "warning", "broken"),
+        ("known-failing", "failed", "broken"),
+        ("failed", "passed", "fixed"),
+        ("known-failing", "fixed", "fixed"),
+        ("not-carried", "passed", "fixed"),
+        ("unreviewed", "passed", "fixed"),
+        ("failed", "error", "changed"),
+        ("not-run", "unreviewed", "changed"),
+    ],
+)
+def test_a_verdict_that_is_better_is_fixed_and_one_that_is_worse_broken(before: Verdict, after: Verdict, kind: str) -> None:
+    (change,) = compare_runs(Run(HEADER, [result(before)]), Run(HEADER, [result(after)]))
+    assert (change.kind, change.red) == (kind, kind == "broken")
+    assert " → " in change.words
+
+
+def test_nothing_changed_where_all_is_as_it_was_even_if_the_case_moved() -> None:
+    assert changed(SEVERAL, [replace(one, line=one.line + 9, provider="code-assist") for one in SEVERAL]) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"evidence": Evidence(STREAM, "c" * 32)},
+        {"evidence": Evidence(replace(STREAM, digest="f" * 32), "b" * 32)},
+        {"findings": (Finding("[1]"),), "findings_total": 1},
+        {"end": "cut"},
+    ],
+)
+def test_the_same_verdict_on_other_evidence_is_told(other: dict[str, Any]) -> None:
+    assert changed([result("warning")], [result("warning", **other)]) == [("changed", "one", "warning")]
+    again = Evidence(replace(STREAM, reads=(Read(9.0, 25),)), "b" * 32)
+    assert changed([result()], [result(evidence=again)]) == []  # a recording made again has other times
+
+
+def test_cells_that_are_new_and_gone_and_what_is_red_of_them() -> None:
+    changes = compare_runs(
+        Run(HEADER, [result(), result(case="old")]), Run(HEADER, [result(), result("failed", "new"), result(case="fine")])
+    )
+    assert [(change.kind, change.cell.case, change.red) for change in changes] == [
+        ("new", "fine", False),
+        ("new", "new", True),
+        ("gone", "old", False),
+    ]
+
+
+def test_the_index_says_what_changed_since_the_baseline() -> None:
+    base = Run(HEADER, [result(), result("failed", "two"), result(case="old")])
+    page = render(Run(HEADER, [result("failed"), result("passed", "two"), result(case="new")]), base)["index.html"]
+    assert page.index("Since the baseline") < page.index("1 broken") < page.index("1 fixed") < page.index("1 new") < page.index("1 gone")
+    assert page.count("passed → failed") == 1
+    assert 'href="gemini-api.html#text.one.anthropic"' in page
+    assert "Since the baseline" not in render(base)["index.html"]
+
+
+# For other programs
+
+
+def test_junit_has_a_case_a_cell_and_says_which_are_red() -> None:
+    compared: list[Verdict] = ["passed", "failed", "error", "fixed", "warning"]
+    others: list[Verdict] = ["known-failing", "not-carried", "not-run", "unreviewed"]
+    cells = [result(verdict, verdict, reason="be<cause\x00\ufffe ]]>") for verdict in compared]
+    cells += [result(verdict, verdict) for verdict in others]
+    root = ET.fromstring(render(Run(HEADER, cells))["junit.xml"])
+    (suite,) = root
+    assert root.attrib == {"tests": "9", "failures": "2", "errors": "1", "skipped": "4"}
+    assert suite.attrib == {"name": "Gemini API", **root.attrib}
+    assert {case.attrib["name"]: [child.tag for child in case] for case in suite} == {
+        "passed[anthropic]": [],
+        "failed[anthropic]": ["failure"],
+        "error[anthropic]": ["error"],
+        "fixed[anthropic]": ["failure"],
+        "warning[anthropic]": ["system-out"],
+        "known-failing[anthropic]": ["skipped"],
+        "not-carried[anthropic]": ["skipped"],
+        "not-run[anthropic]": ["skipped"],
+        "unreviewed[anthropic]": ["skipped"],
+    }
+    failure = suite.find("testcase/failure")
+    assert failure is not None
+    assert failure.attrib["message"] == "failed: be<cause⟨U+0000⟩⟨U+FFFE⟩ ]]>"
+    assert "pytest 'specs/gemini-api/text.yaml::failed[anthropic]'" in (failure.text or "")
+
+
+def test_the_summary_in_markdown_is_a_table_and_what_is_not_passed_and_no_text_becomes_markup() -> None:
+    hostile = "<img src=x> | `a` [x](javascript:y) @me\n# no"
+    text = render(Run(HEADER, [result(), result("failed", "two", requirement=hostile), result("not-carried", "three")]))["summary.md"]
+    assert "| Gemini API | 0 of 1 features<br>✕ 1 failed<br>– 1 not carried |" in text
+    assert "- ✕ **failed** Gemini API → anthropic: \\<img src=x\\> \\| \\`a\\` \\[x\\]\\(javascript:y\\) \\@me \\# no" in text
+    assert "three" not in text
+
+
+def test_badges_say_in_words_what_their_colour_says() -> None:
+    files = render(Run(HEADER, [result(), result("failed", adapter="unified-llm"), result("known-failing", "two", provider="code-assist")]))
+    badges = {name: ET.fromstring(text).attrib["aria-label"] for name, text in files.items() if name.startswith("badges/")}
+    assert badges == {
+        "badges/all.svg": "Gemini compatibility: ✕ 1 failed",
+        "badges/gemini-api.svg": "Gemini API: ✕ 1 failed",
+        "badges/code-assist.svg": "Code Assist: ◐ 0 of 1 features",
+        "badges/gemini-api.anthropic.svg": "Gemini API → anthropic: ✓ 1 of 1 features",
+        "badges/gemini-api.unified-llm.svg": "Gemini API → unified-llm: ✕ 1 failed",
+        "badges/code-assist.anthropic.svg": "Code Assist → anthropic: ◐ 0 of 1 features",
+    }
+
+
+def test_a_badge_of_nothing_compared_is_not_green() -> None:
+    badge = render(Run(HEADER, [result("not-run")]))["badges/all.svg"]
+    assert "○ nothing compared" in badge
+    assert "#0b5d4b" not in badge
+
+
+def test_change_of_a_cell_that_is_nowhere_can_not_be_made() -> None:
+    with pytest.raises(AssertionError):
+        _ = Change("new", None, None).cell
