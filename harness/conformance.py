@@ -36,11 +36,20 @@ MAX_WIRE: Final = 1500
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One case for one column: the name of a dialect, or ``events`` or ``frames``. ``spec`` is the file's path below the specs' root."""
+    """One case for one column: the name of a dialect or of an adapter, or ``events`` or ``frames``.
+
+    ``spec`` is the file's path below the specs' root. ``dialect`` is the key of ``expect`` that an adapter of another name is held to.
+    """
 
     case: Case
     spec: str
     column: str
+    dialect: str = ""
+
+    @property
+    def key(self) -> str:
+        """The key of the case's ``expect``."""
+        return self.dialect or self.column
 
     @property
     def layer(self) -> Layer:
@@ -90,10 +99,10 @@ def judge(
     """
     case = cell.case
     blank = _blank_result(cell)
-    not_run = NOTHING_EXPECTED if case.expect[cell.column] is None else ""
+    not_run = NOTHING_EXPECTED if case.expect[cell.key] is None else ""
     try:
         ground = stand_on(case, load)
-        expected = case.expect[cell.column]
+        expected = case.expect[cell.key]
         if cell.layer == "requests" and not not_run:
             expected = expected_requests(case, expected, ground.exchanges)
     except (CassetteError, ReplayError) as error:
@@ -202,7 +211,7 @@ def _verdict(cell: Cell, differs: bool, today: date | None) -> tuple[Verdict, st
         return ("warning" if case.level == "should" else "failed"), "", ""
     if case.reviewed == "no":
         return "unreviewed", "an expectation of this case was accepted from a run; read it, then delete `reviewed: no`", ""
-    lost = case.not_carried.get(cell.column)
+    lost = case.not_carried.get(cell.key)
     if lost:
         return "not-carried", f"{cell.column} does not carry {', '.join(lost)}; this is declared", ""
     return "passed", "", ""
@@ -219,7 +228,7 @@ def _seen(exchanges: tuple[Exchange, ...]) -> dict[str, Any]:
 
 def _excerpt(exchange: Exchange) -> str:
     """The beginning of the body, and how long it is."""
-    size = sum(len(data) for _, data in exchange.reads)
+    size = len(exchange.body)
     head = b""
     for _, data in exchange.reads:
         head += data[:MAX_WIRE]

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Final, Literal
 
 from . import load
+from .adapters.named import make_adapter, read_line
+from .adapters.programs import AdapterError
 from .cassette import Cassette, CassetteError
-from .conformance import Cell
+from .conformance import Adapter, Cell
 from .dialects import DIALECTS
 from .providers import PROVIDERS
-from .spec import Case, Feature, SpecError, is_features, is_spec, read_features, read_spec
+from .spec import LAYERS, Case, Feature, SpecError, is_features, is_spec, read_features, read_spec
 
 SUFFIXES: Final = (".yaml", ".yml")
 KEPT: Final = 8
@@ -25,13 +27,24 @@ KEPT: Final = 8
 
 
 class Project:
-    """The folders of one project; ``specs`` are the roots below which specs stand."""
+    """The folders of one project; ``specs`` are the roots below which specs stand.
 
-    def __init__(self, specs: Sequence[Path], cassettes: Path) -> None:
+    ``adapters`` are the lines that name the user's own (see `adapters.named`), ``folder`` is where those are found. Raises `AdapterError`.
+    """
+
+    def __init__(self, specs: Sequence[Path], cassettes: Path, adapters: Sequence[str] = (), folder: Path = Path()) -> None:
+        self.adapters = {named.name: named for named in map(read_line, adapters)}
+        if taken := self.adapters.keys() & {*DIALECTS, *LAYERS}:
+            raise AdapterError(f"adapter {min(taken)}: the name is one of our own; give it another, and say `NAME: {min(taken)} = …`")
+        self._called = {name: make_adapter(named, folder) for name, named in self.adapters.items()}
         self.specs = [path.resolve() for path in specs]
         self.cassettes = cassettes.resolve()
         self.cassette = lru_cache(maxsize=KEPT)(self._cassette)
         self._features: list[Feature] | None = None
+
+    def adapter(self, column: str) -> Adapter | None:
+        """The user's adapter of that name, or None for a column of our own."""
+        return self._called.get(column)
 
     def root_of(self, path: Path) -> Path | None:
         """The specs root that ``path`` is below, or None."""
@@ -52,8 +65,17 @@ class Project:
         return self._features
 
     def cells(self, path: Path) -> list[Cell]:
-        """One cell for every case and column of a spec file; raises `SpecError`."""
-        return [Cell(case, self.name_of(path), column) for case in self.cases(path) for column in case.expect]
+        """One cell for every case and column of a spec file, our own and then those of the user's adapters; raises `SpecError`."""
+        name = self.name_of(path)
+        return [
+            cell
+            for case in self.cases(path)
+            for cell in (
+                *(Cell(case, name, column) for column in case.expect if column in DIALECTS or column in LAYERS),
+                *(Cell(case, name, one.name, one.dialect) for one in self.adapters.values() if one.dialect in case.expect),
+            )
+            if cell.column not in self.adapters or case.kind == "stream"
+        ]
 
     def cases(self, path: Path, today: date | None = None) -> list[Case]:
         """The cases of a spec file; raises `SpecError`, with ``today`` also for marks that have expired."""
@@ -65,6 +87,7 @@ class Project:
             features={feature.id for feature in self.features()},
             losses={name: dialect.losses for name, dialect in DIALECTS.items()},
             today=today,
+            adapters={one.name: one.dialect for one in self.adapters.values()},
         )
 
     def cassette_path(self, name: str) -> Path:

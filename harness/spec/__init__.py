@@ -7,11 +7,12 @@ alone. No file is opened here and no clock is read: text, known names and today'
 
 from .accepting import accept
 from .meaning import cassette_fault
-from .models import Case, Feature, FeaturesFile, KnownFailing, SpecError, SpecFile, Turn, json_schema
+from .models import LAYERS, Case, Feature, FeaturesFile, KnownFailing, SpecError, SpecFile, Turn, json_schema
 from .prompts import RECORDED
 from .reading import is_features, is_spec, read_features, read_spec
 
 __all__ = [
+    "LAYERS",
     "RECORDED",
     "Case",
     "Feature",

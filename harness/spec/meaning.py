@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
 
@@ -23,18 +23,22 @@ _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the door knows and a spec may name; ``losses`` maps a dialect to the names of its declared losses."""
+    """What the door knows and a spec may name.
+
+    ``losses`` maps a dialect to the names of its declared losses, ``adapters`` an adapter's name to the dialect that it is held to.
+    """
 
     dialects: Collection[str]
     providers: Collection[str]
     features: Collection[str]
     losses: Mapping[str, Collection[str]]
     today: date | None
+    adapters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def cells(self) -> list[str]:
         """What ``expect`` may have as keys."""
-        return [*LAYERS, *sorted(self.dialects)]
+        return [*LAYERS, *sorted({*self.dialects, *self.adapters.values()})]
 
 
 def case_faults(data: Any, known: Known) -> Iterator[Fault]:
@@ -136,7 +140,7 @@ def _not_carried(value: Any, case: Mapping[str, Any], known: Known) -> Iterator[
 
 def _known_failing(value: Any, case: Mapping[str, Any], known: Known) -> Iterator[Fault]:
     for cell, mark in value.items() if isinstance(value, dict) else ():
-        yield from _outside("known_failing", cell, case)
+        yield from _outside("known_failing", known.adapters.get(cell, cell), case)
         expires = mark.get("expires") if isinstance(mark, dict) else None
         if known.today and isinstance(expires, str) and _DATE.fullmatch(expires) and expires < known.today.isoformat():
             yield (cell, "expires"), f"known_failing.{bare(cell)} expired on {expires}; make the cell pass, or set a later date"

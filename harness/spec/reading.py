@@ -51,13 +51,15 @@ def read_spec(
     features: Collection[str],
     losses: Mapping[str, Collection[str]],
     today: date | None = None,
+    adapters: Mapping[str, str] | None = None,
 ) -> list[Case]:
     """The cases of a spec file, in its order.
 
-    ``path`` is only for the errors. ``losses`` maps a dialect to the names of its declared losses. Without ``today`` no mark expires.
+    ``path`` is only for the errors. ``losses`` maps a dialect to the names of its declared losses, ``adapters`` the name of a user's
+    adapter to the dialect that it is held to. Without ``today`` no mark expires.
     Raises `SpecError`, and nothing else, with every problem of the file.
     """
-    known = Known(dialects, providers, features, losses, today)
+    known = Known(dialects, providers, features, losses, today, adapters or {})
 
     def judge(data: Any, line: _Line) -> Iterator[Fault]:
         yield from repeated(data.get("cases"), "cases", "case", line)

@@ -1,0 +1,143 @@
+"""Adapters that are programs, in any language: one process an exchange, JSON in and JSON lines out, bounded in time and size.
+
+Over pipes the program gets the recorded exchange as one JSON object on stdin and prints its payloads, one JSON value a line. At a base URL
+it gets the request instead, and an address where that request is answered with the recorded bytes, read by read. Either way it runs in a
+session of its own that ends with it: what it forked is killed too.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Final
+
+from ..exchanges import Cassette, Exchange, Origin
+from ..json_text import decode_json
+from ..spec import Case
+
+MAX_PAYLOADS: Final = 1_000_000
+MAX_OUTPUT: Final = 64 * 1024 * 1024
+_TAIL: Final = 2000
+
+
+class AdapterError(Exception):
+    """An adapter that can't be called, or that broke a rule of the calling: the message says which."""
+
+
+def run_over_pipes(command: Sequence[str], exchange: Exchange, case: Case, folder: Path, timeout: float) -> list[Any]:
+    """The payloads that a program prints for the exchange on its stdin.
+
+    ``{"case", "provider", "request": {"method", "url", "headers", "body"}, "status", "headers", "reads": [[at_ms, base64], …], "end"}``:
+    ``body`` is base64 too; ``request`` and ``at_ms`` may be null. Raises `AdapterError`.
+    """
+    return _run(command, _describe(exchange, case), {}, folder, timeout)
+
+
+def run_at_base_url(command: Sequence[str], exchange: Exchange, case: Case, folder: Path, timeout: float) -> list[Any]:
+    """The payloads that a program prints for what it is answered at ``HARNESS_BASE_URL``.
+
+    On stdin stands ``{"case", "provider", "request"}``, the recorded request; whatever generate request arrives is answered. Google's own
+    variables for a base URL name the same address, and the key is a word. Raises `AdapterError`.
+    """
+    from ..serving import serve
+
+    description = _describe(exchange, case)
+    sent = {key: description[key] for key in ("case", "provider", "request")}
+    with serve(Cassette((exchange,), Origin("loopback")), match="path", pace="step") as server:
+        address = dict.fromkeys(("HARNESS_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "CODE_ASSIST_ENDPOINT"), server.base_url)
+        return _run(command, sent, {**address, "GEMINI_API_KEY": "no-key-in-a-replay"}, folder, timeout)
+
+
+def _describe(exchange: Exchange, case: Case) -> dict[str, Any]:
+    request = exchange.request
+    return {
+        "case": case.case,
+        "provider": case.provider or exchange.provider,
+        "request": request
+        and {"method": request.method, "url": request.url, "headers": request.headers, "body": base64.b64encode(request.body).decode()},
+        "status": exchange.status,
+        "headers": exchange.headers,
+        "reads": [[at_ms, base64.b64encode(data).decode()] for at_ms, data in exchange.reads],
+        "end": exchange.end,
+    }
+
+
+def _run(command: Sequence[str], given: dict[str, Any], environment: dict[str, str], folder: Path, timeout: float) -> list[Any]:
+    with tempfile.TemporaryFile() as stdin:
+        stdin.write(json.dumps(given).encode() + b"\n")
+        stdin.seek(0)
+        try:
+            process = subprocess.Popen(  # noqa: S603  # the user's own configuration names the program
+                command,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env={**os.environ, **environment},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise AdapterError(f"{command[0]} can't be run: {error.strerror or error}") from None
+    with process:
+        try:
+            out, said = _gather(process, time.monotonic() + timeout, timeout)
+            status = process.wait(max(0.1, timeout))
+        except subprocess.TimeoutExpired:
+            raise AdapterError(f"{command[0]} closed its output and did not end within {timeout:g} s") from None
+        finally:
+            _end_session(process.pid)
+    if status:
+        words = said.decode("utf-8", "backslashreplace").strip()
+        raise AdapterError(f"{command[0]} ended with status {status}" + (f": {words}" if words else ""))
+    return [_payload(command[0], number, line) for number, line in enumerate(out.split(b"\n"), 1) if line.strip()]
+
+
+def _gather(process: subprocess.Popen[bytes], deadline: float, timeout: float) -> tuple[bytes, bytes]:
+    """All of stdout and the end of stderr."""
+    out, said = bytearray(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        for pipe, buffer in ((process.stdout, out), (process.stderr, said)):
+            selector.register(_open(pipe), selectors.EVENT_READ, buffer)
+        while selector.get_map():
+            ready = selector.select(max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise AdapterError(f"the program did not end within {timeout:g} s")
+            for key, _ in ready:
+                data = os.read(key.fd, 1 << 16)
+                if not data:
+                    selector.unregister(key.fileobj)
+                key.data.extend(data)
+            del said[:-_TAIL]
+            if len(out) > MAX_OUTPUT:
+                raise AdapterError(f"the program printed more than {MAX_OUTPUT:,} bytes for one exchange")
+    return bytes(out), bytes(said)
+
+
+def _open(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise AdapterError("the program has no output")
+    return pipe
+
+
+def _end_session(leader: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # all of them have ended
+        os.killpg(leader, signal.SIGKILL)
+
+
+def _payload(program: str, number: int, line: bytes) -> Any:
+    if number > MAX_PAYLOADS:
+        raise AdapterError(f"{program} gave more than {MAX_PAYLOADS:,} payloads for one exchange")
+    try:
+        return decode_json(line)
+    except ValueError as error:
+        shown = line[:80].decode("utf-8", "backslashreplace")
+        raise AdapterError(f"line {number} of what {program} printed is no JSON ({error}): {shown}") from None

@@ -1,0 +1,226 @@
+"""Adapters of a user's own: a function, a program over pipes, a client at a base URL; and every way of misbehaving."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.adapters.named import make_adapter, read_line
+from harness.adapters.programs import AdapterError
+from harness.exchanges import Exchange, Request
+from harness.providers import identified
+from harness.spec import Case
+
+pytest_plugins = ["pytester"]
+
+URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+READS = (
+    (3.0, b'data: {"candidates":[{"content":{"parts":[{"text":"Hel"}]}}]}\r\n\r\n'),
+    (9.5, b'data: {"candidates":[{"content":{"parts":[{"text":"lo"}]},"finishReason":"STOP"}]}\r\n\r\n'),
+)
+EXCHANGE = identified(
+    Exchange(Request("POST", URL, {}, b'{"contents": []}'), 200, {"content-type": ["text/event-stream"]}, READS, "complete")
+)
+CASE = Case(case="c", requirement="r", features=("f",), source="https://s.example", cassette="x", expect={"own": None})
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("mine = pkg.module:run", ("mine", "mine", "pkg.module:run")),
+        (" shim: anthropic = run: node shim.js ", ("shim", "anthropic", "run: node shim.js")),
+        ("client : mind = serve: python c.py", ("client", "mind", "serve: python c.py")),
+    ],
+)
+def test_a_line_names_adapter_event_model_and_target(line: str, expected: tuple[str, str, str]) -> None:
+    named = read_line(line)
+    assert (named.name, named.dialect, named.target) == expected
+
+
+@pytest.mark.parametrize(
+    "line", ["mine", "= a:b", "Mine = a:b", "mine = a", "mine = run:", "mine = run: 'x", "mine = fetch: x", "a:b:c = d:e"]
+)
+def test_a_line_that_names_nothing_says_what_it_should_be(line: str) -> None:
+    with pytest.raises(AdapterError, match=r"expected NAME = TARGET|can't be read as a command"):
+        read_line(line)
+
+
+@pytest.mark.parametrize(
+    ("target", "words"), [("no_such_module_x:f", "No module"), ("json:nothing", "no attribute"), ("json:__doc__", "no function")]
+)
+def test_a_function_that_is_not_there_is_told_before_anything_runs(target: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(AdapterError, match=words):
+        make_adapter(read_line(f"mine = {target}"), tmp_path)
+
+
+def given(program: str, tmp_path: Path, kind: str = "run", timeout: float = 20.0) -> list[Any]:
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    return make_adapter(read_line(f"mine = {kind}: {sys.executable} program.py"), tmp_path, timeout=timeout)(EXCHANGE, CASE)
+
+
+PIPES = """
+import base64, json, sys
+told = json.load(sys.stdin)
+body = b"".join(base64.b64decode(data) for _, data in told["reads"])
+print(json.dumps({"provider": told["provider"], "times": [at for at, _ in told["reads"]], "end": told["end"]}))
+for line in body.decode().splitlines():
+    if line.startswith("data: "):
+        print(line[6:])
+"""
+
+
+def test_a_program_gets_the_exchange_and_prints_payloads(tmp_path: Path) -> None:
+    first, *messages = given(PIPES, tmp_path)
+    assert first == {"provider": "gemini-api", "times": [3.0, 9.5], "end": "complete"}
+    assert [message["candidates"][0]["content"]["parts"][0]["text"] for message in messages] == ["Hel", "lo"]
+
+
+CLIENT = """
+import base64, json, os, sys, urllib.request
+request = json.load(sys.stdin)["request"]
+url = os.environ["HARNESS_BASE_URL"] + "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+body = base64.b64decode(request["body"])
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+with opener.open(urllib.request.Request(url, body, {"content-type": "application/json"})) as answer:
+    for line in answer:
+        if line.startswith(b"data: "):
+            print(line[6:].decode())
+"""
+
+
+def test_a_client_is_answered_at_the_base_url(tmp_path: Path) -> None:
+    messages = given(CLIENT, tmp_path, "serve")
+    assert [message["candidates"][0]["content"]["parts"][0]["text"] for message in messages] == ["Hel", "lo"]
+
+
+MISBEHAVIOUR = {
+    "hangs": ("import time\ntime.sleep(60)", "did not end within 1 s"),
+    "floods": ("while True: print('1' * 1000)", "printed more than|did not end within"),
+    "crashes": ("import os, sys\nprint('gone', file=sys.stderr, flush=True)\nos.abort()", "ended with status -6: gone"),
+    "fails": ("raise SystemExit('no such model')", "ended with status 1: no such model"),
+    "forks and leaves": ("import os, time\nif os.fork() == 0: time.sleep(60)", "did not end within 1 s"),
+    "says what is no JSON": ("print('{}')\nprint('oops \\x1b[2J')", "line 2 of what .* printed is no JSON"),
+}
+
+
+@pytest.mark.parametrize(("program", "words"), MISBEHAVIOUR.values(), ids=list(MISBEHAVIOUR))
+def test_a_program_that_misbehaves_is_an_error_that_says_how(program: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(AdapterError, match=words):
+        given(program, tmp_path, timeout=1.0)
+
+
+def test_what_a_program_forked_is_gone_with_it(tmp_path: Path) -> None:
+    with pytest.raises(AdapterError):
+        given("import os, time\nif os.fork() == 0:\n  open('child', 'w').write(str(os.getpid()))\n  time.sleep(60)", tmp_path, timeout=1.0)
+    child = int((tmp_path / "child").read_text(encoding="utf-8"))
+    for _ in range(50):  # a kill takes a moment
+        if not is_running(child):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"process {child} is still there")
+
+
+def is_running(process: int) -> bool:
+    try:
+        return "zombie" not in Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_a_function_that_hangs_or_floods_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "hanging_adapter.py").write_text("def run(exchange):\n    while True: pass\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(AdapterError, match=r"adapter mine did not return within 0\.2 s"):
+        make_adapter(read_line("mine = hanging_adapter:run"), tmp_path, timeout=0.2)(EXCHANGE, CASE)
+
+
+# ---------------------------------------------------------------- in a user's project
+
+SPEC = """\
+harness: 1
+cases:
+- case: hello
+  requirement: The text arrives.
+  features: [text.streaming]
+  source: https://ai.google.dev/api/generate-content
+  cassette: hello
+  provider: gemini-api
+  expect:
+    mine: [Hel, lo]
+    mind: {$contains: [{type: result}]}
+"""
+CASSETTE = """\
+version: 1
+metadata:
+  harness: 1
+  origin: written
+interactions:
+- request: null
+  response:
+    status: {code: 200}
+    body:
+      string: |2+
+        data: {"candidates":[{"content":{"parts":[{"text":"Hel"}]}}]}
+
+        data: {"candidates":[{"content":{"parts":[{"text":"lo"}]},"finishReason":"STOP"}]}
+
+    end: complete
+"""
+ADAPTER = """
+from harness import replay
+
+def run(exchange):
+    return [payload["delta"] for payload in replay(exchange, provider="gemini-api") if payload["type"] == "TEXT_DELTA"]
+
+def shout(exchange):
+    return [text.upper() for text in run(exchange)]
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    for name, text in (("specs/hello.yaml", SPEC), ("cassettes/hello.yaml", CASSETTE), ("my_own_adapter.py", ADAPTER)):
+        path = pytester.path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return pytester
+
+
+def configure(project: pytest.Pytester, *lines: str) -> None:
+    project.makeini("[pytest]\nharness_adapters =\n" + "".join(f"    {line}\n" for line in lines))
+
+
+def test_an_event_model_of_ones_own_is_held_to_its_own_expectations(project: pytest.Pytester) -> None:
+    configure(project, "mine = my_own_adapter:run")
+    result = project.runpytest_subprocess("specs", "-v", "-p", "no:cacheprovider", "--harness-report", "out")
+    result.stdout.fnmatch_lines(["*hello.yaml::hello?mine? PASSED*"])
+    result.assert_outcomes(passed=1, failed=1)
+    assert "mine" in (project.path / "out" / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_fault_is_red_under_the_adapters_name(project: pytest.Pytester) -> None:
+    configure(project, "mine = my_own_adapter:run", "loud: mine = my_own_adapter:shout")
+    result = project.runpytest_subprocess("specs", "-p", "no:cacheprovider", "--harness-dialect", "loud")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*hello?loud?*", "*expected: *Hel*", "*got: *HEL*"])
+
+
+def test_without_the_adapter_the_name_is_unknown(project: pytest.Pytester) -> None:
+    result = project.runpytest_subprocess("specs", "-p", "no:cacheprovider")
+    result.stdout.fnmatch_lines(["*unknown layer or dialect 'mine'*"])
+
+
+def test_a_bad_line_is_a_usage_error(project: pytest.Pytester) -> None:
+    for line, words in (
+        ("mine = nowhere_at_all:run", "can't be imported"),
+        ("mine", "expected NAME = TARGET"),
+        ("art = a:b", "one of our own"),
+    ):
+        configure(project, line)
+        result = project.runpytest_subprocess("specs", "-p", "no:cacheprovider")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([f"*harness_adapters: *{words}*"])
