@@ -175,7 +175,7 @@ def _layers(cell: Cell, ground: Ground, got: Any) -> tuple[LayerView, ...]:
     views: list[LayerView] = []
     below: int | None = None
     if cell.layer == "payloads" and isinstance(got, list):
-        first = _first_index(cell.case.expect.get(cell.column), got)
+        first = _first_index(cell.case.expect.get(cell.key), got)
         views.append(_view("payloads", [_line(item) for item in got], first, differs=True))
         below = _made_of(cell, exchange, [event for _, event in events], first, len(got))
     if cell.layer != "frames":

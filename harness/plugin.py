@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .results import CaseResult
     from .serving import Server
 
-pytest_plugins = ["harness.law_items"]
+pytest_plugins = ["harness.fixtures", "harness.law_items"]
 
 LAWS_TRIED: Final = 20
 """So many red cells of a report are held against the laws, which takes a while for each."""
@@ -50,10 +50,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--harness-baseline", metavar="FILE", help="with --harness-report: say what changed since that run's results.json")
     group.addoption("--harness-date", metavar="YYYY-MM-DD", help="with --harness-report: write the ages of cassettes on that day")
     group.addoption("--harness-provider", action="append", metavar="NAME", help="run only cases on this provider's cassettes (repeatable)")
-    group.addoption("--harness-dialect", action="append", metavar="NAME", help="run only the cells of this dialect (repeatable)")
+    group.addoption("--harness-dialect", action="append", metavar="NAME", help="run only the cells of this dialect or adapter (repeatable)")
     group.addoption("--harness-accept", action="store_true", help="fill empty expectations with what comes out; they wait for review")
     group.addoption("--harness-strict", action="store_true", help="a failed `should` and a cell that does not run are failures too")
     parser.addini("harness_specs", "folders of spec files", type="paths", default=[])
+    parser.addini("harness_adapters", "adapters of your own: NAME = TARGET or NAME: DIALECT = TARGET", type="linelist", default=[])
     parser.addini("harness_cassettes", "the folder of cassettes (default: cassettes)", default="cassettes")
 
 
@@ -88,14 +89,17 @@ def _check_report_options(config: pytest.Config) -> None:
 
 
 def _check_names(config: pytest.Config) -> None:
-    """A mistyped name would select nothing, and a run of nothing looks green."""
+    """A mistyped name would select nothing, and a run of nothing looks green; an adapter that is not there would run nothing."""
+    if config.getini("harness_adapters"):
+        _project(config)
     dialects, providers = config.getoption("--harness-dialect"), config.getoption("--harness-provider")
     if dialects or providers:
         from .dialects import DIALECTS
         from .providers import PROVIDERS
 
-        known = (("--harness-dialect", dialects, [*DIALECTS, "events", "frames"]), ("--harness-provider", providers, list(PROVIDERS)))
-        for option, names, choices in known:
+        adapters = [line.partition("=")[0].partition(":")[0].strip() for line in config.getini("harness_adapters")]
+        columns = [*DIALECTS, *adapters, "events", "frames"]
+        for option, names, choices in (("--harness-dialect", dialects, columns), ("--harness-provider", providers, list(PROVIDERS))):
             for name in names or ():
                 if name not in choices:
                     raise pytest.UsageError(f"{option} {name}: unknown; known are {', '.join(choices)}")
@@ -122,11 +126,16 @@ def _spec_roots(config: pytest.Config) -> list[Path]:
 
 def _project(config: pytest.Config) -> Project:
     """The project of this run, made once."""
+    from .adapters.programs import AdapterError
     from .project import Project
 
     if not hasattr(config, "_harness_project"):
         cassettes = config.rootpath / config.getini("harness_cassettes")
-        config._harness_project = Project(_spec_roots(config), cassettes)  # type: ignore[attr-defined]  # pytest's way to keep state
+        try:
+            project = Project(_spec_roots(config), cassettes, config.getini("harness_adapters"), config.rootpath)
+        except AdapterError as error:
+            raise pytest.UsageError(f"harness_adapters: {error}") from None
+        config._harness_project = project  # type: ignore[attr-defined]  # pytest's way to keep state
     return config._harness_project  # type: ignore[attr-defined,no-any-return]  # set just above
 
 
@@ -185,7 +194,7 @@ class CellItem(pytest.Item):
 
         project = _project(self.config)
         filled = self.config.getoption("--harness-accept") and self._accept(project)
-        result = examine(self.cell, project.cassette, today=date.today())
+        result = examine(self.cell, project.cassette, project.adapter(self.cell.column), today=date.today())
         if filled:
             result = replace(result, verdict="unreviewed", reason=f"filled in {self.path.name}; read it, then delete `reviewed: no`")
         self.result = replace(result, command=f"pytest '{self.nodeid}'")
@@ -195,7 +204,7 @@ class CellItem(pytest.Item):
         from .results import VERDICTS
 
         strict = self.config.getoption("--harness-strict")
-        line = self.cell.case.lines[self.cell.column]
+        line = self.cell.case.lines[self.cell.key]
         match result.verdict:
             case "passed":
                 return
@@ -212,20 +221,23 @@ class CellItem(pytest.Item):
 
     def _accept(self, project: Project) -> bool:
         """Fill this cell's expectation in its file, if it is empty; whether that was done."""
+        from .adapters.programs import AdapterError
         from .cassette import CassetteError
         from .conformance import produce, stand_on
         from .project import read_text
         from .replaying import ReplayError
         from .spec import accept
 
-        case = self.cell.case
-        if case.expect[self.cell.column] is not None:
+        case, key = self.cell.case, self.cell.key
+        if case.expect[key] is not None or key != self.cell.column:
             return False
+        adapter = project.adapter(key)
         try:
-            got = produce(self.cell, stand_on(case, project.cassette))
-        except (CassetteError, ReplayError):
+            ground = stand_on(case, project.cassette)
+            got = adapter(ground.exchanges[0], case) if adapter else produce(self.cell, ground)
+        except (CassetteError, ReplayError, AdapterError):
             return False  # the judge says what is wrong with it
-        text = accept(read_text(self.path), case.case, self.cell.column, got, path=str(self.path))
+        text = accept(read_text(self.path), case.case, key, got, path=str(self.path))
         self.path.write_bytes(text.encode())
         return True
 
