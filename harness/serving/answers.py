@@ -20,6 +20,8 @@ from .manner import Fault, Manner
 Ending = End | Literal["stall"]
 """How an exchange ended, or ``stall``: nothing more comes and the connection stays open."""
 
+Reads = Sequence[tuple[float | None, bytes]]
+
 MADE: Final = "X-Harness"
 """The header that marks an answer which no cassette holds."""
 
@@ -33,20 +35,25 @@ class Answer:
     status: int
     reason: str
     headers: Sequence[tuple[str, str]]
-    reads: Sequence[tuple[float | None, bytes]]
+    reads: Reads
     end: Ending = "complete"
 
 
 def recorded_answer(exchange: Exchange, manner: Manner) -> Answer:
     """The answer of a recorded exchange, with the cuts and the fault of this server."""
-    reads: Sequence[tuple[float | None, bytes]] = [(at, data) for at, data in cut_reads(exchange.reads, manner.cuts) if data]
-    end: Ending = exchange.end
-    match manner.fault:
-        case Fault(("cut" | "reset" | "stall") as kind, number):
-            reads, end = reads[:number], kind
+    reads: Reads = [(at, data) for at, data in cut_reads(exchange.reads, manner.cuts) if data]
+    reads, end = faulty(reads, exchange.end, manner)
     if exchange.status in (204, 304):
         reads = []
     return Answer(exchange.status, exchange.reason_phrase, _headers(exchange, sum(len(data) for _, data in reads), end), reads, end)
+
+
+def faulty(reads: Reads, end: Ending, manner: Manner) -> tuple[Reads, Ending]:
+    """What a fault leaves of an answer."""
+    match manner.fault:
+        case Fault(("cut" | "reset" | "stall") as kind, number):
+            return reads[:number], kind
+    return reads, end
 
 
 def _headers(exchange: Exchange, size: int, end: Ending) -> list[tuple[str, str]]:

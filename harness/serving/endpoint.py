@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from ..providers import identify
+from ..exchanges import Exchange
+from ..providers import Identity, identify
 from .answers import Answer, recorded_answer
 from .connection import Asked
 from .finding import Finder, Placed
-from .google import debug_info, error_answer, fault_answer, made_up
+from .google import debug_info, error_answer, fault_answer, made_up, message_of
 from .history import find_fault, signatures_of
 from .manner import Fault, Manner
+from .messages import Messages, Refusal
 
 
 class Endpoint:
@@ -27,27 +29,55 @@ class Endpoint:
         self.manner = manner
         self.finder = Finder(self.placed, manner.match, manner.provider)
         self._missed = missed
+        self._messages = Messages(self._look_for_messages, manner, self._provider(), missed) if manner.dialect == "anthropic" else None
 
     def answer(self, asked: Asked) -> Answer:
         """What is sent for a request."""
+        if self._messages is not None and (answer := self._messages.answer(asked)):
+            return answer
         told = identify(asked.method, asked.url, asked.body, b"")
         match self.manner.fault:
             case Fault("status", code) if told.generates:
                 return fault_answer(asked, code)
-        exchange = self.finder.find_recorded(asked)
-        if exchange is None:
-            if told.generates and (fault := find_fault(asked.body, told.model, lambda: self._signatures)):
-                return error_answer(asked, 400, fault)
-            exchange = self.finder.find_other(asked, told)
-        if exchange is not None:
-            return recorded_answer(exchange, self.manner)
+        found = self._look(asked, told)
+        match found:
+            case Exchange():
+                return recorded_answer(found, self.manner)
+            case str():
+                return error_answer(asked, 400, found)
         return made_up(asked, self._models) or self._not_found(asked)
 
+    def _look(self, asked: Asked, told: Identity) -> Exchange | str | None:
+        """The exchange that answers, or what the API would say about the history, or neither."""
+        exchange = self.finder.find_recorded(asked)
+        if exchange is None and told.generates and (fault := find_fault(asked.body, told.model, lambda: self._signatures)):
+            return fault
+        return exchange or self.finder.find_other(asked, told)
+
+    def _look_for_messages(self, asked: Asked) -> Exchange | Refusal:
+        match self.manner.fault:
+            case Fault("status", code):
+                return Refusal(code, message_of(code))
+        found = self._look(asked, identify(asked.method, asked.url, asked.body, b""))
+        match found:
+            case Exchange():
+                return found
+            case str():
+                return Refusal(400, found)
+        return Refusal(404, self._explain(asked)[0])
+
+    def _provider(self) -> str | None:
+        """Whose the cassettes are: that of the first exchange that tells it."""
+        return next((one.exchange.provider for one in self.placed if one.exchange.provider), None)
+
     def _not_found(self, asked: Asked) -> Answer:
-        sentence, differences = self.finder.explain(asked)
-        said = sentence + "; ".join(differences)
+        said, differences = self._explain(asked)
         self._missed(said)
         return error_answer(asked, 404, said, [debug_info(differences)] if differences else ())
+
+    def _explain(self, asked: Asked) -> tuple[str, list[str]]:
+        sentence, differences = self.finder.explain(asked)
+        return sentence + "; ".join(differences), differences
 
     @cached_property
     def _signatures(self) -> frozenset[str]:

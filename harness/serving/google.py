@@ -42,13 +42,18 @@ def error_answer(
     asked: Asked, code: int, message: str | None = None, details: Sequence[dict[str, Any]] = (), note: str = "not recorded"
 ) -> Answer:
     """An error as the API writes it: as an array of one where the stream would have been a JSON array."""
-    status, usual = STATUSES.get(code, ("UNKNOWN", "The request failed."))
-    error: dict[str, Any] = {"code": code, "message": message or usual, "status": status}
+    status = STATUSES[code][0] if code in STATUSES else "UNKNOWN"
+    error: dict[str, Any] = {"code": code, "message": message or message_of(code), "status": status}
     if details:
         error["details"] = list(details)
     split = urlsplit(asked.url)
     as_array = split.path.endswith(":streamGenerateContent") and "alt=sse" not in split.query
     return made_answer(code, [{"error": error}] if as_array else {"error": error}, note=note)
+
+
+def message_of(code: int) -> str:
+    """What Google says with an HTTP status."""
+    return STATUSES[code][1] if code in STATUSES else "The request failed."
 
 
 def debug_info(lines: Sequence[str]) -> dict[str, Any]:
