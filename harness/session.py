@@ -64,6 +64,11 @@ class Session:
             return self._give(wire_id)
         return self.next_id(prefix)
 
+    def reserve(self, call_id: str) -> None:
+        """Never give out an id that the caller's history has from elsewhere."""
+        if call_id not in self._given:
+            self._give(call_id)
+
     def remember(self, call_id: str, name: str, signature: str | None, wire_id: str | None = None) -> None:
         """Keep a call's name, signature and id on the wire for the turns to come."""
         self.calls.pop(call_id, None)

@@ -206,6 +206,15 @@ def test_signatures_are_forgotten_oldest_first() -> None:
     assert list(session.calls) == ["c2", "c4"], "what was said again is young again"
 
 
+def test_an_id_of_the_history_is_not_counted_again() -> None:
+    """As after a restart: the history has ids that an earlier session counted."""
+    session, exchange = Session(), harness.load(CASSETTES / "code-assist/anthropic-tool-names.yaml").exchanges[1]
+    part = asked_again(session, id="toolu_1")
+    payloads = harness.replay(exchange, dialect="anthropic", session=session)
+    assert [payload["content_block"]["id"] for payload in payloads if "content_block" in payload] == ["toolu_2"]
+    assert asked_again(session, id="toolu_1") == part
+
+
 def test_a_refused_prompt_leaves_the_session_as_it_was() -> None:
     session = Session(context={"project": "p"})
     bad = {**PROMPT, "tools": [{"name": "a b", "input_schema": {}}], "metadata": {"thread_id": "t"}, "top_k": "x"}

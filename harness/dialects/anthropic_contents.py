@@ -36,10 +36,14 @@ class _Call(NamedTuple):
 
 
 class Contents:
-    """The contents of one request; ``names`` are the wire's names of the caller's tools."""
+    """The contents of one request; ``names`` are the wire's names of the caller's tools.
+
+    ``contents`` is what came of the messages so far, ``strangers`` are the ids of calls in them that the session does not know.
+    """
 
     def __init__(self, names: Mapping[str, str], session: Session) -> None:
         self.contents: list[dict[str, Any]] = []
+        self.strangers: list[str] = []
         self._names = names
         self._session = session
         self._waiting: dict[str, _Call] = {}
@@ -106,6 +110,7 @@ class Contents:
             call, signature = _Call(known.name, known.wire_id, self._calls), own or known.signature
         else:
             call, signature = _Call(self._names[name], call_id, self._calls), own
+            self.strangers.append(call_id)
         self._calls += 1
         self._waiting[call_id] = call
         signed = {"thoughtSignature": signature} if signature else {}

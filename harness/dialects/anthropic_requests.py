@@ -41,8 +41,8 @@ LEVELS: Final = ((1024, "LOW"), (8192, "MEDIUM"))
 def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Asked:
     """The request that a Messages body asks for; see `harness.dialects.translation.Requests`.
 
-    The session learns the conversation's id (``context["session_id"]``, from ``metadata``) and which tool names were changed
-    (``own_names``), unless the prompt is refused.
+    The session learns the conversation's id (``context["session_id"]``, from ``metadata``), which tool names were changed (``own_names``)
+    and which ids the history has already, unless the prompt is refused.
     """
     if options:
         raise TranslationError("options", "a Messages request has none; everything stands in its body")
@@ -68,6 +68,8 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Aske
     fields.get("stream", "true or false")  # said by the address
     fields.close()
     session.context = {**session.context, **context}
+    for call_id in contents.strangers:
+        session.reserve(call_id)
     session.own_names = {wire: own for own, wire in names.items() if wire != own}
     return Asked({key: value for key, value in body.items() if value}, model, tuple(warnings))
 
