@@ -50,6 +50,8 @@ class Translator:
         self._text = ""
         self._started: ev.CallStart | None = None
         self._waiting: dict[str, Payload] = {}  # the calls without a result, by id
+        self._wire_ids: dict[str, str | None] = {}  # an id that was given out → what the wire called that call
+        self._noticed = ""  # what the wire's client complained of last
 
     def feed(self, event: ev.Event) -> list[Payload]:
         """The records that this event completes, perhaps none."""
@@ -68,6 +70,10 @@ class Translator:
                 return self._assistant(event.raw) if name is None else self._tool_code(None, name, payload, event.signature)
             case ev.ToolResult():
                 return self._tool_result(event)
+            case ev.Notice(message=message):
+                self._noticed = message
+            case ev.Finish(reason="failed", raw=raw):
+                return self._error(self._noticed or f"the run ended with the status {raw!r}")
             case ev.Error(message=message):
                 status = event.status if event.code is None else event.code
                 return self._error(message, "RATE_LIMIT_EXCEEDED" if status in RATE_LIMITED else "AGENT_ERROR")
@@ -95,19 +101,15 @@ class Translator:
         call_id = self._session.call_id(wire_id, "call")
         self._session.remember(call_id, name, signature, wire_id)
         self._waiting[call_id] = {"name": name, "args": arguments}
+        self._wire_ids[call_id] = wire_id
         return [self._record("tool_code", name=name, args=arguments)]
 
     def _tool_result(self, event: ev.ToolResult) -> list[Payload]:
-        """The result of a tool that ran on the other side, beside the call it answers."""
-        call = self._waiting.pop(event.id or "", None)
-        if call is None and event.id is None and self._waiting:
-            call = self._waiting.pop(next(iter(self._waiting)))
-        call = call or {"name": event.name or "", "args": {}}
-        if event.error is not None:
-            result: Any = {"error": event.error}
-        else:
-            result = event.response if isinstance(event.response, dict) else {"result": event.response}
-        return [self._record("tool_result", **call, result=result)]
+        """The result of a tool that ran on the other side, beside the call it answers: the first one of that id, or of all, that waits."""
+        fitting = (call_id for call_id in self._waiting if event.id is None or self._wire_ids[call_id] == event.id)
+        answered = next(fitting, None)
+        call = {"name": event.name or "", "args": {}} if answered is None else self._waiting.pop(answered)
+        return [self._record("tool_result", **call, result=_result_of(event))]
 
     def _error(self, message: str, code: str = "AGENT_ERROR") -> list[Payload]:
         self._over = True
@@ -115,6 +117,14 @@ class Translator:
 
     def _record(self, kind: str, **fields: Any) -> Payload:
         return {"type": kind, **fields, "timestamp": timestamp(self._session.at_ms)}
+
+
+def _result_of(event: ev.ToolResult) -> Payload:
+    """What the tool gave; of one that failed ``error``, the wire's word for it where it has no message, and what it gave besides."""
+    error = event.error or (event.status if event.status not in (None, "", "success") else None)
+    if error is not None:
+        return {"error": error} if event.response is None else {"error": error, "result": event.response}
+    return event.response if isinstance(event.response, dict) else {"result": event.response}
 
 
 def timestamp(at_ms: float | None) -> str:
