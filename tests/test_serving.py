@@ -21,6 +21,7 @@ import pytest
 from google import genai
 from google.genai import errors, types
 
+from harness import load
 from harness.cassette import Cassette, Exchange, Origin, Request, dumps
 from harness.replaying import ReplayError
 from harness.serving import Server, serve
@@ -216,6 +217,20 @@ def test_a_stream_that_its_client_left_waits_for_the_client_to_leave_then_is_cut
         seen = Seen(server)
     assert (seen.end, seen.blocks) == ("closed", [data for _, data in READS])
     assert time.monotonic() - began >= 0.3
+
+
+def test_an_answer_that_may_have_no_body_has_none() -> None:
+    with serve(tape(answered(status=204)), pace="step") as server:
+        host, port = server.base_url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=5) as peer:
+            head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(asks('hi'))}\r\n\r\n"
+            peer.sendall(head.encode() + asks("hi"))
+            came = b""
+            while data := peer.recv(1000):
+                came += data
+    assert came.startswith(b"HTTP/1.1 204 ")
+    assert came.endswith(b"\r\n\r\n")
+    assert b"data: {" not in came
 
 
 @pytest.mark.parametrize("end", ["cut", "reset"])
@@ -577,6 +592,29 @@ def test_what_is_served_and_how_can_change_while_it_runs() -> None:
 def test_an_address_that_is_taken_is_an_error_of_the_caller() -> None:
     with serve([]) as server, pytest.raises(OSError, match="in use"), serve([], port=int(server.base_url.rpartition(":")[2])):
         pass
+
+
+SHIPPED = sorted((Path(__file__).parent.parent / "cassettes").rglob("*.yaml"))
+ENDS = {"complete": "complete", "unknown": "complete", "cut": "closed", "aborted": "closed", "reset": "reset"}
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent.name for path in SHIPPED}))
+def test_every_shipped_exchange_comes_over_a_socket_as_it_stands_in_its_cassette(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving_connection, "GRACE_S", 0.1)
+    for path in (path for path in SHIPPED if path.parent.name == folder):
+        with serve(path, pace="step") as server:
+            for number, exchange in enumerate(load(path).exchanges, 1):
+                request = exchange.request
+                if request is None:
+                    assert exchange.provider == "gemini-cli"
+                    continue
+                seen = Seen(server, request.body, request.url.partition("googleapis.com")[2], request.method)
+                headers = [f"{name}: {value}" for name, values in exchange.headers.items() for value in values]
+                assert seen.status == f"HTTP/1.1 {exchange.status} {exchange.reason_phrase}", (path, number)
+                assert [header for header in seen.headers if header != "Transfer-Encoding: chunked"] == headers, (path, number)
+                assert seen.blocks == [data for _, data in exchange.reads if data], (path, number)
+                assert seen.end == ENDS[exchange.end], (path, number)
+            assert (server.misses, server.unused) == ([], [])
 
 
 STREAM = (
