@@ -71,7 +71,7 @@ class Sight:
 @cache
 def cells(dialect: str) -> list[Cell]:
     files = [path for path in yaml_files(ROOT / "specs") if kind_of(path) == "spec"]
-    return [cell for path in files for cell in PROJECT.cells(path) if cell.column == dialect]
+    return [cell for path in files for cell in PROJECT.cells(path) if cell.column == dialect and cell.case.kind == "stream"]
 
 
 def recorded(cell: Cell) -> Exchange:

@@ -1,0 +1,45 @@
+"""The command ``harness prove``: shows that a project's specs notice damaged payloads and requests, and where they don't."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from .dialects import DIALECTS
+from .project import Project, kind_of, yaml_files
+from .proving import prove
+from .proving.table import kill_table
+
+UNPROVEN: Final = 1
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the subparsers of ``harness``."""
+    one = commands.add_parser("prove", help="damage what our event models give in known ways, and see whether the specs notice")
+    one.add_argument("--specs", type=Path, default=Path("specs"), help="the specs folder (default: specs)")
+    one.add_argument("--cassettes", type=Path, default=Path("cassettes"), help="the cassettes folder (default: cassettes)")
+    one.add_argument(
+        "--dialect", action="append", choices=DIALECTS, help="only this event model (repeatable; default: all that specs name)"
+    )
+    one.add_argument("--unnoticed", action="store_true", help="list every damaged case that its own expectation let pass, too")
+    one.set_defaults(run=_prove)
+
+
+def _prove(parsed: argparse.Namespace) -> int:
+    project = Project([parsed.specs], parsed.cassettes)
+    files = [file for file in yaml_files(parsed.specs) if kind_of(file) == "spec"]
+    cells = [cell for file in files for cell in project.cells(file)]
+    named = {cell.column for cell in cells}
+    dialects = parsed.dialect or [name for name in DIALECTS if name in named]
+    if not dialects:
+        print(
+            f"harness: {parsed.specs}: no spec expects payloads or requests of an event model; there is nothing to prove", file=sys.stderr
+        )
+        return UNPROVEN
+    proof = prove(cells, project.cassette, dialects)
+    if parsed.unnoticed:
+        print("\n".join(f"- {one}" for one in proof.unnoticed))
+    print(kill_table(proof, dialects), end="")
+    return UNPROVEN if proof.faults else 0

@@ -1,0 +1,160 @@
+"""``harness prove`` says no where specs are blind, and yes to the shipped ones."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cassette import Cassette, Exchange, Origin, Request, dumps
+from harness.cli import main
+from harness.dialects import DIALECTS
+from harness.project import Project, kind_of, yaml_files
+from harness.proving import ALL, DAMAGES, ENOUGH, REQUEST_DAMAGES, Proof, prove
+from harness.replaying import replay
+
+ROOT = Path(__file__).parent.parent
+URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+ANSWER = (
+    b'data: {"candidates": [{"content": {"parts": [{"text": "hm","thought": true,"thoughtSignature": "QQ=="}]}}],"modelVersion": "m"}\n\n'
+    b'data: {"candidates": [{"content": {"parts": [{"text": "Hel "}]}}]}\n\n'
+    b'data: {"candidates": [{"content": {"parts": [{"text": "lo"},{"functionCall": {"id": "i","name": "f","args": {"a": 1,"b": 2}}}]},'
+    b'"finishReason": "STOP"}],"usageMetadata": {"promptTokenCount": 7,"candidatesTokenCount": 2}}\n\n'
+)
+FAILED = b'{"error": {"code": 400, "message": "no", "status": "INVALID_ARGUMENT"}}'
+EXCHANGES = (
+    Exchange(Request("POST", URL), 200, {}, ((None, ANSWER),), "complete", "", "gemini-api", True),
+    Exchange(Request("POST", URL), 400, {}, ((None, FAILED),), "complete", "", "gemini-api", True),
+)
+BODY: Mapping[str, Any] = {
+    "contents": [
+        {"role": "user", "parts": [{"text": "a"}]},
+        {
+            "role": "model",
+            "parts": [{"functionCall": {"id": "i", "name": "f", "args": {"a": 1}}, "thoughtSignature": "QQ=="}, {"text": "b"}],
+        },
+        {"role": "user", "parts": [{"functionResponse": {"id": "i", "name": "f", "response": {"r": 1}}}]},
+    ],
+    "tools": [{"functionDeclarations": [{"name": "f", "parameters": {"type": "OBJECT", "required": ["a"]}}]}],
+    "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
+    "systemInstruction": {"parts": [{"text": "s"}]},
+    "generationConfig": {"temperature": 1.0},
+}
+
+
+@pytest.mark.parametrize(("dialect", "name"), [(dialect, damage.name) for damage in DAMAGES for dialect in damage.of])
+def test_every_damage_of_payloads_changes_something_and_nothing_but_payloads(dialect: str, name: str) -> None:
+    (damage,) = (one for one in DAMAGES if one.name == name)
+    given = [replay(exchange, dialect=dialect) for exchange in EXCHANGES]
+    done = []
+    for payloads in given:
+        damaged = copy.deepcopy(payloads)
+        done.append(damage.of[dialect](damaged))
+        assert (damaged != payloads) is done[-1]
+    assert any(done)
+
+
+@pytest.mark.parametrize("enveloped", [False, True])
+@pytest.mark.parametrize("damage", REQUEST_DAMAGES, ids=lambda damage: damage.name)
+def test_every_damage_of_requests_changes_one_request(damage: Any, enveloped: bool) -> None:
+    body = {"model": "m", "request": BODY} if enveloped else BODY
+    (change, *_) = damage.of.values()
+    one: Any = copy.deepcopy({"request": body})
+    assert change(one)
+    assert one != {"request": body}
+    turns: Any = [{"error": "no"}, *(copy.deepcopy({"request": body}) for _ in range(2))]
+    assert change(turns)
+    assert [turn == {"request": body} for turn in turns[1:]] == [False, True]
+    assert not change({"error": "no"})
+
+
+def test_names_are_unique() -> None:
+    names = [damage.name for damage in ALL]
+    assert len(set(names)) == len(names)
+    assert {name for damage in ALL for name in damage.of} == set(DIALECTS)
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Proof:
+    project = Project([ROOT / "specs"], ROOT / "cassettes")
+    cells = [cell for file in yaml_files(ROOT / "specs") if kind_of(file) == "spec" for cell in project.cells(file)]
+    return prove(cells, project.cassette)
+
+
+def test_the_shipped_specs_notice_every_damage(shipped: Proof) -> None:
+    assert shipped.faults == []
+    assert shipped.controls > 1000
+
+
+def test_every_damage_is_applied_to_enough_cases_of_every_event_model(shipped: Proof) -> None:
+    assert {(mutant.dialect, mutant.damage.name) for mutant in shipped.mutants} == {(name, one.name) for one in ALL for name in one.of}
+    assert min(len(mutant.applied) for mutant in shipped.mutants) >= ENOUGH
+
+
+SPEC = """\
+harness: 1
+cases:
+- case: {name}
+  requirement: It says hello.
+  features: [text.streaming]
+  source: https://ai.google.dev/api/generate-content
+  cassette: hello
+  expect:
+    mind: {expect}
+"""
+
+
+def project(folder: Path, *expectations: str) -> Path:
+    """A project whose cases are all on the same answer, with these expectations."""
+    (folder / "cassettes").mkdir()
+    (folder / "specs").mkdir()
+    (folder / "cassettes" / "hello.yaml").write_text(dumps(Cassette(EXCHANGES[:1], Origin("written"))), encoding="utf-8")
+    for number, expect in enumerate(expectations):
+        (folder / "specs" / f"{number}.yaml").write_text(SPEC.format(name=f"c-{number}", expect=expect), encoding="utf-8")
+    return folder
+
+
+BLIND = "{$any: array}"
+SEEING = "[{$any: true}, {$any: true}, {$contains: {type: tool_code, name: f, args: {a: 1, b: 2}}}]"
+
+
+def run(folder: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, str]:
+    status = main(["prove", "--specs", str(folder / "specs"), "--cassettes", str(folder / "cassettes"), *more])
+    return status, capsys.readouterr().out
+
+
+def test_a_survivor_ends_red(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out = run(project(tmp_path, BLIND, BLIND, BLIND), capsys, "--unnoticed")
+    assert status == 1
+    assert "! mind: call-lost: survives" in out
+    assert "- 0.yaml: c-0[mind]: call-lost" in out
+
+
+def test_what_notices_kills_and_what_was_never_applied_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out = run(project(tmp_path, SEEING, BLIND, BLIND), capsys)
+    assert status == 1
+    assert "mind: call-lost" not in out
+    assert "mind: call-renamed" not in out
+    assert "! mind: parts-swapped: survives" in out
+    assert "! mind: error-lost: never applied" in out
+    assert "call-lost                      1/3" in out
+
+
+def test_a_damage_that_finds_too_few_cases_shows_too_little(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out = run(project(tmp_path, SEEING), capsys)
+    assert status == 1
+    assert "! mind: call-lost: applied to 1 of the 3 cases that it needs" in out
+
+
+def test_a_case_that_fails_undamaged_shows_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out = run(project(tmp_path, "[]"), capsys)
+    assert status == 1
+    assert "! 0.yaml: c-0[mind]: differs without any damage" in out
+    assert "! mind: call-lost: never applied" in out
+
+
+def test_without_a_spec_there_is_nothing_to_prove(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(project(tmp_path), capsys)[0] == 1
