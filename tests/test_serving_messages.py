@@ -229,7 +229,7 @@ def test_the_stream_is_paced_and_broken_as_the_recording_and_the_fault_say(serve
     server.behave(pace="recorded", dialect="anthropic")
     began = time.monotonic()
     raw(server)
-    assert 0.115 <= time.monotonic() - began <= 0.6
+    assert time.monotonic() - began >= 0.115
     server.behave(pace="step", dialect="anthropic", fault="cut:1")
     with pytest.raises(http.client.IncompleteRead) as broken:
         raw(server)
