@@ -22,7 +22,7 @@ Part = dict[str, Any]
 ROLES: Final = {"system": "", "developer": "", "user": "user", "assistant": "model", "tool": "user"}
 """Role → Gemini's; system and developer messages have none, they become the systemInstruction."""
 
-_LOCAL_PATH: Final = re.compile(r"/|\.\.?/|~|file:|[A-Za-z]:[\\/]")
+LOCAL_PATH: Final = re.compile(r"/|\.\.?/|~|file:|[A-Za-z]:[\\/]")
 _DATA_URL: Final = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
 _RESOLUTIONS: Final = {"auto": None, "low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH"}
 _MEDIA_TYPES: Final = {"image": "image/png"}
@@ -234,7 +234,7 @@ def _signed(part: Part, more: Part | None, signatures: list[str]) -> list[Part]:
 
 
 def _file(media: Form, url: str, media_type: str | None) -> Part:
-    if _LOCAL_PATH.match(url):
+    if LOCAL_PATH.match(url):
         media.fail("url", f"{show(url)} is a local path, and no files are read here; give its bytes as data")
     return {"fileData": {**({"mimeType": media_type} if media_type else {}), "fileUri": url}}
 

@@ -1,0 +1,41 @@
+"""When a failed call is tried again, and after how long.
+
+Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (retry policy).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .errors import SDKError
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """``max_retries`` tries after the first, waiting ``base_delay`` seconds, ``multiplier`` times as long each time, at most ``max_delay``.
+
+    Each wait is stretched by a random factor from 0.5 to 1.5 (``chance`` gives numbers from 0 to 1). What the provider asks for replaces
+    the wait if it is at most ``max_delay``; where it is longer nothing is tried again. ``on_retry(error, retry, seconds)`` is told before
+    each wait, retries counted from 1.
+    """
+
+    max_retries: int = 2
+    base_delay: float = 1.0
+    max_delay: float = 60.0
+    multiplier: float = 2.0
+    chance: Callable[[], float] = random.random
+    on_retry: Callable[[SDKError, int, float], None] | None = None
+
+    def wait(self, error: SDKError, retries: int) -> float | None:
+        """Seconds until the next try after ``retries`` of them; None: there is none."""
+        if not error.retryable or retries >= self.max_retries:
+            return None
+        asked: float | None = getattr(error, "retry_after", None)
+        if asked is not None and asked > self.max_delay:
+            return None
+        seconds = asked if asked is not None else min(self.base_delay * self.multiplier**retries, self.max_delay) * (0.5 + self.chance())
+        if self.on_retry is not None:
+            self.on_retry(error, retries + 1, seconds)
+        return seconds
