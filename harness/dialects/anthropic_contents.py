@@ -5,7 +5,7 @@ the official clients keep one only there; it goes back onto the text. The signat
 session, which remembers calls by the id of their ``tool_use``: an id that was only counted is none of the wire's and isn't sent.
 
 Gemini reads results only directly after their calls, all in one content: results come before what else the user says, in the order
-of the calls, also where a client sends each in a message of its own.
+of the calls, also where a client sends each in a message of its own, or something else first.
 
 Sources: https://docs.anthropic.com/en/api/messages, https://ai.google.dev/api/caching#Content and
 https://ai.google.dev/gemini-api/docs/thought-signatures.
@@ -49,7 +49,8 @@ class Contents:
         self._waiting: dict[str, _Call] = {}
         self._answered: set[str] = set()
         self._calls = 0
-        self._results: list[tuple[int, Part]] = []  # of the last content, with the numbers of their calls; none if it has others
+        self._place = 0  # where the results of the latest calls belong
+        self._results: list[tuple[int, Part]] = []  # those that stand there, with the numbers of their calls
 
     def add(self, message: Fields) -> None:
         """One message; an empty one is left out. Raises `TranslationError`, naming the block and its field."""
@@ -65,15 +66,26 @@ class Contents:
                 readers[block.choose("type", readers)](self, block, parts, results)
                 block.close()
         message.close()
-        if results and self._results:
-            results += self._results
-            self.contents.pop()
-        results.sort(key=lambda one: one[0])
-        if parts or results:
-            self.contents.append({"role": ROLES[role], "parts": [*(part for _, part in results), *parts]})
-            self._results = [] if parts else results
-        else:
+        if results:
+            parts = self._answer(results, parts)
+        elif not parts:
             message.leave("content", "there is nothing in it")
+        if parts:
+            self.contents.append({"role": ROLES[role], "parts": parts})
+        if role == "assistant":
+            self._place, self._results = len(self.contents), []
+
+    def _answer(self, results: list[tuple[int, Part]], parts: list[Part]) -> list[Part]:
+        """Put results behind their calls, and what was said with them behind them; what can't stand there is given back."""
+        if not self._results:
+            self.contents.insert(self._place, {"role": ROLES["user"], "parts": []})
+        answers = self.contents[self._place]["parts"]
+        said = answers[len(self._results) :]
+        if self._place == len(self.contents) - 1:
+            said, parts = [*said, *parts], []
+        self._results = sorted([*self._results, *results], key=lambda one: one[0])
+        answers[:] = [*(part for _, part in self._results), *said]
+        return parts
 
     def _text(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
         parts.append({"text": block.need("text", "a string")})
