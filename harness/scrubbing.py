@@ -32,8 +32,10 @@ KEPT_HEADERS: Final = frozenset(
         "transfer-encoding",
         "user-agent",
         "vary",
+        "x-exit-code",
         "x-goog-api-client",
         "x-server-timeout",
+        "x-stderr",
     ]
 )
 SECRET_KEYS: Final = (

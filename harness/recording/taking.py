@@ -29,9 +29,13 @@ class Listener(Protocol):
 
 
 class Tape:
-    """What is recorded, in start order."""
+    """What is recorded, in start order.
 
-    def __init__(self, listener: Listener | None = None, clock: Clock = time.perf_counter) -> None:
+    ``whole``: answers are read to their end, even if the client makes nothing of them and leaves.
+    """
+
+    def __init__(self, listener: Listener | None = None, clock: Clock = time.perf_counter, *, whole: bool = False) -> None:
+        self.whole = whole
         self.takes: list[Take] = []
         self.clock = clock
         self.listener = listener
@@ -54,7 +58,7 @@ class Tape:
 class Take:
     """One exchange while it is recorded; the methods are called in the order in which they stand here."""
 
-    __slots__ = ("_tape", "dropped", "end", "headers", "number", "reads", "reason_phrase", "request", "started", "status")
+    __slots__ = ("_tape", "dropped", "end", "finish", "headers", "number", "reads", "reason_phrase", "request", "started", "status")
 
     def __init__(self, number: int, request: Request | None, tape: Tape) -> None:
         self.number: Final = number
@@ -65,8 +69,14 @@ class Take:
         self.reads: list[tuple[float, bytes]] = []
         self.end: End | None = None
         self.dropped = False
+        self.finish: Callable[[], None] = lambda: None
         self._tape: Final = tape
         self.started: Final = tape.clock()
+
+    @property
+    def whole(self) -> bool:
+        """Whether the answer is read to its end; ``finish`` reads the rest of one that the client has left."""
+        return self._tape.whole
 
     def answered(self, status: int, headers: dict[str, list[str]], reason_phrase: str = "") -> None:
         """Status and headers came."""

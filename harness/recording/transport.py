@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final, Protocol
@@ -137,18 +138,45 @@ class _Tee:
     def __init__(self, inner: Any, take: Take) -> None:
         self.inner = inner
         self.take = take
+        self._reads: Iterator[bytes] | None = None
+        if take.whole:
+            take.finish = self._finish
 
     def __iter__(self) -> Iterator[bytes]:
         try:
-            for data in self.inner:
+            yield from self._taken()
+        except GeneratorExit:
+            if self.take.whole:
+                self._finish()
+            else:
+                self.take.ended("aborted")
+            raise
+
+    def _taken(self) -> Iterator[bytes]:
+        """The reads, written down, from where the last one left off."""
+        if self._reads is None:
+            self._reads = iter(self.inner)
+        try:
+            for data in self._reads:
                 self.take.read(data)
                 yield data
+        except GeneratorExit:
+            raise
         except BaseException as error:
             self.take.ended(_end_of(error))
             raise
         self.take.ended("complete")
 
+    def _finish(self) -> None:
+        """Read the rest for the recording alone."""
+        if self.take.end is None:
+            with suppress(Exception):  # how it ended is written down
+                for _ in self._taken():
+                    pass
+
     def close(self) -> None:
+        if self.take.whole:
+            self._finish()
         self.take.ended("aborted")
         self.inner.close()
 

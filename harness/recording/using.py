@@ -40,8 +40,8 @@ class UnknownRequest(ReplayError):
 class Recording(Tape):
     """A cassette that is recorded: every request goes to the network."""
 
-    def __init__(self, unfinished: Unfinished) -> None:
-        super().__init__(unfinished)
+    def __init__(self, unfinished: Unfinished, *, whole: bool = False) -> None:
+        super().__init__(unfinished, whole=whole)
         self.unfinished = unfinished
 
     def answer(self, request: Request) -> Exchange | None:
@@ -102,10 +102,14 @@ def use_cassette(
     mode: Mode = "none",
     allow_status: Collection[int] = (),
     options: Mapping[str, Any] | None = None,
+    keys: Collection[str] = (),
+    whole: bool = False,
 ) -> Iterator[Recording | Playback]:
     """A cassette for the time of the ``with`` block: a `Playback`, or a `Recording` that is saved at the end of the block.
 
-    ``allow_status`` are statuses of errors that may be recorded; ``options`` are vcrpy's (``before_record_request``, ``ignore_hosts`` …).
+    ``allow_status`` are statuses of errors that may be recorded; ``options`` are vcrpy's (``before_record_request``, ``ignore_hosts`` …);
+    ``keys`` are secrets that neither the environment nor a request's headers tell; with ``whole`` answers are read to their end, even if
+    the client leaves.
     An exception out of the block saves nothing: what had arrived stays in NAME.yaml.part.
 
     Raises `CassetteError` for a file that can't be read or written, `RecordingRefused` for a recording that is not kept.
@@ -120,8 +124,8 @@ def use_cassette(
     recorder = VCR(
         record_mode="none" if mode == "none" else "once", record_on_exception=False, skip_patchers=_all_patchers(), **(options or {})
     )
-    tape = Recording(Unfinished(path, lambda request: (origin_of([request]), _guard(path, [request]))))
-    register(recorder, lambda: _guard(path, [take.request for take in tape.takes]))
+    tape = Recording(Unfinished(path, lambda request: (origin_of([request]), _guard(path, [request], keys))), whole=whole)
+    register(recorder, lambda: _guard(path, [take.request for take in tape.takes], keys))
     with recorder.use_cassette(str(path), persister=_Anew if mode == "rewrite" else Persister) as cassette:
         if cassette.rewound:
             yield Playback(name, cassette, _guard(path, []))
@@ -135,11 +139,11 @@ def use_cassette(
         tape.unfinished.discard()
 
 
-def _guard(path: Path, requests: Iterable[Request | None]) -> Guard:
+def _guard(path: Path, requests: Iterable[Request | None], known: Collection[str] = ()) -> Guard:
     """What is secret here: the machine's secrets, the project's rules, and the keys that the requests themselves carry."""
     headers = [item for request in requests if request for item in request.headers.items()]
     keys = {value.rpartition(" ")[2] for name, values in headers if name.lower() in SECRET_HEADERS for value in values}
-    return secrets.guard(path.parent, arguments=sorted(keys))
+    return secrets.guard(path.parent, arguments=sorted({*keys, *known}))
 
 
 def origin_of(requests: list[Request | None]) -> Origin:

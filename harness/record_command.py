@@ -1,0 +1,213 @@
+"""The command ``harness record``: cassettes made by asking a provider what their cases, their own requests or the command line say."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from .asking import TranslationError
+from .cassette import CassetteError
+from .matching import visible
+from .project import Project, yaml_files
+from .providers import PROVIDERS
+from .replaying import DEFAULT_PROVIDER, ReplayError
+from .spec import Case
+
+if TYPE_CHECKING:
+    from .recording.engine import Asks, Limits, Settings
+
+REFUSED: Final = 1
+INTERRUPTED: Final = 130
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the subparsers of ``harness``."""
+    one = commands.add_parser("record", help="record cassettes from a live provider")
+    one.add_argument("what", nargs="*", metavar="CASE", help="cases or cassettes by name")
+    one.add_argument("--missing", action="store_true", help="every cassette that a conversation case names and that does not exist")
+    one.add_argument("--all", action="store_true", help="those, and anew every one that was recorded before")
+    one.add_argument("--prompt", action="append", metavar="TEXT", help="ask this, for the cassette CASE (repeatable: what is said next)")
+    one.add_argument("--provider", choices=PROVIDERS, help="whom to ask; with --missing and --all: only cassettes of this provider")
+    one.add_argument("--unary", action="store_true", help="ask for the answer in one piece")
+    one.add_argument("--model", help="the model to ask (default: the prompt's, then HARNESS_MODEL)")
+    one.add_argument("--api-version", metavar="V", help="such as v1beta (default: the client's own)")
+    one.add_argument("--base-url", metavar="URL", help="another server than Google's")
+    one.add_argument("--project", help="Vertex AI, Code Assist: the project (default: GOOGLE_CLOUD_PROJECT)")
+    one.add_argument("--location", help="Vertex AI: the location (default: GOOGLE_CLOUD_LOCATION, then global)")
+    one.add_argument("--program", default="gemini", metavar="COMMAND", help="gemini-cli: the program (default: gemini)")
+    one.add_argument(
+        "--allow-status", action="append", type=int, default=[], metavar="N", help="keep answers of this status too (repeatable)"
+    )
+    one.add_argument("--attempts", type=_count, default=4, metavar="N", help="tries of one request (default: 4)")
+    one.add_argument("--requests", type=_count, default=50, metavar="N", help="requests of one cassette, tries included (default: 50)")
+    one.add_argument("--output-tokens", type=_count, default=50_000, metavar="N", help="tokens that one cassette may cost (default: 50000)")
+    one.add_argument("--specs", type=Path, default=Path("specs"), help="the specs folder (default: specs)")
+    one.add_argument("--cassettes", type=Path, default=Path("cassettes"), help="the cassettes folder (default: cassettes)")
+    one.set_defaults(run=_record)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is no limit; it is 1 or more")
+    return number
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One cassette to record; ``asks`` makes what to ask, anew for each try."""
+
+    name: str
+    provider: str
+    asks: Callable[[], Asks]
+
+
+def _record(parsed: argparse.Namespace) -> int:
+    import shlex
+
+    from .recording.engine import Limits, Settings
+
+    project = Project([parsed.specs], parsed.cassettes)
+    plans = list(_plans(parsed, project))
+    if not plans:
+        print("harness: nothing to record", file=sys.stderr)
+        return 0
+    settings = Settings(
+        model=parsed.model,
+        api_version=parsed.api_version,
+        base_url=parsed.base_url,
+        project=parsed.project,
+        location=parsed.location,
+        program=tuple(shlex.split(parsed.program)),
+    )
+    limits = Limits(parsed.attempts, parsed.requests, parsed.output_tokens)
+    failed = 0
+    for number, plan in enumerate(plans):
+        try:
+            _record_one(plan, project, settings, limits, tuple(parsed.allow_status))
+        except (CassetteError, ReplayError, TranslationError) as error:
+            print(f"harness: {plan.name}: {visible(str(error))}", file=sys.stderr)
+            failed += 1
+        except KeyboardInterrupt:
+            print(f"harness: stopped; {number - failed} of {len(plans)} cassettes are recorded, {plan.name} is as it was", file=sys.stderr)
+            return INTERRUPTED
+    return REFUSED if failed else 0
+
+
+def _record_one(plan: Plan, project: Project, settings: Settings, limits: Limits, allow_status: tuple[int, ...]) -> None:
+    from .recording.engine import record_requests
+    from .recording.staging import left_behind
+
+    path = project.cassette_path(plan.name)
+    if left := left_behind(path):
+        print(f"harness: {left}", file=sys.stderr)
+    with _Bar(plan.name) as bar:
+        cassette = record_requests(
+            plan.provider, plan.asks(), path, settings=settings, limits=limits, allow_status=allow_status, progress=bar
+        )
+    count = len(cassette.exchanges)
+    print(f"recorded {plan.name}: {count} exchange{'' if count == 1 else 's'} of {plan.provider}, {bar.tokens} output tokens")
+
+
+class _Bar:
+    """How far a recording is, on a terminal; elsewhere nothing is drawn."""
+
+    def __init__(self, name: str) -> None:
+        from .recording.google import MissingLibrary
+
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            raise MissingLibrary("tqdm is not installed; pip install 'gemini-conformance[record]'") from None
+        self.tokens = 0
+        self._bar = tqdm(desc=name, unit=" requests", file=sys.stderr, leave=False, disable=None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bar.close()
+
+    def asked(self, requests: int, output_tokens: int) -> None:
+        self.tokens = output_tokens
+        self._bar.update(requests - self._bar.n)
+        self._bar.set_postfix_str(f"{output_tokens} tokens")
+
+    def waiting(self, seconds: float, why: str) -> None:
+        self._bar.set_postfix_str(f"{self.tokens} tokens, waiting {seconds:.0f} s: {why}")
+
+
+def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
+    """What to record, in the order of the names; raises `CassetteError` for names of nothing."""
+    from .recording.plans import ask_prompts
+
+    if parsed.prompt:
+        if len(parsed.what) != 1 or parsed.missing or parsed.all:
+            raise CassetteError("--prompt is recorded as one cassette: name it, such as gemini-api/hello, and nothing else")
+        name, prompts = parsed.what[0], parsed.prompt
+        provider = parsed.provider or _provider_of(name)
+        yield Plan(name, provider, lambda: ask_prompts(prompts, provider, streamed=not parsed.unary))
+        return
+    if bool(parsed.what) + parsed.missing + parsed.all != 1:
+        raise CassetteError("say what to record: names of cases or cassettes, --missing, or --all")
+    spoken = _conversations(project)
+    names = _named(parsed.what, spoken, project) if parsed.what else _wanted(spoken, project, everything=parsed.all)
+    for name in names:
+        cases = spoken.get(name, [])
+        provider = next((case.provider for case in cases if case.provider), None) or _provider_of(name)
+        if parsed.what or parsed.provider in (None, provider):
+            yield _plan(name, (parsed.what and parsed.provider) or provider, cases, project, streamed=not parsed.unary)
+
+
+def _plan(name: str, provider: str, cases: list[Case], project: Project, *, streamed: bool) -> Plan:
+    from .recording.plans import ask_again, ask_turns
+
+    if cases:
+        return Plan(name, provider, lambda: ask_turns(cases, provider, streamed=streamed))
+    return Plan(name, provider, lambda: ask_again(project.cassette(name), name))
+
+
+def _conversations(project: Project) -> dict[str, list[Case]]:
+    """Cassettes by name, with the conversation cases that say what they ask."""
+    found: dict[str, list[Case]] = {}
+    for root in project.specs:
+        for file in yaml_files(root) if root.exists() else ():
+            from .project import kind_of
+
+            for case in project.cases(file) if kind_of(file) == "spec" else ():
+                if case.kind == "conversation":
+                    found.setdefault(case.cassette, []).append(case)
+    return found
+
+
+def _named(what: list[str], spoken: dict[str, list[Case]], project: Project) -> list[str]:
+    by_case = {case.case: name for name, cases in spoken.items() for case in cases}
+    names = []
+    for word in what:
+        name = by_case.get(word, word)
+        if name not in spoken and not project.cassette_path(name).exists():
+            raise CassetteError(f"{word} is no conversation case and no cassette; say what to ask with --prompt")
+        names.append(name)
+    return list(dict.fromkeys(names))
+
+
+def _wanted(spoken: dict[str, list[Case]], project: Project, *, everything: bool) -> list[str]:
+    """Cassettes that are missing; with ``everything`` also those that a provider answered before. What was written by hand stays."""
+    names = {name for name in spoken if not project.cassette_path(name).exists()}
+    if everything:
+        for file in yaml_files(project.cassettes):
+            name = file.relative_to(project.cassettes).with_suffix("").as_posix()
+            if project.cassette(name).origin.kind in ("recorded", "loopback"):
+                names.add(name)
+    return sorted(names)
+
+
+def _provider_of(name: str) -> str:
+    """A cassette's folder is its provider's name."""
+    folder = name.partition("/")[0]
+    return folder if folder in PROVIDERS else DEFAULT_PROVIDER

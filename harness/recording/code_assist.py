@@ -1,0 +1,98 @@
+"""Asks Code Assist as the Gemini CLI does: an OAuth token, loadCodeAssist for the project, then the envelope.
+
+https://github.com/google-gemini/gemini-cli/tree/main/packages/core/src/code_assist. What the set-up says of an account is never taken:
+it goes past the recording on a client of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ..replaying import ReplayError
+from .google import MissingCredentials, library
+from .refusing import RecordingRefused
+from .transport import Source, transports
+
+if TYPE_CHECKING:
+    from .engine import Ask, Settings
+
+TOKENS: Final = ("CODE_ASSIST_ACCESS_TOKEN", "GOOGLE_CLOUD_ACCESS_TOKEN")
+FILE: Final = Path(".gemini", "oauth_creds.json")
+"""Where the Gemini CLI keeps its login, below the home folder."""
+ENDPOINT: Final = "https://cloudcode-pa.googleapis.com"
+VERSION: Final = "v1internal"
+_METADATA: Final = {"ideType": "IDE_UNSPECIFIED", "platform": "PLATFORM_UNSPECIFIED", "pluginType": "GEMINI"}
+_TIMEOUT_S: Final = 600.0
+
+
+class CodeAssistDriver:
+    def __init__(self, source: Source, settings: Settings) -> None:
+        made = transports(library())
+        self._http = made.http
+        base = settings.base_url or os.environ.get("CODE_ASSIST_ENDPOINT") or ENDPOINT
+        self._base = f"{base.rstrip('/')}/{settings.api_version or os.environ.get('CODE_ASSIST_API_VERSION') or VERSION}"
+        self._headers = {"authorization": f"Bearer {settings.credentials or find_token()}", "user-agent": "GeminiCLI"}
+        self._model = settings.model
+        self._client = self._http.Client(transport=made.sync(source), headers=self._headers, timeout=_TIMEOUT_S)
+        self._project = self._load(settings.project or os.environ.get("GOOGLE_CLOUD_PROJECT"))
+
+    def _load(self, project: str | None) -> str | None:
+        """The project that requests are made for."""
+        body: dict[str, Any] = {"metadata": _METADATA}
+        if project:
+            body = {"cloudaicompanionProject": project, "metadata": {**_METADATA, "duetProject": project}}
+        with self._http.Client(headers=self._headers, timeout=_TIMEOUT_S) as client:
+            response = client.post(f"{self._base}:loadCodeAssist", json=body)
+        if response.status_code != 200:
+            raise RecordingRefused(f"loadCodeAssist answered {response.status_code}; log in again with `gemini`, then record again")
+        answer = response.json()
+        if not answer.get("currentTier"):
+            reasons = ", ".join(str(tier.get("reasonCode")) for tier in answer.get("ineligibleTiers") or ())
+            raise RecordingRefused(
+                f"this account has not joined Code Assist{f' ({reasons})' if reasons else ''}; run `gemini` once, it asks"
+            )
+        found = answer.get("cloudaicompanionProject")
+        return found if isinstance(found, str) else project
+
+    def ask(self, ask: Ask) -> None:
+        envelope: dict[str, Any] = dict(ask.body)
+        if "request" not in envelope:
+            envelope = {"user_prompt_id": "prompt_1", "request": {**envelope, "session_id": "session_1"}}
+        model = self._model or envelope.get("model") or ask.model or os.environ.get("HARNESS_MODEL")
+        if not model:
+            raise ReplayError("no model is named; name one with --model, in the prompt, or in HARNESS_MODEL")
+        sent = {"model": model, **({"project": self._project} if self._project else {})}
+        envelope = {**sent, **{key: value for key, value in envelope.items() if key not in ("model", "project")}}
+        method = "streamGenerateContent?alt=sse" if ask.streamed else "generateContent"
+        try:
+            with self._client.stream("POST", f"{self._base}:{method}", json=envelope) as response:
+                for _ in response.iter_raw():
+                    pass
+        except self._http.TransportError:
+            pass  # what the network did is on the tape
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def find_token() -> str:
+    """An OAuth access token: from the environment, else of the Gemini CLI's login. Raises `MissingCredentials`."""
+    token = next((os.environ[name] for name in TOKENS if os.environ.get(name)), None)
+    if token:
+        return token
+    file = Path.home() / FILE
+    way_out = f"log in with `gemini`, or set {TOKENS[0]}"
+    try:
+        saved = json.loads(file.read_text(encoding="utf-8"))
+        token, expiry = saved["access_token"], saved.get("expiry_date")
+    except FileNotFoundError:
+        raise MissingCredentials(f"no login for Code Assist: {file} does not exist; {way_out}") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise MissingCredentials(f"no login for Code Assist: {file} has no access_token; {way_out}") from None
+    if isinstance(expiry, int | float) and expiry / 1000 < time.time():
+        raise MissingCredentials(f"the login in {file} has expired; run `gemini` once, which renews it, or set {TOKENS[0]}")
+    return str(token)

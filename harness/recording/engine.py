@@ -1,0 +1,225 @@
+"""The recording engine: request after request is asked of a provider until a recording is whole, or a limit says that it will not be.
+
+What to ask next may depend on the last answer, so requests come from a generator that is sent each answer. An answer that is refused
+(`refusing`) is asked for again after the wait that the provider names, and left out of the recording; a key that is not valid, a quota
+of the day, or a wait that nobody would sit through ends it at once.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from .. import load
+from ..cassette import Cassette, Exchange
+from ..providers import identified
+from ..replaying import ReplayError, replay
+from .refusing import RecordingRefused, errors_of, refused
+from .taking import Take
+from .using import Mode, Recording, use_cassette
+
+RETRIED: Final = frozenset({429, 500, 502, 503, 504, 529})
+LONGEST_WAIT_S: Final = 300.0
+"""A provider that wants a longer wait has no answer today."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request: ``body`` is the JSON object that the provider is sent, for gemini-cli ``{"prompt": text}``."""
+
+    body: Mapping[str, Any]
+    model: str | None = None
+    streamed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where and as whom to ask; what is None is told by the environment, as Google's own clients read it."""
+
+    model: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    api_version: str | None = None
+    base_url: str | None = None
+    project: str | None = None
+    location: str | None = None
+    credentials: Any = field(default=None, repr=False)
+    program: tuple[str, ...] = ("gemini",)
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one recording may cost: tries of one request, requests with their tries, output and thinking tokens."""
+
+    attempts: int = 4
+    requests: int = 50
+    output_tokens: int = 50_000
+
+
+class Driver(Protocol):
+    """Asks one provider; what passes is taken by the recording that it was made for."""
+
+    def ask(self, ask: Ask) -> None:
+        """Ask and read the whole answer. An error in the answer is no exception."""
+
+    def close(self) -> None: ...
+
+
+class Progress(Protocol):
+    """Who is told how far it is."""
+
+    def asked(self, requests: int, output_tokens: int) -> None: ...
+    def waiting(self, seconds: float, why: str) -> None: ...
+
+
+Asks = Iterable[Ask] | Generator[Ask, Exchange, None]
+
+
+def record_requests(
+    provider: str,
+    asks: Asks,
+    path: Path,
+    *,
+    settings: Settings | None = None,
+    limits: Limits | None = None,
+    mode: Mode = "rewrite",
+    allow_status: Collection[int] = (),
+    sleep: Callable[[float], None] = time.sleep,
+    progress: Progress | None = None,
+) -> Cassette:
+    """Ask ``provider`` for each of ``asks`` and keep the exchanges, in order, as the cassette at ``path``; returns it as it was saved.
+
+    ``asks`` may be a generator: it is sent the exchange that answered. ``mode``: ``once`` asks only if there is no cassette yet.
+    Raises `RecordingRefused` for an answer that is not to be kept and for a limit, `CassetteError` for what can't be written,
+    `MissingLibrary` and `ReplayError` for a provider that can't be asked. Nothing but a whole recording changes the file.
+    """
+    keys = [settings.api_key] if settings and settings.api_key else []
+    with use_cassette(path, mode=mode, allow_status=allow_status, keys=keys, whole=True) as tape:
+        if isinstance(tape, Recording):
+            driver = drive(provider, tape, settings or Settings())
+            run = _Run(tape, driver, limits or Limits(), allow_status, sleep, progress)
+            try:
+                run.all(asks)
+            finally:
+                driver.close()
+    return load(path)
+
+
+def drive(provider: str, tape: Recording, settings: Settings) -> Driver:
+    """The driver of a provider; raises `ReplayError` for one that is not known."""
+    match provider:
+        case "gemini-api" | "vertex-ai":
+            from .google import GenaiDriver
+
+            return GenaiDriver(tape, settings, vertex=provider == "vertex-ai")
+        case "code-assist":
+            from .code_assist import CodeAssistDriver
+
+            return CodeAssistDriver(tape, settings)
+        case "gemini-cli":
+            from .program import ProgramDriver
+
+            return ProgramDriver(tape, settings)
+    raise ReplayError(f"nobody knows how to ask {provider!r}; known are gemini-api, vertex-ai, code-assist, gemini-cli")
+
+
+class _Run:
+    def __init__(
+        self,
+        tape: Recording,
+        driver: Driver,
+        limits: Limits,
+        allow_status: Collection[int],
+        sleep: Callable[[float], None],
+        progress: Progress | None,
+    ) -> None:
+        self.tape = tape
+        self.driver = driver
+        self.limits = limits
+        self.allow_status = allow_status
+        self.sleep = sleep
+        self.progress = progress
+        self.requests = 0
+        self.output_tokens = 0
+
+    def all(self, asks: Asks) -> None:
+        if not isinstance(asks, Generator):
+            for ask in asks:
+                self._one(ask)
+            return
+        try:
+            ask = next(asks)
+            while True:
+                ask = asks.send(self._one(ask))
+        except StopIteration:
+            return
+
+    def _one(self, ask: Ask) -> Exchange:
+        """The answer to keep; tries again as long as the provider asks for it and the limits let it."""
+        for attempt in range(1, self.limits.attempts + 1):
+            self._check_limits()
+            before = len(self.tape.takes)
+            self.requests += 1
+            self.driver.ask(ask)
+            for take in self.tape.takes[before:]:
+                take.finish()
+            takes = [take for take in self.tape.takes[before:] if take.status is not None]
+            if not takes:
+                raise RecordingRefused(f"request {self.requests} got no answer at all; look at the network, then record again")
+            exchanges = [identified(take.exchange()) for take in takes]
+            self.output_tokens += sum(map(output_tokens, exchanges))
+            if self.progress:
+                self.progress.asked(self.requests, self.output_tokens)
+            found = refused(exchanges[-1], self.allow_status)
+            if found is None:
+                return exchanges[-1]
+            self._wait(found, exchanges[-1], attempt, takes)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _check_limits(self) -> None:
+        for what, used, most in (
+            ("requests", self.requests, self.limits.requests),
+            ("output tokens", self.output_tokens, self.limits.output_tokens),
+        ):
+            if used >= most:
+                raise RecordingRefused(f"the recording has used {used} {what}, and {most} are the limit; raise it, or ask for less")
+
+    def _wait(self, found: tuple[int, str, str], exchange: Exchange, attempt: int, takes: list[Take]) -> None:
+        code, what, said = found
+        seconds, final = _asked_wait(exchange, attempt)
+        last = attempt == self.limits.attempts
+        if code not in RETRIED or final or last:
+            why = f" after {attempt} attempts" if last and attempt > 1 else ""
+            raise RecordingRefused(f"request {self.requests} was given {what}{why} ({code}: {said}); nothing is kept of this recording")
+        for take in takes:
+            take.drop()
+        if self.progress:
+            self.progress.waiting(seconds, f"{code} {what}")
+        self.sleep(seconds)
+
+
+def _asked_wait(exchange: Exchange, attempt: int) -> tuple[float, bool]:
+    """Seconds to wait before the next attempt: what RetryInfo or Retry-After say, else twice as long each time; whether none will help."""
+    errors = errors_of(exchange)
+    told = next((error["retry_after"] for error in errors if error.get("retry_after") is not None), None)
+    daily = any("PerDay" in quota or "Daily" in quota for error in errors for quota in error.get("quotas", ()))
+    exhausted = any("QUOTA_EXHAUSTED" in error.get("reasons", ()) for error in errors)
+    seconds = 2.0 ** (attempt - 1) if told is None else float(told)
+    return seconds, daily or exhausted or seconds > LONGEST_WAIT_S
+
+
+def output_tokens(exchange: Exchange) -> int:
+    """The output and thinking tokens that an answer says it cost; 0 if it says nothing."""
+    if not exchange.generates:
+        return 0
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            events = replay(exchange, layer="events")
+    except ReplayError:
+        return 0
+    counts = [event for event in events if event["kind"] == "usage"]
+    return max((int(event.get("output") or 0) + int(event.get("reasoning") or 0) for event in counts), default=0)

@@ -1,0 +1,84 @@
+"""What to ask for a cassette: the turns of its conversation case, or the requests that it already holds, asked anew."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+
+from ..asking import ToolOutcome
+from ..cassette import Cassette, CassetteError, Exchange
+from ..json_text import decode_json
+from ..providers import identify
+from ..replaying import replay
+from ..requesting import request_half, wrap
+from ..session import Session
+from ..spec import Case, Turn
+from .engine import Ask
+
+
+def ask_turns(cases: Iterable[Case], provider: str, *, streamed: bool = True) -> Generator[Ask, Exchange, None]:
+    """The turns of conversation cases on one cassette, each sent what the event model makes of the live answer before.
+
+    Raises `CassetteError` where the cases leave out an exchange; the cassette would have a gap.
+    """
+    asked = 0
+    for case in sorted(cases, key=lambda case: case.exchange):
+        if case.exchange <= asked:
+            continue  # another event model's case on the same exchanges
+        if case.exchange != asked + 1:
+            raise CassetteError(f"no case says what exchange {asked + 1} of {case.cassette} asks; {case.case} begins at {case.exchange}")
+        yield from _ask_case(case, provider, streamed)
+        asked += len(case.turns)
+
+
+def _ask_case(case: Case, provider: str, streamed: bool) -> Generator[Ask, Exchange, None]:
+    first = case.turns[0].prompt
+    assert first is not None, "the spec reader gives every first turn a prompt"
+    dialect = next(iter(first))
+    half, session = request_half(dialect), Session()
+    prompt = first[dialect]
+    payloads: list[dict[str, object]] = []
+    for number, turn in enumerate(case.turns):
+        if number:
+            prompt = half.follow_up(prompt, payloads, _then(turn))
+        asked = half.translate(prompt, case.options.get(dialect, {}), session)
+        body = wrap(asked, provider, session)
+        exchange = yield Ask(body, asked.model, streamed)
+        payloads = replay(exchange, provider=provider, dialect=dialect, session=session, tool_code=case.tool_code)
+
+
+def _then(turn: Turn) -> str | list[ToolOutcome]:
+    if turn.say is not None:
+        return turn.say
+    return [
+        ToolOutcome(one.error, failed=True) if "error" in one.model_fields_set else ToolOutcome(one.result) for one in turn.results or ()
+    ]
+
+
+def ask_again(cassette: Cassette, name: str) -> list[Ask]:
+    """The requests of a cassette; raises `CassetteError` for an exchange that has none, or one that does not generate."""
+    asks = []
+    for number, exchange in enumerate(cassette.exchanges, 1):
+        request = exchange.request
+        told = identify(request.method, request.url, request.body, b"") if request else None
+        if request is None or told is None or not told.generates:
+            raise CassetteError(f"exchange {number} of {name} holds no request that can be asked again; say with --prompt what to ask")
+        try:
+            asks.append(Ask(decode_json(request.body), told.model, told.streamed))
+        except ValueError:
+            raise CassetteError(f"the request of exchange {number} of {name} is no JSON; say with --prompt what to ask") from None
+    return asks
+
+
+def ask_prompts(prompts: Iterable[str], provider: str, *, streamed: bool = True) -> Generator[Ask, Exchange, None]:
+    """Prompts of one conversation, each after the answer to the one before; for a program, one run each."""
+    half, session = request_half("unified-llm"), Session()
+    prompt = None
+    payloads: list[dict[str, object]] = []
+    for text in prompts:
+        if provider == "gemini-cli":
+            yield Ask({"prompt": text}, None, streamed)
+            continue
+        prompt = half.follow_up(prompt, payloads, text) if prompt else {"messages": [{"role": "user", "content": text}]}
+        asked = half.translate(prompt, {}, session)
+        exchange = yield Ask(asked.body, asked.model, streamed)
+        payloads = replay(exchange, provider=provider, dialect="unified-llm", session=session)

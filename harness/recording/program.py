@@ -1,0 +1,96 @@
+"""Records a program as a process: what it writes to stdout with the times of its coming, and how it ended.
+
+For the Gemini CLI, whose output is the wire (https://github.com/google-gemini/gemini-cli/blob/main/docs/cli/headless.md), and for any
+program with a prompt on its command line. Its exit code and what it wrote to stderr stand as headers beside the output.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from typing import IO, TYPE_CHECKING, Final
+
+from ..events import End
+from ..replaying import ReplayError
+from .taking import Tape
+
+if TYPE_CHECKING:
+    from .engine import Ask, Settings
+
+EXIT_CODE: Final = "x-exit-code"
+STDERR: Final = "x-stderr"
+"""Headers of a program's output: its exit code, and stderr, a value a line."""
+TIME_LIMIT_S: Final = 600.0
+MAX_STDERR_LINES: Final = 200
+_READ: Final = 1 << 16
+
+
+class ProgramDriver:
+    def __init__(self, tape: Tape, settings: Settings) -> None:
+        self._tape = tape
+        self._settings = settings
+
+    def ask(self, ask: Ask) -> None:
+        prompt = ask.body.get("prompt")
+        if not isinstance(prompt, str):
+            raise ReplayError("gemini-cli is asked by a prompt, a text; this request has none")
+        model = self._settings.model or ask.model or os.environ.get("HARNESS_MODEL")
+        command = [*self._settings.program, "-p", prompt, "--output-format", "stream-json" if ask.streamed else "json"]
+        run_program(self._tape, [*command, *(["-m", model] if model else []), *self._settings.arguments])
+
+    def close(self) -> None:
+        pass
+
+
+def run_program(tape: Tape, command: list[str], *, time_limit_s: float = TIME_LIMIT_S) -> int:
+    """Run a command and take its output; returns its exit code, negative for the signal that ended it.
+
+    End `complete` for a program that exited, `cut` for one that was killed, `aborted` for one that we ended after ``time_limit_s``.
+    Raises `ReplayError` for a program that does not start.
+    """
+    take = tape.begin(None)
+    try:
+        process = subprocess.Popen(  # noqa: S603  # the command is the user's own
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+        )
+    except OSError as error:
+        way_out = "npm install -g @google/gemini-cli, or name it with --program"
+        raise ReplayError(f"{command[0]} does not start: {error.strerror}; {way_out}") from None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    said: list[bytes] = []
+    reader = threading.Thread(target=_drain, args=(process.stderr, said), daemon=True)
+    late = threading.Event()
+
+    def end_it() -> None:
+        late.set()
+        process.kill()
+
+    timer = threading.Timer(time_limit_s, end_it)
+    reader.start()
+    timer.start()
+    try:
+        take.answered(200, {})
+        while data := process.stdout.read(_READ):
+            take.read(data)
+        code = process.wait()
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    finally:
+        timer.cancel()
+        process.stdout.close()
+    reader.join()
+    lines = b"".join(said).decode("utf-8", "replace").splitlines()[:MAX_STDERR_LINES]
+    take.headers = {EXIT_CODE: [str(code)], **({STDERR: lines} if lines else {})}
+    end: End = "aborted" if late.is_set() else "cut" if code < 0 else "complete"
+    take.ended(end)
+    return code
+
+
+def _drain(pipe: IO[bytes], into: list[bytes]) -> None:
+    with pipe:
+        while data := pipe.read(_READ):
+            into.append(data)

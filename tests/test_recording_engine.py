@@ -1,0 +1,435 @@
+"""The recording engine on loopback: what each provider is sent, waits and limits, conversations, programs, and the command."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from raw_server import Connection, Script, plain, raw_server, streaming
+
+from harness import load
+from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps
+from harness.cli import main
+from harness.recording.code_assist import find_token
+from harness.recording.engine import Ask, Limits, Settings, record_requests
+from harness.recording.google import MissingCredentials
+from harness.replaying import ReplayError
+
+BODY: dict[str, Any] = {
+    "contents": [{"role": "user", "parts": [{"text": "hi", "thoughtSignature": "QUJD", "brandNew": {"snake_key": 1}}]}],
+    "generationConfig": {"temperature": 0, "futureSetting": True},
+    "unheardOf": [1],
+}
+USAGE = '"usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 5, "thoughtsTokenCount": 7, "totalTokenCount": 15}'
+
+
+def event(text: str) -> bytes:
+    candidate = f'{{"content": {{"parts": [{{"text": "{text}"}}],"role": "model"}},"finishReason": "STOP","index": 0}}'
+    return f'data: {{"candidates": [{candidate}],{USAGE},"modelVersion": "m"}}\r\n\r\n'.encode()
+
+
+HELLO = streaming(event("hello"))
+ENVIRONMENT = """
+    GEMINI_API_KEY GOOGLE_API_KEY GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_LOCATION GOOGLE_GENAI_HTTP_CLIENT HARNESS_MODEL CODE_ASSIST_ACCESS_TOKEN
+    CODE_ASSIST_ENDPOINT GOOGLE_CLOUD_ACCESS_TOKEN GOOGLE_GEMINI_BASE_URL
+"""
+KEY = "a-key-for-the-recording"
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ENVIRONMENT.split():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+class Seen:
+    """Scripts that note what they were asked."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, dict[str, str], Any]] = []
+
+    def __call__(self, script: Script) -> Script:
+        def noting(connection: Connection) -> None:
+            head, _, body = connection.request.partition(b"\r\n\r\n")
+            first, *lines = head.decode().split("\r\n")
+            headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+            self.requests.append((first, headers, json.loads(body)))
+            script(connection)
+
+        return noting
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+def test_the_gemini_api_is_sent_the_body_as_it_is(tmp_path: Path, streamed: bool) -> None:
+    seen, path = Seen(), tmp_path / "cassettes" / "a.yaml"
+    answer = HELLO if streamed else plain("200 OK", b'{"candidates": []}', "Content-Type: application/json")
+    with raw_server(seen(answer)) as url:
+        settings = Settings(api_key=KEY, base_url=url, api_version="v1beta", model="m")
+        cassette = record_requests("gemini-api", [Ask(BODY, "other", streamed)], path, settings=settings)
+    ((first, headers, body),) = seen.requests
+    method = "streamGenerateContent?alt=sse" if streamed else "generateContent"
+    assert first == f"POST /v1beta/models/m:{method} HTTP/1.1"
+    assert body == BODY
+    assert headers["x-goog-api-key"] == KEY
+    assert cassette == load(path)
+    assert cassette.exchanges[0].request is not None
+    assert json.loads(cassette.exchanges[0].request.body) == BODY
+    assert (cassette.origin.kind, cassette.origin.model) == ("loopback", "m")
+    assert (cassette.origin.client or "").startswith("google-genai-sdk/")
+    assert KEY not in path.read_text()
+
+
+def test_vertex_ai_in_express_mode(tmp_path: Path) -> None:
+    seen = Seen()
+    with raw_server(seen(HELLO)) as url:
+        record_requests("vertex-ai", [Ask(BODY, "m")], tmp_path / "a.yaml", settings=Settings(api_key=KEY, base_url=url))
+    ((first, headers, body),) = seen.requests
+    assert first == "POST /v1beta1/publishers/google/models/m:streamGenerateContent?alt=sse HTTP/1.1"
+    assert (body, headers["x-goog-api-key"]) == (BODY, KEY)
+
+
+def test_vertex_ai_with_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from google.oauth2.credentials import Credentials
+
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "from-the-environment")
+    seen, path = Seen(), tmp_path / "a.yaml"
+    credentials = Credentials(token="ya29.a-token-of-thirty-characters")  # type: ignore[no-untyped-call]  # google-auth has no types
+    with raw_server(seen(HELLO)) as url:
+        settings = Settings(location="europe-west4", base_url=url, credentials=credentials)
+        record_requests("vertex-ai", [Ask(BODY, "m")], path, settings=settings)
+    ((first, headers, _),) = seen.requests
+    place = "projects/from-the-environment/locations/europe-west4/publishers/google"
+    assert first == f"POST /v1beta1/{place}/models/m:streamGenerateContent?alt=sse HTTP/1.1"
+    assert headers["authorization"] == "Bearer ya29.a-token-of-thirty-characters"
+    assert load(path).exchanges[0].provider == "vertex-ai"
+    assert "ya29" not in path.read_text()
+
+
+TIER = b'{"currentTier": {"id": "free-tier"}, "cloudaicompanionProject": "my-project"}'
+CA_EVENT = b'data: {"response": {"candidates": [{"content": {"role": "model","parts": [{"text": "hi"}]}}]},"traceId": "t"}\r\n\r\n'
+
+
+def test_code_assist_is_asked_for_the_project_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = "ya29.the-token-of-the-environment-of-this"
+    monkeypatch.setenv("CODE_ASSIST_ACCESS_TOKEN", token)
+    seen, path = Seen(), tmp_path / "a.yaml"
+    with raw_server(seen(plain("200 OK", TIER)), seen(streaming(CA_EVENT))) as url:
+        monkeypatch.setenv("CODE_ASSIST_ENDPOINT", url)
+        asks = [Ask({"contents": []}, "m"), Ask({"model": "n", "project": "old", "user_prompt_id": "p", "request": {"contents": []}})]
+        record_requests("code-assist", asks, path)
+    (setup, *told) = seen.requests
+    assert setup[0] == "POST /v1internal:loadCodeAssist HTTP/1.1"
+    assert setup[2]["metadata"]["pluginType"] == "GEMINI"
+    assert [first for first, _, _ in told] == ["POST /v1internal:streamGenerateContent?alt=sse HTTP/1.1"] * 2
+    assert {headers["authorization"] for _, headers, _ in seen.requests} == {f"Bearer {token}"}
+    inner = {"contents": [], "session_id": "session_1"}
+    assert told[0][2] == {"model": "m", "project": "my-project", "user_prompt_id": "prompt_1", "request": inner}
+    assert told[1][2] == {"model": "n", "project": "my-project", "user_prompt_id": "p", "request": {"contents": []}}
+    cassette = load(path)
+    assert [exchange.provider for exchange in cassette.exchanges] == ["code-assist"] * 2
+    assert b"free-tier" not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (plain("401 Unauthorized", b"{}"), "loadCodeAssist answered 401; log in again"),
+        (plain("200 OK", b'{"ineligibleTiers": [{"reasonCode": "RESTRICTED_AGE"}]}'), r"has not joined Code Assist \(RESTRICTED_AGE\)"),
+    ],
+)
+def test_an_account_that_can_not_ask(tmp_path: Path, answer: Script, said: str) -> None:
+    with raw_server(answer) as url, pytest.raises(CassetteError, match=said):
+        record_requests("code-assist", [Ask({}, "m")], tmp_path / "a.yaml", settings=Settings(base_url=url, credentials="token"))
+    assert not (tmp_path / "a.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("saved", "said"),
+    [
+        (None, "oauth_creds.json does not exist; log in with `gemini`, or set CODE_ASSIST_ACCESS_TOKEN"),
+        ("[]", "has no access_token"),
+        ("{", "has no access_token"),
+        ('{"access_token": "t", "expiry_date": 1000}', "has expired; run `gemini` once, which renews it"),
+    ],
+)
+def test_a_login_that_is_none(tmp_path: Path, saved: str | None, said: str) -> None:
+    file = tmp_path / "home" / ".gemini" / "oauth_creds.json"
+    file.parent.mkdir(parents=True)
+    if saved is not None:
+        file.write_text(saved)
+    with pytest.raises(MissingCredentials, match=said):
+        find_token()
+    file.write_text('{"access_token": "good", "expiry_date": 99999999999999}')
+    assert find_token() == "good"
+
+
+@pytest.mark.parametrize(
+    ("provider", "said"),
+    [
+        ("gemini-api", "no key for the Gemini API: set GEMINI_API_KEY"),
+        ("vertex-ai", "no credentials for Vertex AI: set GOOGLE_CLOUD_PROJECT"),
+        ("code-assist", "no login for Code Assist"),
+        ("gemini-cli", "no-such-program does not start"),
+        ("pigeon", "nobody knows how to ask 'pigeon'; known are gemini-api"),
+    ],
+)
+def test_nobody_to_ask_as(tmp_path: Path, provider: str, said: str) -> None:
+    with pytest.raises(ReplayError, match=said):
+        record_requests(provider, [Ask({"prompt": "x"}, "m")], tmp_path / "a.yaml", settings=Settings(program=("no-such-program",)))
+
+
+def test_no_model_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ReplayError, match="no model is named; name one with --model"):
+        record_requests("gemini-api", [Ask(BODY)], tmp_path / "a.yaml", settings=Settings(api_key=KEY))
+
+
+def limited(delay: str, quota: str = "PerMinute", reason: str = "RATE_LIMIT_EXCEEDED") -> Script:
+    details = [
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay},
+        {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": quota}]},
+        {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason},
+    ]
+    body = json.dumps({"error": {"code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED", "details": details}})
+    return plain("429 Too Many Requests", body.encode(), "Content-Type: application/json")
+
+
+OVERLOADED = streaming(event("half"), b'{"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}')
+
+
+class Watching:
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def asked(self, requests: int, output_tokens: int) -> None:
+        self.told.append((requests, output_tokens))
+
+    def waiting(self, seconds: float, why: str) -> None:
+        self.told.append((seconds, why))
+
+
+def ask(url: str, path: Path, asks: Any = None, **options: Any) -> Cassette:
+    return record_requests("gemini-api", asks or [Ask(BODY, "m")], path, settings=Settings(api_key=KEY, base_url=url), **options)
+
+
+def test_a_limit_is_waited_out_as_long_as_the_provider_says(tmp_path: Path) -> None:
+    slept: list[float] = []
+    watching = Watching()
+    with raw_server(limited("34.4s"), plain("503 Busy", b""), OVERLOADED, HELLO) as url:
+        cassette = ask(url, tmp_path / "a.yaml", sleep=slept.append, progress=watching)
+    assert slept == [34.4, 2.0, 4.0]
+    assert [exchange.body for exchange in cassette.exchanges] == [event("hello")]
+    assert watching.told == [
+        (1, 0),
+        (34.4, "429 a quota answer"),
+        (2, 0),
+        (2.0, "503 an overload answer"),
+        (3, 12),
+        (4.0, "503 an overload answer"),
+        (4, 24),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("script", "options", "said"),
+    [
+        (limited("1s"), {"limits": Limits(attempts=2)}, r"request 2 was given a quota answer after 2 attempts \(429: slow down\)"),
+        (limited("1s", quota="GenerateRequestsPerDayPerProject"), {}, "request 1 was given a quota answer"),
+        (limited("1s", reason="QUOTA_EXHAUSTED"), {}, "request 1 was given a quota answer"),
+        (limited("301s"), {}, "request 1 was given a quota answer"),
+        (plain("403 Forbidden", b"{}"), {}, "request 1 was given an authorization answer"),
+        (limited("1s"), {"limits": Limits(requests=2)}, "the recording has used 2 requests, and 2 are the limit"),
+        (HELLO, {"asks": [Ask(BODY, "m")] * 3, "limits": Limits(output_tokens=20)}, "has used 24 output tokens, and 20 are the limit"),
+        (lambda connection: connection.reset(), {}, "request 1 got no answer at all"),
+    ],
+)
+def test_what_ends_a_recording(tmp_path: Path, script: Script, options: Any, said: str) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("what is there stays")
+    with raw_server(script) as url, pytest.raises(CassetteError, match=said):
+        ask(url, path, sleep=lambda _: None, **options)
+    assert path.read_text() == "what is there stays"
+
+
+def test_an_answer_that_the_case_asks_for_is_kept(tmp_path: Path) -> None:
+    with raw_server(limited("1s")) as url:
+        assert ask(url, tmp_path / "a.yaml", allow_status=[429]).exchanges[0].status == 429
+
+
+@pytest.mark.parametrize("end", ["cut", "reset"])
+def test_a_broken_answer_is_an_answer(tmp_path: Path, end: str) -> None:
+    with raw_server(streaming(event("half"), end=end)) as url:
+        assert ask(url, tmp_path / "a.yaml").exchanges[0].end == end
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize("odd", [b"data:{}\r\n\r\n", b": ping\r\n\r\n", b"<html>", b'{"error": {}}', b"data: 7\r\n\r\n", b"\xff"])
+def test_an_answer_that_the_sdk_can_not_read_is_recorded_whole(tmp_path: Path, odd: bytes, streamed: bool) -> None:
+    pieces = [event("a"), odd, *[event(str(number)) for number in range(9)]]
+    with raw_server(streaming(*pieces)) as url:
+        (exchange,) = ask(url, tmp_path / "a.yaml", [Ask(BODY, "m", streamed)]).exchanges
+    assert exchange.body == b"".join(pieces)
+    assert exchange.end == "complete"
+
+
+def test_what_is_asked_next_may_depend_on_the_answer(tmp_path: Path) -> None:
+    def talk() -> Generator[Ask, Exchange, None]:
+        answer = yield Ask(BODY, "m")
+        yield Ask({"contents": [{"role": "user", "parts": [{"text": answer.body.decode()[7:20]}]}]}, "m")
+
+    seen = Seen()
+    with raw_server(seen(HELLO)) as url:
+        assert len(ask(url, tmp_path / "a.yaml", talk()).exchanges) == 2
+    assert seen.requests[1][2]["contents"][0]["parts"][0]["text"] == event("hello").decode()[7:20]
+
+
+def test_ctrl_c_leaves_whole_cassettes_only(tmp_path: Path) -> None:
+    def stop(_: float) -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "a.yaml"
+    with raw_server(HELLO, limited("5s")) as url, pytest.raises(KeyboardInterrupt):
+        ask(url, path, [Ask(BODY, "m")] * 2, sleep=stop)
+    assert not path.exists()
+    assert load(tmp_path / "a.yaml.part").exchanges[0].body == event("hello")
+
+
+PROGRAM = """
+import sys, time
+assert sys.argv[1:3] == ["-p", "Say hello"], sys.argv
+print('{"type":"init","timestamp":"2026-11-21T10:00:00.000Z","session_id":"s","model":"%s"}' % sys.argv[-1], flush=True)
+sys.stderr.write("Loaded cached credentials.\\nsecond line\\n")
+sys.stdin.read()
+time.sleep(0.05)
+print('{"type":"result","timestamp":"2026-11-21T10:00:00.200Z","status":"success"}', flush=True)
+if len(sys.argv) > 7:
+    import os, signal
+    os.kill(os.getpid(), signal.SIGKILL)
+sys.exit(41)
+"""
+
+
+def test_a_program_is_recorded_with_times_stderr_and_exit_code(tmp_path: Path) -> None:
+    script = tmp_path / "cli.py"
+    script.write_text(PROGRAM)
+    settings = Settings(model="m", program=(sys.executable, str(script)))
+    cassette = record_requests("gemini-cli", [Ask({"prompt": "Say hello"})], tmp_path / "a.yaml", settings=settings)
+    (exchange,) = cassette.exchanges
+    assert exchange.request is None
+    assert (exchange.provider, exchange.generates, exchange.end) == ("gemini-cli", True, "complete")
+    first, *_, last = exchange.reads
+    assert first[1].startswith(b'{"type":"init"')
+    assert last[0] is not None
+    assert first[0] is not None
+    assert last[0] - first[0] > 40
+    assert exchange.headers == {"x-exit-code": ["41"], "x-stderr": ["Loaded cached credentials.", "second line"]}
+    killed = Settings(program=(sys.executable, str(script)), arguments=("-m", "m", "die"))
+    cassette = record_requests("gemini-cli", [Ask({"prompt": "Say hello"})], tmp_path / "a.yaml", settings=killed)
+    assert (cassette.exchanges[0].end, cassette.exchanges[0].headers["x-exit-code"]) == ("cut", ["-9"])
+
+
+SPEC = """\
+harness: 1
+cases:
+- case: two-turns
+  requirement: What the user says follows the answer.
+  features: [requests.calls]
+  source: https://ai.google.dev/api/generate-content
+  cassette: gemini-api/two-turns
+  turns:
+  - prompt:
+      unified-llm: {model: m, messages: [{role: user, content: [{kind: text, text: Hi}]}]}
+  - say: And in German?
+  expect:
+    unified-llm: recorded
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "talk.yaml").write_text(SPEC)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GEMINI_API_KEY", KEY)
+    return tmp_path
+
+
+def texts(seen: Seen) -> list[list[str]]:
+    return [[part["text"] for content in body["contents"] for part in content["parts"]] for _, _, body in seen.requests]
+
+
+@pytest.mark.parametrize("words", ["two-turns", "gemini-api/two-turns", "--missing", "--all", "--missing --provider gemini-api"])
+def test_the_command_records_what_a_case_says(project: Path, capsys: pytest.CaptureFixture[str], words: str) -> None:
+    seen = Seen()
+    with raw_server(seen(HELLO), seen(streaming(event("hallo")))) as url:
+        assert main(["record", *words.split(), "--base-url", url]) == 0
+    assert capsys.readouterr().out == "recorded gemini-api/two-turns: 2 exchanges of gemini-api, 24 output tokens\n"
+    assert texts(seen) == [["Hi"], ["Hi", "hello", "And in German?"]]
+    assert len(load(project / "cassettes/gemini-api/two-turns.yaml").exchanges) == 2
+    assert main(["record", "--missing", "--base-url", "http://127.0.0.1:1"]) == 0  # nothing is missing any more
+    assert main(["check"]) == 0
+
+
+def test_the_command_records_prompts_and_asks_again(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    seen = Seen()
+    with raw_server(seen(HELLO)) as url:
+        assert main(["record", "gemini-api/hello", "--prompt", "Hi", "--prompt", "Again", "--model", "m", "--base-url", url]) == 0
+        assert main(["record", "gemini-api/hello", "--base-url", url]) == 0
+    assert texts(seen) == [["Hi"], ["Hi", "hello", "Again"]] * 2
+    assert "recorded gemini-api/hello: 2 exchanges" in capsys.readouterr().out
+
+
+def test_cassettes_written_by_hand_are_not_recorded_over_unless_named(project: Path) -> None:
+    request = Request("POST", "https://generativelanguage.googleapis.com/v1/models/m:generateContent", {}, b'{"contents": []}')
+    path = project / "cassettes" / "gemini-api" / "hand.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(dumps(Cassette((Exchange(request, 200, {}, (), "complete"),), Origin("written"))))
+    seen = Seen()
+    with raw_server(seen(HELLO)) as url:
+        assert main(["record", "--all", "--provider", "vertex-ai", "--base-url", url]) == 0
+        assert seen.requests == []
+        assert main(["record", "--all", "--base-url", url]) == 0
+        assert load(path).origin.kind == "written"
+        assert main(["record", "gemini-api/hand", "--base-url", url]) == 0
+        assert load(path).origin.kind == "loopback"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ([], 2, "say what to record: names of cases or cassettes, --missing, or --all"),
+        (["a", "--all"], 2, "say what to record"),
+        (["nothing"], 2, "nothing is no conversation case and no cassette; say what to ask with --prompt"),
+        (["a", "b", "--prompt", "x"], 2, "--prompt is recorded as one cassette"),
+        (["../out", "--prompt", "x", "--model", "m"], 1, "leads out of"),
+        (["gemini-api/x", "--prompt", "x"], 1, "gemini-api/x: no model is named"),
+        (["--missing", "--base-url", "http://127.0.0.1:1"], 1, "gemini-api/two-turns: request 1 got no answer at all"),
+    ],
+)
+def test_the_command_says_what_is_wrong(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], status: int, said: str
+) -> None:
+    assert main(["record", *words]) == status
+    assert said in capsys.readouterr().err
+    assert not (project / "cassettes").exists() or not list((project / "cassettes").rglob("*.yaml"))
+
+
+def test_the_command_says_what_an_earlier_run_left(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    part = project / "cassettes" / "gemini-api" / "two-turns.yaml.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(b"x")
+    assert main(["record", "--missing", "--base-url", "http://127.0.0.1:1"]) == 1
+    assert "two-turns.yaml.part is what an earlier recording left when it stopped" in capsys.readouterr().err
+
+
+def test_a_missing_library_is_said_with_the_command(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "google", None)
+    monkeypatch.setitem(sys.modules, "google.genai", None)
+    assert main(["record", "--missing"]) == 1
+    assert "google-genai is not installed; pip install 'gemini-conformance[record]'" in capsys.readouterr().err
