@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .exchanges import CassetteError, Exchange
-from .scanning import MIN_LENGTH, Scanner
+from .scanning import Scanner
 from .scrubbing import Scrubber
 from .vcr_format import Guard
 
@@ -40,13 +40,13 @@ def guard(
 
 
 def known_secrets(arguments: Iterable[str] = (), environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What must not stand in a file: what each secret is called → its value, of 8 characters or more."""
+    """What must not stand in a file: what each secret is called → its value."""
     found = {f"the value of {name}": value for name, value in environ.items() if any(word in name.upper() for word in WORDS)}
     for number, value in enumerate(arguments, 1):
         found[f"the key that was given as argument {number}"] = value
     for path in _credential_files(environ):
         found |= {f"the {member} of {path.name}": value for member, value in _members(_read_credentials(path))}
-    return {name: value for name, value in found.items() if len(value) >= MIN_LENGTH}
+    return found
 
 
 def read_rules(folder: Path) -> list[str]:

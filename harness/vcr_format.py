@@ -23,7 +23,7 @@ _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class Guard:
-    """Makes the text of a file that may be written: scrubbed first, then looked at as it is; and so vcrpy's serializer for our format.
+    """Makes the text of a file that may be written: scrubbed first, then looked at as it is; and so one half of vcrpy's serializer.
 
     ``scrubber`` and ``scanner`` know the user's rules and this machine's secrets (`harness.secrets.guard`); without them the built-in
     names and the shapes of credentials are known.
@@ -46,22 +46,10 @@ class Guard:
         """vcrpy's serializer interface: its cassette dict → our text, scrubbed. Raises `CassetteError`."""
         return self.dumps(from_vcr(cassette_dict), "cassette")
 
-    def deserialize(self, text: str) -> dict[str, Any]:
-        """The way back: our text → vcrpy's cassette dict. Raises `CassetteError` for a damaged text, never an empty cassette."""
-        return to_vcr(loads(text))
-
-
-_GUARD: Final = Guard()
-
-
-def serialize(cassette_dict: dict[str, Any]) -> str:
-    """`Guard.serialize` of one that knows no secret of this machine."""
-    return _GUARD.serialize(cassette_dict)
-
 
 def deserialize(text: str) -> dict[str, Any]:
-    """`Guard.deserialize`."""
-    return _GUARD.deserialize(text)
+    """vcrpy's serializer interface: our text → its cassette dict. Raises `CassetteError` for a damaged text, never an empty cassette."""
+    return to_vcr(loads(text))
 
 
 def to_vcr(cassette: Cassette) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from harness.scrubbing import Scrubber
 from harness.secrets import guard, known_secrets, read_rules
 from harness.strict_yaml import parse
 from harness.unfinished import answered_line, asked_line, head_line, read_line
-from harness.vcr_format import export, serialize, to_vcr
+from harness.vcr_format import Guard, export, to_vcr
 
 SECRET = 'sëcr+t/va~l "ue?=1\\7'
 NAME = "the value of MY_TOKEN"
@@ -106,6 +106,7 @@ def halves(text: str) -> tuple[bytes, bytes]:
 
 
 PLACES: dict[str, tuple[str, Callable[[str], str]]] = {
+    "method": ("exchange 2, method", lambda text: asked(method=f"GET {text}")),
     "URL query": ("exchange 2, URL", lambda text: asked(url=f"{URL}&x={text}")),
     "URL path": ("exchange 2, URL", lambda text: asked(url=f"https://h/a/{text}/b")),
     "request header": ("exchange 2, request header user-agent", lambda text: asked(headers={"user-agent": [f"me {text}"]})),
@@ -162,6 +163,13 @@ def test_what_looks_like_a_credential_is_found_in_every_writing(writing: str, se
     assert not Scanner().scan(f'x: "{WRITTEN[writing](secret[:3] + " " + secret[3:])}"\n'.encode())
 
 
+@pytest.mark.parametrize(("length", "read"), [(4, 1), (1, 1), (0, 2)])
+def test_the_read_in_which_a_secret_begins_is_told(length: int, read: int) -> None:
+    body = f"data: {SECRET}\n".encode()
+    with pytest.raises(CassetteError, match=f"response body, read {read} shows"):
+        SCANNER.refuse(answered(body[: 6 + length], body[6 + length :]), "a.yaml")
+
+
 def test_a_secret_is_found_in_the_name_of_a_file_and_not_told() -> None:
     name = f"cassettes/{quote(SECRET, safe='')}.yaml"
     with pytest.raises(CassetteError, match=f"^the file: the file's name shows {NAME}"):
@@ -180,6 +188,7 @@ def test_a_secret_is_found_across_the_lines_of_other_writers() -> None:
     )
     assert SCANNER.scan(f"x: |\n  {SECRET[:9]}\n  {SECRET[9:]}\n".encode())
     assert SCANNER.scan(f"#   {SECRET[:9]}\r\n#   {SECRET[9:]}\n".encode())
+    assert Scanner({"S": "secret-never"}).scan(b'"secret-\\\n  never"')
     encoded = base64.b64encode(b"\xff" * 100 + SECRET.encode()).decode()
     for width in range(5, 40, 3):
         assert SCANNER.scan(textwrap.indent("\n".join(textwrap.wrap(encoded, width)), "    ").encode())
@@ -191,9 +200,10 @@ def test_a_secret_is_found_in_a_text_that_was_streamed_in_pieces() -> None:
         f'data: {{"candidates": [{{"content": {{"parts": [{{"text": "{piece}"}}]}}}}]}}\r\n\r\n' for piece in textwrap.wrap(key, 7)
     )
     assert [str(one) for one in Scanner().scan(frames.encode())] == ["line 1 shows a Google API key"]
-    assert [str(one) for one in Scanner().scan_reads([b"data: {}\n\n", *frames.encode().splitlines(keepends=True)])] == [
-        "the body, read 2 shows a Google API key"
-    ]
+    reads = tuple((None, read) for read in (b"data: {}\n\n", *frames.encode().splitlines(keepends=True)))
+    found = Scanner().scan_cassette(Cassette((replace(PLAIN, reads=reads),), ORIGIN))
+    assert [str(one) for one in found] == ["exchange 1, response body, read 2 shows a Google API key"]
+    assert SCANNER.scan("".join(f'{{"text": {json.dumps(piece)}}}\n' for piece in textwrap.wrap(SECRET, 5, drop_whitespace=False)).encode())
 
 
 def test_what_stock_vcrpy_is_given_is_scanned_as_well() -> None:
@@ -208,7 +218,7 @@ def test_what_stock_vcrpy_is_given_is_scanned_as_well() -> None:
 def test_a_secret_in_vcrpys_dict_refuses_the_file() -> None:
     leaky = Cassette((replace(PLAIN, reads=((None, next(iter(SHAPES)).encode()),)),), ORIGIN)
     with pytest.raises(CassetteError, match="shows a Google API key"):
-        serialize(to_vcr(leaky))
+        Guard().serialize(to_vcr(leaky))
     with pytest.raises(CassetteError, match="shows the value of A_KEY"):
         guard(environ={"A_KEY": "contents"}).serialize(to_vcr(Cassette((PLAIN,), ORIGIN)))
 
@@ -217,6 +227,12 @@ def test_of_every_secret_the_line_is_told() -> None:
     scanner = Scanner({"one": "secret-one", "two": "secret-two", "three": "secret-three"})
     found = scanner.scan(b"a\nsecret-two\n\nc%73%65cret-one\nsecret-two\n\\u0073ecret\\x2dthree")
     assert sorted(map(str, found)) == ["line 2 shows two", "line 4 shows one", "line 6 shows three"]
+    for before in range(4):
+        assert list(map(str, scanner.scan(b" " * before + 100_000 * b"x\n" + b"secret-one"))) == ["line 100001 shows one"]
+
+
+def test_an_escape_ends_a_word() -> None:
+    assert Scanner().scan(b'{"text": "your key:\\nAQ.Ab8RN6Jx0123456789abcdefghij"}')
 
 
 # What can't be looked into, and what scrubbing could not reach
@@ -230,7 +246,7 @@ def test_a_body_that_can_not_be_unpacked_is_refused(coding: str) -> None:
 
 
 def test_what_is_to_be_scrubbed_is_found_inside_a_packed_body() -> None:
-    packed = gzip.compress(b'{"access_token": "opaque"}') + gzip.compress(b"second")
+    packed = gzip.compress(b"first") + gzip.compress(b'{"access_token": "opaque"}')
     with pytest.raises(CassetteError, match="response body shows a value that is to be scrubbed"):
         refuse_secrets(answered(packed), "a.yaml")
     with pytest.raises(CassetteError, match="response body shows a value that is to be scrubbed"):
@@ -270,6 +286,7 @@ INNOCENT = [
     "Read the FAQ.abcdefghijklmnopqrstuvwxyz",
     "AQ. And then a sentence",
     "AQ.YOUR_KEY",
+    "a FAQ.abcdefghijklmnopqrstuvwxyz",
     "pkg.AQ.abcdefghijklmnopqrstuvwxyz",
     "ya29. September",
     "maya29.abcdefghijklmnopqrstuvwxyz",
@@ -332,7 +349,7 @@ def test_many_secrets_cost_little_more_than_one_and_twice_the_bytes_twice_as_muc
 def test_nothing_that_is_made_to_be_slow_is(text: str) -> None:
     started = process_time()
     SCANNER.scan(text.encode())
-    SCANNER.scan_reads([text.encode()])
+    SCANNER.scan_cassette(Cassette((replace(PLAIN, reads=((None, text.encode()),)),), ORIGIN))
     assert process_time() - started < 5
 
 
@@ -350,9 +367,15 @@ def test_the_environment_tells_secrets_by_name(tmp_path: Path) -> None:
         "EDITOR": "vim-or-emacs",
         "HOME": str(tmp_path),
     }
-    found = known_secrets(["argument-1", "short"], environ)
-    named = {f"the value of {name}": value for name, value in list(environ.items())[:5]}
+    found = known_secrets(["argument-1"], environ)
+    named = {f"the value of {name}": value for name, value in list(environ.items())[:6]}
     assert found == {**named, "the key that was given as argument 1": "argument-1"}
+
+
+def test_what_is_shorter_than_8_characters_is_no_secret() -> None:
+    scanner = Scanner({"SHORT_KEY": "1234567", "LONG_KEY": "12345678", "LINES_KEY": "abc\nabcdefg\n", "DONE_KEY": "SCRUBBED"})
+    assert not scanner.scan(b"1234567 abc abcdefg SCRUBBED")
+    assert scanner.scan(b"123456789")
 
 
 KEY_LINES = ["MIIEvQIBADANBgkqhkiG9w0BAQEFAASC", "BKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"]

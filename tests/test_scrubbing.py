@@ -37,6 +37,7 @@ URLS = [
         "https://storage.googleapis.com/o?X-Goog-Signature=SCRUBBED&X-Goog-Date=1",
     ),
     (f"{URL}?pageToken=abc&keys=1&key", f"{URL}?pageToken=abc&keys=1&key"),
+    ("HTTPS://Host/a?", "HTTPS://Host/a?"),
     ("http://[bad?key=1", "http://[bad?key=1"),
 ]
 

@@ -18,11 +18,11 @@ from typing import Final, NamedTuple
 
 from ..cassette import MAX_BYTES, Cassette, CassetteError, Exchange, is_cassette, loads
 from ..scrubbing import SCRUBBED, Scrubber
-from .needles import MIN_LENGTH, Needles
+from .needles import Needles
 from .shapes import search_shapes
 from .spellings import spellings
 
-__all__ = ["MIN_LENGTH", "Finding", "Scanner", "refuse_secrets"]
+__all__ = ["Finding", "Scanner", "refuse_secrets"]
 
 MAX_TOLD: Final = 5
 SECRET_HEADERS: Final = frozenset(
@@ -42,7 +42,7 @@ class Finding(NamedTuple):
 
 
 class Scanner:
-    """Looks for ``secrets`` (what each is called → its value; values under `MIN_LENGTH` characters are left out) and for shapes.
+    """Looks for ``secrets`` (what each is called → its value; values under 8 characters are left out) and for shapes.
 
     ``scrubber``: the one that files are scrubbed with, so that what it would have taken out is found where it could not reach.
     """
@@ -85,10 +85,6 @@ class Scanner:
             if not scrubbed:
                 found += self._left_in(exchange, f"exchange {number}")
         return found
-
-    def scan_reads(self, reads: Sequence[bytes]) -> list[Finding]:
-        """What the bytes of one body show, as far as it has come, by the read in which it begins."""
-        return self._scan_part(reads, None, "the body", scrubbed=False)
 
     def _scan_part(self, reads: Sequence[bytes], coding: str | None, place: str, *, scrubbed: bool) -> list[Finding]:
         """The bytes as they came, told by the read; if they are packed, what they unpack to as well."""

@@ -45,11 +45,14 @@ _FIRST: Final = (0, 2, 3)
 
 
 def _marks() -> Iterator[tuple[bytes, int, Shape]]:
-    """What stands in base64 for a mark after 0, 1 or 2 bytes of a group of three, less what its neighbours have a part in."""
+    """What stands in base64 for a mark after 0, 1 or 2 bytes of a group of three, less what its neighbours have a part in.
+
+    None of these holds a character that the two alphabets write differently.
+    """
     for shape in SHAPES:
         for offset, first in enumerate(_FIRST):
             mark = b64encode(bytes(offset) + shape.mark)[first : (offset + len(shape.mark)) * 8 // 6]
-            yield from ((one, offset, shape) for one in {mark, mark.replace(b"+", b"-").replace(b"/", b"_")})
+            yield mark, offset, shape
 
 
 _ENCODED: Final = tuple(_marks())
