@@ -120,6 +120,14 @@ def without(items: Items, kind: str) -> Items:
     return [item for item in items if kind not in (item.get("kind"), item.get("type"))]
 
 
+def otherwise_signed(items: Items) -> Items:
+    return json.loads(json.dumps(items).replace("QQ==", "Qw=="))  # type: ignore[no-any-return]  # as it was
+
+
+def renamed(items: Items) -> Items:
+    return json.loads(json.dumps(items).replace('"name": "f"', '"name": "g"'))  # type: ignore[no-any-return]  # as it was
+
+
 def has_cut(options: dict[str, Any], places: set[int]) -> bool:
     cuts = options.get("cuts")
     return isinstance(cuts, tuple) and not places.isdisjoint(cuts)
@@ -150,6 +158,8 @@ FAULTS: dict[str, tuple[int, str, Fault]] = {
         lambda items, spelled, _: [{**item, "signature": None} for item in items] if b"thought_signature" in spelled.body else items,
     ),
     "an array is not read": (6, "JSON array", lambda items, spelled, _: [] if spelled.body.startswith(b"[") else items),
+    "a call is signed otherwise": (8, "signature of call 1 lost", lambda items, _, __: otherwise_signed(items)),
+    "a call is told under another name": (8, "call lost: f(", lambda items, _, __: renamed(items)),
     "garbage is passed over": (7, "no event", lambda items, damaged, _: [] if len(damaged.body) != len(ANSWER) else items),
 }
 
@@ -159,6 +169,13 @@ def test_each_fault_is_seen_by_its_law(name: str) -> None:
     number, sentence, fault = FAULTS[name]
     findings = LAWS[number - 1].findings(exchange(ANSWER), Replayer(replay=faulty(fault)))
     assert any(sentence in finding for finding in findings), findings
+
+
+def test_law_8_needs_an_answer_whose_calls_can_be_run() -> None:
+    law = LAWS[7]
+    for unsent in (exchange(ANSWER, end="cut"), exchange(b"{}", 500), exchange(BODIES["error in mid-stream"]), EXCHANGES["tool code {}"]):
+        forgetful = Replayer(replay=faulty(lambda items, _, __: otherwise_signed(items)))
+        assert law.findings(unsent, forgetful) == []
 
 
 def test_law_7_names_the_exception() -> None:

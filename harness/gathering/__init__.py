@@ -10,9 +10,11 @@ from .cli import gather_cli
 from .comparison import losses
 from .facts import Facts
 from .listened import gather_payloads_agent_events, gather_payloads_art, gather_payloads_mind
+from .returned import Returned, gather_request, return_losses
 
 __all__ = [
     "Facts",
+    "Returned",
     "gather_body",
     "gather_cli",
     "gather_events",
@@ -21,5 +23,7 @@ __all__ = [
     "gather_payloads_art",
     "gather_payloads_mind",
     "gather_payloads_unified",
+    "gather_request",
     "losses",
+    "return_losses",
 ]

@@ -221,6 +221,8 @@ class _Reader:
         signature = _pick(part, "thoughtSignature")
         if signature:
             self.facts.signatures.append((kind, str(signature)))
+            if kind == "call":
+                self.facts.marks[-1] = (self.facts.marks[-1][0], str(signature))
 
     def _read_call(self, call: dict[str, Json]) -> None:
         name, arguments = call.get("name"), call.get("args")
@@ -230,6 +232,7 @@ class _Reader:
         if name or (arguments and self._streamed is None):
             self._streamed = Streamed(arguments if isinstance(arguments, dict) else {})
             self.facts.calls.append((str(name or ""), self._streamed.arguments))
+            self.facts.marks.append((str(call["id"]) if call.get("id") else None, None))
         elif pieces and self._streamed is None:
             self.facts.others.add("partialArgs")
         for piece in pieces if self._streamed else []:

@@ -34,7 +34,8 @@ class Facts:
     none of these covers, ``unreadable`` are the pieces that are no JSON. ``contradictions`` are sentences about payloads that say one
     thing twice, differently. ``results`` are those of tools that ran on the other side: (whether it failed, its text if it has one);
     ``notices`` the sentences of warnings, after which the answer goes on. ``ended_well``: it says that it has ended, not that it failed.
-    ``at_error`` and ``at_block`` are what was known when the first error or the refusal came, itself included.
+    ``marks`` are the id and the signature of each call, None for what it has not. ``at_error``
+    and ``at_block`` are what was known when the first error or the refusal came, itself included.
     """
 
     text: str = ""
@@ -55,6 +56,7 @@ class Facts:
     contradictions: list[str] = field(default_factory=list)
     results: list[tuple[bool, str | None]] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    marks: list[tuple[str | None, str | None]] = field(default_factory=list)
     ended_well: bool = False
     at_error: Facts | None = None
     at_block: Facts | None = None

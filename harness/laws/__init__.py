@@ -17,6 +17,7 @@ from .cutting import cut_short, cuts_dont_matter
 from .garbling import bad_input_is_answered
 from .replayer import Replayer
 from .respelling import spelling_doesnt_matter
+from .returning import what_goes_back
 
 __all__ = ["LAWS", "Law", "Replayer", "check"]
 
@@ -73,6 +74,15 @@ LAWS: Final[tuple[Law, ...]] = (
         "Garbage gives an error or an unknown event, never an exception or silence.",
         bad_input_is_answered,
         feature="unknown.frames",
+    ),
+    Law(
+        8,
+        "What goes back",
+        "After its calls have run, every call, id, name, argument and signature of the answer is sent back at its part.",
+        what_goes_back,
+        ("payloads",),
+        "requests.signatures",
+        "https://ai.google.dev/gemini-api/docs/thought-signatures",
     ),
 )
 

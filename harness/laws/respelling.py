@@ -20,7 +20,7 @@ Json = Any
 _CAPITAL = re.compile(r"[A-Z]")
 _USER_KEYED = {"args", "properties", "partMetadata", "error", "metadata"}
 _RESPONDERS = {"functionResponse", "toolResponse"}
-_NOT_CONTENT = {"others", "unreadable", "at_error", "at_block", "blocks", "contradictions"}
+_NOT_CONTENT = {"others", "unreadable", "at_error", "at_block", "marks", "blocks", "contradictions"}
 
 
 def spelling_doesnt_matter(exchange: Exchange, how: Replayer) -> list[str]:
