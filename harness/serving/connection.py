@@ -17,7 +17,7 @@ from typing import Final
 
 import h11
 
-from .answers import Answer
+from .answers import Answer, phrase_of
 from .manner import SLOW_S, Fault, Manner
 
 MAX_HEAD: Final = 1 << 16
@@ -72,6 +72,8 @@ class Connection:
             return  # the client is gone, or as good as gone
         except h11.RemoteProtocolError as error:
             await self._refuse(error.error_status_hint, str(error))
+        except h11.LocalProtocolError as error:
+            await self._refuse(500, f"the recorded answer can't be sent: {error}")
 
     async def _read_request(self) -> Asked | None:
         """The next request; None when the client has left or asked too much."""
@@ -149,11 +151,11 @@ class Connection:
             pass
 
     async def _refuse(self, status: int, reason: str) -> None:
-        """Say what is wrong with the request, as far as the connection lets us, and close."""
+        """Say what is wrong, as far as the connection lets us, and close."""
         try:
             body = reason.encode() + b"\n"
             headers = [(b"Content-Type", b"text/plain; charset=utf-8"), (b"Content-Length", b"%d" % len(body)), (b"Connection", b"close")]
-            self._write(h11.Response(status_code=status, headers=headers, reason=b"Bad Request"))
+            self._write(h11.Response(status_code=status, headers=headers, reason=phrase_of(status).encode()))
             self._write(h11.Data(body))
             await self._flush()
         except (h11.LocalProtocolError, ConnectionError, TimeoutError):
