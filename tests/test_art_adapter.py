@@ -14,12 +14,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from harness import Exchange, load, replay, request
+from harness import Exchange, Session, load, replay, request
 from harness.adapters.art import GeminiAdapter
-from harness.adapters.art_losses import SDK_LOSSES, SDK_REFUSALS
-from harness.dialects.art_requests import DEFAULT_MODEL
+from harness.adapters.art_losses import SDK_LOSSES, SDK_REFUSALS, TIMES
+from harness.dialects.art_requests import ART_REQUESTS, DEFAULT_MODEL
 from harness.providers import identify
 from harness.providers.canonical_requests import canonical_request
+from harness.serving import serve
 
 Payload = dict[str, Any]
 CASSETTES = Path(__file__).parent.parent / "cassettes"
@@ -351,3 +352,34 @@ def test_without_the_sdk_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_default_model_is_that_of_the_document() -> None:
     assert GeminiAdapter("key").model == "gemini-1.5-flash-latest"
+
+
+def test_what_is_left_out_of_a_prompt_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    payloads, wire = call(HELLO, HI, {"stream": True, "temprature": 1})
+    assert (payloads[0]["data"], len(wire.asked)) == ("Hello", 1)
+    assert caplog.messages == ["options.temprature: is left out; it is no option that Gemini is told of"]
+
+
+def test_it_holds_the_recorded_conversation() -> None:
+    options = {"threadId": "t", "stream": True, "temperature": 0, "gemini": {"thinking": {"includeThoughts": True}}}
+    prompt: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who wrote Momo?"}]
+
+    async def converse(base_url: str) -> list[Payload]:
+        one = GeminiAdapter("key", "gemini-3-flash-preview", http_options={"base_url": base_url}, clock=None)
+        first = [payload async for payload in one.call(prompt, options)]
+        second = [payload async for payload in one.call(ART_REQUESTS.follow_up(prompt, first, "And in which language?"), options)]
+        await one.aclose()
+        return [*first, *second]
+
+    cassette = load(CASSETTES / "gemini-api" / "art-talk.yaml")
+    with serve([cassette], pace="instant") as server:
+        payloads = asyncio.run(converse(server.base_url))
+        assert (server.misses, server.unused) == ([], [])
+    session = Session(context={"threadId": "t"})
+    wire = [payload for exchange in cassette.exchanges for payload in replay(exchange, dialect="art", session=session)]
+    assert plain(payloads) == plain([untimed(payload) for payload in wire])
+
+
+def untimed(payload: Payload) -> Payload:
+    data = payload["data"]
+    return {**payload, "data": {key: value for key, value in data.items() if key not in TIMES}} if isinstance(data, dict) else payload

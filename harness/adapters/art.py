@@ -6,19 +6,21 @@ comes this way: `harness.adapters.art_losses` names all of that which StreamEven
 
 from __future__ import annotations
 
+import logging
 import time
-import warnings
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from ..asking import Asked, TranslationError, TranslationWarning
+from ..asking import Asked, TranslationError
 from ..dialects import Payload
 from ..dialects.art import refuse
 from ..dialects.art_requests import DEFAULT_MODEL, model_of
 from ..requesting import ask
 from ..session import Session
 from .sdk import SdkReader, arguments, failures, load_sdk
+
+_LOG = logging.getLogger(__name__)
 
 
 def _milliseconds() -> float:
@@ -55,7 +57,7 @@ class GeminiAdapter:
         """The StreamEvents of one call, ``END`` always the last. ``options`` are CallOptions; ``stream`` says in which of the two modes.
 
         Raises nothing for what goes wrong with prompt, SDK or stream: that is an ``ERROR``. A prompt that can't be translated
-        (`PROMPT_TRANSLATION_FAILED`) is not sent.
+        (`PROMPT_TRANSLATION_FAILED`) is not sent; what was left out of one is logged as a warning.
         """
         options = options or {}
         session = Session(context={name: value for name, value in options.items() if value is not None})
@@ -68,7 +70,7 @@ class GeminiAdapter:
                 yield payload
             return
         for warning in asked.warnings:
-            warnings.warn(warning, TranslationWarning, stacklevel=2)
+            _LOG.warning(warning)
         reader = SdkReader("art", session, model, provider=self._provider)
         begun = self._clock() if self._clock else 0
         async with aclosing(self._answers(asked, session.streamed)) as answers:

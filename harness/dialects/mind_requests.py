@@ -130,7 +130,7 @@ def _content(role: str, part: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_id(wire_id: str | None, **fields: Any) -> dict[str, Any]:
-    return fields if wire_id is None else {"id": wire_id, **fields}
+    return {"id": wire_id, **fields} if wire_id else fields
 
 
 def _answers(result: Payload, call: Payload) -> bool:
