@@ -292,6 +292,15 @@ def test_no_prompt_raises_anything_but_a_translation_error(body: dict[str, Any],
     assert prompt == before
 
 
+def test_a_schema_that_nests_without_end_is_cut_with_a_warning() -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(5_000):
+        schema = {"type": "array", "items": schema}
+    tools = [{"name": "f", "input_schema": {"type": "object", "properties": {"a": schema}}}]
+    with pytest.warns(harness.TranslationWarning, match=r"^tools.0..input_schema: .* 40 levels"):
+        harness.request({**PROMPT, "tools": tools}, dialect="anthropic")
+
+
 @pytest.mark.parametrize("prompt", [None, [], "x", {"messages": {}}, {"messages": [1]}, {"messages": [{"role": "user"}]}, {}])
 def test_what_is_no_request_at_all_is_refused(prompt: Any) -> None:
     with pytest.raises(TranslationError):

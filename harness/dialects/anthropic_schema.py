@@ -21,7 +21,6 @@ So do the numbers of an ``enum``, which the converter can only say as a range.
 SILENT: Final = frozenset({"$schema", "$id", "$comment"})
 """Keywords that say nothing about a value."""
 
-_ONE: Final = frozenset({"items", "additionalProperties"})
 _MANY: Final = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _NAMED: Final = frozenset({"properties", "$defs", "definitions"})
 _MAX_DEPTH: Final = 100
@@ -51,7 +50,7 @@ def _hint(schema: Any, depth: int) -> Any:
         else:
             if keyword == "enum" and isinstance(value, list) and value and all(type(one) in (int, float) for one in value):
                 hints.append(f"(enum: {', '.join(map(str, value))})")
-            written[keyword] = _hint(value, depth + 1) if keyword in _ONE else value
+            written[keyword] = _hint(value, depth + 1) if keyword == "items" else value
     if _is_array(schema) and "items" not in schema and "prefixItems" not in schema:
         written["items"] = {}
     if hints:
