@@ -334,6 +334,13 @@ def test_what_nobody_recorded_is_told_with_the_nearest() -> None:
         assert server.unused == ["exchange 1 of the cassette", "exchange 2 of the cassette", "exchange 3 of the cassette"]
 
 
+def test_long_values_of_the_nearest_are_told_in_short() -> None:
+    with serve(tape(answered()), pace="step") as server:
+        Seen(server, asks("book " * 10_000))
+        assert len(server.misses[0]) < 1000
+        assert "book book" in server.misses[0]
+
+
 def call(name: str, **more: Any) -> dict[str, Any]:
     return {"functionCall": {"name": name, "args": {}}, **more}
 
@@ -496,8 +503,10 @@ def test_what_generates_nothing_is_made_up_and_says_so(method: str, path: str, b
 def test_code_assist_sets_up_a_user_who_has_a_project() -> None:
     with serve(tape(answered()), pace="step") as server:
         loaded, onboarded = (json.loads(Seen(server, b"{}", f"/v1internal:{name}").rest) for name in ("loadCodeAssist", "onboardUser"))
+        quota = json.loads(Seen(server, b"{}", "/v1internal:retrieveUserQuota").rest)
         assert Seen(server, b"{}", "/v1internal:launchRockets").status == "HTTP/1.1 404 Not Found"
     assert (loaded["currentTier"]["id"], loaded["cloudaicompanionProject"]) == ("standard-tier", "harness-project")
+    assert [bucket["modelId"] for bucket in quota["buckets"]] == [MODEL]
     assert (onboarded["done"], onboarded["response"]["cloudaicompanionProject"]["id"]) == (True, "harness-project")
 
 

@@ -22,6 +22,9 @@ from .manner import Match
 MAX_DIFFERENCES: Final = 5
 """So many differences from the nearest request are told."""
 
+MAX_SHOWN: Final = 300
+"""So many characters of a value are told: a system prompt is as long as a book."""
+
 _Key = tuple[str | None, ...]
 
 
@@ -97,8 +100,12 @@ class Finder:
 
 def _difference(mismatch: Mismatch) -> str:
     recorded, here = sides(mismatch)
-    said = [text for text in (recorded and f"recorded {recorded}", here and f"here {here}", mismatch.note) if text]
+    said = [text for text in (recorded and f"recorded {_short(recorded)}", here and f"here {_short(here)}", mismatch.note) if text]
     return f"{mismatch.path}: {', '.join(said)}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} … ({len(text):,} characters)"
 
 
 def _bare_key(exchange: Exchange, provider: str | None) -> _Key:

@@ -80,7 +80,6 @@ _SET_UP: Final[dict[str, Any]] = {
         "done": True,
         "response": {"cloudaicompanionProject": {"id": _PROJECT, "name": _PROJECT}},
     },
-    "retrieveUserQuota": {"buckets": []},
     "fetchAdminControls": {},
     "listExperiments": {"experimentIds": [], "flags": []},
     "recordCodeAssistMetrics": {},
@@ -100,6 +99,10 @@ def made_up(asked: Asked, models: Collection[str]) -> Answer | None:
     found = _INTERNAL.search(path)
     if found is None:
         return None
+    if found["method"] == "retrieveUserQuota":  # which also tells the Gemini CLI which models its user may have
+        return made_answer(
+            200, {"buckets": [{"modelId": model, "tokenType": "REQUESTS", "remainingFraction": 1} for model in sorted(models)]}
+        )
     content = _SET_UP.get(found["method"] or "onboardUser")
     return None if content is None else made_answer(200, content)
 

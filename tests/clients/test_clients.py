@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -170,7 +171,7 @@ def test_a_library_streams_what_was_recorded(
 class Cli:
     """The Gemini CLI with a home and a working folder of its own, its statistics off, pointed at a server."""
 
-    def __init__(self, folder: Path, server: Server) -> None:
+    def __init__(self, folder: Path, server: Server, auth: str = "gemini-api-key") -> None:
         self.program = need_node("@google/gemini-cli")
         self.work = folder / "work"
         self.work.mkdir()
@@ -178,7 +179,7 @@ class Cli:
             "privacy": {"usageStatisticsEnabled": False},
             "telemetry": {"enabled": False},
             "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
-            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "security": {"auth": {"selectedType": auth}},
         }
         (folder / "home" / ".gemini").mkdir(parents=True)
         (folder / "home" / ".gemini" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
@@ -256,6 +257,36 @@ def test_the_gemini_cli_runs_tools_and_sends_their_results_with_the_signature(
         ],
     ), errors
     assert (cli_server.misses, cli_server.unused) == ([], [])
+
+
+def test_the_gemini_cli_with_a_login_sets_itself_up_and_streams_from_code_assist(tmp_path: Path, cli_server: Server) -> None:
+    turns = [code_assist("call", PLAN, CALL), code_assist("text", TEXT, LAST)]
+    cli_server.add(tape(*turns))
+    cli = Cli(tmp_path, cli_server, auth="oauth-personal")
+    (cli.work / "a.txt").write_text("hello", encoding="utf-8")
+    del cli.environment["GEMINI_API_KEY"], cli.environment["GOOGLE_GEMINI_BASE_URL"]
+    login = {"GOOGLE_GENAI_USE_GCA": "true", "GOOGLE_CLOUD_ACCESS_TOKEN": "none", "CODE_ASSIST_ENDPOINT": cli_server.base_url}
+    cli.environment |= login
+    status, lines, errors = cli.run("What is in a.txt?")
+    assert (status, said(lines)[1:]) == (
+        0,
+        [
+            ("tool_use", "read_file", {"file_path": "a.txt"}),
+            ("tool_result", "success"),
+            ("message", "assistant", "Grüße, "),
+            ("message", "assistant", "Welt"),
+            ("result", "success"),
+        ],
+    ), errors
+    assert (cli_server.misses, cli_server.unused) == ([], [])
+
+
+def code_assist(prompt: str, *reads: bytes) -> Exchange:
+    """The same answer from Code Assist, in its envelope."""
+    body = json.dumps({"model": MODEL, "project": "p", "request": json.loads(asks(prompt))}).encode()
+    request = Request("POST", "https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse", {}, body)
+    wrapped = [data.replace(b"data: {", b'data: {"response": {').replace(b"}\r\n\r\n", b"}}\r\n\r\n") for data in reads]
+    return replace(answered(prompt, *wrapped), request=request)
 
 
 def test_the_gemini_cli_is_told_of_an_error(tmp_path: Path, cli_server: Server) -> None:
