@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help report test lint types floors unit laws specs check scan test-clients corpus bench lock clean
+.PHONY: help report test test-browser lint types floors unit laws specs check scan test-clients corpus bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -27,7 +27,7 @@ floors: $(READY) ## who may import whom
 	$(BIN)/lint-imports
 
 unit: $(READY) ## unit tests and specs
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser
 
 laws: $(READY) ## the laws, held against every exchange of the shipped cassettes
 	$(BIN)/python -m pytest cassettes --harness-laws -q -n 2
@@ -47,6 +47,9 @@ test-clients: $(READY) tests/clients/node_modules/.ready ## real clients against
 corpus: $(READY) ## replay a folder of real recordings: make corpus CORPORA=DIR
 	@test -n "$(CORPORA)" || { echo "make corpus: say where the recordings are: make corpus CORPORA=DIR"; exit 2; }
 	$(BIN)/python -m tests.corpus.walk $(CORPORA)
+
+test-browser: $(READY) ## the report in a real browser (needs chromium)
+	HARNESS_REQUIRE=browser $(BIN)/python -m pytest -q tests/browser
 
 bench: $(READY) ## measure against vcrpy, google-genai and plain JSON parsing
 	$(BIN)/python -m benchmarks

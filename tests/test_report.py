@@ -15,6 +15,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 from msgspec.structs import replace
+from report_samples import DIALECTS, FIVE, HEADER, HOSTILE_HEADER, MIXED, PROVIDERS, hostile, result, run_of
 
 from harness.cassette import Origin as CassetteOrigin
 from harness.report import Header, Named, ReportError, Run, render, summary
@@ -23,60 +24,16 @@ from harness.report.drawing import fingerprint, legend
 from harness.report.text import shortened, visible
 from harness.results import (
     VERDICTS,
-    Breach,
     CaseResult,
-    Evidence,
     Finding,
     LayerView,
     Origin,
-    Read,
     ResultsError,
-    Sent,
-    Stream,
     Verdict,
     decode,
     encode,
     sort_key,
 )
-
-LINK = "https://ai.google.dev/gemini-api/docs"
-FEATURES = (
-    Named("tool-calls.parallel", "Parallel calls", 0, "What it means.", LINK),
-    Named("usage.totals", "Usage", 1, "What it means.", LINK),
-    Named("media.sound", "Sound", 2, "What it means.", LINK),
-)
-PROVIDERS = {"gemini-api": "Gemini API", "code-assist": "Code Assist"}
-DIALECTS = {"unified-llm": "unified-llm", "anthropic": "anthropic"}
-HEADER = Header(
-    tools=("gemini-conformance 1",),
-    providers=tuple(Named(name, title, order) for order, (name, title) in enumerate(PROVIDERS.items())),
-    adapters=tuple(Named(name, title, order) for order, (name, title) in enumerate(DIALECTS.items())),
-    features=FEATURES,
-    losses=(Named("grounding", "Search results and their `supports`.", 0, of="anthropic"),),
-)
-WRITTEN = Origin("written", date="2026-11-22")
-
-
-def result(verdict: Verdict = "passed", case: str = "two-calls", adapter: str = "anthropic", **changes: Any) -> CaseResult:
-    whole: dict[str, Any] = {
-        "spec": "gemini-api/tool-calls.yaml",
-        "line": 3,
-        "case": case,
-        "requirement": "Two calls stay two calls.",
-        "features": ("tool-calls.parallel",),
-        "level": "must",
-        "source": "https://ai.google.dev/gemini-api/docs/function-calling",
-        "provider": "gemini-api",
-        "adapter": adapter,
-        "layer": "payloads" if adapter else "events",
-        "verdict": verdict,
-        "cassette": "gemini-api/tool-calls",
-        "origin": WRITTEN,
-        "end": "complete",
-        "command": f"pytest 'specs/gemini-api/tool-calls.yaml::{case}[{adapter or 'events'}]'",
-        "wire": 'data: {"candidates": []}\n\n',
-    }
-    return CaseResult(**(whole | changes))
 
 
 def pages(*results: CaseResult, header: Header = HEADER) -> dict[str, str]:
@@ -176,21 +133,6 @@ def test_every_verdict_has_words_of_its_own_and_an_order() -> None:
 
 
 # What the pages say
-
-MIXED = [
-    result("passed"),
-    result("failed", "lost", findings=(Finding("payloads[4]", "missing", '{"index":1}', None, "index −1 from here"),), findings_total=9),
-    result("error", "broken", reason="the adapter raised KeyError"),
-    result("fixed", "again", reason="passes since Tuesday", link="https://example.org/issues/7"),
-    result("warning", "late", level="should", first_layer="payloads"),
-    result("known-failing", "null", reason="null pieces lose their path", link="https://example.org/issues/212"),
-    result("not-carried", "search", reason="grounding"),
-    result("not-run", "new", reason="nothing is expected yet"),
-    result("unreviewed", "accepted", reason="reviewed: no"),
-    result("passed", adapter="unified-llm"),
-    result("passed", adapter=""),
-    result("passed", "sum", provider="code-assist", features=("usage.totals", "tool-calls.parallel"), exchange=2),
-]
 
 
 def test_there_is_an_index_and_a_page_a_provider() -> None:
@@ -397,49 +339,10 @@ def test_tables_and_headings_are_ones_for_a_screen_reader() -> None:
 
 # Hostile text
 
-HOSTILE = "</pre></style></script><img src=x onerror=alert(1)>\"'><b onclick=x>&lt; `<u>` {{7*7}}"
-HOSTILE += "\x00\x1b[2J\x9b\r\u202egnp.exe\u2066\u200b\U000e0041 \ud83d"
-
-
-HOSTILE_EVIDENCE = Evidence(
-    Stream(200, 3, HOSTILE, (Read(1.0, 3),), 1, Sent(HOSTILE, HOSTILE, HOSTILE, 9)),
-    HOSTILE,
-    layers=(LayerView("payloads", (HOSTILE,), 0, 1, 0, True),),
-    breaches=(Breach(1, HOSTILE, (HOSTILE,)),),
-)
-
-
-def hostile(verdict: Verdict) -> CaseResult:
-    return result(
-        verdict,
-        case=HOSTILE,
-        spec=HOSTILE,
-        requirement=HOSTILE,
-        source=f"javascript:{HOSTILE}",
-        reason=HOSTILE,
-        link=f"https://x/{HOSTILE}",
-        cassette=HOSTILE,
-        origin=Origin("imported", *[HOSTILE] * 7),
-        findings=(Finding(*[HOSTILE] * 5), Finding(HOSTILE, got=HOSTILE)),
-        findings_total=2,
-        evidence=HOSTILE_EVIDENCE,
-        command=HOSTILE,
-        wire=HOSTILE,
-        features=("hostile",),
-    )
-
 
 @pytest.mark.parametrize("verdict", VERDICTS)
 def test_text_that_tries_to_break_out_stays_text(verdict: Verdict) -> None:
-    header = Header(
-        tools=(HOSTILE,),
-        providers=(Named("gemini-api", HOSTILE, 0),),
-        adapters=(Named("anthropic", HOSTILE, 0),),
-        features=(Named("hostile", HOSTILE, 0, HOSTILE, f"data:{HOSTILE}"),),
-        losses=(Named(HOSTILE, HOSTILE, 0, of="anthropic"),),
-        unread=(HOSTILE,),
-    )
-    for page in pages(hostile(verdict), header=header).values():
+    for page in pages(hostile(verdict), header=HOSTILE_HEADER).values():
         page.encode()  # no lone surrogate is left
         assert not re.search(r"[^\n -~\xa0-\U0010ffff]|[\u200b-\u200f\u202a-\u202e\u2060-\u206f\U000e0000-\U000e007f]", page)
         assert "{{7*7}}" in page
@@ -500,29 +403,12 @@ def test_a_provider_that_cannot_name_a_page_is_an_error(name: str) -> None:
 # Size and looks
 
 
-THREE = ("unified-llm", "anthropic", "")
-
-
-def run_of(cases: int, wire: str = "", verdict: Verdict = "passed", columns: tuple[str, ...] = THREE, number: int = 2) -> list[CaseResult]:
-    """Cells as a run makes them, each case on a stream of its own; ``number`` findings where they aren't passed."""
-    evidence = Evidence(Stream(200, 1125, "a" * 32, (Read(612.4, 271), Read(640.1, 346, 1, "message"), Read(701.3, 508)), 3), "b" * 32)
-    findings = () if verdict == "passed" else tuple(Finding(f"[{n}].delta", "changed", "x" * 1000, "y" * 1000) for n in range(number))
-    return [
-        result(verdict, case=f"two-calls-{n}", line=n + 1, exchange=n + 1, adapter=column, wire=wire, evidence=evidence, findings=findings)
-        for n in range(cases)
-        for column in columns
-    ]
-
-
 def test_a_thousand_more_cells_take_at_most_300_kb_beside_what_is_quoted_from_streams() -> None:
     def size(*cells: CaseResult) -> int:
         return sum(len(page.encode()) for page in pages(*cells).values())
 
     assert size(*run_of(800)) - size(*run_of(400)) <= 1_200 * 300
     assert size(*run_of(400, "x" * 10_000)) - size(*run_of(400)) <= 400 * 300
-
-
-FIVE = replace(HEADER, adapters=tuple(Named(name, name, order) for order, name in enumerate(("anthropic", "b", "c", "d", "e"))))
 
 
 @pytest.mark.parametrize("verdict", ["passed", "failed"])

@@ -1,0 +1,60 @@
+"""Pages in a real browser: Debian's Chromium under Playwright, with the network off; whatever a page says or asks for is noted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import Browser, BrowserContext, Page
+
+
+@dataclass
+class Visit:
+    """A page that is open, and all that it said and asked for."""
+
+    page: Page
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def cells(self) -> int:
+        """How many cells the page shows."""
+        return self.page.locator(".c").evaluate_all("all => all.filter(one => !one.closest('[hidden]')).length")  # type: ignore[no-any-return]  # a number
+
+    def found(self) -> str:
+        """What the tools say was found."""
+        return self.page.locator(".tools output").inner_text()
+
+    def choose(self, by: str, label: str) -> None:
+        """Choose in one of the tools' lists."""
+        self.page.locator(f"[data-by={by}]").select_option(label=label)
+
+
+class Reader:
+    """Opens files of a report, each in a context of its own."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.contexts: list[BrowserContext] = []
+
+    def open(self, file: Path, anchor: str = "", *, dark: bool = False, width: int = 1280, height: int = 900, script: bool = True) -> Visit:
+        """The page of a file, after its load event."""
+        visit = Visit(self.context(dark=dark, width=width, height=height, script=script).new_page())
+        visit.page.on("console", lambda message: visit.said.append(message.text))
+        visit.page.on("pageerror", lambda error: visit.said.append(str(error)))
+        visit.page.on("dialog", lambda dialog: visit.said.append(f"dialog: {dialog.message}"))
+        visit.page.on("request", lambda request: visit.asked.append(request.url))
+        visit.page.goto(file.as_uri() + anchor)
+        return visit
+
+    def context(self, *, dark: bool, width: int, height: int, script: bool) -> BrowserContext:
+        """A browser without a network."""
+        context = self.browser.new_context(
+            color_scheme="dark" if dark else "light", viewport={"width": width, "height": height}, java_script_enabled=script, offline=True
+        )
+        self.contexts.append(context)
+        return context
+
+    def close(self) -> None:
+        """Close whatever was opened."""
+        for context in self.contexts:
+            context.close()

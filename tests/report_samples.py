@@ -1,0 +1,126 @@
+"""Results to make reports of: every verdict, texts that try to break out of their place, and as many cells as one wants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from harness.report import Header, Named
+from harness.results import Breach, CaseResult, Evidence, Finding, LayerView, Origin, Read, Sent, Stream, Verdict
+
+LINK = "https://ai.google.dev/gemini-api/docs"
+FEATURES = (
+    Named("tool-calls.parallel", "Parallel calls", 0, "What it means.", LINK),
+    Named("usage.totals", "Usage", 1, "What it means.", LINK),
+    Named("media.sound", "Sound", 2, "What it means.", LINK),
+)
+PROVIDERS = {"gemini-api": "Gemini API", "code-assist": "Code Assist"}
+DIALECTS = {"unified-llm": "unified-llm", "anthropic": "anthropic"}
+HEADER = Header(
+    tools=("gemini-conformance 1",),
+    providers=tuple(Named(name, title, order) for order, (name, title) in enumerate(PROVIDERS.items())),
+    adapters=tuple(Named(name, title, order) for order, (name, title) in enumerate(DIALECTS.items())),
+    features=FEATURES,
+    losses=(Named("grounding", "Search results and their `supports`.", 0, of="anthropic"),),
+)
+WRITTEN = Origin("written", date="2026-11-22")
+
+
+def result(verdict: Verdict = "passed", case: str = "two-calls", adapter: str = "anthropic", **changes: Any) -> CaseResult:
+    """A cell; ``changes`` are any of its fields."""
+    whole: dict[str, Any] = {
+        "spec": "gemini-api/tool-calls.yaml",
+        "line": 3,
+        "case": case,
+        "requirement": "Two calls stay two calls.",
+        "features": ("tool-calls.parallel",),
+        "level": "must",
+        "source": "https://ai.google.dev/gemini-api/docs/function-calling",
+        "provider": "gemini-api",
+        "adapter": adapter,
+        "layer": "payloads" if adapter else "events",
+        "verdict": verdict,
+        "cassette": "gemini-api/tool-calls",
+        "origin": WRITTEN,
+        "end": "complete",
+        "command": f"pytest 'specs/gemini-api/tool-calls.yaml::{case}[{adapter or 'events'}]'",
+        "wire": 'data: {"candidates": []}\n\n',
+    }
+    return CaseResult(**(whole | changes))
+
+
+MIXED = [
+    result("passed"),
+    result("failed", "lost", findings=(Finding("payloads[4]", "missing", '{"index":1}', None, "index −1 from here"),), findings_total=9),
+    result("error", "broken", reason="the adapter raised KeyError"),
+    result("fixed", "again", reason="passes since Tuesday", link="https://example.org/issues/7"),
+    result("warning", "late", level="should", first_layer="payloads"),
+    result("known-failing", "null", reason="null pieces lose their path", link="https://example.org/issues/212"),
+    result("not-carried", "search", reason="grounding"),
+    result("not-run", "new", reason="nothing is expected yet"),
+    result("unreviewed", "accepted", reason="reviewed: no"),
+    result("passed", adapter="unified-llm"),
+    result("passed", adapter=""),
+    result("passed", "sum", provider="code-assist", features=("usage.totals", "tool-calls.parallel"), exchange=2),
+]
+
+
+HOSTILE = "</pre></style></script><img src=x onerror=alert(1)>\"'><b onclick=x>&lt; `<u>` {{7*7}}"
+HOSTILE += "\x00\x1b[2J\x9b\r\u202egnp.exe\u2066\u200b\U000e0041 \ud83d"
+
+
+HOSTILE_EVIDENCE = Evidence(
+    Stream(200, 3, HOSTILE, (Read(1.0, 3),), 1, Sent(HOSTILE, HOSTILE, HOSTILE, 9)),
+    HOSTILE,
+    layers=(LayerView("payloads", (HOSTILE,), 0, 1, 0, True),),
+    breaches=(Breach(1, HOSTILE, (HOSTILE,)),),
+)
+
+
+def hostile(verdict: Verdict) -> CaseResult:
+    """A cell that tries to break out of every field."""
+    return result(
+        verdict,
+        case=HOSTILE,
+        spec=HOSTILE,
+        requirement=HOSTILE,
+        source=f"javascript:{HOSTILE}",
+        reason=HOSTILE,
+        link=f"https://x/{HOSTILE}",
+        cassette=HOSTILE,
+        origin=Origin("imported", *[HOSTILE] * 7),
+        findings=(Finding(*[HOSTILE] * 5), Finding(HOSTILE, got=HOSTILE)),
+        findings_total=2,
+        evidence=HOSTILE_EVIDENCE,
+        command=HOSTILE,
+        wire=HOSTILE,
+        features=("hostile",),
+    )
+
+
+HOSTILE_HEADER = Header(
+    tools=(HOSTILE,),
+    providers=(Named("gemini-api", HOSTILE, 0),),
+    adapters=(Named("anthropic", HOSTILE, 0),),
+    features=(Named("hostile", HOSTILE, 0, HOSTILE, f"data:{HOSTILE}"),),
+    losses=(Named(HOSTILE, HOSTILE, 0, of="anthropic"),),
+    unread=(HOSTILE,),
+)
+
+
+THREE = ("unified-llm", "anthropic", "")
+
+
+def run_of(cases: int, wire: str = "", verdict: Verdict = "passed", columns: tuple[str, ...] = THREE, number: int = 2) -> list[CaseResult]:
+    """Cells as a run makes them, each case on a stream of its own; ``number`` findings where they aren't passed."""
+    evidence = Evidence(Stream(200, 1125, "a" * 32, (Read(612.4, 271), Read(640.1, 346, 1, "message"), Read(701.3, 508)), 3), "b" * 32)
+    findings = () if verdict == "passed" else tuple(Finding(f"[{n}].delta", "changed", "x" * 1000, "y" * 1000) for n in range(number))
+    return [
+        result(verdict, case=f"two-calls-{n}", line=n + 1, exchange=n + 1, adapter=column, wire=wire, evidence=evidence, findings=findings)
+        for n in range(cases)
+        for column in columns
+    ]
+
+
+FIVE = replace(HEADER, adapters=tuple(Named(name, name, order) for order, name in enumerate(("anthropic", "b", "c", "d", "e"))))
