@@ -131,8 +131,9 @@ class UnifiedLlmTranslator:
 
     def _tool_result(self, event: ev.ToolResult) -> list[Payload]:
         raw = to_builtins(event)
+        payloads = [*self._open(), *self._close_block(), _provider_event(raw)]
         self.content.append({"kind": "provider", "raw": raw})
-        return [*self._open(), *self._close_block(), _provider_event(raw)]
+        return payloads
 
     def _metadata(self, event: ev.Metadata) -> list[Payload]:
         """The model and the reply's id go into the Response also where they are told late."""
