@@ -215,6 +215,17 @@ def test_what_stock_vcrpy_is_given_is_scanned_as_well() -> None:
     assert SCANNER.scan(export(Cassette((long,), ORIGIN)).encode())
 
 
+def test_a_guard_scrubs_what_it_writes_and_looks_where_it_could_not() -> None:
+    scrubbing = Guard(Scrubber(["re:sec.nd"]))
+    asking = replace(PLAIN, request=Request("GET", f"{URL}&key=abc&x=second", {"cookie": ["abc"]}))
+    for text in scrubbing.dumps(Cassette((asking,), ORIGIN), "a"), scrubbing.export(Cassette((asking,), ORIGIN), "a"):
+        assert "key=SCRUBBED&x=SCRUBBED" in text
+        assert "cookie" not in text
+    packed = replace(PLAIN, reads=((None, gzip.compress(b"second")),))
+    with pytest.raises(CassetteError, match="response body shows a value that is to be scrubbed"):
+        scrubbing.dumps(Cassette((packed,), ORIGIN), "a")
+
+
 def test_a_secret_in_vcrpys_dict_refuses_the_file() -> None:
     leaky = Cassette((replace(PLAIN, reads=((None, next(iter(SHAPES)).encode()),)),), ORIGIN)
     with pytest.raises(CassetteError, match="shows a Google API key"):
@@ -426,6 +437,14 @@ def test_rules_come_from_the_project(tmp_path: Path) -> None:
     assert read_rules(inner) == ["customer_id", "re:acct-[0-9]+"]
     kept_url = guard(inner, environ={}).scrubber.url("https://h/acct-7?customer_id=8")
     assert kept_url == "https://h/SCRUBBED?customer_id=SCRUBBED"
+
+
+def test_keys_that_were_given_and_rules_are_known_to_the_scan(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.harness]\nscrub = ['customer_id']\n", encoding="utf-8")
+    scanner = guard(tmp_path, arguments=["argument-1"], environ={}).scanner
+    assert [str(one) for one in scanner.scan(b"argument-1")] == ["line 1 shows the key that was given as argument 1"]
+    with pytest.raises(CassetteError, match="response body shows a value that is to be scrubbed"):
+        scanner.refuse(answered(gzip.compress(b'{"customer_id": "c-1"}')), "a.yaml")
 
 
 @pytest.mark.parametrize("text", ["[tool.harness]\nscrub = 'x'\n", "[tool.harness]\nscrub = [1]\n", "[tool\n", "tool = 1\n"])
