@@ -19,11 +19,12 @@ from faulty.anthropic import ANTHROPIC
 from faulty.art import ART
 from faulty.mind import MIND
 from faulty.pipeline import Fault, Table
+from faulty.requests import REQUEST_FAULTS
 from faulty.tool_code import TOOL_CODE
 from faulty.unified_llm import UNIFIED_LLM
 
 from harness import Exchange
-from harness.conformance import Cell, judge
+from harness.conformance import Cell, judge, produce, stand_on
 from harness.laws import LAWS, Replayer
 from harness.project import Project, kind_of, yaml_files
 from harness.replaying import replay
@@ -133,4 +134,29 @@ def test_no_fault_survives(name: str) -> None:
     assert sight.differing, f"{name} changes nothing that any shipped case gives: it has no fault, or no case is about it"
     assert caught_by, f"{name} survives: neither case nor law sees it, although {[cell.name for cell in sight.differing]} are not as ours"
     most = (1 - UNHARMED) * len(cells(fault.dialect))
+    assert len(sight.red) <= most, f"{name} turns {len(sight.red)} cells red, which is too much for one fault: {sight}"
+
+
+@cache
+def asking_cells(dialect: str) -> list[Cell]:
+    """The request and conversation cells of a dialect."""
+    files = [path for path in yaml_files(ROOT / "specs") if kind_of(path) == "spec"]
+    return [cell for path in files for cell in PROJECT.cells(path) if cell.column == dialect and cell.case.kind != "stream"]
+
+
+@cache
+def our_requests(dialect: str) -> list[Any]:
+    return [produce(cell, stand_on(cell.case, CASSETTE)) for cell in asking_cells(dialect)]
+
+
+@pytest.mark.parametrize("name", REQUEST_FAULTS)
+def test_no_fault_of_a_request_survives(name: str) -> None:
+    fault = REQUEST_FAULTS[name]
+    cells_and_ours = zip(asking_cells(fault.dialect), our_requests(fault.dialect), strict=True)
+    differing = [cell for cell, own in cells_and_ours if produce(cell, stand_on(cell.case, CASSETTE), fault.half) != own]
+    sight = Sight([cell for cell in asking_cells(fault.dialect) if is_red(judge(cell, CASSETTE, requests=fault.half))], differing)
+    print(f"\n{name}\n    {fault.says}\n    → {sight if sight.red else 'NOTHING'}")
+    assert sight.differing, f"{name} changes no request that any shipped case asks for: it has no fault, or no case is about it"
+    assert sight.red, f"{name} survives: no case sees it, although {[cell.name for cell in sight.differing]} are not as ours"
+    most = (1 - UNHARMED) * (len(asking_cells(fault.dialect)) + len(cells(fault.dialect)))
     assert len(sight.red) <= most, f"{name} turns {len(sight.red)} cells red, which is too much for one fault: {sight}"

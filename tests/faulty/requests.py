@@ -1,0 +1,431 @@
+"""Faults of the request side: of the systems that the event models come from, and of their siblings, where they ask Gemini.
+
+A fault changes the prompt before our own translation reads it, or the body that it gave. Its docstring says what is wrong and where that
+was seen.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.asking import Asked
+from harness.dialects import DIALECTS
+from harness.dialects.translation import Requests
+from harness.session import Session
+
+Json = Any
+Body = dict[str, Any]
+OfPrompt = Callable[[Json, Json], None]
+OfBody = Callable[[Body], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFault:
+    """The request half of ``dialect`` with one fault. ``prompt`` changes (prompt, options), ``body`` what came of them, in place."""
+
+    dialect: str
+    name: str
+    says: str
+    prompt: OfPrompt | None = None
+    body: OfBody | None = None
+
+    @property
+    def half(self) -> Requests:
+        """As a request half to be judged in place of ours."""
+        own = DIALECTS[self.dialect].requests
+        assert own is not None
+
+        def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Asked:
+            prompt, chosen = copy.deepcopy(prompt), copy.deepcopy(dict(options))
+            if self.prompt:
+                self.prompt(prompt, chosen)
+            asked = own.translate(prompt, chosen, session)
+            body = copy.deepcopy(asked.body)
+            if self.body:
+                self.body(body)
+            return replace(asked, body=body)
+
+        return Requests(translate, own.follow_up)
+
+
+REQUEST_FAULTS: dict[str, RequestFault] = {}
+
+
+def _file(dialect: str, fault: Callable[..., None], stage: str) -> None:
+    name, says = fault.__name__.removeprefix(f"{dialect.partition('-')[0]}_"), " ".join((fault.__doc__ or "").split())
+    assert says, f"{name} says nothing"
+    assert f"{dialect}: {name}" not in REQUEST_FAULTS, f"{name} is there twice"
+    stages: dict[str, Any] = {stage: fault}
+    REQUEST_FAULTS[f"{dialect}: {name}"] = RequestFault(dialect, name, says, **stages)
+
+
+def of_prompt(*dialects: str) -> Callable[[OfPrompt], OfPrompt]:
+    def filed(fault: OfPrompt) -> OfPrompt:
+        for dialect in dialects:
+            _file(dialect, fault, "prompt")
+        return fault
+
+    return filed
+
+
+def of_body(*dialects: str) -> Callable[[OfBody], OfBody]:
+    def filed(fault: OfBody) -> OfBody:
+        for dialect in dialects:
+            _file(dialect, fault, "body")
+        return fault
+
+    return filed
+
+
+def parts(body: Body, kind: str) -> Iterator[Body]:
+    """Every part that has ``kind``."""
+    for content in body.get("contents", []):
+        yield from (part for part in content["parts"] if kind in part)
+
+
+def responses(body: Body) -> Iterator[Body]:
+    yield from (part["functionResponse"] for part in parts(body, "functionResponse"))
+
+
+def schemas(value: Json) -> Iterator[Body]:
+    """Every schema of every declared tool, however deep."""
+    if isinstance(value, dict):
+        yield value
+        for item in value.values():
+            yield from schemas(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from schemas(item)
+
+
+def without_parts(body: Body, kind: str) -> None:
+    """The body without these parts, and without contents that hold nothing else."""
+    for content in body.get("contents", []):
+        content["parts"] = [part for part in content["parts"] if kind not in part]
+    body["contents"] = [content for content in body.get("contents", []) if content["parts"]]
+
+
+# art
+
+
+def messages_with(prompt: Json, *roles: str) -> list[Body]:
+    """The messages of these roles; what is no message is none."""
+    return [one for one in prompt if isinstance(one, dict) and one.get("role") in roles] if isinstance(prompt, list) else []
+
+
+@of_body("art")
+def tools_never_sent(body: Body) -> None:
+    """The tools of the options are not read (both states)."""
+    body.pop("tools", None)
+
+
+@of_prompt("art")
+def system_before_the_next_user(prompt: Json, options: Json) -> None:
+    """A system message is put before the user message that follows it, and not before the first (both states)."""
+    pending: list[Json] = []
+    for message in messages_with(prompt, "system", "user"):
+        if message["role"] == "system":
+            pending.append(message)
+            prompt.remove(message)
+        elif pending and isinstance(message.get("content"), str):
+            said = [one["content"] for one in pending if isinstance(one.get("content"), str)]
+            message["content"], pending = "\n\n".join([*said, message["content"]]), []
+    if pending:
+        prompt[:0] = pending
+
+
+@of_prompt("art")
+def last_system_wins(prompt: Json, options: Json) -> None:
+    """Of several system messages only the last is sent (both states)."""
+    for message in messages_with(prompt, "system")[:-1]:
+        prompt.remove(message)
+
+
+@of_prompt("art")
+def role_tool_dropped(prompt: Json, options: Json) -> None:
+    """A message of the role tool is left out, though the model's own check allows it (both states)."""
+    for message in messages_with(prompt, "tool"):
+        prompt.remove(message)
+
+
+@of_prompt("art")
+def bad_arguments_are_none(prompt: Json, options: Json) -> None:
+    """Arguments that are no JSON are sent as none at all (what the contract of the event model forbids)."""
+    for message in messages_with(prompt, "assistant"):
+        for call in message["tool_calls"] if isinstance(message.get("tool_calls"), list) else []:
+            try:
+                json.loads(call["function"]["arguments"] or "{}")
+            except ValueError:
+                call["function"]["arguments"] = "{}"
+            except (TypeError, KeyError):
+                continue
+
+
+@of_body("art")
+def no_thinking(body: Body) -> None:
+    """Whether thoughts are wanted is not sent (the first state)."""
+    body.get("generationConfig", {}).pop("thinkingConfig", None)
+
+
+@of_body("art")
+def zeros_lost(body: Body) -> None:
+    """A setting of zero counts as none (both states, for all but the temperature)."""
+    settings = body.get("generationConfig", {})
+    for name in [name for name, value in settings.items() if value == 0 and value is not False and name != "temperature"]:
+        del settings[name]
+
+
+@of_body("art")
+def no_user_first(body: Body) -> None:
+    """A history that begins with the model is sent as it is (what the document forbids)."""
+    if body.get("contents") and body["contents"][0] == {"role": "user", "parts": [{"text": "(Initial context)"}]}:
+        del body["contents"][0]
+
+
+@of_body("art")
+def text_trimmed(body: Body) -> None:
+    """Text loses the blanks around it (what the contract of the event model forbids)."""
+    for part in parts(body, "text"):
+        part["text"] = part["text"].strip()
+
+
+# unified-llm: the Go code and its siblings
+
+
+@of_body("unified-llm")
+def result_named_by_its_id(body: Body) -> None:
+    """functionResponse has the call's id for a name (a sibling in Python)."""
+    for response in responses(body):
+        response["name"] = response.get("id", response["name"])
+
+
+@of_body("unified-llm")
+def result_without_a_name(body: Body) -> None:
+    """The name of a result is empty (a sibling in Python)."""
+    for response in responses(body):
+        response["name"] = ""
+
+
+@of_body("unified-llm")
+def calls_never_sent(body: Body) -> None:
+    """The calls of an earlier answer are left out: results answer nothing (a sibling in TypeScript)."""
+    without_parts(body, "functionCall")
+
+
+@of_body("unified-llm", "anthropic")
+def failure_looks_like_a_result(body: Body) -> None:
+    """That a tool failed is not sent (the Go code; the proxy)."""
+    for response in responses(body):
+        if "error" in (response.get("response") or {}):
+            response["response"] = {"result": response["response"]["error"]}
+
+
+@of_body("unified-llm", "anthropic", "mind")
+def signatures_never_sent(body: Body) -> None:
+    """No signature goes back: the second turn with tools is refused (the Go code; the proxy, which loses its session; the agent)."""
+    for part in parts(body, "thoughtSignature"):
+        del part["thoughtSignature"]
+
+
+@of_prompt("unified-llm")
+def bad_json_is_no_arguments(prompt: Json, options: Json) -> None:
+    """Arguments that are no JSON are sent as none (a sibling in Python)."""
+    for call in tool_calls(prompt):
+        for name in ("arguments", "input"):
+            if isinstance(call.get(name), str):
+                try:
+                    json.loads(call[name])
+                except ValueError:
+                    call[name] = {}
+
+
+def tool_calls(prompt: Json) -> Iterator[Body]:
+    for message in prompt.get("messages") or []:
+        for part in message.get("content") if isinstance(message.get("content"), list) else []:
+            if isinstance(part, dict):
+                call = part.get("tool_call")
+                yield call if isinstance(call, dict) else part if part.get("type") == "tool_use" else {}
+
+
+@of_body("unified-llm")
+def same_roles_merged(body: Body) -> None:
+    """Contents of one role that follow each other become one (a sibling in Python)."""
+    merged: list[Body] = []
+    for content in body.get("contents", []):
+        if merged and merged[-1]["role"] == content["role"]:
+            merged[-1]["parts"] += content["parts"]
+        else:
+            merged.append(content)
+    body["contents"] = merged
+
+
+@of_prompt("unified-llm")
+def developers_ignored(prompt: Json, options: Json) -> None:
+    """What a developer says is left out (the Go code knows the role of the system alone)."""
+    if isinstance(prompt.get("messages"), list):
+        prompt["messages"] = [one for one in prompt["messages"] if not (isinstance(one, dict) and one.get("role") == "developer")]
+
+
+@of_body("unified-llm")
+def named_choice_is_any(body: Body) -> None:
+    """A tool that must be called is not named: any will do (what the specification's list of choices guards against)."""
+    body.get("toolConfig", {}).get("functionCallingConfig", {}).pop("allowedFunctionNames", None)
+
+
+@of_body("unified-llm", "anthropic")
+def thoughts_sent_as_text(body: Body) -> None:
+    """A thought of an earlier answer goes back as something that was said (a sibling in Python; the proxy)."""
+    for part in parts(body, "thought"):
+        del part["thought"]
+
+
+@of_body("unified-llm")
+def structure_not_asked_for(body: Body) -> None:
+    """That the answer is to be JSON, and of which shape, is not sent (the Go code)."""
+    for name in ("responseMimeType", "responseSchema"):
+        body.get("generationConfig", {}).pop(name, None)
+
+
+@of_body("unified-llm")
+def pictures_never_sent(body: Body) -> None:
+    """Images, sounds and documents are left out (the Go code)."""
+    without_parts(body, "inlineData")
+    without_parts(body, "fileData")
+
+
+@of_body("unified-llm")
+def flat_schemas(body: Body) -> None:
+    """What is inside an array or an object of a tool's schema is lost (a converter that is not recursive)."""
+    for tool in body.get("tools", []):
+        for declaration in tool.get("functionDeclarations", []):
+            for field in (declaration.get("parameters") or {}).get("properties", {}).values():
+                for name in ("items", "properties", "required"):
+                    field.pop(name, None)
+
+
+@of_body("unified-llm")
+def enumerations_lost(body: Body) -> None:
+    """Which values a tool's argument may have is not sent (the Go code's converter)."""
+    for schema in schemas(body.get("tools")):
+        schema.pop("enum", None)
+
+
+@of_prompt("unified-llm")
+def unknown_results_dropped(prompt: Json, options: Json) -> None:
+    """The result of a call that nobody knows is left out in silence (a sibling in TypeScript)."""
+    known = {call.get("id") for call in tool_calls(prompt)}
+    messages = prompt.get("messages")
+    for message in list(messages) if isinstance(messages, list) else []:
+        content = message.get("content") if isinstance(message, dict) else None
+        results = [part.get("tool_result") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+        if any(isinstance(result, dict) and result.get("tool_call_id") not in known for result in results):
+            messages.remove(message)
+
+
+# anthropic: the proxy
+
+
+@of_prompt("anthropic")
+def references_not_resolved(prompt: Json, options: Json) -> None:
+    """A ``$ref`` of a tool's schema becomes an empty schema (both states)."""
+    for schema in schemas(prompt.get("tools") or []):
+        schema.pop("$ref", None)
+
+
+@of_body("anthropic")
+def mode_not_validated(body: Body) -> None:
+    """Tools without a choice are not sent in the mode that Code Assist's own client sends (the first state)."""
+    if "tools" in body:
+        body.setdefault("toolConfig", {"functionCallingConfig": {"mode": "AUTO"}})
+
+
+@of_body("anthropic")
+def settings_invented(body: Body) -> None:
+    """A prompt with a temperature is sent with a top-k that nobody asked for (both states)."""
+    if "temperature" in body.get("generationConfig", {}):
+        body["generationConfig"].setdefault("topK", 64)
+
+
+@of_body("anthropic")
+def placeholder_arguments(body: Body) -> None:
+    """A tool without arguments gets one that does nothing, and has to be given (both states)."""
+    for tool in body.get("tools", []):
+        for declaration in tool.get("functionDeclarations", []):
+            if not (declaration.get("parameters") or {}).get("properties"):
+                field = {"_placeholder": {"type": "BOOLEAN"}}
+                declaration["parameters"] = {"type": "OBJECT", "properties": field, "required": ["_placeholder"]}
+
+
+@of_body("anthropic")
+def results_of_unknown_functions(body: Body) -> None:
+    """A result whose call had no id on the wire belongs to "unknown_function" (both states)."""
+    for response in responses(body):
+        response["name"] = response["name"] if "id" in response else "unknown_function"
+
+
+@of_body("anthropic")
+def text_after_results_lost(body: Body) -> None:
+    """What the user says beside the results of tools is left out (what both states guard against)."""
+    for content in body.get("contents", []):
+        if any("functionResponse" in part for part in content["parts"]):
+            content["parts"] = [part for part in content["parts"] if "functionResponse" in part]
+
+
+# mind: the agent
+
+
+@of_body("mind")
+def system_instead_of_the_prompt(body: Body) -> None:
+    """With a system prompt the prompt itself is never sent (the second state)."""
+    if len(body["contents"]) == 3 and body["contents"][1] == {"role": "model", "parts": [{"text": "ok"}]}:
+        del body["contents"][1:]
+
+
+@of_body("mind")
+def another_answer_to_the_system(body: Body) -> None:
+    """The model is said to have answered the system prompt in other words (the last state)."""
+    for part in parts(body, "text"):
+        part["text"] = "OK. I will follow the protocol." if part["text"] == "ok" else part["text"]
+
+
+@of_prompt("mind")
+def allowed_tools_ignored(prompt: Json, options: Json) -> None:
+    """Which tools are allowed is not looked at (all states)."""
+    options.pop("allowed_tools", None)
+
+
+@of_body("mind")
+def only_the_first_result(body: Body) -> None:
+    """Of the results of parallel calls only the first is sent (the last state)."""
+    for content in body["contents"]:
+        answers = [part for part in content["parts"] if "functionResponse" in part]
+        content["parts"] = [part for part in content["parts"] if part not in answers[1:]]
+
+
+@of_body("mind")
+def calls_and_results_in_turns(body: Body) -> None:
+    """Parallel calls go back one by one, each followed by its result: the API refuses that (the last state's loop)."""
+    apart: list[Body] = []
+    for call, answer in zip(body["contents"], [*body["contents"][1:], {"role": "", "parts": []}], strict=True):
+        calls = [part for part in call["parts"] if "functionCall" in part]
+        results = [part for part in answer["parts"] if "functionResponse" in part]
+        if len(calls) > 1 and len(calls) == len(results):
+            before = [part for part in call["parts"] if "functionCall" not in part]
+            for one, other in zip(calls, results, strict=True):
+                apart += [{"role": "model", "parts": [*before, one]}, {"role": "user", "parts": [other]}]
+                before = []
+            answer["parts"] = []
+        elif call["parts"]:
+            apart.append(call)
+    body["contents"] = apart
+
+
+@of_body("mind")
+def failing_tool_says_nothing(body: Body) -> None:
+    """A tool that failed has an empty result (the second state)."""
+    for response in responses(body):
+        response["response"] = {} if "error" in (response.get("response") or {}) else response.get("response")
