@@ -105,6 +105,7 @@ UNLIKE: list[tuple[str, Any, Any]] = [
     ("roles", {"contents": [{"role": "model", "parts": []}]}, {"contents": [{"role": "user", "parts": []}]}),
     ("order of contents", {"contents": [{"role": "user"}, {"role": "model"}]}, {"contents": [{"role": "model"}, {"role": "user"}]}),
     ("both spellings at once", {"cachedContent": "a", "cached_content": "b"}, {"cachedContent": "a"}),
+    ("both spellings at once, the other one", {"cachedContent": "a", "cached_content": "b"}, {"cachedContent": "b"}),
 ]
 
 
