@@ -297,6 +297,7 @@ def test_a_fault_of_status_answers_what_generates_and_nothing_else() -> None:
         ({"cuts": "none"}, "unknown cuts 'none'"),
         ({"match": "url"}, "unknown match 'url'; known are request, path"),
         ({"provider": "openai"}, "unknown provider 'openai'"),
+        ({"provider": "gemini-cli"}, "unknown provider 'gemini-cli'; known are gemini-api, vertex-ai, code-assist"),
         ({"dialect": "art"}, "unknown dialect 'art'; known are anthropic"),
     ],
 )
@@ -550,6 +551,37 @@ def test_a_peer_that_sends_too_much_or_nonsense_is_refused(raw: bytes, status: b
         with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
             peer.sendall(raw)
             assert peer.recv(1 << 16).split(b" ")[1] == status
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "body"),
+    [
+        ("/", "[", b""),
+        ("*", "x", b""),
+        ("http://[/a?b", "x", b""),
+        ("//[", "x", b""),
+        ("/%ff%00/models/[x]:generateContent", "x", b"{"),
+        (PATH, "x", b'{"contents": 5}'),
+        (PATH, "x", b'{"contents": [5, {"parts": 5}, {"parts": [5, {"functionCall": 5}], "role": 5}]}'),
+        (PATH, "x", b"[[[[["),
+        (PATH, "x", b'{"contents": ' + b"[" * 5000),
+        (PATH, "x", b'"\xff\xfe'),
+        ("/v1/messages", "x", b'{"messages": 5, "model": 5}'),
+        ("/v1/messages", "x", b"5"),
+        ("/v1/messages/count_tokens", "x", b"]"),
+    ],
+)
+def test_an_odd_request_is_answered_all_the_same(target: str, host: str, body: bytes) -> None:
+    with serve(tape(answered()), pace="step", dialect="anthropic") as server:
+        name, port = server.base_url.removeprefix("http://").split(":")
+        with socket.create_connection((name, int(port)), timeout=WAIT_S) as peer:
+            peer.sendall(f"POST {target} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+            assert peer.recv(1 << 16).split(b" ")[1] in (b"200", b"400", b"404")
+
+
+def test_a_whole_address_as_a_proxy_gets_it_counts_by_its_path() -> None:
+    with serve(tape(answered()), pace="step") as server:
+        assert Seen(server, path=f"http://generativelanguage.googleapis.com{PATH}&key=a://b").blocks == [data for _, data in READS]
 
 
 def test_a_peer_that_falls_silent_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,11 +36,10 @@ _LINGER_NONE: Final = struct.pack("ii", 1, 0)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request as it came; ``url`` is whole, ``headers`` are in lower case."""
+    """A request as it came; ``url`` is whole, on whatever host."""
 
     method: str
     url: str
-    headers: dict[str, str]
     body: bytes
 
 
@@ -63,8 +62,9 @@ class Connection:
         """Answer request after request; returns when the connection is to be closed."""
         try:
             while (asked := await self._read_request()) is not None:
+                began = self._clock()
                 answer, manner = self._answers(asked)
-                await self._send(answer, manner, self._clock())
+                await self._send(answer, manner, began)
                 if self._wire.states != {h11.CLIENT: h11.DONE, h11.SERVER: h11.DONE}:
                     return
                 self._wire.start_next_cycle()
@@ -183,7 +183,8 @@ def _said_length(head: h11.Request) -> int:
 
 
 def _asked(head: h11.Request, body: bytes) -> Asked:
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+    """The host is not the peer's to choose: what it says may be no host at all."""
     target = head.target.decode("latin-1")
-    url = target if "://" in target.partition("?")[0] else f"http://{headers.get('host', 'localhost')}{target}"
-    return Asked(head.method.decode("latin-1"), url, headers, body)
+    _, absolute, rest = target.partition("?")[0].partition("://")
+    path = target[target.index("://") + 3 + len(rest.partition("/")[0]) :] if absolute else target
+    return Asked(head.method.decode("latin-1"), f"http://localhost/{path.removeprefix('/')}", body)

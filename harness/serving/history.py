@@ -46,7 +46,7 @@ def find_fault(body: bytes, model: str | None, given_out: Callable[[], Collectio
     if type(request) is dict and type(request.get("request")) is dict:
         request = request["request"]
     contents = request.get("contents") if type(request) is dict else None
-    turns = [_Turn(content) for content in contents or () if type(content) is dict]
+    turns = [_Turn(content) for content in (contents if type(contents) is list else ()) if type(content) is dict]
     fault = _find_disorder(turns)
     if fault is not None or _OLDER.search(model or ""):
         return fault

@@ -58,7 +58,7 @@ def read_manner(
     if isinstance(cuts, str):
         check_known("cuts", cuts, ("recorded", "whole", "bytes"))
     if provider is not None:
-        check_known("provider", provider, PROVIDERS)
+        check_known("provider", provider, [name for name, one in PROVIDERS.items() if one.wrap is not None])
     if dialect is not None:
         check_known("dialect", dialect, ("anthropic",))
     check_known("match", match, get_args(Match))

@@ -112,7 +112,7 @@ class Messages:
         refusals: list[Refusal] = []
         for method in methods:
             path = _PATHS[self._provider].format(model=model, method=method)
-            found = self._look(Asked("POST", f"http://localhost{path}", {}, body))
+            found = self._look(Asked("POST", f"http://localhost{path}", body))
             if isinstance(found, Exchange):
                 return found
             refusals.append(found)
