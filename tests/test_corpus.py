@@ -81,6 +81,15 @@ def test_one_call_less_in_the_events_is_red_by_both_readers(tmp_path: Path) -> N
     assert any("google-genai sees the call f" in line for line in result.red)
 
 
+def forgetful(exchange: harness.Exchange, **options: Any) -> list[dict[str, Any]]:
+    return harness.replay(exchange, **{**options, "session": harness.Session()})
+
+
+def test_a_signature_that_does_not_go_back_is_red(tmp_path: Path) -> None:
+    result = walked(corpus(tmp_path), replay=forgetful)
+    assert any("mind: " in line and "QQ==" in line for line in result.red), result.red
+
+
 def crashing(exchange: harness.Exchange, **options: Any) -> list[dict[str, Any]]:
     raise IndexError("pop from an empty list")
 

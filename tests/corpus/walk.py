@@ -3,8 +3,8 @@
     python -m tests.corpus.walk DIR [--jobs N] [--only PREFIX] [--laws] [--json OUT]
 
 A file is red when it can't be loaded, when its calls are not as many as the manifest says, or when the replay of a call crashes, depends on
-how the bytes are cut, leaves the legal order, or loses or invents something by the word of one of two independent readers:
-`harness.gathering` and google-genai.
+how the bytes are cut, leaves the legal order, loses something on its way back into the next request, or loses or invents something by the
+word of one of two independent readers: `harness.gathering` and google-genai.
 Exit 0: all green; 1: something is red; 2: no such folder or manifest.
 """
 
@@ -29,6 +29,7 @@ from harness.gathering import gather_events
 from harness.laws import Replayer, check
 from harness.laws.carrying import legal_order, nothing_lost
 from harness.laws.replayer import first_difference, seeded
+from harness.laws.returning import what_goes_back
 from harness.strict_yaml import parse
 
 from .second_opinion import SecondOpinion, unseen
@@ -104,7 +105,12 @@ class Walk:
         found: list[str] = []
         for dialect in DIALECTS:
             how = Replayer(dialect=dialect, replay=self.replay)
-            found += [*legal_order(exchange, how), *nothing_lost(exchange, how), *self._cut_anew(exchange, dialect)]
+            found += [
+                *legal_order(exchange, how),
+                *nothing_lost(exchange, how),
+                *what_goes_back(exchange, how),
+                *self._cut_anew(exchange, dialect),
+            ]
         if self.laws:
             found += check(exchange, Replayer(replay=self.replay))
         result.red += [f"exchange {number}: {finding}" for finding in dict.fromkeys(found)]
