@@ -144,7 +144,7 @@ class AgentEventsTranslator:
             error = None
         elif event.status and not error:
             error = event.status
-        name = self.names.get(call_id or "") or (None if event.status is not None else event.name)
+        name = self.names.get(call_id or "", None if event.status is not None else event.name)
         return [self.make("tool.completed", toolName=name, toolId=call_id, output=_output(event), error=error)]
 
     # Errors and the end
