@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import harness
 from harness import Exchange, Session, ToolOutcome, TranslationError, TranslationWarning
+from harness.dialects.unified_llm_messages import KINDS, ROLES
 from harness.dialects.unified_llm_requests import follow_up, translate
 
 CASSETTES = Path(__file__).parent.parent / "cassettes"
@@ -192,6 +195,60 @@ def test_what_is_wrong_is_refused_with_message_and_field(name: str) -> None:
     with pytest.raises(TranslationError) as raised:
         ask(prompt)
     assert str(raised.value) == message
+
+
+WORDS = """
+    messages role content kind type text image audio url data media_type detail tool_call tool_use tool_result tool_call_id id name
+    arguments input signature thinking redacted raw provider is_error image_data tools parameters input_schema description
+    tool_choice mode tool_name response_format json_schema temperature max_tokens stop_sequences reasoning_effort model system
+    provider_options gemini generationConfig thinking_config topK metadata user assistant tool auto named low
+"""
+NAMES = st.sampled_from(WORDS.split())
+LEAVES = st.one_of(NAMES, st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.binary(max_size=3))
+ANYTHING = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4), max_leaves=25)
+PARTS = st.one_of(
+    ANYTHING,
+    st.fixed_dictionaries({"kind": st.sampled_from([*KINDS])}, optional=dict.fromkeys(KINDS, ANYTHING) | {"signature": ANYTHING}),
+    st.just(call()),
+    st.builds(result, st.sampled_from(["c1", "c2"]), ANYTHING),
+)
+MESSAGES = st.fixed_dictionaries({"role": st.sampled_from([*ROLES]), "content": st.lists(PARTS, max_size=3) | ANYTHING})
+REQUESTS = st.fixed_dictionaries(
+    {"messages": st.lists(MESSAGES | st.just(HELLO) | st.just(turn(call())), max_size=4)},
+    optional={
+        "tools": st.lists(st.fixed_dictionaries({"name": st.sampled_from(["f", "g", ""])}, optional={"parameters": ANYTHING}), max_size=2),
+        "provider_options": ANYTHING | st.fixed_dictionaries({"gemini": ANYTHING}),
+        **dict.fromkeys(
+            ("tool_choice", "response_format", "temperature", "stop_sequences", "reasoning_effort", "model", "system"), ANYTHING
+        ),
+    },
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(REQUESTS | ANYTHING)
+def test_whatever_is_asked_it_is_translated_or_refused(prompt: Any) -> None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TranslationWarning)
+            body = harness.request(prompt, dialect="unified-llm")
+            envelope = harness.request({**prompt, "model": "m"}, dialect="unified-llm", provider="code-assist")
+    except TranslationError:
+        return
+    assert body["contents"] == envelope["request"]["contents"]
+
+
+REFUSED_OPTIONS = [
+    ({"tools": [1]}, "tools: is not a list of objects"),
+    ({"generationConfig": [1]}, "generationConfig: a list is not an object"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED_OPTIONS)
+def test_options_that_would_break_the_body_are_refused(options: Any, message: str) -> None:
+    with pytest.raises(TranslationError) as raised:
+        ask({"messages": [HELLO], "provider_options": {"gemini": options}})
+    assert str(raised.value) == f"provider_options.gemini.{message}"
 
 
 def test_options_are_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
@@ -43,6 +44,8 @@ class Form:
         """The value of a key, None if it is absent; of one of ``types``, where some are given. ``true`` is no number, 1 is one."""
         self._known[key] = None
         value = self._left.pop(key, None)
+        if isinstance(value, float) and types and not math.isfinite(value):
+            self.fail(key, f"{value} is no number of JSON")
         if value is None or not types or (isinstance(value, types) and (not isinstance(value, bool) or bool in types)):
             return value
         if float in types and isinstance(value, int) and not isinstance(value, bool):

@@ -232,15 +232,15 @@ def _merge_options(request: Form, body: dict[str, Any]) -> None:
     options = request.take("provider_options", dict)
     if options is None:
         return
-    form = Form(options, "provider_options")
-    own = form.take(PROVIDER, dict) or {}
-    for key, value in _camel(own).items():
-        if key in GENERATION_FIELDS:
-            _join(body.setdefault("generationConfig", {}), {key: value})
-        elif key == "tools" and isinstance(value, list):
-            body["tools"] = [*body.get("tools", []), *value]
-        else:
-            _join(body, {key: _camel(value) if key == "generationConfig" else value})
+    own = Form(_camel(Form(options, "provider_options").take(PROVIDER, dict) or {}), f"provider_options.{PROVIDER}")
+    tools, generation = own.take("tools", list), own.take("generationConfig", dict)
+    if tools is not None:
+        if not all(isinstance(tool, dict) for tool in tools):
+            own.fail("tools", "is not a list of objects")
+        body["tools"] = [*body.get("tools", []), *tools]
+    rest = own.rest()
+    fields = {**_camel(generation or {}), **{key: rest.pop(key) for key in GENERATION_FIELDS & rest.keys()}}
+    _join(body, {**rest, **({"generationConfig": fields} if fields else {})})
 
 
 def _camel(value: Any) -> Any:

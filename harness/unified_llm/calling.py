@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
+from ..asking import TranslationError
 from ..dialects.unified_llm import UNIFIED_LLM
 from ..events import End, Event, Unknown
 from ..framing import MAX_FRAME, DocumentFramer, Frame, FramingError
@@ -84,7 +85,10 @@ class Caller:
         if not asked.model:
             raise ConfigurationError("the request names no model; write model: gemini:NAME")
         body = wrap(asked, self._provider, self.session)
-        content = json.dumps(body, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+        try:
+            content = json.dumps(body, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+        except (TypeError, ValueError, RecursionError) as error:
+            raise TranslationError("", f"the request is no JSON: {error}") from None
         headers = {"content-type": "application/json", self._endpoint.header: f"{self._endpoint.prefix}{self._key}"}
         return Call(self._url(asked.model, stream), headers, content, self._provider, asked.model, self.session)
 
