@@ -58,7 +58,7 @@ lock: ## renew the lock of the development environment (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate --no-header -o requirements-dev.lock
 
 clean: ## remove what make made
-	rm -rf $(VENV) reports/*.html build dist
+	rm -rf $(VENV) reports/*.html reports/*.json reports/*.xml reports/summary.md reports/badges build dist
 
 tests/clients/node_modules/.ready: tests/clients/package-lock.json tests/clients/package.json
 	cd tests/clients && npm ci

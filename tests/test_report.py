@@ -253,6 +253,18 @@ def test_a_result_whose_cassette_could_not_be_read_has_a_page() -> None:
         ([result(), result(adapter="unified-llm")], ["All 2 cells passed."]),
         ([result(), result("not-carried", "x")], ["1 of 2 cells passed; 1 not carried.", "Nothing is red."]),
         (
+            [
+                result(),
+                result("known-failing", "x", provider="code-assist", features=("a",)),
+                result(provider="code-assist", features=("b",)),
+            ],
+            [
+                "2 of 3 cells passed; 1 known failing.",
+                "Nothing is red.",
+                "Most remains to be done at Code Assist → anthropic: 1 of 2 features, 1 known failing.",
+            ],
+        ),
+        (
             [result("failed"), result("error", "x", "unified-llm"), result("error", "y", "unified-llm"), result(adapter="unified-llm")],
             [
                 "1 of 4 cells passed; 1 failed, 2 errors.",

@@ -55,6 +55,11 @@ class Tally:
         """How many cells end a run red."""
         return sum(number for verdict, number in self.counts.items() if VERDICTS[verdict].red)
 
+    @property
+    def remaining(self) -> int:
+        """How many cells somebody still has to see to, though they aren't red."""
+        return self.cells - self.red - self.counts.get("passed", 0) - self.counts.get("not-carried", 0)
+
     def words(self) -> str:
         """``38 passed, 1 failed, 2 errors``."""
         return ", ".join(VERDICTS[verdict].counted(number) for verdict, number in self.counts.items()) or "no case"
@@ -128,12 +133,13 @@ def headline(results: Sequence[CaseResult], providers: Mapping[str, str], column
         return [f"All {whole.cells:,} cells passed." if whole.cells > 1 else "The one cell passed."]
     others = ", ".join(VERDICTS[verdict].counted(number) for verdict, number in whole.counts.items() if verdict != "passed")
     sentences = [f"{whole.counts.get('passed', 0):,} of {whole.cells:,} cells passed; {others}."]
-    if not whole.red:
-        return [*sentences, "Nothing is red."]
     tallies = {pair: tally(cells) for pair, cells in by_pair(results).items()}
-    (provider, name), first = min(tallies.items(), key=lambda item: (-item[1].red, item[0]))
+    (provider, name), first = min(tallies.items(), key=lambda item: (-item[1].red, -item[1].remaining, item[0]))
     place = f"{providers[provider]} → {columns[name]}"
-    return [*sentences, f"Look first at {place}: {first.sentence()}."]
+    if whole.red:
+        return [*sentences, f"Look first at {place}: {first.sentence()}."]
+    remains = [f"Most remains to be done at {place}: {first.sentence()}."] if first.remaining else []
+    return [*sentences, "Nothing is red.", *remains]
 
 
 def rests_on(results: Iterable[CaseResult]) -> str:

@@ -1,0 +1,168 @@
+"""``harness report`` and ``harness compare``, and the report options of pytest: files in, files out, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from report_samples import HEADER, MIXED, result
+
+from harness.cli import main
+from harness.report import Run, pack, render, schema
+from harness.report_command import write_files
+
+pytest_plugins = ["pytester"]
+
+RUN = Run(HEADER, MIXED)
+
+
+def write(path: Path, run: Run) -> str:
+    path.write_bytes(pack(run))
+    return str(path)
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.*")}
+
+
+def test_report_renders_results_later_as_the_run_itself_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", write(tmp_path / "r.json", RUN), "-o", str(tmp_path / "out")]) == 0
+    assert files(tmp_path / "out") == render(RUN)
+    assert capsys.readouterr().out == f"12 cells: {tmp_path / 'out' / 'index.html'}\n"
+
+
+def test_report_merges_shards_in_any_order_and_from_its_own_output(tmp_path: Path) -> None:
+    one, two = write(tmp_path / "1.json", Run(HEADER, MIXED[:5])), write(tmp_path / "2.json", Run(HEADER, MIXED[4:]))
+    for name, shards in (("a", [one, two]), ("b", [two, one]), ("c", [str(tmp_path / "a" / "results.json"), two])):
+        assert main(["report", *shards, "-o", str(tmp_path / name)]) == 0
+        assert files(tmp_path / name) == render(RUN)
+
+
+def test_report_says_what_changed_and_how_old_things_are_when_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = write(tmp_path / "base.json", Run(HEADER, [replace(MIXED[1], verdict="passed")]))
+    head = write(tmp_path / "head.json", RUN)
+    assert main(["report", head, "-o", str(tmp_path / "out"), "--baseline", base, "--date", "2026-12-02"]) == 0
+    assert "1 broken" in files(tmp_path / "out")["index.html"]
+    assert "(10 days old)" in files(tmp_path / "out")["gemini-api.html"]
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1796083200")  # 2026-12-01
+    assert main(["report", head, "-o", str(tmp_path / "epoch")]) == 0
+    assert "(9 days old)" in files(tmp_path / "epoch")["gemini-api.html"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["report"], "name the results.json of a run"),
+        (["report", "whole.json"], "name the results.json of a run"),
+        (["report", "cut.json", "-o", "out"], "cut.json: "),
+        (["report", "whole.json", "other.json", "-o", "out"], "is judged differently in two runs (failed and passed)"),
+        (["report", "whole.json", "-o", "out", "--date", "Tuesday"], "date 'Tuesday': not a date"),
+        (["report", "nowhere.json", "-o", "out"], "nowhere.json: No such file"),
+        (["compare", "cut.json", "whole.json"], "cut.json: "),
+    ],
+)
+def test_what_can_not_be_used_is_refused_with_status_2_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(Path("whole.json"), Run(HEADER, [result()]))
+    write(Path("other.json"), Run(HEADER, [result("failed")]))
+    Path("cut.json").write_bytes(pack(RUN)[:-60])
+    assert main(arguments) == 2
+    assert words in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+def test_an_epoch_that_is_no_number_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
+    assert main(["report", write(tmp_path / "r.json", RUN), "-o", str(tmp_path / "out")]) == 2
+    assert "SOURCE_DATE_EPOCH is 'soon'" in capsys.readouterr().err
+
+
+def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "--schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == schema()
+
+
+def test_compare_prints_every_change_and_its_status_says_if_something_broke(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base = write(tmp_path / "base.json", Run(HEADER, [result(), result("failed", "two"), result(case="old\n\x1b[2J")]))
+    head = write(tmp_path / "head.json", Run(HEADER, [result("failed"), result("passed", "two")]))
+    assert main(["compare", base, head]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "broken: gemini-api/tool-calls.yaml::two-calls[anthropic] (passed → failed)",
+        "fixed: gemini-api/tool-calls.yaml::two[anthropic] (failed → passed)",
+        "gone: gemini-api/tool-calls.yaml::old ⟨U+001B⟩[2J[anthropic] (passed)",
+        "1 broken, 1 fixed, 0 new, 1 gone, 0 changed evidence",
+    ]
+    assert main(["compare", base, base]) == 0
+    assert capsys.readouterr().out == "0 broken, 0 fixed, 0 new, 0 gone, 0 changed evidence\n"
+
+
+def test_files_are_not_written_through_a_link(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    target = tmp_path / "out" / "badges"
+    target.mkdir(parents=True)
+    (target / "all.svg").symlink_to(precious)
+    (target / "all.svg.part").symlink_to(precious)
+    write_files({"badges/all.svg": "<svg/>"}, tmp_path / "out")
+    assert precious.read_text() == "mine"
+    assert (target / "all.svg").read_text() == "<svg/>"
+    assert not (target / "all.svg").is_symlink()
+
+
+SPEC = """\
+harness: 1
+cases:
+- case: hello
+  requirement: Text comes.
+  features: [text.streaming]
+  source: https://x.example
+  cassette: hello
+  provider: gemini-api
+  expect:
+    unified-llm: {$contains: [{type: TEXT_DELTA, delta: "EXPECTED", text_id: text_1}]}
+"""
+BODY = 'data: {"candidates": [{"content": {"parts": [{"text": "Hello"}],"role": "model"},"finishReason": "STOP","index": 0}]}\n\n'
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    (pytester.path / "cassettes").mkdir()
+    (pytester.path / "specs").mkdir()
+    (pytester.path / "cassettes" / "hello.yaml").write_text(BODY)
+    (pytester.path / "specs" / "hello.yaml").write_text(SPEC.replace("EXPECTED", "Hello"))
+    return pytester
+
+
+def test_pytest_writes_results_and_says_what_changed_since_a_baseline(project: pytest.Pytester) -> None:
+    options = ["specs", "-q", "-p", "no:cacheprovider"]
+    project.runpytest_inprocess(*options, "--harness-report", "before").assert_outcomes(passed=1)
+    (project.path / "specs" / "hello.yaml").write_text(SPEC.replace("EXPECTED", "Bye"))
+    more = ["--harness-report", "after", "--harness-baseline", "before/results.json", "--harness-date", "2026-12-02"]
+    project.runpytest_inprocess(*options, *more).assert_outcomes(failed=1)
+    written = files(project.path / "after")
+    assert {"index.html", "gemini-api.html", "results.json", "junit.xml", "summary.md", "badges/all.svg"} <= set(written)
+    assert "1 broken" in written["index.html"]
+    document = json.loads(written["results.json"])
+    assert document["header"]["day"] == "2026-12-02"
+    (row,) = document["results"]
+    assert (row["verdict"], [view["layer"] for view in row["layers"]], row["breaches"]) == ("failed", ["frames", "events", "payloads"], [])
+    assert len(document["streams"][0]["how"]["digest"]) == 32
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--harness-baseline", "nowhere.json"], "*--harness-baseline*No such file*"),
+        (["--harness-baseline", "specs/hello.yaml"], "*--harness-baseline*hello.yaml*run the specs again*"),
+        (["--harness-date", "Tuesday"], "*--harness-date*not a date*"),
+    ],
+)
+def test_report_options_are_judged_before_anything_runs(project: pytest.Pytester, options: list[str], words: str) -> None:
+    ran = project.runpytest_inprocess("specs", "--harness-report", "out", *options)
+    assert ran.ret == pytest.ExitCode.USAGE_ERROR
+    ran.stderr.fnmatch_lines([words])
+    assert not (project.path / "out").exists()
