@@ -177,6 +177,12 @@ ENDS: Mapping[str, tuple[str, Facts, bool, Payloads]] = {
         ],
     ),
     "mind, blocked": ("mind", BLOCKED, False, [{"type": "error", "code": "AGENT_ERROR", "message": "blocked: SAFETY"}]),
+    "mind, failed run": (
+        "mind",
+        gather_cli(b'{"type": "result", "status": "cancelled"}\n'),
+        False,
+        [{"type": "error", "code": "AGENT_ERROR", "message": "the run ended with the status 'cancelled'"}],
+    ),
     "mind, cut": ("mind", Facts(), True, [{"type": "error", "code": "AGENT_ERROR", "message": "cut"}]),
 }
 

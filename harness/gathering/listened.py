@@ -82,7 +82,7 @@ def gather_payloads_mind(payloads: Iterable[Mapping[str, Json]]) -> Facts:
                 facts.calls.append((payload["name"], payload["args"]))
             case "tool_result":
                 result = payload["result"]
-                facts.add_result(set(result) == {"error"}, result)
+                facts.add_result("error" in result, result)
             case "result":
                 facts.finish = "result"
                 if payload["result"] != facts.text:

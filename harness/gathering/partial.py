@@ -82,13 +82,18 @@ def _mind(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     ]
     if blocked:
         return found + _all_there("block reason", [wire.block_reason or ""], carried.errors)
-    return found + error_findings(wire, carried, interrupted, numbered=False)
+    return found + error_findings(wire, carried, interrupted or _says_it_failed(wire), numbered=False)
+
+
+def _says_it_failed(wire: Facts) -> bool:
+    """Whether the wire says that it has ended, and not well, without an error."""
+    return wire.finish is not None and not wire.ended_well
 
 
 def _end_of_mind(wire: Facts, calls: int, interrupted: bool) -> str | None:
     if wire.errors:
         return "RATE_LIMIT_EXCEEDED" if wire.errors[0][0] == 429 else "AGENT_ERROR"
-    if wire.block_reason is not None or interrupted:
+    if wire.block_reason is not None or interrupted or _says_it_failed(wire):
         return "AGENT_ERROR"
     return None if calls > len(wire.results) else "result"
 
