@@ -40,7 +40,8 @@ MAX_BODY: Final = 800
 MAX_FINDINGS: Final = 8_000
 """Characters of all findings of a cell."""
 MAX_REQUEST: Final = 60
-"""Lines of a prompt or a request."""
+"""Lines of a prompt or a request, of a cell that differs and of one that holds."""
+MAX_GREEN_REQUEST: Final = 12
 MAX_LAW_BODY: Final = 16 * 1024
 """Bytes of a body that the laws are tried on for a report: they replay it thousands of times."""
 MAX_COUNTEREXAMPLES: Final = 3
@@ -67,8 +68,10 @@ def examine(
     stream = describe(ground.exchanges[-1], result.provider) if ground.exchanges else None
     digest = _digest(json.dumps(came[0], sort_keys=True, default=repr).encode()) if came else ""
     layers: tuple[LayerView, ...] = ()
-    if came and result.verdict in DIFFERS:
-        layers = _asked(cell, came[0]) if cell.layer == "requests" else _layers(cell, ground, came[0])
+    if came and cell.layer == "requests":
+        layers = _asked(cell, came[0], MAX_REQUEST if result.verdict in DIFFERS else MAX_GREEN_REQUEST)
+    elif came and result.verdict in DIFFERS:
+        layers = _layers(cell, ground, came[0])
     found = _fitting(result.findings)
     return structs.replace(result, findings=found, evidence=Evidence(stream, digest, cell.case.tool_code, layers))
 
@@ -152,16 +155,14 @@ def _inside(exchange: Exchange, provider: str) -> list[Literal["", "message", "c
     ]
 
 
-def _asked(cell: Cell, got: Any) -> tuple[LayerView, ...]:
+def _asked(cell: Cell, got: Any, most: int) -> tuple[LayerView, ...]:
     """What was asked for, and the request that came of it."""
-    prompt = (
-        cell.case.prompt.get(cell.column) if cell.case.prompt else [turn.prompt.get(cell.column) for turn in cell.case.turns if turn.prompt]
-    )
+    prompt = cell.case.prompt.get(cell.key) if cell.case.prompt else [turn.prompt.get(cell.key) for turn in cell.case.turns if turn.prompt]
     texts = {"prompt": prompt, "requests": got}
     views = []
     for layer in ("prompt", "requests"):
         lines = json.dumps(texts[layer], ensure_ascii=False, indent=1, default=repr).splitlines()
-        views.append(LayerView(layer, tuple(_cut(line, MAX_LINE) for line in lines[:MAX_REQUEST]), 0, len(lines)))
+        views.append(LayerView(layer, tuple(_cut(line, MAX_LINE) for line in lines[:most]), 0, len(lines)))
     return tuple(views)
 
 

@@ -130,7 +130,7 @@ class Breach(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What a cell's verdict rests on beside its findings. ``digest`` is that of what came out, as JSON; ``tool_code`` how it was replayed.
 
-    A cell that holds has no ``layers``; ``breaches`` is None where no law was tried.
+    A stream cell that holds has no ``layers``; ``breaches`` is None where no law was tried.
     """
 
     stream: Stream | None = None

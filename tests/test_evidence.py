@@ -12,7 +12,7 @@ import pytest
 from harness import replay
 from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request
 from harness.conformance import Cell
-from harness.evidence import MAX_FINDINGS, MAX_LINE, MAX_READS, describe, examine, try_laws
+from harness.evidence import MAX_FINDINGS, MAX_GREEN_REQUEST, MAX_LINE, MAX_READS, describe, examine, try_laws
 from harness.laws import Law, Replayer
 from harness.providers import identified
 from harness.results import Breach, CaseResult, Evidence, Read
@@ -122,6 +122,9 @@ def test_a_request_case_shows_the_prompt_and_the_request() -> None:
     assert [view.layer for view in evidence(result).layers] == ["prompt", "requests"]
     assert any("Hi" in line for line in evidence(result).layers[0].lines)
     assert evidence(result).stream is None
+    held = judged({"$any": True}, "anthropic", cassette="", prompt=prompt)
+    assert held.verdict == "passed"
+    assert 0 < len(evidence(held).layers[1].lines) <= MAX_GREEN_REQUEST
 
 
 def test_a_cassette_that_is_not_there_gives_no_evidence() -> None:

@@ -126,6 +126,7 @@ function layers(cell) {
   grid.tabIndex = 0;
   grid.setAttribute("role", "region");
   grid.setAttribute("aria-label", "Layers side by side");
+  if (cell.layers[0][0] === "prompt") return part("Prompt and request", "", grid);
   const title = cell.first ? `First difference: ${cell.first}` : "Layers";
   return part(title, only ? "each layer around the place, and what it was made of one layer below" : "the expectation has no fixed places, so none is marked", grid);
 }
