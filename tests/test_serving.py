@@ -453,10 +453,12 @@ def test_by_path_the_body_does_not_count_but_its_history_does() -> None:
         answered(((None, b"other model"),), path=PATH.replace(MODEL, "gemini-3-pro")),
         answered(((None, b"two"),), body=asks("2")),
     ]
+    exchanges.append(answered(((None, b"[array]"),), path=PATH.removesuffix("?alt=sse")))
     with serve(tape(*exchanges), pace="step", match="path") as server:
-        assert [Seen(server, asks(str(number))).blocks for number in range(3)] == [[b"one"], [b"two"], [b"two"]]
+        assert [Seen(server, asks(text)).blocks for text in ("2", "0", "1")] == [[b"one"], [b"two"], [b"two"]]
         assert Seen(server, asks("?"), PATH.replace(MODEL, "gemini-3-pro")).blocks == [b"other model"]
         assert Seen(server, asks("?"), UNARY).status == "HTTP/1.1 404 Not Found"
+        assert Seen(server, asks("?"), PATH.removesuffix("?alt=sse")).blocks == [b"[array]"]
         assert Seen(server, json.dumps({"contents": [USER, *UNSIGNED]}).encode()).status == "HTTP/1.1 400 Bad Request"
 
 
@@ -468,6 +470,13 @@ def test_an_answer_without_a_request_answers_every_request_of_its_kind(provider:
     bare = Exchange(None, 200, {}, ((None, b'data: {"candidates": [{"content": {"parts": [{"text": "hi"}]}}]}\n\n'),), "unknown")
     with serve(tape(bare), pace="step", provider=provider) as server:
         assert (Seen(server, asks("anything"), path).status == "HTTP/1.1 200 ") is served
+
+
+def test_answers_without_a_request_answer_in_their_mode_and_order() -> None:
+    unary = b'{"candidates": [{"content": {"parts": [{"text": "whole"}]}}]}'
+    bodies = (b'data: {"candidates": [{"content": {}}], "responseId": "1"}\n\n', unary, b'data: {"candidates": [{"content": {}}]}\n\n')
+    with serve(tape(*(Exchange(None, 200, {}, ((None, body),), "unknown") for body in bodies)), pace="step") as server:
+        assert [Seen(server, asks("x"), path).blocks[0] for path in (UNARY, PATH, PATH, UNARY)] == [unary, bodies[0], bodies[2], unary]
 
 
 def test_the_output_of_a_program_is_not_served() -> None:
