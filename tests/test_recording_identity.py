@@ -68,6 +68,8 @@ def sdk_client(vertex: bool, project: str, location: str) -> tuple[Any, list[Tap
     current: list[Tape] = [Recorder()]
 
     class Current:
+        live = True
+
         def answer(self, _: Request) -> None:
             return None
 

@@ -189,6 +189,23 @@ def test_one_client_serves_several_event_loops() -> None:
         assert [asyncio.run(run(url)) for _ in range(2)] == [b"x", b"x"]
 
 
+@pytest.mark.parametrize(("no_proxy", "asked"), [("", b"POST http://api.invalid"), ("api.invalid", b"")])
+def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch, no_proxy: str, asked: bytes) -> None:
+    tape, seen = Recording(), []
+
+    def answer(connection: Connection) -> None:
+        seen.append(connection.request)
+        plain("200 OK", b"x")(connection)
+
+    with raw_server(answer) as url:
+        monkeypatch.setenv("http_proxy", url)
+        monkeypatch.setenv("no_proxy", no_proxy)
+        stream("httpx2", tape, "http://api.invalid")
+    assert (seen[0] if seen else b"").startswith(asked)
+    assert bool(seen) == bool(asked)
+    assert len(tape.exchanges()) == len(seen)
+
+
 def test_a_request_that_got_no_answer_is_no_exchange() -> None:
     tape = Recording()
     with raw_server(lambda connection: connection.reset()) as url:

@@ -36,6 +36,7 @@ class Tape:
 
     def __init__(self, listener: Listener | None = None, clock: Clock = time.perf_counter, *, whole: bool = False) -> None:
         self.whole = whole
+        self.live = True
         self.takes: list[Take] = []
         self.clock = clock
         self.listener = listener

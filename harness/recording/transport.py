@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final, Protocol
+from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
 from ..cassette import Exchange, Request
@@ -27,7 +28,9 @@ LEFT: Final = "the client left here when this was recorded; the recording does n
 
 
 class Source(Protocol):
-    """Where answers come from and where takes go."""
+    """Where answers come from and where takes go. ``live``: whether the network is asked at all."""
+
+    live: bool
 
     def answer(self, request: Request) -> Exchange | None:
         """A recorded answer, or None: ask the network. Raises for a request that may have neither."""
@@ -54,46 +57,64 @@ def transports(library: str) -> Transports:
 class _SyncTransport:
     http: Any
 
-    def __init__(self, source: Source, inner: Any = None) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self._inner = inner
+        self._inner: dict[str | None, Any] = {}
+        if source.live:
+            _tls(self.http)  # made now, not while the client waits for its first answer
 
     def handle_request(self, request: Any) -> Any:
         asked = _asked(request, request.read())
         answer = self.source.answer(asked)
         if answer is not None:
             return _played(self.http, answer, _player(self.http)(answer))
-        if self._inner is None:
-            self._inner = self.http.HTTPTransport()
-        return take_sync(self.http, self.source.begin(asked), self._inner.handle_request, request)
+        proxy = _proxy(request.url)
+        if proxy not in self._inner:
+            self._inner[proxy] = self.http.HTTPTransport(verify=_tls(self.http), proxy=proxy)
+        return take_sync(self.http, self.source.begin(asked), self._inner[proxy].handle_request, request)
 
     def close(self) -> None:
-        if self._inner is not None:
-            self._inner.close()
+        for inner in self._inner.values():
+            inner.close()
 
 
 class _AsyncTransport:
     http: Any
 
-    def __init__(self, source: Source, inner: Callable[[], Any] | None = None) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self._make = inner or self.http.AsyncHTTPTransport
-        self._inner: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()  # a pool belongs to one loop
+        self._inner: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str | None, Any]] = WeakKeyDictionary()  # a pool belongs to one loop
+        if source.live:
+            _tls(self.http)
 
     async def handle_async_request(self, request: Any) -> Any:
         asked = _asked(request, await request.aread())
         answer = self.source.answer(asked)
         if answer is not None:
             return _played(self.http, answer, _player(self.http)(answer))
-        loop = asyncio.get_running_loop()
-        if loop not in self._inner:
-            self._inner[loop] = self._make()
-        return await take_async(self.http, self.source.begin(asked), self._inner[loop].handle_async_request, request)
+        inner = self._inner.setdefault(asyncio.get_running_loop(), {})
+        proxy = _proxy(request.url)
+        if proxy not in inner:
+            inner[proxy] = self.http.AsyncHTTPTransport(verify=_tls(self.http), proxy=proxy)
+        return await take_async(self.http, self.source.begin(asked), inner[proxy].handle_async_request, request)
 
     async def aclose(self) -> None:
-        inner = self._inner.pop(asyncio.get_running_loop(), None)
-        if inner is not None:
+        for inner in self._inner.pop(asyncio.get_running_loop(), {}).values():
             await inner.aclose()
+
+
+@lru_cache
+def _tls(http: Any) -> Any:
+    """The library's own trust, with SSL_CERT_FILE and SSL_CERT_DIR; reading certificates takes longer than a first answer."""
+    return http.create_ssl_context()
+
+
+def _proxy(url: Any) -> str | None:
+    """The proxy that the environment names for a URL: a client that is given a transport leaves that to it."""
+    if proxy_bypass(url.host):
+        return None
+    proxies = getproxies()
+    return proxies.get(url.scheme) or proxies.get("all")
 
 
 def take_sync(http: Any, take: Take, send: Callable[[Any], Any], request: Any) -> Any:

@@ -19,7 +19,8 @@ from ..matching import Mismatch, sides, visible
 from ..providers import identify
 from ..replaying import ReplayError
 from ..request_index import RequestIndex
-from ..scanning import SECRET_HEADERS
+from ..scanning import SECRET_HEADERS, Scanner
+from ..scrubbing import Scrubber
 from ..vcr_format import Guard, from_vcr, to_vcr
 from .persisting import Persister, register
 from .refusing import refuse_errors
@@ -51,14 +52,15 @@ class Recording(Tape):
 class Playback(Tape):
     """A cassette that answers, each exchange once; what was asked in vain and what was never asked is remembered."""
 
-    def __init__(self, name: str, cassette: Any, guard: Guard) -> None:
+    def __init__(self, name: str, cassette: Any, scrubber: Scrubber) -> None:
         super().__init__()
+        self.live = False
         self.name = name
         self.recorded = _loaded(cassette)
         self.unknown: list[str] = []
         self.used: list[int] = []
         self._cassette = cassette
-        self._index = RequestIndex(self.recorded, scrub=guard.scrubber.request)
+        self._index = RequestIndex(self.recorded, scrub=scrubber.request)
 
     def answer(self, request: Request) -> Exchange | None:
         """The recorded answer; None for a request that vcrpy's filters leave to the network. Raises `UnknownRequest`."""
@@ -124,11 +126,12 @@ def use_cassette(
     recorder = VCR(
         record_mode="none" if mode == "none" else "once", record_on_exception=False, skip_patchers=_all_patchers(), **(options or {})
     )
-    tape = Recording(Unfinished(path, lambda request: (origin_of([request]), _guard(path, [request], keys))), whole=whole)
-    register(recorder, lambda: _guard(path, [take.request for take in tape.takes], keys))
+    scrubber = Scrubber(secrets.read_rules(path.parent))
+    tape = Recording(Unfinished(path, lambda request: (origin_of([request]), _guard(scrubber, [request], keys))), whole=whole)
+    register(recorder, lambda: _guard(scrubber, [take.request for take in tape.takes], keys))
     with recorder.use_cassette(str(path), persister=_Anew if mode == "rewrite" else Persister) as cassette:
         if cassette.rewound:
-            yield Playback(name, cassette, _guard(path, []))
+            yield Playback(name, cassette, scrubber)
             return
         try:
             yield tape
@@ -139,11 +142,11 @@ def use_cassette(
         tape.unfinished.discard()
 
 
-def _guard(path: Path, requests: Iterable[Request | None], known: Collection[str] = ()) -> Guard:
-    """What is secret here: the machine's secrets, the project's rules, and the keys that the requests themselves carry."""
+def _guard(scrubber: Scrubber, requests: Iterable[Request | None], known: Collection[str]) -> Guard:
+    """What is secret here: the machine's secrets, those that are ``known``, and the keys that the requests themselves carry."""
     headers = [item for request in requests if request for item in request.headers.items()]
     keys = {value.rpartition(" ")[2] for name, values in headers if name.lower() in SECRET_HEADERS for value in values}
-    return secrets.guard(path.parent, arguments=sorted({*keys, *known}))
+    return Guard(scrubber, Scanner(secrets.known_secrets(sorted({*keys, *known})), scrubber))
 
 
 def origin_of(requests: list[Request | None]) -> Origin:
