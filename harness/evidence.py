@@ -41,7 +41,7 @@ MAX_FINDINGS: Final = 8_000
 """Characters of all findings of a cell."""
 MAX_REQUEST: Final = 60
 """Lines of a prompt or a request, of a cell that differs and of one that holds."""
-MAX_GREEN_REQUEST: Final = 12
+MAX_GREEN_REQUEST: Final = 20
 MAX_LAW_BODY: Final = 16 * 1024
 """Bytes of a body that the laws are tried on for a report: they replay it thousands of times."""
 MAX_COUNTEREXAMPLES: Final = 3

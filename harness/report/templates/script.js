@@ -107,7 +107,7 @@ function layers(cell) {
   const grid = make("div", [], "layers");
   const only = cell.layers.some(([, , , , first]) => first !== null);
   for (const [layer, lines, start, total, first, differs] of cell.layers) {
-    const list = make("ol");
+    const list = make("ol", [], layer === "prompt" || layer === "requests" ? "text" : "");
     list.start = start;
     const shown = [...lines];
     if (first !== null && first >= start + lines.length) shown.push("nothing more came");
