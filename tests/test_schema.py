@@ -153,6 +153,14 @@ SAID_EXACTLY: dict[str, tuple[Any, dict[str, Any]]] = {
         {"type": "STRING", "description": "near"},
     ),
     "escapes in a pointer": ({"$ref": "#/$defs/a~1b~0c%20d", "$defs": {"a/b~c d": {"type": "string"}}}, {"type": "STRING"}),
+    "an escaped escape in a pointer": (
+        {"$ref": "#/$defs/a~01", "$defs": {"a~1": {"type": "string"}, "a/": {"type": "null"}}},
+        {"type": "STRING"},
+    ),
+    "items said twice": (
+        {"type": "array", "items": {"type": "string"}, "allOf": [{"items": {"minLength": 1}}]},
+        {"type": "ARRAY", "items": {"type": "STRING", "minLength": 1}},
+    ),
     "a pointer into a list": ({"$ref": "#/$defs/L/1", "$defs": {"L": [{"type": "null"}, {"type": "string"}]}}, {"type": "STRING"}),
     "the same reference twice": (
         {
