@@ -150,7 +150,8 @@ class Table:
 
         def of_frame(frame: Frame) -> Frame:
             if isinstance(frame.json, dict):
-                fault(frame.json.get("response", frame.json))
+                inner = frame.json.get("response")
+                fault(inner if isinstance(inner, dict) else frame.json)  # the response of the Gemini CLI's document is a text
             return frame
 
         return self._file(fault, "frame", of_frame)
