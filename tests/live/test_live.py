@@ -1,0 +1,60 @@
+"""One live recording of each provider: what is served must be what we read. Without a way to ask, each test skips with the reason.
+
+A test costs one short answer. HARNESS_REQUIRE=live-gemini-api (or live-vertex-ai, live-code-assist, live-gemini-cli) makes it fail where
+it would skip. HARNESS_MODEL names the model.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import need
+
+import harness
+from harness.recording.code_assist import TOKENS, find_token
+from harness.recording.engine import Limits, Settings, record_requests
+from harness.recording.google import KEYS, MissingCredentials
+from harness.recording.plans import ask_prompts
+
+MODEL = os.environ.get("HARNESS_MODEL", "gemini-3.8-flash")
+
+
+def way_to_ask(provider: str) -> str | None:
+    """Why nobody can be asked; None if somebody can."""
+    keys = [name for name in KEYS if os.environ.get(name)]
+    match provider:
+        case "gemini-api":
+            return None if keys else f"no key: set {KEYS[1]}"
+        case "vertex-ai":
+            project = os.environ.get("GOOGLE_CLOUD_PROJECT")
+            express = os.environ.get("GOOGLE_GENAI_USE_VERTEXAI") and keys
+            return None if project or express else "no project: set GOOGLE_CLOUD_PROJECT, or GOOGLE_GENAI_USE_VERTEXAI with an express key"
+        case "code-assist":
+            try:
+                find_token()
+            except MissingCredentials as error:
+                return str(error)
+            return None
+        case _:
+            if not shutil.which("gemini"):
+                return "no program: npm install -g @google/gemini-cli"
+            login = (Path.home() / ".gemini" / "oauth_creds.json").exists()
+            return None if keys or login or any(map(os.environ.get, TOKENS)) else "the Gemini CLI has no login and no key"
+
+
+@pytest.mark.parametrize("provider", ["gemini-api", "vertex-ai", "code-assist", "gemini-cli"])
+def test_a_live_answer_is_read_whole(provider: str, tmp_path: Path) -> None:
+    reason = way_to_ask(provider)
+    need(f"live-{provider}", reason is None, f"{provider} is not asked: {reason}")
+    path = tmp_path / f"{provider}.yaml"
+    limits = Limits(attempts=3, requests=4, output_tokens=5_000)
+    prompts = ask_prompts(["Say hello in one word."], provider)
+    cassette = record_requests(provider, prompts, path, settings=Settings(model=MODEL), limits=limits)
+    (exchange,) = cassette.exchanges
+    assert (cassette.origin.kind, exchange.provider, exchange.end) == ("recorded", provider, "complete")
+    kinds = [event["kind"] for event in harness.replay(exchange, layer="events")]
+    assert "text" in kinds
+    assert not {"error", "incomplete", "unknown"} & set(kinds), kinds
