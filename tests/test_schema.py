@@ -185,6 +185,11 @@ LEFT_OUT: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         {"type": "OBJECT"},
         ["P: 'additionalProperties' is left out; Gemini's Schema has no word for it"],
     ),
+    "a map": (
+        {"type": "object", "additionalProperties": {"type": "string"}},
+        {"type": "OBJECT"},
+        ["P: 'additionalProperties' is left out; Gemini's Schema has no word for it"],
+    ),
     "$schema": ({"$schema": "s", "type": "null"}, {"type": "NULL"}, ["P: '$schema' is left out; Gemini's Schema has no word for it"]),
     "not": (
         {"type": "object", "properties": {"a": {"items": {"not": {}}}}},

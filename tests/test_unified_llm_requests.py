@@ -171,6 +171,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
         "response_format.json_schema: is missing",
     ),
     "temperature": ({"messages": [HELLO], "temperature": True}, "temperature: True is not a number"),
+    "max_tokens that is no number": ({"messages": [HELLO], "max_tokens": True}, "max_tokens: True is not a whole number"),
     "max_tokens": ({"messages": [HELLO], "max_tokens": 0}, "max_tokens: 0 leaves no room for an answer"),
     "stop_sequences": ({"messages": [HELLO], "stop_sequences": [1]}, "stop_sequences: is not a list of strings"),
     "effort": ({"messages": [HELLO], "reasoning_effort": "none"}, "reasoning_effort: 'none' is not known; known are low, medium, high"),
