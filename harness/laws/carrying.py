@@ -73,10 +73,15 @@ def nothing_lost(exchange: Exchange, how: Replayer) -> list[str]:
     ]
 
 
+def gather_payloads(dialect: str, payloads: Items, session: Session) -> Facts:
+    """What payloads and session carry, for the dialect of that name. Raises what payloads of another shape make it raise."""
+    return _GATHERERS[dialect](payloads, session)
+
+
 def carried_losses(wire: Facts, payloads: Items, session: Session, dialect: str, *, interrupted: bool) -> list[str]:
     """What payloads and session lack or invent."""
     try:
-        carried = _GATHERERS[dialect](payloads, session)
+        carried = gather_payloads(dialect, payloads, session)
     except (AttributeError, KeyError, TypeError, ValueError) as error:  # an adapter's payloads may be of any shape
         return [f"the payloads are not of the dialect's shape: {type(error).__name__} {error}"]
     return losses(wire, carried, dialect, interrupted=interrupted)

@@ -1,0 +1,58 @@
+"""Wire mutations: named changes of a recorded answer, each with the relation that must hold between what is made of both.
+
+An answer that was recorded once stands for all that Gemini's wire may do with it: other cuts and line ends, other spellings, fields nobody
+has seen, an error in the middle. `mutate` gives the changed exchanges, `breaches` holds an adapter to the relations::
+
+    for mutation, exchange in mutate(cassette.exchanges[0]):
+        ...                                    # serve it, save it, feed it to an adapter
+
+    assert breaches(cassette.exchanges[0], lambda exchange: read(my_adapter(exchange))) == []
+
+``read`` makes a `Said` of an adapter's output; `reader` is the one for our own event models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..exchanges import Exchange
+from ..laws.carrying import gather_payloads
+from ..replaying import replay
+from ..session import Session
+from .catalogue import MUTATIONS, Mutation
+from .relations import Relation, Said
+
+__all__ = ["MUTATIONS", "Mutation", "Relation", "Said", "breaches", "mutate", "reader"]
+
+
+def mutate(exchange: Exchange) -> Iterator[tuple[Mutation, Exchange]]:
+    """Every mutation that finds something to change in an exchange, and the changed exchange."""
+    for mutation in MUTATIONS:
+        changed = mutation.change(exchange)
+        if changed is not None:
+            yield mutation, changed
+
+
+def breaches(exchange: Exchange, read: Callable[[Exchange], Said]) -> list[str]:
+    """The relations that do not hold for an adapter, a sentence each. What ``read`` raises is raised."""
+    before = read(exchange)
+    return [
+        f"{mutation.name} ({mutation.relation.name}): {finding}"
+        for mutation, changed in mutate(exchange)
+        for finding in mutation.relation.findings(before, read(changed))
+    ]
+
+
+def reader(dialect: str, make: Callable[..., list[dict[str, Any]]] = replay, **options: Any) -> Callable[[Exchange], Said]:
+    """Reads what an adapter of one of our event models says; ``make`` is called as `harness.replay` is."""
+
+    def read(exchange: Exchange) -> Said:
+        session = Session()
+        payloads = make(exchange, dialect=dialect, session=session, **options)
+        facts = gather_payloads(dialect, payloads, session)
+        signatures = [signature for _, signature in facts.signatures]
+        failed = any(payload["type"] in ("ERROR", "error") for payload in payloads)
+        return Said(facts.text, facts.thoughts, facts.calls, signatures, facts.finish, facts.usage, failed)
+
+    return read
