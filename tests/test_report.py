@@ -356,6 +356,7 @@ def test_tables_and_headings_are_ones_for_a_screen_reader() -> None:
 def test_text_that_tries_to_break_out_stays_text(verdict: Verdict) -> None:
     for page in pages(hostile(verdict), header=HOSTILE_HEADER).values():
         page.encode()  # no lone surrogate is left
+        assert not [data for data in re.findall(r'id="data">(.*?)</script>', page) if re.search("[<>&]", data)]
         assert not re.search(r"[^\n -~\xa0-\U0010ffff]|[\u200b-\u200f\u202a-\u202e\u2060-\u206f\U000e0000-\U000e007f]", page)
         assert "{{7*7}}" in page
         for tag, attributes in Page(page).tags:

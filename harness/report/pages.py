@@ -189,7 +189,7 @@ def _mark(cells: Sequence[Cell]) -> Mark | None:
         return None
     verdict = worst(cell.result for cell in cells)
     found = [cell for cell in cells if cell.result.verdict == verdict]
-    return Mark(verdict, len(found), len(cells), found[0].page_anchor)
+    return Mark(verdict, len(found), len(cells), found[0].anchor)
 
 
 def _remarks(cells: Sequence[Cell], providers: Mapping[str, str]) -> list[tuple[Verdict, VerdictWords, int, list[Remark]]]:
