@@ -16,17 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from .conformance import Cell
     from .project import Project
     from .results import CaseResult
     from .serving import Server
 
-pytest_plugins = ["harness.fixtures", "harness.law_items"]
-
-LAWS_TRIED: Final = 20
-"""So many red cells of a report are held against the laws, which takes a while for each."""
+pytest_plugins = ["harness.fixtures", "harness.law_items", "harness.report_options"]
 
 RESULT: Final = "harness_result"
 """The attribute of a test report that carries the encoded result from a worker to the controller."""
@@ -42,13 +39,6 @@ class HarnessFailure(Exception):
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("harness", "Gemini conformance specs")
-    group.addoption(
-        "--harness-report",
-        metavar="DIR",
-        help="write the report to DIR: index.html and a page a provider, results.json, junit.xml, summary.md, badges",
-    )
-    group.addoption("--harness-baseline", metavar="FILE", help="with --harness-report: say what changed since that run's results.json")
-    group.addoption("--harness-date", metavar="YYYY-MM-DD", help="with --harness-report: write the ages of cassettes on that day")
     group.addoption("--harness-provider", action="append", metavar="NAME", help="run only cases on this provider's cassettes (repeatable)")
     group.addoption("--harness-dialect", action="append", metavar="NAME", help="run only the cells of this dialect or adapter (repeatable)")
     group.addoption("--harness-accept", action="store_true", help="fill empty expectations with what comes out; they wait for review")
@@ -62,30 +52,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--harness-accept") and os.environ.get("CI"):
         raise pytest.UsageError("--harness-accept is refused where CI is set: an expectation is accepted by a person, then reviewed")
     _check_names(config)
-    report = config.getoption("--harness-report")
-    if report:
-        target = config.invocation_params.dir / report
-        if any(path.exists() and not path.is_dir() for path in (target, *target.parents)):
-            raise pytest.UsageError(f"--harness-report {report}: not a folder, and none can be made there")
     if hasattr(config, "workerinput"):
         return
-    _check_report_options(config)
     config.pluginmanager.register(_Collector(config), "harness-results")
-
-
-def _check_report_options(config: pytest.Config) -> None:
-    """A baseline that can't be read, or a date that is none, is told before anything runs."""
-    if config.getoption("--harness-baseline") or config.getoption("--harness-date"):
-        from .report import ReportError
-        from .report_command import choose_day, read_run
-        from .results import ResultsError
-
-        try:
-            choose_day(config.getoption("--harness-date"))
-            if config.getoption("--harness-baseline"):
-                read_run(config.invocation_params.dir / config.getoption("--harness-baseline"))
-        except (ReportError, ResultsError, OSError) as error:
-            raise pytest.UsageError(f"--harness-baseline, --harness-date: {error}") from None
 
 
 def _check_names(config: pytest.Config) -> None:
@@ -308,6 +277,7 @@ class _Collector:
         if not self.encoded and not folder and not self.unread:
             return
         from .report import summary
+        from .report_options import write_report
         from .results import decode
 
         results = [result for text in self.encoded for result in decode(text.encode())]
@@ -319,23 +289,6 @@ class _Collector:
             target = Path(self.config.invocation_params.dir / folder)
             write_report(results, target, _project(self.config), self.config, self.unread)
             terminalreporter.write_line(f"Report: {target / 'index.html'}")
-
-
-def write_report(results: list[CaseResult], target: Path, project: Project, config: pytest.Config, unread: Sequence[str] = ()) -> None:
-    """Write all files of the report into a folder; ``unread``: errors of specs. The first red cells are held against the laws."""
-    from .evidence import DIFFERS, try_laws
-    from .report import Run, render
-    from .report_command import choose_day, make_header, read_run, write_files
-    from .results import sort_key
-
-    ordered = sorted(results, key=sort_key)
-    tried = [place for place, result in enumerate(ordered) if result.verdict in DIFFERS][:LAWS_TRIED]
-    for place in tried:
-        ordered[place] = try_laws(ordered[place], project.cassette)
-    header = make_header(ordered, project.features(), choose_day(config.getoption("--harness-date")), unread)
-    baseline = config.getoption("--harness-baseline")
-    base = read_run(config.invocation_params.dir / baseline) if baseline else None
-    write_files(render(Run(header, ordered), base), target)
 
 
 @pytest.fixture

@@ -156,9 +156,9 @@ def test_pytest_writes_results_and_says_what_changed_since_a_baseline(project: p
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--harness-baseline", "nowhere.json"], "*--harness-baseline*No such file*"),
-        (["--harness-baseline", "specs/hello.yaml"], "*--harness-baseline*hello.yaml*run the specs again*"),
-        (["--harness-date", "Tuesday"], "*--harness-date*not a date*"),
+        (["--harness-baseline", "nowhere.json"], "*--harness-report: *No such file*"),
+        (["--harness-baseline", "specs/hello.yaml"], "*--harness-report: hello.yaml*run the specs again*"),
+        (["--harness-date", "Tuesday"], "*--harness-report: *not a date*"),
     ],
 )
 def test_report_options_are_judged_before_anything_runs(project: pytest.Pytester, options: list[str], words: str) -> None:

@@ -1,0 +1,67 @@
+"""pytest's options for a report, and the report that a run writes at its end.
+
+What is wrong with an option is told before anything runs, and nothing of ours is imported without one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path  # noqa: TID251  # the type alone
+
+    from .project import Project
+    from .results import CaseResult
+
+LAWS_TRIED: Final = 20
+"""So many red cells of a report are held against the laws, which takes a while for each."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("harness", "Gemini conformance specs")
+    group.addoption(
+        "--harness-report",
+        metavar="DIR",
+        help="write the report to DIR: index.html and a page a provider, results.json, junit.xml, summary.md, badges",
+    )
+    group.addoption("--harness-baseline", metavar="FILE", help="with --harness-report: say what changed since that run's results.json")
+    group.addoption("--harness-date", metavar="YYYY-MM-DD", help="with --harness-report: write the ages of cassettes on that day")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    report, baseline, day = (config.getoption(f"--harness-{name}") for name in ("report", "baseline", "date"))
+    if report:
+        target = config.invocation_params.dir / report
+        if any(path.exists() and not path.is_dir() for path in (target, *target.parents)):
+            raise pytest.UsageError(f"--harness-report {report}: not a folder, and none can be made there")
+    if report or baseline or day:
+        from .report import ReportError
+        from .report_command import choose_day, read_run
+        from .results import ResultsError
+
+        try:
+            choose_day(day)
+            if baseline:
+                read_run(config.invocation_params.dir / baseline)
+        except (ReportError, ResultsError, OSError) as error:
+            raise pytest.UsageError(f"--harness-report: {error}") from None
+
+
+def write_report(results: list[CaseResult], target: Path, project: Project, config: pytest.Config, unread: Sequence[str] = ()) -> None:
+    """Write all files of the report into a folder; ``unread``: errors of specs. The first red cells are held against the laws."""
+    from .evidence import DIFFERS, try_laws
+    from .report import Run, render
+    from .report_command import choose_day, make_header, read_run, write_files
+    from .results import sort_key
+
+    ordered = sorted(results, key=sort_key)
+    tried = [place for place, result in enumerate(ordered) if result.verdict in DIFFERS][:LAWS_TRIED]
+    for place in tried:
+        ordered[place] = try_laws(ordered[place], project.cassette)
+    header = make_header(ordered, project.features(), choose_day(config.getoption("--harness-date")), unread)
+    baseline = config.getoption("--harness-baseline")
+    base = read_run(config.invocation_params.dir / baseline) if baseline else None
+    write_files(render(Run(header, ordered), base), target)
