@@ -99,10 +99,10 @@ def streaming(*pieces: bytes, end: str = "complete", gate: threading.Semaphore |
         connection.send(HEAD)
         for number, piece in enumerate(pieces):
             if number and gate:
-                assert gate.acquire(timeout=10)
+                assert gate.acquire(timeout=30)
             connection.piece(piece)
         if gate:
-            assert gate.acquire(timeout=10)
+            assert gate.acquire(timeout=30)
         if end == "complete":
             connection.finish()
         elif end == "reset":

@@ -16,11 +16,13 @@ from typing import Any
 
 import httpx2
 import pytest
+import vcr
 from conftest import need
 from raw_server import HEAD, Connection, Script, plain, raw_server, streaming
 
 from harness import load
 from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps
+from harness.recording import register
 from harness.recording.staging import left_behind, part_of, save
 from harness.recording.taking import Tape
 from harness.recording.transport import transports
@@ -157,16 +159,17 @@ def test_bytes_stay_as_they_came_over_the_wire() -> None:
 
 
 def test_exchanges_stand_in_start_order_whoever_is_done_first() -> None:
-    tape, gate = Recording(), threading.Event()
+    tape, arrived, gate = Recording(), threading.Event(), threading.Event()
 
     def slow(connection: Connection) -> None:
-        assert gate.wait(10)
+        arrived.set()
+        assert gate.wait(30)
         plain("200 OK", b"first")(connection)
 
     async def run(url: str) -> list[str]:
         async with httpx2.AsyncClient(transport=transports("httpx2").asynchronous(tape)) as http:
             first = asyncio.create_task(http.post(url + "/1"))
-            while not tape.takes:
+            while not arrived.is_set():
                 await asyncio.sleep(0.001)
             second = await http.post(url + "/2")
             gate.set()
@@ -236,7 +239,7 @@ def start(url: str, path: Path, mode: str) -> subprocess.Popen[bytes]:
 
 
 def wait_for(text: bytes, path: Path) -> bytes:
-    for _ in range(500):
+    for _ in range(3000):
         if path.exists() and text in (data := path.read_bytes()):
             return data
         threading.Event().wait(0.01)
@@ -255,7 +258,7 @@ def test_what_had_arrived_stands_after_a_kill(tmp_path: Path, signalled: signal.
             assert [said.readline(), said.readline()] == [b"1\n", b"2\n"]
             text = wait_for(b"t1", part_of(path))
             process.send_signal(signalled)
-            assert process.wait(10) != 0
+            assert process.wait(30) != 0
         gate.release(9)
     cassette = load(part_of(path))
     assert cassette.origin.kind == "loopback"
@@ -449,3 +452,63 @@ def test_a_head_is_enough_to_know_an_unfinished_recording(tmp_path: Path) -> Non
     (tmp_path / "a.yaml.part").write_bytes(UNFINISHED)
     assert len(load(tmp_path / "a.yaml.part").exchanges) == 2
     assert HEAD.startswith(b"HTTP")
+
+
+@pytest.mark.parametrize("awaits", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("end", ["complete", "cut", "reset"])
+def test_a_suite_of_vcrpys_own_is_recorded_read_by_read(tmp_path: Path, awaits: bool, end: str) -> None:
+    recorder, gate, path = vcr.VCR(filter_query_parameters=["alt"]), threading.Semaphore(0), tmp_path / "a.yaml"
+    register(recorder)
+    got: list[bytes] = []
+
+    async def arun(url: str) -> None:
+        async with httpx2.AsyncClient() as http, http.stream("POST", url + PATH, json=BODY) as response:
+            async for data in response.aiter_raw():
+                got.append(data)
+                gate.release()
+
+    def run(url: str) -> None:
+        if awaits:
+            asyncio.run(arun(url))
+            return
+        with httpx2.Client() as http, http.stream("POST", url + PATH, json=BODY) as response:
+            for data in response.iter_raw():
+                got.append(data)
+                gate.release()
+
+    def run_to_its_end(url: str) -> str | None:
+        try:
+            run(url)
+        except httpx2.TransportError as error:
+            return type(error).__name__
+        return None
+
+    with raw_server(streaming(*EVENTS, end=end, gate=gate)) as url:
+        with recorder.use_cassette(str(path)):
+            live = run_to_its_end(url)
+        assert got == EVENTS
+        (exchange,) = load(path).exchanges
+        assert ([data for _, data in exchange.reads], exchange.end) == (EVENTS, end)
+        assert exchange.request is not None
+        assert exchange.request.url.endswith(":streamGenerateContent")
+        before = path.read_bytes()
+        with recorder.use_cassette(str(path)) as tape:
+            assert run_to_its_end(url) == live
+            assert tape.play_count == 1
+            with pytest.raises(vcr.errors.CannotOverwriteExistingCassetteException):
+                run(url)
+        assert got == EVENTS * 2
+        assert path.read_bytes() == before
+
+
+def test_vcrpys_decorator_opens_the_same_cassette(tmp_path: Path) -> None:
+    recorder = vcr.VCR(cassette_library_dir=str(tmp_path))
+    register(recorder)
+
+    @recorder.use_cassette("a.yaml")  # type: ignore[untyped-decorator]  # vcrpy has no types
+    def ask(url: str) -> bytes:
+        with httpx2.Client() as http:
+            return http.post(url, json=BODY).content
+
+    with raw_server(plain("200 OK", b"one"), plain("200 OK", b"two")) as url:
+        assert [ask(url), ask(url)] == [b"one", b"one"]

@@ -8,9 +8,9 @@ down what passes. https://www.python-httpx.org/advanced/transports/
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any, Final, Protocol
 from urllib.request import getproxies, proxy_bypass
@@ -18,13 +18,11 @@ from weakref import WeakKeyDictionary
 
 from ..cassette import Exchange, Request
 from ..events import End
+from .playing import played
 from .taking import Take
 
 ENDS: Final[dict[str, End]] = {"RemoteProtocolError": "cut", "ReadError": "reset"}
 """How an answer ended, by the name of the client library's exception; any other end is the client's own doing."""
-
-CUT: Final = "peer closed connection without sending complete message body (incomplete chunked read)"
-LEFT: Final = "the client left here when this was recorded; the recording does not know what came next"
 
 
 class Source(Protocol):
@@ -64,14 +62,13 @@ class _SyncTransport:
             _tls(self.http)  # made now, not while the client waits for its first answer
 
     def handle_request(self, request: Any) -> Any:
-        asked = _asked(request, request.read())
-        answer = self.source.answer(asked)
-        if answer is not None:
-            return _played(self.http, answer, _player(self.http)(answer))
+        return handle(self.http, self.source, self._send, request)
+
+    def _send(self, request: Any) -> Any:
         proxy = _proxy(request.url)
         if proxy not in self._inner:
             self._inner[proxy] = self.http.HTTPTransport(verify=_tls(self.http), proxy=proxy)
-        return take_sync(self.http, self.source.begin(asked), self._inner[proxy].handle_request, request)
+        return self._inner[proxy].handle_request(request)
 
     def close(self) -> None:
         for inner in self._inner.values():
@@ -88,15 +85,14 @@ class _AsyncTransport:
             _tls(self.http)
 
     async def handle_async_request(self, request: Any) -> Any:
-        asked = _asked(request, await request.aread())
-        answer = self.source.answer(asked)
-        if answer is not None:
-            return _played(self.http, answer, _player(self.http)(answer))
+        return await handle_async(self.http, self.source, self._send, request)
+
+    async def _send(self, request: Any) -> Any:
         inner = self._inner.setdefault(asyncio.get_running_loop(), {})
         proxy = _proxy(request.url)
         if proxy not in inner:
             inner[proxy] = self.http.AsyncHTTPTransport(verify=_tls(self.http), proxy=proxy)
-        return await take_async(self.http, self.source.begin(asked), inner[proxy].handle_async_request, request)
+        return await inner[proxy].handle_async_request(request)
 
     async def aclose(self) -> None:
         for inner in self._inner.pop(asyncio.get_running_loop(), {}).values():
@@ -117,20 +113,47 @@ def _proxy(url: Any) -> str | None:
     return proxies.get(url.scheme) or proxies.get("all")
 
 
-def take_sync(http: Any, take: Take, send: Callable[[Any], Any], request: Any) -> Any:
-    """Send a request and return the library's response, whose stream writes down what passes."""
+def handle(http: Any, source: Source, send: Callable[[Any], Any], request: Any) -> Any:
+    """The library's response to its request: what the source has, or what ``send`` gives, whose stream writes down what passes."""
+    asked = _asked(request, request.read())
+    answer = source.answer(asked)
+    if answer is not None:
+        return played(http, answer)
+    take = source.begin(asked)
     response = send(request)
     _answered(take, response)
     response.stream = _tee(http)(response.stream, take)
     return response
 
 
-async def take_async(http: Any, take: Take, send: Callable[[Any], Any], request: Any) -> Any:
-    """`take_sync` for a client that awaits."""
+async def handle_async(http: Any, source: Source, send: Callable[[Any], Awaitable[Any]], request: Any) -> Any:
+    """`handle` for a client that awaits."""
+    asked = _asked(request, await request.aread())
+    answer = source.answer(asked)
+    if answer is not None:
+        return played(http, answer)
+    take = source.begin(asked)
     response = await send(request)
     _answered(take, response)
     response.stream = _async_tee(http)(response.stream, take)
     return response
+
+
+def patches(library: str, source: Source) -> list[tuple[Any, str, Callable[..., Any]]]:
+    """What stands in for a library's own transports while a cassette of vcrpy's is open: class, method, replacement."""
+    http = transports(library).http
+    send, send_async = http.HTTPTransport.handle_request, http.AsyncHTTPTransport.handle_async_request
+
+    def handle_request(transport: Any, request: Any) -> Any:
+        return handle(http, source, partial(send, transport), request)
+
+    async def handle_async_request(transport: Any, request: Any) -> Any:
+        return await handle_async(http, source, partial(send_async, transport), request)
+
+    return [
+        (http.HTTPTransport, "handle_request", handle_request),
+        (http.AsyncHTTPTransport, "handle_async_request", handle_async_request),
+    ]
 
 
 def _asked(request: Any, body: bytes) -> Request:
@@ -222,47 +245,6 @@ class _AsyncTee:
         await self.inner.aclose()
 
 
-class _Player:
-    """A recorded body, for both kinds of client: at once, as far as it goes, then its recorded end."""
-
-    http: Any
-
-    def __init__(self, exchange: Exchange) -> None:
-        self.exchange = exchange
-
-    def __iter__(self) -> Iterator[bytes]:
-        for _, data in self.exchange.reads:
-            yield data
-        self._end()
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        for _, data in self.exchange.reads:
-            yield data
-        self._end()
-
-    def _end(self) -> None:
-        match self.exchange.end:
-            case "cut":
-                raise self.http.RemoteProtocolError(CUT)
-            case "reset":
-                raise self.http.ReadError("[Errno 104] Connection reset by peer")
-            case "aborted":
-                raise self.http.ReadError(LEFT)
-
-    def close(self) -> None:
-        pass
-
-    async def aclose(self) -> None:
-        pass
-
-
-def _played(http: Any, exchange: Exchange, stream: Any) -> Any:
-    """The library's response for a recorded answer."""
-    headers = [(name, value) for name, values in exchange.headers.items() for value in values]
-    extensions = {"http_version": b"HTTP/1.1", "reason_phrase": exchange.reason_phrase.encode("ascii", "replace")}
-    return http.Response(exchange.status, headers=headers, stream=stream, extensions=extensions)
-
-
 @lru_cache
 def _tee(http: Any) -> Any:
     return type("Tee", (_Tee, http.SyncByteStream), {})
@@ -271,8 +253,3 @@ def _tee(http: Any) -> Any:
 @lru_cache
 def _async_tee(http: Any) -> Any:
     return type("AsyncTee", (_AsyncTee, http.AsyncByteStream), {})
-
-
-@lru_cache
-def _player(http: Any) -> Any:
-    return type("Player", (_Player, http.SyncByteStream, http.AsyncByteStream), {"http": http})

@@ -22,7 +22,7 @@ from ..request_index import RequestIndex
 from ..scanning import SECRET_HEADERS, Scanner
 from ..scrubbing import Scrubber
 from ..vcr_format import Guard, from_vcr, to_vcr
-from .persisting import Persister, register
+from .persisting import Persister, keep_format
 from .refusing import refuse_errors
 from .staging import Unfinished
 from .taking import Tape
@@ -56,7 +56,7 @@ class Playback(Tape):
         super().__init__()
         self.live = False
         self.name = name
-        self.recorded = _loaded(cassette)
+        self.recorded = read_interactions(zip(cassette.requests, cassette.responses, strict=True))
         self.unknown: list[str] = []
         self.used: list[int] = []
         self._cassette = cassette
@@ -64,7 +64,7 @@ class Playback(Tape):
 
     def answer(self, request: Request) -> Exchange | None:
         """The recorded answer; None for a request that vcrpy's filters leave to the network. Raises `UnknownRequest`."""
-        asked = self._cassette.filter_request(_vcr_request(request))
+        asked = self._cassette.filter_request(vcr_request(request))
         if asked is None:
             return None
         body = asked.body or b""
@@ -128,7 +128,7 @@ def use_cassette(
     )
     scrubber = Scrubber(secrets.read_rules(path.parent))
     tape = Recording(Unfinished(path, lambda request: (origin_of([request]), _guard(scrubber, [request], keys))), whole=whole)
-    register(recorder, lambda: _guard(scrubber, [take.request for take in tape.takes], keys))
+    keep_format(recorder, lambda: _guard(scrubber, [take.request for take in tape.takes], keys))
     with recorder.use_cassette(str(path), persister=_Anew if mode == "rewrite" else Persister) as cassette:
         if cassette.rewound:
             yield Playback(name, cassette, scrubber)
@@ -173,10 +173,14 @@ class _Anew(Persister):
 
 
 def _keep(exchanges: tuple[Exchange, ...], cassette: Any, allow_status: Collection[int]) -> None:
-    """Into vcrpy's cassette, which saves them when its context ends."""
+    refuse_errors(exchanges, allow_status)
+    append(exchanges, cassette)
+
+
+def append(exchanges: tuple[Exchange, ...], cassette: Any) -> None:
+    """Into vcrpy's cassette, through its filters; it saves them when its context ends."""
     from vcr.request import Request as VcrRequest
 
-    refuse_errors(exchanges, allow_status)
     if not exchanges:
         return
     data = to_vcr(Cassette(exchanges, origin_of([exchange.request for exchange in exchanges])))
@@ -185,18 +189,20 @@ def _keep(exchanges: tuple[Exchange, ...], cassette: Any, allow_status: Collecti
     cassette.get_metadata("harness", data["metadata"]["harness"])
 
 
-def _loaded(cassette: Any) -> tuple[Exchange, ...]:
+def read_interactions(pairs: Iterable[tuple[Any, Any]]) -> tuple[Exchange, ...]:
+    """vcrpy's requests and responses as exchanges."""
     interactions = [
         {
             "request": {"method": request.method, "uri": request.uri, "headers": dict(request.headers), "body": request.body},
             "response": response,
         }
-        for request, response in zip(cassette.requests, cassette.responses, strict=True)
+        for request, response in pairs
     ]
     return from_vcr({"interactions": interactions}).exchanges
 
 
-def _vcr_request(request: Request) -> Any:
+def vcr_request(request: Request) -> Any:
+    """A request as vcrpy has it."""
     from vcr.request import Request as VcrRequest
 
     return VcrRequest(request.method, request.url, request.body, request.headers)

@@ -1,0 +1,50 @@
+"""vcrpy's cassette with our transport where its stubs for httpx2 and httpx would stand: a client gets every read when it comes.
+
+Whether a request is answered or recorded is vcrpy's decision: its record modes, its matchers, its filters, its errors.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any, Final
+
+from vcr.cassette import Cassette as VcrCassette
+from vcr.errors import CannotOverwriteExistingCassetteException
+
+from ..cassette import Exchange, Request
+from .taking import Tape
+from .transport import patches
+from .using import append, read_interactions, vcr_request
+
+LIBRARIES: Final = ("httpx2", "httpx")
+
+
+class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no types
+    """What `vcr.VCR.use_cassette` opens after `register`."""
+
+    def __init__(self, path: Any, **options: Any) -> None:
+        skipped = tuple(options.pop("skip_patchers", ()))
+        ours = [library for library in LIBRARIES if library not in skipped and find_spec(library)]
+        super().__init__(path, skip_patchers=(*skipped, *ours), **options)
+        self.tape: Final = _Tape(self)
+        self.custom_patches = (*options.get("custom_patches", ()), *(patch for library in ours for patch in patches(library, self.tape)))
+
+    def _save(self, force: bool = False) -> None:
+        """Everything that was taken, in start order, before vcrpy writes the file."""
+        taken, self.tape.takes = self.tape.exchanges(), []
+        append(taken, self)
+        super()._save(force=force)
+
+
+class _Tape(Tape):
+    def __init__(self, cassette: Any) -> None:
+        super().__init__()
+        self._cassette = cassette
+
+    def answer(self, request: Request) -> Exchange | None:
+        asked = vcr_request(request)
+        if self._cassette.can_play_response_for(asked):
+            return read_interactions([(asked, self._cassette.play_response(asked))])[0]
+        if self._cassette.write_protected and self._cassette.filter_request(asked):
+            raise CannotOverwriteExistingCassetteException(cassette=self._cassette, failed_request=asked)
+        return None
