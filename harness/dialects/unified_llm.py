@@ -8,18 +8,17 @@ Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (Str
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from msgspec import to_builtins
 
 from .. import events as ev
-from ..json_paths import Assembly
 from ..session import Session, Tool
 from ..tool_code import infer_name
 from .translation import Dialect, Payload
-from .unified_llm_protocol import FINAL_ERRORS, FINISH_REASONS, ORDER, classify
+from .unified_llm_blocks import NO_BLOCK, Block, OpenCall, media_part, provider_event
+from .unified_llm_protocol import FINISH_REASONS, ORDER, error_of, stream_error
 from .unified_llm_requests import UNIFIED_LLM_REQUESTS
 
 
@@ -30,12 +29,12 @@ class UnifiedLlmTranslator:
         self.tools = tools
         self.session = session
         self.state = "fresh"  # fresh → open → over
-        self.block = _NO_BLOCK
+        self.block = NO_BLOCK
         self.blocks = 0
         self.model = ""
         self.id = ""
         self.content: list[dict[str, Any]] = []
-        self.call: _OpenCall | None = None
+        self.call: OpenCall | None = None
         self.called = False
         self.other_calls: set[int] = set()
         self.counts: dict[str, int] = {}
@@ -78,7 +77,7 @@ class UnifiedLlmTranslator:
     def _text(self, event: ev.Text) -> list[Payload]:
         block = self.block
         if event.role:  # not the answer
-            return [*self._open(), *self._close_block(), _provider_event(to_builtins(event))]
+            return [*self._open(), *self._close_block(), provider_event(to_builtins(event))]
         if block.kind == "text" and event.signature is None and event.text:
             block.pieces.append(event.text)
             return [{"type": "TEXT_DELTA", "delta": event.text, "text_id": block.id}]
@@ -107,13 +106,13 @@ class UnifiedLlmTranslator:
             block.signatures.append(signature)
         return payloads
 
-    def _new_block(self, kind: str) -> _Block:
+    def _new_block(self, kind: str) -> Block:
         if kind == "text":
             self.blocks += 1
-        return _Block(kind, f"text_{self.blocks}")
+        return Block(kind, f"text_{self.blocks}")
 
     def _close_block(self) -> list[Payload]:
-        block, self.block = self.block, _NO_BLOCK
+        block, self.block = self.block, NO_BLOCK
         if block.kind == "none":
             return []
         signature = block.signature()
@@ -125,13 +124,13 @@ class UnifiedLlmTranslator:
         return [{"type": "REASONING_END", **signature}]
 
     def _part(self, event: ev.Media | ev.Code | ev.CodeResult | ev.ServerCall | ev.ServerResult) -> list[Payload]:
-        payloads = [*self._open(), *self._close_block(), _provider_event(event.raw)]
-        self.content.append(_media_part(event) if isinstance(event, ev.Media) else {"kind": "provider", "raw": event.raw})
+        payloads = [*self._open(), *self._close_block(), provider_event(event.raw)]
+        self.content.append(media_part(event) if isinstance(event, ev.Media) else {"kind": "provider", "raw": event.raw})
         return payloads
 
     def _tool_result(self, event: ev.ToolResult) -> list[Payload]:
         raw = to_builtins(event)
-        payloads = [*self._open(), *self._close_block(), _provider_event(raw)]
+        payloads = [*self._open(), *self._close_block(), provider_event(raw)]
         self.content.append({"kind": "provider", "raw": raw})
         return payloads
 
@@ -148,18 +147,18 @@ class UnifiedLlmTranslator:
         """An unknown part is a part: it closes the block before it and has its place in the message."""
         if event.where != "part" and not event.where.startswith("part kind"):
             return self._aside(event)
-        payloads = [*self._open(), *self._close_block(), _provider_event(event.raw)]
+        payloads = [*self._open(), *self._close_block(), provider_event(event.raw)]
         self.content.append({"kind": "provider", "raw": event.raw})
         return payloads
 
     def _aside(self, event: ev.Annotation | ev.Metadata | ev.Notice | ev.Unknown) -> list[Payload]:
-        return [*self._open(), _provider_event(event.raw)]
+        return [*self._open(), provider_event(event.raw)]
 
     def _other_candidate(self, event: ev.Event) -> list[Payload]:
         """Candidate 0 is the answer. Pieces and end of a call go where its start went."""
         if isinstance(event, ev.CallStart):
             self.other_calls.add(event.call)
-        return [*self._open(), _provider_event(to_builtins(event))]
+        return [*self._open(), provider_event(to_builtins(event))]
 
     # ---------------------------------------------------------------- calls
 
@@ -167,7 +166,7 @@ class UnifiedLlmTranslator:
         payloads = [*self._open(), *self._close_block()]
         call_id = self.session.call_id(event.id, "call")
         self.session.remember(call_id, event.name, event.signature, event.id)
-        self.call = _OpenCall(call_id, event.name, event.signature)
+        self.call = OpenCall(call_id, event.name, event.signature)
         return [*payloads, {"type": "TOOL_CALL_START", "tool_call": {"id": call_id, "name": event.name}}]
 
     def _call_piece(self, event: ev.CallPiece) -> list[Payload]:
@@ -227,31 +226,16 @@ class UnifiedLlmTranslator:
         return [*self._open(), *self._close_block()]
 
     def _error(self, event: ev.Error) -> list[Payload]:
-        kind = classify(event)
-        error: dict[str, Any] = {"type": kind, "message": event.message}
-        optional = {"status_code": event.code, "error_code": event.status}
-        error |= {key: value for key, value in optional.items() if value is not None}
-        error["retryable"] = kind not in FINAL_ERRORS
-        if event.retry_after is not None:
-            error["retry_after"] = event.retry_after
-        if event.raw is not None:
-            error["raw"] = event.raw
-        return self._fail(error)
+        return self._fail(error_of(event))
 
     def _incomplete(self, event: ev.Incomplete) -> list[Payload]:
-        message = f"the stream ended before it was complete ({event.end})"
-        error = {"type": "StreamError", "message": message, "retryable": True}
-        return self._fail({**error, "raw": event.rest} if event.rest else error)
+        return self._fail(stream_error(event))
 
     def _fail(self, error: dict[str, Any]) -> list[Payload]:
         """What is open is given as far as it came; then the error, and nothing after it."""
         payloads = self._close_block()
         if self.call is not None:
-            arguments = json.dumps(self.call.arguments.value(), ensure_ascii=False)
-            tool_call = {"id": self.call.id, "name": self.call.name}
-            if self.call.signature is not None:
-                tool_call["signature"] = self.call.signature
-            payloads.append({"type": "TOOL_CALL_DELTA", "delta": arguments, "tool_call": tool_call})
+            payloads.append(self.call.broken_off())
         failed: Payload = {"type": "ERROR", "error": error}
         if self.finish is not None:
             failed["finish_reason"] = self._finish_reason()
@@ -269,15 +253,10 @@ class UnifiedLlmTranslator:
         return {**self.counts, "raw": self.raw_usage} if self.raw_usage else {}
 
     def _response(self, finish_reason: dict[str, Any], usage: dict[str, Any]) -> dict[str, Any]:
-        response: dict[str, Any] = {"id": self.id or self.session.next_id("response")}
-        response["model"] = self.model
-        response["provider"] = "gemini"
-        response["message"] = {"role": "assistant", "content": self.content}
-        response["finish_reason"] = finish_reason
-        if usage:
-            response["usage"] = usage
-        response["warnings"] = []
-        return response
+        told = {"id": self.id or self.session.next_id("response"), "model": self.model, "provider": "gemini"}
+        message = {"role": "assistant", "content": self.content}
+        counted = {"usage": usage} if usage else {}
+        return {**told, "message": message, "finish_reason": finish_reason, **counted, "warnings": []}
 
 
 _HANDLERS: Final[dict[type[ev.Event], Callable[[UnifiedLlmTranslator, Any], list[Payload]]]] = {
@@ -306,47 +285,6 @@ _HANDLERS: Final[dict[type[ev.Event], Callable[[UnifiedLlmTranslator, Any], list
 }
 _OF_A_CANDIDATE: Final = frozenset(kind for kind in _HANDLERS if "candidate" in kind.__struct_fields__)
 _OF_A_CALL: Final = frozenset({ev.CallPiece, ev.CallEnd})
-
-
-class _Block:
-    """A run of pieces of one kind."""
-
-    __slots__ = ("id", "kind", "pieces", "signatures")
-
-    def __init__(self, kind: str, block_id: str) -> None:
-        self.kind = kind
-        self.id = block_id
-        self.pieces: list[str] = []
-        self.signatures: list[str] = []
-
-    def signature(self) -> dict[str, str | list[str]]:
-        if not self.signatures:
-            return {}
-        return {"signature": self.signatures[0] if len(self.signatures) == 1 else self.signatures}
-
-
-_NO_BLOCK: Final = _Block("none", "")
-
-
-class _OpenCall:
-    __slots__ = ("arguments", "id", "name", "signature")
-
-    def __init__(self, call_id: str, name: str, signature: str | None) -> None:
-        self.id = call_id
-        self.name = name
-        self.signature = signature
-        self.arguments = Assembly()
-
-
-def _provider_event(raw: Any) -> Payload:
-    return {"type": "PROVIDER_EVENT", "raw": raw}
-
-
-def _media_part(event: ev.Media) -> dict[str, Any]:
-    family = (event.mime_type or "").partition("/")[0]
-    kind = family if family in ("image", "audio") else "document"
-    fields = {"data": event.data, "url": event.uri, "media_type": event.mime_type, "signature": event.signature}
-    return {"kind": kind, kind: {key: value for key, value in fields.items() if value is not None}}
 
 
 UNIFIED_LLM: Final = Dialect(

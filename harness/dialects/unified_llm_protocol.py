@@ -1,11 +1,11 @@
-"""The tables of the unified LLM specification: finish reasons, error types, the order of its stream events.
+"""The tables of the unified LLM specification: finish reasons, errors, the order of its stream events.
 
 Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from .. import events as ev
 
@@ -76,6 +76,21 @@ def classify(event: ev.Error) -> str:
     if event.status in STATUS_TYPES and not (code is not None and 500 <= code < 600):
         return STATUS_TYPES[event.status]
     return "ServerError" if code is not None and 500 <= code < 600 else "ProviderError"
+
+
+def error_of(event: ev.Error) -> dict[str, Any]:
+    """The error of an ``ERROR`` event; what the wire did not say is absent."""
+    kind = classify(event)
+    told = {"status_code": event.code, "error_code": event.status, "retryable": kind not in FINAL_ERRORS, "retry_after": event.retry_after}
+    told["raw"] = event.raw
+    return {"type": kind, "message": event.message, **{key: value for key, value in told.items() if value is not None}}
+
+
+def stream_error(event: ev.Incomplete) -> dict[str, Any]:
+    """The error of a stream that stopped before its end; ``raw`` is what there was of the last message."""
+    message = f"the stream ended before it was complete ({event.end})"
+    error = {"type": "StreamError", "message": message, "retryable": True}
+    return {**error, "raw": event.rest} if event.rest else error
 
 
 _ANYWHERE: Final = "PROVIDER_EVENT"
