@@ -128,8 +128,9 @@ def test_at_the_recorded_pace_every_read_comes_at_its_time() -> None:
     assert seen.times[-1][0] >= 0.295
 
 
-def test_at_step_a_client_gets_the_reads_one_by_one() -> None:
-    """The socket itself sees them apart, not only who parses blocks."""
+def test_at_step_a_client_gets_the_reads_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The socket itself sees them apart, not only who parses blocks; with more time between them, since a busy machine reads late."""
+    monkeypatch.setattr(serving_connection, "GAP_S", 0.02)
     reads = tuple((None, b"x" * 100) for _ in range(20))
     with serve(tape(answered(reads)), pace="step") as server:
         seen = Seen(server)
