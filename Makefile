@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help report test test-browser lint types floors unit laws specs check scan test-clients corpus bench lock clean
+.PHONY: help report test test-browser lint types floors unit laws specs check scan test-clients corpus fuzz bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -50,6 +50,9 @@ corpus: $(READY) ## replay a folder of real recordings: make corpus CORPORA=DIR
 
 test-browser: $(READY) ## the report in a real browser (needs chromium)
 	HARNESS_REQUIRE=browser $(BIN)/python -m pytest -q tests/browser
+
+fuzz: $(READY) ## a million inputs for each reader of bytes, for the night; what is found is kept in build/fuzz
+	$(BIN)/python -m tests.fuzz
 
 bench: $(READY) ## measure against vcrpy, google-genai and plain JSON parsing
 	$(BIN)/python -m benchmarks
