@@ -60,16 +60,16 @@ class _Serializer:
         return vcr_format.deserialize(text)
 
 
-def keep_format(recorder: VCR, guard: Callable[[], Guard] = secrets.guard) -> None:
+def keep_format(recorder: VCR, guard: Callable[[], Guard]) -> None:
     """Make a `vcr.VCR` keep its cassettes in our format, scrubbed and scanned by what ``guard`` makes when one is written."""
     recorder.register_serializer(SERIALIZER, _Serializer(guard))
     recorder.register_persister(Persister)
     recorder.serializer = SERIALIZER
 
 
-def register(recorder: VCR) -> None:
+def register(recorder: VCR, guard: Callable[[], Guard] = secrets.guard) -> None:
     """`keep_format`, and clients on httpx2 and httpx are recorded read by read: vcrpy would join an answer before the client gets it."""
     from .streaming import StreamingCassette
 
-    keep_format(recorder)
+    keep_format(recorder, guard)
     recorder._use_cassette = lambda **options: StreamingCassette.use_arg_getter(partial(recorder.get_merged_config, **options))
