@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -408,9 +409,12 @@ def test_text_that_tries_to_break_out_of_every_field_stays_text(reader: Reader, 
 # Much of it
 
 
-def test_ten_thousand_cells_open_in_a_second_and_are_searched_at_once(reader: Reader, tmp_path: Path) -> None:
+def test_ten_thousand_cells_are_written_in_five_seconds_open_in_one_and_are_searched_at_once(reader: Reader, tmp_path: Path) -> None:
     columns = tuple(one.name for one in FIVE.adapters)
-    write_files(render(Run(FIVE, run_of(2000, "data: " + "x" * 1500, columns=columns))), tmp_path)
+    cells = run_of(2000, "data: " + "x" * 1500, columns=columns)
+    start = time.process_time()
+    write_files(render(Run(FIVE, cells)), tmp_path)
+    assert time.process_time() - start < 5
     assert sum(file.stat().st_size for file in tmp_path.rglob("*.*")) < 10_000_000
 
     def opened() -> float:
