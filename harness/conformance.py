@@ -69,7 +69,8 @@ def own_adapter(dialect: str) -> Adapter:
     """Our own way from an exchange to the payloads of ``dialect``."""
 
     def adapt(exchange: Exchange, case: Case) -> list[Any]:
-        return replay(exchange, provider=case.provider, dialect=dialect, tool_code=case.tool_code)
+        session = Session(context=case.context)
+        return replay(exchange, provider=case.provider, dialect=dialect, tool_code=case.tool_code, session=session)
 
     return adapt
 

@@ -192,7 +192,7 @@ def test_a_long_head_of_comments_takes_linear_time() -> None:
 
 KEYS = (
     "known keys are case, requirement, features, level, source, cassette, exchange, prompt, turns, options, provider, tool_code, "
-    "expect, not_carried, known_failing, reviewed"
+    "context, expect, not_carried, known_failing, reviewed"
 )
 NEEDS = "a case needs case, requirement, features, source, expect"
 

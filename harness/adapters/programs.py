@@ -36,8 +36,8 @@ class AdapterError(Exception):
 def run_over_pipes(command: Sequence[str], exchange: Exchange, case: Case, folder: Path, timeout: float) -> list[Any]:
     """The payloads that a program prints for the exchange on its stdin.
 
-    ``{"case", "provider", "request": {"method", "url", "headers", "body"}, "status", "headers", "reads": [[at_ms, base64], …], "end"}``:
-    ``body`` is base64 too; ``request`` and ``at_ms`` may be null. Raises `AdapterError`.
+    ``{"case", "context", "provider", "request": {"method", "url", "headers", "body"}, "status", "headers", "reads": [[at_ms, base64], …],
+    "end"}``: ``body`` is base64 too; ``request`` and ``at_ms`` may be null. Raises `AdapterError`.
     """
     return _run(command, _describe(exchange, case), {}, folder, timeout)
 
@@ -45,13 +45,13 @@ def run_over_pipes(command: Sequence[str], exchange: Exchange, case: Case, folde
 def run_at_base_url(command: Sequence[str], exchange: Exchange, case: Case, folder: Path, timeout: float) -> list[Any]:
     """The payloads that a program prints for what it is answered at ``HARNESS_BASE_URL``.
 
-    On stdin stands ``{"case", "provider", "request"}``, the recorded request; whatever generate request arrives is answered. Google's own
+    On stdin stands ``{"case", "context", "provider", "request"}``, the recorded request; whatever generate request arrives is answered. Google's own
     variables for a base URL name the same address, and the key is a word. Raises `AdapterError`.
     """
     from ..serving import serve
 
     description = _describe(exchange, case)
-    sent = {key: description[key] for key in ("case", "provider", "request")}
+    sent = {key: description[key] for key in ("case", "context", "provider", "request")}
     with serve(Cassette((exchange,), Origin("loopback")), match="path", pace="step") as server:
         address = dict.fromkeys(("HARNESS_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "CODE_ASSIST_ENDPOINT"), server.base_url)
         return _run(command, sent, {**address, "GEMINI_API_KEY": "no-key-in-a-replay"}, folder, timeout)
@@ -61,6 +61,7 @@ def _describe(exchange: Exchange, case: Case) -> dict[str, Any]:
     request = exchange.request
     return {
         "case": case.case,
+        "context": case.context,
         "provider": case.provider or exchange.provider,
         "request": request
         and {"method": request.method, "url": request.url, "headers": request.headers, "body": base64.b64encode(request.body).decode()},

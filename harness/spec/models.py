@@ -129,6 +129,9 @@ class Case(_Closed):
     tool_code: Annotated[bool | None, BeforeValidator(_given), WithJsonSchema({"type": "boolean"})] = Field(
         default=None, description="Find <tool_code> in the text, or leave it, whatever the provider."
     )
+    context: dict[str, Any] = Field(
+        default={}, description="What the caller of the event model says of the conversation, by the model's own names: threadId, agentId, …"
+    )
     expect: dict[str, Any] = Field(
         min_length=1,
         description="The expectation for each of `frames`, `events` and the dialects. An empty one is not run; --harness-accept fills it. "

@@ -19,7 +19,7 @@ def kind_faults(case: Mapping[str, Any], dialects: Mapping[str, Any] | list[str]
     """The faults of a case that come from keys which do not go together."""
     prompt, turns, expect = case.get("prompt"), case.get("turns"), case.get("expect")
     if isinstance(prompt, dict):
-        for key in ("cassette", "exchange", "turns", "tool_code", "not_carried"):
+        for key in ("cassette", "exchange", "turns", "tool_code", "context", "not_carried"):
             if key in case:
                 yield (key,), f"a case with a prompt of its own sends a request and replays nothing; take {key} or prompt away"
         yield from _dialect_faults(("prompt",), prompt, expect, dialects)
@@ -27,6 +27,8 @@ def kind_faults(case: Mapping[str, Any], dialects: Mapping[str, Any] | list[str]
         yield (), "cassette is missing; a case replays a recording, or has a prompt"
     if isinstance(turns, list) and turns:
         yield from _turn_faults(turns, expect, dialects)
+        if "context" in case:
+            yield ("context",), "a conversation takes what its client chose from the recorded requests; take context away"
     options = case.get("options")
     if isinstance(options, dict):
         asked = prompt if isinstance(prompt, dict) else _first_prompt(turns)
