@@ -51,7 +51,7 @@ VERDICTS: Final[dict[Verdict, VerdictWords]] = {
     "known-failing": VerdictWords("known failing", "◐", "The comparison found a difference that is announced, with its reason.", 4),
     "not-carried": VerdictWords("not carried", "–", "The comparison held, but what the case is about has no place in this event model.", 5),
     "not-run": VerdictWords("not run", "○", "No comparison ran.", 6, compared=False),
-    "unreviewed": VerdictWords("unreviewed", "◌", "The expectation was accepted from a run, and nobody has read it yet.", 7, compared=False),
+    "unreviewed": VerdictWords("unreviewed", "◌", "The expectation was accepted from a run and not read yet.", 7, compared=False),
     "passed": VerdictWords("passed", "✓", "The comparison ran and found no difference.", 8),
 }
 

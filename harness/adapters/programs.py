@@ -45,8 +45,8 @@ def run_over_pipes(command: Sequence[str], exchange: Exchange, case: Case, folde
 def run_at_base_url(command: Sequence[str], exchange: Exchange, case: Case, folder: Path, timeout: float) -> list[Any]:
     """The payloads that a program prints for what it is answered at ``HARNESS_BASE_URL``.
 
-    On stdin stands ``{"case", "context", "provider", "request"}``, the recorded request; whatever generate request arrives is answered. Google's own
-    variables for a base URL name the same address, and the key is a word. Raises `AdapterError`.
+    On stdin stands ``{"case", "context", "provider", "request"}``, the recorded request; whatever generate request arrives is answered.
+    Google's own variables for a base URL name the same address, and the key is a word. Raises `AdapterError`.
     """
     from ..serving import serve
 

@@ -130,7 +130,7 @@ class Case(_Closed):
         default=None, description="Find <tool_code> in the text, or leave it, whatever the provider."
     )
     context: dict[str, Any] = Field(
-        default={}, description="What the caller of the event model says of the conversation, by the model's own names: threadId, agentId, …"
+        default={}, description="What the caller says of the conversation, by the event model's own names: threadId, agentId, …"
     )
     expect: dict[str, Any] = Field(
         min_length=1,
