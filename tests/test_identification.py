@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from harness.exchanges import Exchange, Request
 from harness.framing import MAX_FRAME
-from harness.providers import Identity, declared_tools, identify
+from harness.providers import Identity, declared_tools, identified, identify
 from harness.session import Tool
 
 # Who answered
@@ -112,3 +113,11 @@ def test_at_an_unknown_address_only_an_answer_tells() -> None:
 )
 def test_declared_tools(body: bytes, tools: list[Tool] | None) -> None:
     assert declared_tools(body) == ([Tool("f", {"a": 1}), Tool("g")] if tools is None else tools)
+
+
+def test_a_program_that_wrote_nothing_is_known_by_its_exit_code() -> None:
+    silent = Exchange(None, 200, {"X-Exit-Code": ["41"]}, (), "complete")
+    assert (identified(silent).provider, identified(silent).generates) == ("gemini-cli", True)
+    assert not identified(Exchange(None, 200, {}, (), "complete")).generates
+    asked = Request("GET", "https://generativelanguage.googleapis.com/v1beta/models", {}, b"")
+    assert not identified(Exchange(asked, 200, {"x-exit-code": ["41"]}, (), "complete")).generates

@@ -27,6 +27,9 @@ class Identity:
     model: str | None = None
 
 
+EXIT_CODE: Final = "x-exit-code"
+"""The header of a program's output that holds its exit code; no server sends it."""
+
 _OTHER: Final = Identity(None, generates=False)
 
 _METHOD: Final = re.compile(
@@ -52,6 +55,8 @@ def identified(exchange: Exchange) -> Exchange:
     told = identify(method, url, body, b"")  # mostly the URL tells, and a long body need not be joined
     if not told.generates:
         told = identify(method, url, body, exchange.body)
+    if not told.generates and request is None and exchange.header(EXIT_CODE) is not None:
+        told = Identity("gemini-cli", generates=True)  # a program that wrote nothing is known by how it ended
     return replace(exchange, provider=told.provider, generates=told.generates)
 
 

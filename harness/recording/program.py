@@ -12,15 +12,15 @@ import threading
 from typing import IO, TYPE_CHECKING, Final
 
 from ..events import End
+from ..providers import EXIT_CODE
 from ..replaying import ReplayError
 from .taking import Tape
 
 if TYPE_CHECKING:
     from .engine import Ask, Settings
 
-EXIT_CODE: Final = "x-exit-code"
 STDERR: Final = "x-stderr"
-"""Headers of a program's output: its exit code, and stderr, a value a line."""
+"""The header of a program's output that holds its stderr, a value a line; beside its exit code."""
 TIME_LIMIT_S: Final = 600.0
 MAX_STDERR_LINES: Final = 200
 _READ: Final = 1 << 16
