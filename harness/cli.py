@@ -19,7 +19,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-from . import load, mutate_command, prove_command, record_command, report_command, scan_command, serve_command
+from . import drift_command, load, mutate_command, prove_command, record_command, report_command, scan_command, serve_command
 from .asking import TranslationError
 from .cassette import Cassette, CassetteError, Exchange, is_cassette
 from .conformance import stand_on
@@ -106,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     serve_command.add_to(commands)
     scan_command.add_to(commands)
     record_command.add_to(commands)
+    drift_command.add_to(commands)
     prove_command.add_to(commands)
     mutate_command.add_to(commands)
     return parser

@@ -34,6 +34,16 @@ def add_to(commands: Any) -> None:
     one.add_argument("--prompt", action="append", metavar="TEXT", help="ask this, for the cassette CASE (repeatable: what is said next)")
     one.add_argument("--provider", choices=PROVIDERS, help="whom to ask; with --missing and --all: only cassettes of this provider")
     one.add_argument("--unary", action="store_true", help="ask for the answer in one piece")
+    add_asking(one)
+    one.add_argument("--requests", type=read_count, default=50, metavar="N", help="requests of one cassette, tries included (default: 50)")
+    one.add_argument(
+        "--output-tokens", type=read_count, default=50_000, metavar="N", help="tokens that one cassette may cost (default: 50000)"
+    )
+    one.set_defaults(run=_record)
+
+
+def add_asking(one: argparse.ArgumentParser) -> None:
+    """Add what every command has that asks a provider: whom, as whom, where what is asked stands."""
     one.add_argument("--model", help="the model to ask (default: the prompt's, then HARNESS_MODEL)")
     one.add_argument("--api-version", metavar="V", help="such as v1beta (default: the client's own)")
     one.add_argument("--base-url", metavar="URL", help="another server than Google's")
@@ -43,19 +53,33 @@ def add_to(commands: Any) -> None:
     one.add_argument(
         "--allow-status", action="append", type=int, default=[], metavar="N", help="keep answers of this status too (repeatable)"
     )
-    one.add_argument("--attempts", type=_count, default=4, metavar="N", help="tries of one request (default: 4)")
-    one.add_argument("--requests", type=_count, default=50, metavar="N", help="requests of one cassette, tries included (default: 50)")
-    one.add_argument("--output-tokens", type=_count, default=50_000, metavar="N", help="tokens that one cassette may cost (default: 50000)")
+    one.add_argument("--attempts", type=read_count, default=4, metavar="N", help="tries of one request (default: 4)")
     one.add_argument("--specs", type=Path, default=Path("specs"), help="the specs folder (default: specs)")
     one.add_argument("--cassettes", type=Path, default=Path("cassettes"), help="the cassettes folder (default: cassettes)")
-    one.set_defaults(run=_record)
 
 
-def _count(text: str) -> int:
+def read_count(text: str) -> int:
+    """A limit on the command line."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{number} is no limit; it is 1 or more")
     return number
+
+
+def settings_of(parsed: argparse.Namespace) -> Settings:
+    """Where and as whom the options of `add_asking` ask."""
+    import shlex
+
+    from .recording.engine import Settings
+
+    return Settings(
+        model=parsed.model,
+        api_version=parsed.api_version,
+        base_url=parsed.base_url,
+        project=parsed.project,
+        location=parsed.location,
+        program=tuple(shlex.split(parsed.program)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +92,14 @@ class Plan:
 
 
 def _record(parsed: argparse.Namespace) -> int:
-    import shlex
-
-    from .recording.engine import Limits, Settings
+    from .recording.engine import Limits
 
     project = Project([parsed.specs], parsed.cassettes)
     plans = list(_plans(parsed, project))
     if not plans:
         print("harness: nothing to record", file=sys.stderr)
         return 0
-    settings = Settings(
-        model=parsed.model,
-        api_version=parsed.api_version,
-        base_url=parsed.base_url,
-        project=parsed.project,
-        location=parsed.location,
-        program=tuple(shlex.split(parsed.program)),
-    )
+    settings = settings_of(parsed)
     limits = Limits(parsed.attempts, parsed.requests, parsed.output_tokens)
     failed = 0
     for number, plan in enumerate(plans):
@@ -106,7 +121,7 @@ def _record_one(plan: Plan, project: Project, settings: Settings, limits: Limits
     path = project.cassette_path(plan.name)
     if left := left_behind(path):
         print(f"harness: {left}", file=sys.stderr)
-    with _Bar(plan.name) as bar:
+    with Bar(plan.name) as bar:
         cassette = record_requests(
             plan.provider, plan.asks(), path, settings=settings, limits=limits, allow_status=allow_status, progress=bar
         )
@@ -114,7 +129,7 @@ def _record_one(plan: Plan, project: Project, settings: Settings, limits: Limits
     print(f"recorded {plan.name}: {count} exchange{'' if count == 1 else 's'} of {plan.provider}, {bar.tokens} output tokens")
 
 
-class _Bar:
+class Bar:
     """How far a recording is, on a terminal; elsewhere nothing is drawn."""
 
     def __init__(self, name: str) -> None:
@@ -124,6 +139,7 @@ class _Bar:
             from tqdm import tqdm
         except ImportError:
             raise MissingLibrary("tqdm is not installed; pip install 'gemini-conformance[record]'") from None
+        self.requests = 0
         self.tokens = 0
         self._bar = tqdm(desc=name, unit=" requests", file=sys.stderr, leave=False, disable=None)
 
@@ -134,8 +150,8 @@ class _Bar:
         self._bar.close()
 
     def asked(self, requests: int, output_tokens: int) -> None:
-        self.tokens = output_tokens
-        self._bar.update(requests - self._bar.n)
+        self._bar.update(requests - self.requests)
+        self.requests, self.tokens = requests, output_tokens
         self._bar.set_postfix_str(f"{output_tokens} tokens")
 
     def waiting(self, seconds: float, why: str) -> None:
@@ -150,21 +166,22 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
         if len(parsed.what) != 1 or parsed.missing or parsed.all:
             raise CassetteError("--prompt is recorded as one cassette: name it, such as gemini-api/hello, and nothing else")
         name, prompts = parsed.what[0], parsed.prompt
-        provider = parsed.provider or _provider_of(name)
+        provider = parsed.provider or name_provider(name)
         yield Plan(name, provider, lambda: ask_prompts(prompts, provider, streamed=not parsed.unary))
         return
     if bool(parsed.what) + parsed.missing + parsed.all != 1:
         raise CassetteError("say what to record: names of cases or cassettes, --missing, or --all")
-    spoken = _conversations(project)
-    names = _named(parsed.what, spoken, project) if parsed.what else _wanted(spoken, project, everything=parsed.all)
+    spoken = find_conversations(project)
+    names = find_names(parsed.what, spoken, project) if parsed.what else _wanted(spoken, project, everything=parsed.all)
     for name in names:
         cases = spoken.get(name, [])
-        provider = next((case.provider for case in cases if case.provider), None) or _provider_of(name)
+        provider = next((case.provider for case in cases if case.provider), None) or name_provider(name)
         if parsed.what or parsed.provider in (None, provider):
-            yield _plan(name, (parsed.what and parsed.provider) or provider, cases, project, streamed=not parsed.unary)
+            yield plan_cassette(name, (parsed.what and parsed.provider) or provider, cases, project, streamed=not parsed.unary)
 
 
-def _plan(name: str, provider: str, cases: list[Case], project: Project, *, streamed: bool) -> Plan:
+def plan_cassette(name: str, provider: str, cases: list[Case], project: Project, *, streamed: bool) -> Plan:
+    """How a cassette is asked for: as its conversation cases say, or its own requests again."""
     from .recording.plans import ask_again, ask_turns
 
     if cases:
@@ -172,7 +189,7 @@ def _plan(name: str, provider: str, cases: list[Case], project: Project, *, stre
     return Plan(name, provider, lambda: ask_again(project.cassette(name), name))
 
 
-def _conversations(project: Project) -> dict[str, list[Case]]:
+def find_conversations(project: Project) -> dict[str, list[Case]]:
     """Cassettes by name, with the conversation cases that say what they ask."""
     found: dict[str, list[Case]] = {}
     for root in project.specs:
@@ -185,7 +202,8 @@ def _conversations(project: Project) -> dict[str, list[Case]]:
     return found
 
 
-def _named(what: list[str], spoken: dict[str, list[Case]], project: Project) -> list[str]:
+def find_names(what: list[str], spoken: dict[str, list[Case]], project: Project) -> list[str]:
+    """The cassettes that names of cases or cassettes mean; raises `CassetteError` for a name of neither."""
     by_case = {case.case: name for name, cases in spoken.items() for case in cases}
     names = []
     for word in what:
@@ -207,7 +225,7 @@ def _wanted(spoken: dict[str, list[Case]], project: Project, *, everything: bool
     return sorted(names)
 
 
-def _provider_of(name: str) -> str:
+def name_provider(name: str) -> str:
     """A cassette's folder is its provider's name."""
     folder = name.partition("/")[0]
     return folder if folder in PROVIDERS else DEFAULT_PROVIDER

@@ -194,7 +194,8 @@ class _Run:
         last = attempt == self.limits.attempts
         if code not in RETRIED or final or last:
             why = f" after {attempt} attempts" if last and attempt > 1 else ""
-            raise RecordingRefused(f"request {self.requests} was given {what}{why} ({code}: {said}); nothing is kept of this recording")
+            message = f"request {self.requests} was given {what}{why} ({code}: {said}); nothing is kept of this recording"
+            raise RecordingRefused(message, said)
         for take in takes:
             take.drop()
         if self.progress:

@@ -30,7 +30,14 @@ KEY_REASONS: Final = frozenset({"API_KEY_INVALID", "API_KEY_SERVICE_BLOCKED", "C
 
 
 class RecordingRefused(CassetteError):
-    """What was recorded is not kept; the message says which exchange, why, and what to do."""
+    """What was recorded is not kept; the message says which exchange, why, and what to do.
+
+    ``said``: the provider's own words, as the message quotes them.
+    """
+
+    def __init__(self, message: str, said: str = "") -> None:
+        super().__init__(message)
+        self.said = said
 
 
 def refuse_errors(exchanges: Iterable[Exchange], allowed: Collection[int] = ()) -> None:
@@ -41,7 +48,8 @@ def refuse_errors(exchanges: Iterable[Exchange], allowed: Collection[int] = ()) 
             code, what, said = found
             raise RecordingRefused(
                 f"exchange {number} is {what} ({code}{': ' if said else ''}{said}), not what a case is about; "
-                f"mend that and record again, or allow the status {code} for this recording"
+                f"mend that and record again, or allow the status {code} for this recording",
+                said,
             )
 
 
