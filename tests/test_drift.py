@@ -369,6 +369,32 @@ def test_an_error_that_the_cassette_is_about_may_come_again(project: Path, capsy
 # The command
 
 
+TALK: Final = """harness: 1
+cases:
+- case: talk
+  requirement: What is said next is sent with what came before.
+  features: [requests.contents]
+  source: https://ai.google.dev/gemini-api/docs/text-generation
+  cassette: gemini-api/talk
+  turns:
+  - prompt: {unified-llm: {model: gemini-3-flash-preview, messages: [{role: user, content: hi}]}}
+  - say: And then?
+  expect: {unified-llm: recorded}
+"""
+
+
+def test_a_conversation_is_asked_turn_by_turn(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = exchange([message({"text": SECRET_TEXT}, finish="STOP")])
+    keep(tape(answer, answer), "gemini-api/talk")
+    Path("specs").mkdir()
+    Path("specs/talk.yaml").write_text(TALK, encoding="utf-8")
+    reworded = exchange([message({"text": "They sailed away"}, finish="STOP")])
+    with serve(tape(reworded, reworded), pace="instant", match="path") as server:
+        assert main(["drift", "talk", "--base-url", server.base_url, "--api-version", "v1beta"]) == 0
+        assert (server.unused, server.misses) == ([], [])
+    assert capsys.readouterr().out.startswith("gemini-api/talk: no drift")
+
+
 def test_what_can_not_be_asked_is_said_and_ends_with_4(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = Path("cassettes/gemini-api/a.yaml").read_bytes()
     words = json.dumps({"error": {"code": 403, "message": SECRET_TEXT, "status": "PERMISSION_DENIED"}}).encode()

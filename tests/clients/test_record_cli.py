@@ -1,0 +1,53 @@
+"""The Gemini CLI, recorded anew as its shipped cassettes were, gives what they hold: only times, ids and folders are others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+from conftest import need
+from record_cli import CASSETTES, CLI, ROOT, Run, record_run
+
+from harness import load
+from harness.cassette import Cassette, Exchange
+from harness.drifting import compare_cassettes
+
+SHIPPED: Final = ROOT / "cassettes" / "gemini-cli"
+
+
+@pytest.mark.parametrize(
+    ("cassette", "place"), [("recorded-tools", 0), ("recorded-turns", 0), ("recorded-errors", 4), ("recorded-errors", 5)]
+)
+def test_a_run_of_the_cli_is_as_it_was_recorded(cassette: str, place: int) -> None:
+    need("clients", CLI.is_dir(), "the Gemini CLI is not installed; run `make test-clients`")
+    shipped = load(SHIPPED / f"{cassette}.yaml")
+    was, run = shipped.exchanges[place], CASSETTES[cassette][place]
+    now = record_run(run)
+    assert compare_cassettes(replace(shipped, exchanges=(was,)), replace(shipped, exchanges=(now,))) == []
+    assert now.headers["x-exit-code"] == was.headers["x-exit-code"]
+
+
+@pytest.mark.parametrize("cassette", CASSETTES)
+def test_a_shipped_run_says_how_it_was_made_and_not_where(cassette: str) -> None:
+    shipped = load(SHIPPED / f"{cassette}.yaml")
+    runs: list[Run] = CASSETTES[cassette]
+    assert shipped.origin.kind == "loopback"
+    assert shipped.origin.client is not None
+    assert shipped.origin.client.startswith("gemini-cli ")
+    assert shipped.origin.note is not None
+    assert all(f"{run.answers}.yaml" in shipped.origin.note for run in runs)
+    assert len(shipped.exchanges) == len(runs)
+    text = (SHIPPED / f"{cassette}.yaml").read_text(encoding="utf-8").replace("/home/user/", "")
+    assert not any(place in text for place in (str(Path.home()) + "/", str(ROOT), "127.0.0.1", "/tmp/"))
+
+
+def test_the_runs_end_as_documented() -> None:
+    """https://geminicli.com/docs/cli/headless/#exit-codes; an error of the API is its status modulo 256."""
+
+    def code(exchange: Exchange) -> str:
+        return exchange.headers["x-exit-code"][0]
+
+    errors: Cassette = load(SHIPPED / "recorded-errors.yaml")
+    assert [code(one) for one in errors.exchanges] == ["0", str(503 % 256), "0", str(400 % 256), "41", "53"]
