@@ -92,9 +92,13 @@ class Project:
 
     def cassette_path(self, name: str) -> Path:
         """Where the cassette of that name stands; raises `CassetteError` if that is outside the cassettes folder."""
-        path = next((self.cassettes / f"{name}{suffix}" for suffix in SUFFIXES if (self.cassettes / f"{name}{suffix}").exists()), None)
-        path = path or self.cassettes / f"{name}.yaml"
-        if not path.resolve().is_relative_to(self.cassettes):
+        try:
+            path = next((self.cassettes / f"{name}{suffix}" for suffix in SUFFIXES if (self.cassettes / f"{name}{suffix}").exists()), None)
+            path = path or self.cassettes / f"{name}.yaml"
+            inside = path.resolve().is_relative_to(self.cassettes)
+        except (OSError, RuntimeError, ValueError) as error:  # too long, a link in a circle, a character that no path holds
+            raise CassetteError(f"the name {name[:80]!r} leads nowhere: {error}") from None
+        if not inside:
             raise CassetteError(f"the name {name!r} leads out of {self.cassettes}; name a file below it")
         return path
 

@@ -20,13 +20,13 @@ from .events import INTERRUPTED, Event, Unknown
 from .framing import MAX_FRAME, DocumentFramer, Frame, Framer, FramingError
 from .providers import PROVIDERS, Answer, Identity, declared_tools, identified, identify
 from .session import Session, Tool
+from .unpacking import Unpacker
 
 Layer = Literal["payloads", "events", "frames"]
 Cuts = Literal["recorded", "whole", "bytes"] | Sequence[int]
 """Where the body is cut into reads: as recorded, not at all, after every byte, or at the given offsets."""
 
 DEFAULT_PROVIDER: Final = "gemini-api"
-MAX_DECOMPRESSED: Final = 1 << 30
 
 
 class ReplayError(ValueError):
@@ -138,51 +138,21 @@ class _Frames:
 
     def __iter__(self) -> Iterator[list[Frame]]:
         encoding = self.exchange.header("content-encoding")
-        decoder = _ContentDecoder(encoding) if encoding else None
+        unpacker = Unpacker(encoding) if encoding else None
         framer = self.framer
         try:
             for at_ms, data in cut_reads(self.exchange.reads, self.cuts):
-                yield framer.feed(decoder.feed(data) if decoder else data, at_ms)
+                for piece in unpacker.feed(data) if unpacker else (data,):
+                    yield framer.feed(piece, at_ms)
             last = framer.close()
             for frame in last:  # the last read completed them
                 if frame.at_ms is None and self.exchange.reads and self.cuts == "recorded":
                     frame.at_ms = self.exchange.reads[-1][0]
             yield last
-            if decoder and self.exchange.end not in INTERRUPTED:
-                decoder.close()
+            if unpacker and self.exchange.end not in INTERRUPTED:
+                unpacker.close()
         except (FramingError, zlib.error) as error:
             self.fault = str(error)
-
-
-class _ContentDecoder:
-    """Undoes gzip and deflate as the reads come; other bytes pass as they are (some recorders store them decoded, with the header kept)."""
-
-    def __init__(self, encoding: str) -> None:
-        self.waiting = encoding.strip().lower() in ("gzip", "x-gzip", "deflate")
-        self.stream: Any = None
-        self.size = 0
-
-    def feed(self, data: bytes) -> bytes:
-        """The plain bytes; raises zlib.error for data that is broken, or more than `MAX_DECOMPRESSED` in all."""
-        if self.waiting and data:
-            self.waiting = False
-            if data[0] in (0x1F, 0x78):
-                self.stream = zlib.decompressobj(wbits=47)
-        if self.stream is None:
-            return data
-        plain: bytes = self.stream.decompress(data, MAX_DECOMPRESSED - self.size + 1)
-        while self.stream.eof and (more := self.stream.unused_data):  # gzip may be several members in a row
-            self.stream = zlib.decompressobj(wbits=47)
-            plain += self.stream.decompress(more, MAX_DECOMPRESSED - self.size - len(plain) + 1)
-        self.size += len(plain)
-        if self.size > MAX_DECOMPRESSED:
-            raise zlib.error(f"the body is longer than {MAX_DECOMPRESSED} bytes when decompressed")
-        return plain
-
-    def close(self) -> None:
-        """Raises zlib.error if the compressed data stopped before its end."""
-        if self.stream is not None and not self.stream.eof:
-            raise zlib.error("the compressed body stops before its end")
 
 
 def cut_reads(reads: Sequence[tuple[float | None, bytes]], cuts: Cuts) -> Sequence[tuple[float | None, bytes]]:

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import harness
-from harness import replaying
 from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps
 from harness.loading import read_recording
 from harness.providers import identified
@@ -100,7 +99,7 @@ def test_a_broken_compressed_body_is_told_by_the_stream(broken: bytes) -> None:
 
 
 def test_a_decompression_bomb_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replaying, "MAX_DECOMPRESSED", 100_000)
+    monkeypatch.setattr("harness.unpacking.MAX_UNPACKED", 100_000)
     bomb = gzip.compress(b"data: " + b" " * 10_000_000)
     assert replay(exchange(bomb, content_encoding="gzip"))[-1]["error"]["type"] == "StreamError"
 

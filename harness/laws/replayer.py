@@ -14,12 +14,11 @@ from typing import Any
 from .. import replaying
 from ..cassette import Exchange
 from ..session import Session
+from ..unpacking import unpack
 
 Items = list[dict[str, Any]]
 SMALL = 2048
 """A body of at most this many bytes is tried at every place, a larger one at seeded samples."""
-
-_WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 47}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +54,10 @@ def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:
 
 def plain(exchange: Exchange) -> Exchange:
     """The exchange with its body in one piece and its content encoding undone, as some recorders store it."""
-    window = _WINDOW_BITS.get((exchange.header("content-encoding") or "").lower())
-    body = exchange.body
-    if window is not None:
-        try:
-            body = zlib.decompressobj(wbits=window).decompress(body)
-        except zlib.error:  # it was undone already
-            body = exchange.body
+    try:
+        body = unpack(exchange.body, exchange.header("content-encoding"))
+    except zlib.error:  # no replay gets further either, and says so
+        body = exchange.body
     return with_reads(exchange, body)
 
 

@@ -16,8 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from ..cassette import MAX_BYTES, Cassette, CassetteError, Exchange, is_cassette, loads
+from ..cassette import Cassette, CassetteError, Exchange, is_cassette, loads
 from ..scrubbing import SCRUBBED, Scrubber
+from ..unpacking import CODINGS, FIRST_BYTES, unpack
 from .needles import Needles
 from .shapes import search_shapes
 from .spellings import spellings
@@ -28,7 +29,6 @@ MAX_TOLD: Final = 5
 SECRET_HEADERS: Final = frozenset(
     {"authorization", "proxy-authorization", "cookie", "set-cookie", "x-goog-api-key", "x-goog-iam-authorization-token", "api-key"}
 )
-_WINDOW_BITS: Final = {"gzip": 31, "x-gzip": 31, "deflate": 47}
 
 
 class Finding(NamedTuple):
@@ -167,17 +167,7 @@ def _unpacked(body: bytes, coding: str | None) -> bytes | None:
         pass
     else:
         return body
-    if coding not in _WINDOW_BITS:
+    try:
+        return unpack(body, coding) if coding in CODINGS and body[0] in FIRST_BYTES else None
+    except zlib.error:
         return None
-    plain = b""
-    rest = body
-    while rest:  # gzip may be several members in a row
-        member = zlib.decompressobj(_WINDOW_BITS[coding])
-        try:
-            plain += member.decompress(rest, MAX_BYTES - len(plain) + 1)
-        except zlib.error:
-            return None
-        if len(plain) > MAX_BYTES:
-            return None
-        rest = member.unused_data if member.eof else b""
-    return plain
