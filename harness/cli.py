@@ -246,7 +246,8 @@ def _schema(parsed: argparse.Namespace) -> int:
 
 def _write(text: str, target: Path | None) -> None:
     if target is None:
-        sys.stdout.write(text)
+        # On its way to a file the text is what it is; a person's terminal it may not command.
+        sys.stdout.write(_UNSEEN.sub(_spelled, text) if sys.stdout.isatty() else text)
         return
     if target.exists() or target.is_symlink():
         raise CassetteError(f"{target} exists already; name another file, or delete it first")

@@ -11,7 +11,10 @@ OriginKind = Literal["recorded", "loopback", "imported", "written"]
 
 
 class CassetteError(ValueError):
-    """A cassette or recording that cannot be read or written; the message says where and why."""
+    """A cassette or recording that cannot be read or written; the message says where and why, and moves no terminal's cursor."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in message))
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,6 +170,7 @@ class CellItem(pytest.Item):
         self._conclude(self.result)
 
     def _conclude(self, result: CaseResult) -> None:
+        from .matching import visible
         from .results import VERDICTS
 
         strict = self.config.getoption("--harness-strict")
@@ -178,11 +179,11 @@ class CellItem(pytest.Item):
             case "passed":
                 return
             case "known-failing":
-                pytest.xfail(f"known failing: {result.reason} ({result.link})")
+                pytest.xfail(visible(f"known failing: {result.reason} ({result.link})"))
             case "not-carried":
-                pytest.skip(f"not carried: {result.reason}")
+                pytest.skip(visible(f"not carried: {result.reason}"))
             case "not-run" | "unreviewed" if not strict:
-                pytest.skip(f"{VERDICTS[result.verdict].word}: {result.reason}")
+                pytest.skip(visible(f"{VERDICTS[result.verdict].word}: {result.reason}"))
             case "warning" if not strict:
                 self.warn(HarnessWarning(explain(result, line)))
             case _:
@@ -223,11 +224,11 @@ def explain(result: CaseResult, line: int) -> str:
     """A red cell in words: requirement, line of its expectation, first layer that differs, path, expected and got of each finding."""
     from .matching import visible
 
-    lines = [f"requirement: {visible(result.requirement)}", f"at:          {result.spec}:{line}"]
+    lines = [f"requirement: {visible(result.requirement)}", f"at:          {visible(result.spec)}:{line}"]
     origin = result.origin
     if origin:
         made = f"{origin.kind} {origin.date or 'at an unknown date'}"
-        lines.append(f"cassette:    {result.cassette}, exchange {result.exchange} ({result.provider}; {made}; end {result.end})")
+        lines.append(f"cassette:    {visible(result.cassette)}, exchange {result.exchange} ({result.provider}; {made}; end {result.end})")
     if result.reason:
         lines.append(f"{result.verdict}: {visible(result.reason)}")
     if result.first_layer:

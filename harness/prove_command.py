@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .dialects import DIALECTS
+from .matching import visible
 from .project import Project, kind_of, yaml_files
 from .proving import prove
 from .proving.table import kill_table
@@ -35,11 +36,12 @@ def _prove(parsed: argparse.Namespace) -> int:
     dialects = parsed.dialect or [name for name in DIALECTS if name in named]
     if not dialects:
         print(
-            f"harness: {parsed.specs}: no spec expects payloads or requests of an event model; there is nothing to prove", file=sys.stderr
+            f"harness: {visible(str(parsed.specs))}: no spec expects payloads or requests of an event model; there is nothing to prove",
+            file=sys.stderr,
         )
         return UNPROVEN
     proof = prove(cells, project.cassette, dialects)
     if parsed.unnoticed:
-        print("\n".join(f"- {one}" for one in proof.unnoticed))
-    print(kill_table(proof, dialects), end="")
+        print("\n".join(visible(f"- {one}") for one in proof.unnoticed))
+    print("\n".join(map(visible, kill_table(proof, dialects).split("\n"))), end="")
     return UNPROVEN if proof.faults else 0

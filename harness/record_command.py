@@ -106,10 +106,11 @@ def _record(parsed: argparse.Namespace) -> int:
         try:
             _record_one(plan, project, settings, limits, tuple(parsed.allow_status))
         except (CassetteError, ReplayError, TranslationError) as error:
-            print(f"harness: {plan.name}: {visible(str(error))}", file=sys.stderr)
+            print(visible(f"harness: {plan.name}: {error}"), file=sys.stderr)
             failed += 1
         except KeyboardInterrupt:
-            print(f"harness: stopped; {number - failed} of {len(plans)} cassettes are recorded, {plan.name} is as it was", file=sys.stderr)
+            stopped = f"stopped; {number - failed} of {len(plans)} cassettes are recorded, {plan.name} is as it was"
+            print(visible(f"harness: {stopped}"), file=sys.stderr)
             return INTERRUPTED
     return REFUSED if failed else 0
 
@@ -120,13 +121,13 @@ def _record_one(plan: Plan, project: Project, settings: Settings, limits: Limits
 
     path = project.cassette_path(plan.name)
     if left := left_behind(path):
-        print(f"harness: {left}", file=sys.stderr)
+        print(visible(f"harness: {left}"), file=sys.stderr)
     with Bar(plan.name) as bar:
         cassette = record_requests(
             plan.provider, plan.asks(), path, settings=settings, limits=limits, allow_status=allow_status, progress=bar
         )
     count = len(cassette.exchanges)
-    print(f"recorded {plan.name}: {count} exchange{'' if count == 1 else 's'} of {plan.provider}, {bar.tokens} output tokens")
+    print(f"recorded {visible(plan.name)}: {count} exchange{'' if count == 1 else 's'} of {plan.provider}, {bar.tokens} output tokens")
 
 
 class Bar:

@@ -9,6 +9,7 @@ from typing import Any
 from .asking import Asked, TranslationError, TranslationWarning
 from .dialects import DIALECTS
 from .dialects.translation import Requests
+from .matching import visible
 from .providers import PROVIDERS
 from .replaying import DEFAULT_PROVIDER, check_known
 from .session import Session
@@ -36,7 +37,7 @@ def request(
     asked = ask(prompt, dialect=dialect, options=options, session=session)
     body = wrap(asked, provider, session)
     for warning in asked.warnings:
-        warnings.warn(warning, TranslationWarning, stacklevel=2)
+        warnings.warn(visible(warning), TranslationWarning, stacklevel=2)
     return body
 
 
