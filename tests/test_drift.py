@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -366,6 +367,50 @@ def test_an_error_that_the_cassette_is_about_may_come_again(project: Path, capsy
     assert "no drift" in capsys.readouterr().out
 
 
+def line(kind: str, **fields: Any) -> Message:
+    return {"type": kind, "timestamp": "2026-11-22T10:00:00.000Z", **fields}
+
+
+def run(*lines: Message) -> Cassette:
+    reads = tuple((None, json.dumps(one).encode() + b"\n") for one in lines)
+    return tape(Exchange(None, 200, {"x-exit-code": ["0"]}, reads, "complete"))
+
+
+RAN: Final = [line("init", model="m"), line("tool_use", parameters={"a": 1}), line("result", stats={"models": {"m": {"input": 1}}})]
+
+
+@pytest.mark.parametrize(
+    ("now", "found"),
+    [
+        ([line("init", model="n"), RAN[1], line("result", stats={"models": {"n": {"input": 7}, "p": {"input": 2}}})], []),
+        ([RAN[0], line("tool_use", parameters={"b": "c"}), RAN[2]], []),
+        ([*RAN[:2], line("thinking"), RAN[2]], [Drift("notable", 1, "lines[thinking]", "new field (object)", "gemini-cli.unknown")]),
+        (RAN[:2], [Drift("breaking", 1, "lines[result]", "missing field (object)", "gemini-cli.errors")]),
+        (
+            [*RAN[:2], line("result", stats={"models": {"m": {SECRET_TEXT: 1}}})],
+            [
+                Drift("breaking", 1, "lines[result].stats.models.*.input", "missing field (number)", "gemini-cli.errors"),
+                Drift("notable", 1, "lines[result].stats.models.*.*", "new field (number)", "gemini-cli.errors"),
+            ],
+        ),
+    ],
+)
+def test_lines_of_the_cli_stand_under_their_type(now: Messages, found: list[Drift]) -> None:
+    assert compare_cassettes(run(*RAN), run(*now)) == found
+
+
+def test_what_the_client_makes_of_an_odd_answer_is_not_told(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """google-genai warns of a word that it does not know, and quotes it."""
+    messages = recorded()
+    first(messages)["finishReason"] = SECRET_TEXT
+    with warnings.catch_warnings(record=True, action="always") as seen:
+        assert drift(tape(exchange(messages))) == 3
+    said = capsys.readouterr()
+    assert "finish reason: STOP → another word  [finish.other]" in said.out
+    assert SECRET_TEXT not in said.out + said.err
+    assert seen == []
+
+
 # The command
 
 
@@ -421,6 +466,10 @@ def test_by_default_only_what_was_recorded_is_asked_anew(project: Path, capsys: 
     assert "nothing was recorded from a provider" in capsys.readouterr().err
     assert drift(tape(exchange(recorded())), "gemini-api/a") == 0
     assert capsys.readouterr().out.startswith("gemini-api/a: no drift")
+    keep(replace(tape(exchange(recorded())), origin=Origin("loopback")))
+    keep(run(*RAN), "gemini-cli/run")  # a program's settings are not in its output, so it is run again only by name
+    assert drift(tape(exchange(recorded()))) == 0
+    assert capsys.readouterr().out.endswith("1 of 1 cassettes compared: 0 breaking, 0 notable, 0 harmless\n")
     assert drift(tape(), "--provider", "vertex-ai", "gemini-api/a") == 0
     assert "nothing was recorded" in capsys.readouterr().err
 

@@ -129,7 +129,7 @@ class _Walk:
         self.words: dict[str, set[str]] = {}
         self.finish: str | None = None
         line = _is_line(message)
-        self.is_error = type(message) is dict and "error" in message and not line
+        self.is_error = type(message) is dict and "error" in message
         self._go(message, f"lines[{shown_key(message['type'])}]" if line else "")
 
     def _go(self, value: Json, path: str) -> None:
