@@ -10,6 +10,7 @@ from collections import Counter
 from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
@@ -18,10 +19,13 @@ from msgspec.structs import replace
 from report_samples import DIALECTS, FIVE, HEADER, HOSTILE_HEADER, MIXED, PROVIDERS, hostile, result, run_of
 
 from harness.cassette import Origin as CassetteOrigin
+from harness.evidence import examine
+from harness.project import Project, kind_of, yaml_files
 from harness.report import Header, Named, ReportError, Run, render, summary
 from harness.report.counting import headline, rests_on
 from harness.report.drawing import fingerprint, legend
 from harness.report.text import shortened, visible
+from harness.report_command import make_header
 from harness.results import (
     VERDICTS,
     CaseResult,
@@ -38,6 +42,13 @@ from harness.results import (
 
 def pages(*results: CaseResult, header: Header = HEADER) -> dict[str, str]:
     return {name: text for name, text in render(Run(header, results)).items() if name.endswith(".html")}
+
+
+CELLS = {"td", "th", "tr", "tbody"}
+ENDED_BY = {"li": {"li"}, "td": CELLS, "th": CELLS, "tr": {"tr", "tbody"}, "tbody": {"tbody"}}
+ENDED_BY["p"] = {"p", "ul", "ol", "pre", "div", "article", "section", "h4", "h5"}
+ENDED_IN = {"li": {"ul", "ol"}, "td": {"table", "tr"}, "th": {"table", "tr", "thead"}, "tr": {"table", "tbody"}, "tbody": {"table"}}
+ENDED_IN["p"] = {"article", "section", "div", "header"}
 
 
 class Page(HTMLParser):
@@ -60,14 +71,14 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.words.append(" ")
-        if tag == "li" and self.open[-1] == "li":  # an item ends where the next begins
+        while self.open and tag in ENDED_BY.get(self.open[-1], ()):  # an item, a cell, a row ends where the next begins
             self.open.pop()
         self.tags.append((tag, {name: value or "" for name, value in attrs}))
         if tag not in self.VOID:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == "ul" and self.open[-1] == "li":
+        while tag in ENDED_IN.get(self.open[-1], ()):
             self.open.pop()
         assert self.open.pop() == tag
 
@@ -78,8 +89,8 @@ class Page(HTMLParser):
 
     def cells(self) -> list[tuple[str, str]]:
         """Verdict and anchor of every cell."""
-        found = [(after[1]["class"], attributes["id"]) for (_, attributes), after in pairwise(self.tags) if attributes.get("class") == "c"]
-        return [(verdict, anchor) for verdict, anchor in found if verdict in VERDICTS]
+        found = [(mark, link["id"]) for (tag, link), mark in pairwise(self.tags) if tag == "a" and "id" in link]
+        return [(mark.get("class", "passed"), anchor) for (tag, mark), anchor in found if tag == "i"]
 
 
 # Results
@@ -143,8 +154,8 @@ def test_every_verdict_is_said_in_words_and_with_its_symbol() -> None:
     rendered = pages(*MIXED)
     for name, words in VERDICTS.items():
         for page in rendered.values():
-            assert f'i.{name}::before{{content:"{words.symbol} "' in page
-        assert f'<i class="{name}">{words.word}</i>' in rendered["gemini-api.html"]
+            assert f'\ni{"" if name == "passed" else f".{name}"}::before{{content:"{words.symbol} "' in page
+        assert f"<i{'' if name == 'passed' else f' class={name}'}>{words.word}</i>" in rendered["gemini-api.html"]
         assert words.sentence in Page(rendered["index.html"]).text
 
 
@@ -168,7 +179,7 @@ def test_a_cell_shows_its_evidence() -> None:
     text = Page(pages(found)["gemini-api.html"]).text
     for words in (
         "Two calls stay two calls.",
-        "imported cut 2026-02-11 · must · gemini-api/tool-calls.yaml:3 · docs · gemini-api/tool-calls exchange 2",
+        "imported cut 2026-02-11 docs",
         "· cut: closed before its declared end",
         "anthropic failed first in the events",
         'First difference: events[3].path differs cut differently 1 of 12 findings expected "$.a" got ""',
@@ -176,8 +187,9 @@ def test_a_cell_shows_its_evidence() -> None:
     ):
         assert words in text
     data = Page(pages(found)["gemini-api.html"]).data
-    assert data["streams"][0]["wire"] == 'data: {"candidates": []}'
-    assert ["client", "google-genai 1.62.0"] in data["origins"][data["streams"][0]["from"]]
+    origin, cassette, exchange, wire, *_ = data["streams"][0]
+    assert ["client", "google-genai 1.62.0"] in data["origins"][origin]
+    assert (data["cassettes"][cassette], exchange, wire) == ("gemini-api/tool-calls", 2, 'data: {"candidates": []}')
     assert data["cases"][0][1]["findings"] == [["events[3].path", "differs", "cut differently", '"$.a"', '""']]
 
 
@@ -185,8 +197,8 @@ def test_what_is_not_passed_is_listed_with_a_link_to_its_cell() -> None:
     rendered = pages(*MIXED)
     index = rendered["index.html"]
     for case in ("lost", "broken", "again", "late", "null", "search", "new"):
-        assert f'href="gemini-api.html#tool-calls.{case}.anthropic"' in index
-        assert f"id=tool-calls.{case}.anthropic " in rendered["gemini-api.html"]
+        assert f"href=gemini-api.html#tool-calls.{case}.anthropic>" in index
+        assert f"id=tool-calls.{case}.anthropic>" in rendered["gemini-api.html"]
     assert "null pieces lose their path" in index
     assert 'href="https://example.org/issues/212"' in index
 
@@ -196,7 +208,7 @@ def test_every_link_inside_leads_somewhere_and_every_id_is_there_once() -> None:
     for name, page in read_pages.items():
         assert len(page.ids) == len(set(page.ids))
         for tag, attributes in page.tags:
-            if tag == "a" and not attributes["href"].startswith("https://"):
+            if tag == "a" and not attributes.get("href", "https://").startswith("https://"):
                 target, _, fragment = attributes["href"].partition("#")
                 assert not fragment or fragment in read_pages[target or name].ids
 
@@ -209,12 +221,27 @@ def test_passed_cells_of_a_case_share_one_command() -> None:
     assert "run it otherwise" in other
 
 
-def test_a_case_of_two_features_stands_under_the_first_and_is_named_at_the_other() -> None:
+def test_a_case_of_two_features_stands_under_the_first_and_is_counted_at_the_other() -> None:
     page = pages(*MIXED)["code-assist.html"]
-    assert page.count("<article") == 1
-    assert page.index('id="feature:usage.totals"') < page.index("<article")
-    also = page.index("Also judged by:")
-    assert page.index('id="feature:tool-calls.parallel"') < also < page.index('id="feature:usage.totals"')
+    assert page.count("<article") == page.count("<article data-also=0>") == 1
+    assert page.index("id=feature:usage.totals") < page.index("<article")
+    also = page.index("1 case under other features judges this too.")
+    assert page.index("id=feature:tool-calls.parallel") < also < page.index("id=feature:usage.totals")
+
+
+def test_an_address_of_documentation_stands_once_on_a_page_and_every_use_of_it_leads_there() -> None:
+    page = pages(*MIXED)["gemini-api.html"]
+    assert page.count('href="https://ai.google.dev/gemini-api/docs/function-calling"') == 1
+    assert page.count("<a href=#d2>docs</a>") == len({one.case for one in MIXED if one.provider == "gemini-api"})
+    assert '<a id=d2 href="https://ai.google.dev/gemini-api/docs/function-calling">function-calling</a>' in page
+
+
+def test_what_is_declared_in_advance_is_listed_by_its_reason_with_a_link_to_each_cell() -> None:
+    index = pages(*(result("not-carried", f"search-{n}", line=n + 1, reason="grounding has no place") for n in range(3)))["index.html"]
+    assert index.count("grounding has no place") == 1
+    assert re.findall(r"<a href=gemini-api.html#tool-calls.(search-\d).anthropic>(search-\d)</a>", index) == [
+        (f"search-{n}", f"search-{n}") for n in range(3)
+    ]
 
 
 def test_a_stream_stands_once_in_the_data_of_a_page() -> None:
@@ -424,6 +451,40 @@ def test_a_thousand_more_cells_take_at_most_300_kb_beside_what_is_quoted_from_st
     assert size(*run_of(400, "x" * 10_000)) - size(*run_of(400)) <= 400 * 300
 
 
+def quotes_nothing(page: Page) -> int:
+    """The bytes of the block of JSON without what it quotes: beginnings of streams, requests, prompts, the lines of layers, findings."""
+    data = json.loads(json.dumps(page.data))
+    for stream in data["streams"]:
+        stream[3] = ""
+        for unusual in stream[6:]:
+            unusual.pop("sent", None)
+    for cell in (cell for _, *cells in data["cases"] for cell in cells):
+        if isinstance(cell, list):
+            cell[1:] = [[], []]
+        if isinstance(cell, dict):
+            cell.pop("findings", None)
+            for layer in cell.get("layers", ()):
+                layer[1] = []
+    return len(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def test_the_shipped_specs_take_300_kb_a_thousand_cells_beside_what_is_quoted_and_100_kb_a_page() -> None:
+    root = Path(__file__).parent.parent
+    project = Project([root / "specs"], root / "cassettes")
+    cells = [cell for file in yaml_files(root / "specs") if kind_of(file) == "spec" for cell in project.cells(file)]
+    results = [examine(cell, project.cassette) for cell in cells]
+    assert len(results) > 1000
+    found = pages(*results, header=make_header(results, project.features(), "", ()))
+    grown = whole = 0
+    for source in found.values():
+        page = Page(source)
+        quiet = quotes_nothing(page) if page.data else 0
+        grown += quiet + sum(len(article.encode()) for article in re.findall("<article.*?</article>", source, re.DOTALL))
+        whole += quiet + len(re.sub('(?<=id="data">).*?(?=</script>)', "", source, flags=re.DOTALL).encode())
+    assert grown <= 300 * len(results)
+    assert whole - grown <= 100_000 * len(found)
+
+
 @pytest.mark.parametrize("verdict", ["passed", "failed"])
 def test_two_thousand_cassettes_and_five_dialects_fit_into_10_mb_even_if_all_of_it_fails(verdict: Verdict) -> None:
     cells = run_of(2000, "data: " + "x" * 1500, verdict, ("anthropic", "b", "c", "d", "e"))
@@ -437,7 +498,7 @@ def test_what_is_left_out_to_keep_a_page_small_is_counted() -> None:
     for number, kept, without in ((2, 20, False), (3000, 2, True)):
         data = Page(pages(*cells[:number])["gemini-api.html"]).data
         cell = data["cases"][0][1]
-        assert (len(cell["findings"]), cell["total"], "without" in cell, len(cell["layers"])) == (kept, 20, without, 0 if without else 1)
+        assert (len(cell["findings"]), cell["total"], "without" in cell, "layers" in cell) == (kept, 20, without, not without)
 
 
 # Ages
@@ -449,8 +510,8 @@ def test_what_is_left_out_to_keep_a_page_small_is_counted() -> None:
         (Origin("recorded", "2026-01-01T10:00:00Z"), "2026-11-22", "recorded 2026-01-01 (325 days old) stale", True),
         (Origin("recorded", "2026-11-20"), "2026-11-22", "recorded 2026-11-20 (2 days old)", False),
         (Origin("written", "2020-01-01"), "2026-11-22", "written 2020-01-01 (2,517 days old)", False),
-        (Origin("recorded", "2020-01-01"), "", "recorded 2020-01-01 ·", False),
-        (Origin("recorded", "soon"), "2026-11-22", "recorded soon ·", False),
+        (Origin("recorded", "2020-01-01"), "", "recorded 2020-01-01 docs", False),
+        (Origin("recorded", "soon"), "2026-11-22", "recorded soon docs", False),
     ],
 )
 def test_an_age_stands_in_a_page_only_for_a_day_that_was_given(origin: Origin, today: str, words: str, stale: bool) -> None:
@@ -465,9 +526,16 @@ def test_an_age_stands_in_a_page_only_for_a_day_that_was_given(origin: Origin, t
 def test_a_fingerprint_has_one_shape_a_feature_at_the_same_place() -> None:
     one = fingerprint(["a", "b", "c"], {"a": "passed", "c": "failed"})
     other = fingerprint(["a", "b", "c"], {"a": "not-carried", "b": "passed"})
-    assert one.paths == [("passed", "M0 0h6v6h-6z"), ("failed", "M16 0l6 6m-6 0l6-6"), ("none", "M10 2h2v2h-2z")]
-    assert other.paths == [("passed", "M8 0h6v6h-6z"), ("not-carried", "M0 2h6v2h-6z"), ("none", "M18 2h2v2h-2z")]
-    assert len({legend(verdict) for verdict in (*VERDICTS, None)}) == len(VERDICTS) + 1 - 1  # a square is filled or not
+    assert one.paths == [("failed", "M16 0l6 6m-6 0l6-6"), ("passed", "M0 3h6"), ("none", "M10 3h2")]
+    assert other.paths == [("not-carried", "M0 3h6"), ("passed", "M8 3h6"), ("none", "M18 3h2")]
+    assert len({legend(verdict) for verdict in (*VERDICTS, None)}) == len(VERDICTS) + 1 - 1  # a dash is thick or thin
+
+
+def test_places_in_a_row_that_say_the_same_are_one_dashed_line_that_ends_with_its_row() -> None:
+    several = [str(number) for number in range(23)]
+    passed = fingerprint(several, dict.fromkeys(several[2:], "passed"))
+    assert (passed.width, passed.height) == (158, 14)
+    assert passed.paths == [("passed", "M16 3h142M0 11h22"), ("none", "M2 3h10")]
 
 
 def luminance(colour: str) -> float:

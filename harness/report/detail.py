@@ -13,7 +13,7 @@ import msgspec
 from markupsafe import Markup
 
 from ..events import INTERRUPTED
-from ..results import CaseResult, Evidence, Finding, Origin
+from ..results import CaseResult, Evidence, Finding, Origin, Read
 from .document import MAX_GREEN_WIRE
 from .placing import Cell
 from .text import shortened, visible
@@ -22,7 +22,7 @@ ROOM: Final = 3_000_000
 """Characters that the evidence of all differing cells may take together, on all pages."""
 WIRE_ROOM: Final = 1_000_000
 """The same for the beginnings of streams."""
-DIGEST: Final = 12
+DIGEST: Final = 10
 """Digits of a digest that are shown."""
 
 
@@ -32,18 +32,21 @@ def allowance(number: int, room: int, least: int, most: int) -> int:
 
 
 def detail(blocks: Iterable[Sequence[Cell]], *, per_cell: int, per_wire: int) -> Markup:
-    """The JSON for the blocks of a page in their order: origins and streams once each; for each block its stream and its cells."""
+    """The JSON for the blocks of a page in their order: origins, cassettes, streams once each; for each block its stream and its cells."""
     origins: dict[str, int] = {}
+    cassettes: dict[str, int] = {}
     streams: dict[str, int] = {}
     cases = []
     for cells in blocks:
         facts = max((cell.result for cell in cells), key=lambda result: len(result.wire))
         holds = all(cell.result.verdict in ("passed", "not-carried") for cell in cells)
-        stream = _stream(facts, min(per_wire, MAX_GREEN_WIRE) if holds else per_wire)
-        if facts.origin:
-            stream["from"] = origins.setdefault(_dump(_origin(facts.origin)), len(origins))
-        cases.append([streams.setdefault(_dump(stream), len(streams)), *(_cell(cell.result, per_cell) for cell in cells)])
-    text = f'{{"origins":[{",".join(origins)}],"streams":[{",".join(streams)}],"cases":{_dump(cases)}}}'
+        origin = origins.setdefault(_dump(_origin(facts.origin)), len(origins)) if facts.origin else -1
+        cassette = cassettes.setdefault(_dump(visible(shortened(facts.cassette, 200))), len(cassettes)) if facts.cassette else -1
+        stream = _dump([origin, cassette, facts.exchange, *_stream(facts, min(per_wire, MAX_GREEN_WIRE) if holds else per_wire)])
+        cases.append([streams.setdefault(stream, len(streams)), *(_cell(cell.result, per_cell) for cell in cells)])
+    lists = {"origins": origins, "cassettes": cassettes, "streams": streams}
+    text = "".join(f'"{name}":[{",".join(found)}],' for name, found in lists.items())
+    text = f'{{{text}"cases":{_dump(cases)}}}'
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704  # no tag is left
 
 
@@ -53,31 +56,39 @@ def _origin(origin: Origin) -> list[tuple[str, str]]:
     return [(name, visible(shortened(value, 300))) for name, value in facts if value]
 
 
-def _stream(result: CaseResult, room: int) -> dict[str, Any]:
-    """How a stream came. It is whole, and its status 200, where nothing else is said."""
-    found: dict[str, Any] = {"wire": visible(shortened(result.wire.rstrip(), room))}
+def _stream(result: CaseResult, room: int) -> list[Any]:
+    """How a stream came: its beginning, digest and reads, and what is unusual, by name: it is whole, its status 200, it has no request."""
+    wire = visible(shortened(result.wire.rstrip(), room))
+    unusual: dict[str, Any] = {}
     if result.end != "complete":
-        found["end"] = result.end
+        unusual["end"] = result.end
     if result.end in INTERRUPTED:
-        found["broken"] = 1
+        unusual["broken"] = 1
     how = result.evidence.stream if result.evidence else None
     if how is None:
-        return found
+        return [wire, "", [], unusual] if unusual else [wire]
     if how.status != 200:
-        found["status"] = how.status
-    found |= {"digest": how.digest[:DIGEST], "total": how.reads_total}
-    found["reads"] = [[read.at_ms, read.size, read.number, read.inside] for read in how.reads]
-    for read in found["reads"]:
-        while read[-1] in (1, ""):
-            read.pop()
+        unusual["status"] = how.status
+    if how.reads_total != sum(read.number for read in how.reads):
+        unusual["total"] = how.reads_total
     if how.sent:
         body = visible(shortened(how.sent.body, room))
-        found["sent"] = [visible(how.sent.method), visible(how.sent.url), body, how.sent.size]
-    return found
+        unusual["sent"] = [visible(how.sent.method), visible(how.sent.url), body, how.sent.size]
+    reads = [_read(read) for read in how.reads]
+    return [wire, how.digest[:DIGEST], reads, unusual] if unusual else [wire, how.digest[:DIGEST], reads]
+
+
+def _read(read: Read) -> list[Any]:
+    """Time, size, number, and what it ends inside of, as far as there is something unusual to say."""
+    at = int(read.at_ms) if read.at_ms is not None and read.at_ms == int(read.at_ms) else read.at_ms
+    row = [at, read.size, read.number, read.inside]
+    while row[-1] in (1, "") and len(row) > 2:
+        row.pop()
+    return row
 
 
 def _cell(result: CaseResult, room: int) -> Any:
-    """The digest alone for a cell that has nothing more to say."""
+    """The digest alone for a cell that has nothing more to say, with prompt and request for one of those; else all of it by name."""
     evidence = result.evidence or Evidence()
     digest = evidence.digest[:DIGEST]
     if not (result.findings or evidence.layers or evidence.breaches is not None):
@@ -85,9 +96,10 @@ def _cell(result: CaseResult, room: int) -> Any:
     findings, room = _findings(result.findings, room)
     layers, left_out = _layers(evidence, room)
     found: dict[str, Any] = {"digest": digest, "findings": findings, "total": result.findings_total}
-    found |= {"first": result.first_layer, "layers": layers}
-    if left_out:
-        found["without"] = 1
+    found |= {"first": result.first_layer, "layers": layers, "without": int(left_out)}
+    found = {name: value for name, value in found.items() if value}
+    if set(found) <= {"digest", "layers"} and [view[0] for view in layers] == ["prompt", "requests"]:
+        return [digest, *(lines for view in layers for lines in view[1:])] if len(layers[0]) == len(layers[1]) == 2 else found
     if evidence.breaches is not None:
         found["laws"] = [[one.law, visible(one.title), [visible(text) for text in one.counterexamples]] for one in evidence.breaches]
     return found
@@ -114,7 +126,10 @@ def _layers(evidence: Evidence, room: int) -> tuple[list[list[Any]], bool]:
         return [], True
     views: list[list[Any]] = []
     for view in evidence.layers:
-        views.append([view.layer, [visible(line) for line in view.lines], view.start, view.total, view.first, view.differs])
+        lines = [visible(line) for line in view.lines]
+        views.append([view.layer, lines, view.start, view.total, view.first, view.differs])
+        if view.first is None:
+            del views[-1][2 if (view.start, view.total) == (0, len(lines)) else 4 :]
     return views, False
 
 

@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from ..events import End
 from ..results import VERDICTS
-from .drawing import legend
-from .text import shortened, shown, slug, verbatim, web_link, with_code
+from .drawing import WIDTH, legend
+from .text import last_part, shortened, shown, slug, verbatim, web_link, with_code
 
 ENDS: Final[dict[End, str]] = {
     "complete": "complete",
@@ -51,13 +51,15 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(short=shortened, prose=with_code, verbatim=verbatim, web=web_link, number="{:,}".format, slug=slug, age=age)
+    environment.filters.update(short=shortened, prose=with_code, verbatim=verbatim, web=web_link, brief=last_part)
+    environment.filters.update(number="{:,}".format, slug=slug, age=age)
     script = environment.get_template("script.js").render(STALE_DAYS=STALE_DAYS)
     hashed = b64encode(sha256(script.encode()).digest()).decode()
     environment.globals.update(
         VERDICTS=VERDICTS,
         ENDS=ENDS,
         STALE_DAYS=STALE_DAYS,
+        DRAWING_WIDTH=WIDTH,
         legend=legend,
         script=Markup(script),  # noqa: S704  # our own file
         script_hash=f"sha256-{hashed}",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from .counting import ORIGINS, Tally, by_feature, by_pair, column, headline, res
 from .document import Header
 from .drawing import Fingerprint, fingerprint
 from .placing import Cell, Feature, block_key, group_title, page_name
-from .text import slug
+from .text import slug, web_link
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A feature in one column: the verdict that deserves a look first, how many of its cells have it, and where the first of them is."""
+    """A feature in one column: the verdict that deserves a look first, and how many of its cells have it."""
 
     name: Verdict
     number: int
     cells: int
-    place: str
 
 
 Rows = list[tuple[str, list[tuple[Feature, str, list[Mark | None]]]]]
@@ -57,19 +57,22 @@ class Checklist:
     title: str
     page: str
     tally: Tally
-    columns: list[str]
+    columns: list[tuple[str, str]]
     groups: Rows
     missing: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One requirement on a provider's page: the first of its results speaks for what all share."""
+    """One requirement on a provider's page: the first of its results speaks for what all share.
+
+    ``also`` are the places, among the sections of the page, of the features that it names after its first.
+    """
 
     facts: CaseResult
-    anchor: str
     cells: list[Cell]
     command: str
+    also: list[int]
 
     @property
     def others(self) -> list[Cell]:
@@ -79,19 +82,20 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A feature on a provider's page: the cases whose first feature it is, and those that name it further on."""
+    """A feature on a provider's page: the cases whose first feature it is, and how many name it further on."""
 
     feature: Feature | None
     anchor: str
     blocks: list[Block]
-    elsewhere: list[Block]
+    elsewhere: int
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """One line of what is not passed: cells of one provider that have verdict, requirement and reason in common."""
+    """One line of what is not passed: cells of one provider that have verdict, reason, and requirement or (``alike``) column in common."""
 
     provider: str
+    alike: bool
     cells: list[Cell]
 
 
@@ -123,6 +127,7 @@ def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, A
         groups.setdefault(group_title(section.feature), []).append(section)
     return {
         "title": names.providers[name],
+        "sources": _sources(sections),
         "whole": tally(results),
         "rests": rests_on(results),
         "pairs": [pair for one in names.columns for pair in _pairs_of(one, results, names)],
@@ -148,8 +153,8 @@ def checklist(name: str, cells: Sequence[Cell], names: Names) -> Checklist:
             marks = [_mark(found.get((one.id, name), ())) for name in used]
             groups.setdefault(group_title(one), []).append((one, feature_anchor(one.id), marks))
     missing = [one.title for one in names.features if one.id not in there]
-    titles = [names.columns[one] for one in used]
-    return Checklist(names.providers[name], page_name(name), tally([cell.result for cell in cells]), titles, list(groups.items()), missing)
+    columns = [(one, names.columns[one]) for one in used]
+    return Checklist(names.providers[name], page_name(name), tally([cell.result for cell in cells]), columns, list(groups.items()), missing)
 
 
 def change_list(
@@ -188,18 +193,18 @@ def _mark(cells: Sequence[Cell]) -> Mark | None:
     if not cells:
         return None
     verdict = worst(cell.result for cell in cells)
-    found = [cell for cell in cells if cell.result.verdict == verdict]
-    return Mark(verdict, len(found), len(cells), found[0].anchor)
+    return Mark(verdict, sum(cell.result.verdict == verdict for cell in cells), len(cells))
 
 
 def _remarks(cells: Sequence[Cell], providers: Mapping[str, str]) -> list[tuple[Verdict, VerdictWords, int, list[Remark]]]:
-    """Everything that isn't passed, by verdict."""
+    """Everything that isn't passed, by verdict; what is declared in advance or didn't run, by its reason rather than by requirement."""
     remarks: dict[Verdict, dict[tuple[str, ...], Remark]] = {verdict: {} for verdict in VERDICTS if verdict != "passed"}
     for cell in cells:
         result = cell.result
         if result.verdict != "passed":
-            key = (result.provider, result.requirement, cell.gist, result.link)
-            remark = remarks[result.verdict].setdefault(key, Remark(providers[result.provider], []))
+            alike = bool(cell.gist) and VERDICTS[result.verdict].order >= VERDICTS["not-carried"].order
+            key = (result.provider, cell.title if alike else result.requirement, cell.gist, result.link)
+            remark = remarks[result.verdict].setdefault(key, Remark(providers[result.provider], alike, []))
             remark.cells.append(cell)
     order = {name: index for index, name in enumerate(providers)}
     return [
@@ -219,20 +224,29 @@ def _sections(cells: Sequence[Cell], features: Sequence[Feature]) -> list[Sectio
     blocks: dict[tuple[object, ...], list[Cell]] = {}
     for cell in cells:
         blocks.setdefault(block_key(cell.result), []).append(cell)
+    named = {feature for found in blocks.values() for feature in found[0].result.features}
+    listed = [feature for feature in features if feature.id in named]
+    places = {feature.id: place for place, feature in enumerate(listed)}
     own: dict[str, list[Block]] = {}
-    elsewhere: dict[str, list[Block]] = {}
+    elsewhere: Counter[str] = Counter()
     for found in blocks.values():
-        block = Block(found[0].result, found[0].case, found, _command([cell.result for cell in found]))
-        first, *others = dict.fromkeys(block.facts.features) or [""]
-        own.setdefault(first, []).append(block)
-        for other in others:
-            elsewhere.setdefault(other, []).append(block)
-    sections = [
-        Section(feature, feature_anchor(feature.id), own.get(feature.id, []), elsewhere.get(feature.id, []))
-        for feature in features
-        if feature.id in own or feature.id in elsewhere
-    ]
-    return [*sections, Section(None, "feature:none", own[""], [])] if "" in own else sections
+        facts = found[0].result
+        first, *others = dict.fromkeys(facts.features) or [""]
+        own.setdefault(first, []).append(Block(facts, found, _command([cell.result for cell in found]), [places[one] for one in others]))
+        elsewhere.update(others)
+    sections = [Section(one, feature_anchor(one.id), own.get(one.id, []), elsewhere[one.id]) for one in listed]
+    return [*sections, Section(None, "feature:none", own[""], 0)] if "" in own else sections
+
+
+def _sources(sections: Iterable[Section]) -> dict[str, int]:
+    """Every address of documentation on a page, numbered: of the features, and of the cases that have another."""
+    addresses: dict[str, int] = {}
+    for section in sections:
+        links = [section.feature.link] if section.feature else []
+        for address in (*links, *(block.facts.source for block in section.blocks)):
+            if web_link(address):
+                addresses.setdefault(address, len(addresses) + 1)
+    return addresses
 
 
 def _command(results: Sequence[CaseResult]) -> str:

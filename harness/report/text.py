@@ -54,6 +54,11 @@ def web_link(text: str) -> str:
     return text if _WEB_LINK.fullmatch(text) else ""
 
 
+def last_part(address: str) -> str:
+    """``…/api/generate-content#FinishReason`` is ``generate-content#FinishReason``."""
+    return address.rstrip("/").rpartition("/")[2]
+
+
 def slug(text: str) -> str:
     """``text`` as (part of) a fragment: letters, digits and ``._-``."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text)[:120] or "-"

@@ -18,7 +18,7 @@ class Visit:
 
     def cells(self) -> int:
         """How many cells the page shows."""
-        return self.page.locator(".c").evaluate_all("all => all.filter(one => !one.closest('[hidden]')).length")  # type: ignore[no-any-return]  # a number
+        return self.page.locator("article > ul a").evaluate_all("all => all.filter(one => !one.closest('[hidden]')).length")  # type: ignore[no-any-return]  # a number
 
     def found(self) -> str:
         """What the tools say was found."""

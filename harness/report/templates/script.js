@@ -17,6 +17,7 @@ const draw = (tag, facts, ...inside) => {
   return one;
 };
 const number = (value) => value.toLocaleString("en");
+const slug = (text) => text.replace(/[^A-Za-z0-9._-]+/g, "-");
 const counted = (value, noun) => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
 
 // Ages: the page itself knows no clock
@@ -28,10 +29,17 @@ for (const time of find("time")) {
   if (origin && days > STALE_DAYS) time.after(" ", make("b", `stale: ${counted(days, "day")} old`, "broken"));
 }
 
+// Every address of documentation stands once, at the end of the page
+for (const link of find("a[href^='#d']")) link.href = document.getElementById(link.hash.slice(1)).href;
+
 // Evidence
 const block = document.getElementById("data");
 let data = null;
 const articles = find("article");
+const cells = find("article>ul>li>a");
+for (const cell of cells) cell.href = `#${cell.id}`;
+const nameOf = (cell) => slug(cell.firstChild.data.trim());
+const verdictOf = (mark) => mark.className || "passed";
 const places = new Map(articles.map((article, index) => [article, index]));
 
 function facts(pairs) {
@@ -58,7 +66,7 @@ function timeline(stream) {
   const picture = draw("svg", { viewBox: `0 0 ${width} 112`, role: "img", class: "timeline" });
   let first = 0;
   const cuts = reads.filter((read) => read.inside).length;
-  const said = `${counted(stream.total, "read")}, ${counted(reads.reduce((sum, read) => sum + read.size, 0), "byte")}` +
+  const said = `${counted(stream.total ?? reads.reduce((sum, read) => sum + read.many, 0), "read")}, ${counted(reads.reduce((sum, read) => sum + read.size, 0), "byte")}` +
     (timed ? `, first byte after ${number(reads[0].at)} ms, last after ${number(last)} ms` : ", times not known: in their order") +
     (cuts ? `, ${cuts} of them cut inside a message or a character` : "") + `, ${stream.broken ? "broken off: " : ""}${stream.end}`;
   picture.setAttribute("aria-label", said);
@@ -105,8 +113,8 @@ const LAYERS = { frames: "Wire: frames", events: "Events", payloads: "Payloads",
 
 function layers(cell) {
   const grid = make("div", [], "layers");
-  const only = cell.layers.some(([, , , , first]) => first !== null);
-  for (const [layer, lines, start, total, first, differs] of cell.layers) {
+  const only = cell.layers.some(([, , , , first = null]) => first !== null);
+  for (const [layer, lines, start = 0, total = lines.length, first = null, differs = false] of cell.layers) {
     const list = make("ol", [], layer === "prompt" || layer === "requests" ? "text" : "");
     list.start = start;
     const shown = [...lines];
@@ -172,9 +180,11 @@ function panel(link) {
   data ??= JSON.parse(block.textContent);
   const article = link.closest("article");
   const [place, ...cells] = data.cases[places.get(article)];
-  const found = cells[find(".c", article).indexOf(link)];
-  const cell = typeof found === "string" ? { digest: found } : found;
-  const stream = { status: 200, end: "complete", ...data.streams[place] };
+  const found = cells[find(":scope>ul>li>a", article).indexOf(link)];
+  const cell = typeof found === "string" ? { digest: found } :
+    Array.isArray(found) ? { digest: found[0], layers: [["prompt", found[1]], ["requests", found[2]]] } : found;
+  const [origin, cassette, exchange, wire, digest = "", reads = [], unusual] = data.streams[place];
+  const stream = { status: 200, end: "complete", digest, reads, ...unusual };
   const box = make("div", [], "panel");
   box.setAttribute("role", "region");
   box.setAttribute("aria-label", `Evidence: ${link.textContent}`);
@@ -186,14 +196,15 @@ function panel(link) {
   if (cell.findings?.length) box.append(findings(cell));
   if (cell.layers?.length) box.append(layers(cell));
   if (cell.without) box.append(make("p", "The layers are left out of this page, to keep it small; they are in results.json.", "note"));
-  if (stream.reads?.length) box.append(timeline(stream));
+  if (reads.length) box.append(timeline(stream));
   if (cell.laws) box.append(laws(cell));
   if (stream.sent) box.append(part("Request", `${stream.sent[0]} ${stream.sent[1]}`, quoted(stream.sent[2]), make("p", counted(stream.sent[3], "byte") + " in all", "note")));
-  if (stream.wire) box.append(part("The stream's beginning", stream.status ? `status ${stream.status}` : "", quoted(stream.wire)));
-  if (stream.from != null) box.append(part("Where the stream is from", "", facts(data.origins[stream.from])));
-  box.append(facts([["SHA-256 of the stream", stream.digest && `${stream.digest}…`], ["of what came out", cell.digest && `${cell.digest}…`]]));
-  const run = article.querySelector(".run");
-  if (run) box.append(part("Run it", "", make("pre", run.textContent.replace("[DIALECT]", `[${link.id.slice(article.id.length + 1)}]`), "run")));
+  if (wire) box.append(part("The stream's beginning", stream.status ? `status ${stream.status}` : "", quoted(wire)));
+  const named = cassette < 0 ? [] : [["cassette", exchange > 1 ? `${data.cassettes[cassette]}, exchange ${exchange}` : data.cassettes[cassette]]];
+  if (origin >= 0) box.append(part("Where the stream is from", "", facts([...named, ...data.origins[origin]])));
+  box.append(facts([["SHA-256 of the stream", digest && `${digest}…`], ["of what came out", cell.digest && `${cell.digest}…`]]));
+  const run = article.querySelector(":scope>pre");
+  if (run) box.append(part("Run it", "", make("pre", run.textContent.replace("[DIALECT]", `[${link.firstChild.data.trim()}]`), "run")));
   return box;
 }
 
@@ -204,9 +215,48 @@ function shut(link) {
 }
 
 function open(link) {
-  for (const other of find(".c.open", link.closest("article"))) shut(other);
+  for (const other of find("a.open", link.closest("article"))) shut(other);
   link.classList.add("open");
   link.closest("article").append(panel(link));
+}
+
+// Features: the cases that judge one, and what every mark of the checklists leads to
+const sections = find("section.group>section");
+const judging = new Map(sections.map((section) => [section.id, find("article", section)]));
+for (const article of articles) for (const place of article.dataset.also?.split(",") ?? []) judging.get(sections[place].id).push(article);
+for (const section of sections) {
+  const others = judging.get(section.id).filter((article) => article.parentElement !== section);
+  const list = section.querySelector(".also");
+  list?.replaceChildren("Also judged by: ", ...others.flatMap((article, index) => {
+    const first = article.querySelector("ul a"), link = make("a", first.id.slice(0, -nameOf(first).length - 1));
+    link.href = `#${first.id}`;
+    return index ? [" · ", link] : [link];
+  }));
+}
+const marks = new Map();
+for (const table of find("table.features")) {
+  const columns = find("th[data-in]", table).map((one) => one.dataset.in);
+  for (const row of find("tr.row", table)) {
+    const target = row.querySelector("a").getAttribute("href");
+    find("td", row).forEach((box, index) => {
+      const mark = box.querySelector("i");
+      if (!mark) return;
+      const name = `${target}:${columns[index]}`, link = make("a", [], "mark");
+      link.href = name;
+      if (target.startsWith("#")) {
+        const fitting = (one) => nameOf(one) === columns[index] && verdictOf(one.lastElementChild) === verdictOf(mark);
+        for (const article of judging.get(target.slice(1))) {
+          const found = find(":scope>ul>li>a", article).find(fitting);
+          if (!found) continue;
+          link.href = `#${found.id}`;
+          marks.set(name.slice(1), found.id);
+          break;
+        }
+      }
+      mark.replaceWith(link);
+      link.append(mark);
+    });
+  }
 }
 
 // Finding and filtering
@@ -214,23 +264,25 @@ const tools = document.querySelector(".tools");
 const search = document.querySelector("[data-search]");
 const output = tools?.querySelector("output");
 const choices = Object.fromEntries(find("[data-by]").map((one) => [one.dataset.by, one]));
+for (const section of sections) choices.feature?.append(new Option(section.querySelector("h4").textContent, section.id));
 let texts = null;
 const words = () => search.value.toLowerCase().split(/\s+/).filter(Boolean);
 const plain = (one) => one.textContent.toLowerCase();
 
 function filterArticles() {
-  texts ??= new Map(articles.map((article) => [article, `${plain(article)} ${article.id.toLowerCase()}`]));
+  data ??= JSON.parse(block.textContent);
+  texts ??= new Map(articles.map((article, place) =>
+    [article, `${plain(article)} ${article.querySelector("ul a").id} ${data.cassettes[data.streams[data.cases[place][0]][1]]}`.toLowerCase()]));
   const [wanted, chosen] = [words(), Object.fromEntries(Object.entries(choices).map(([by, one]) => [by, one.value]))];
   let all = 0, left = 0;
   for (const article of articles) {
-    const features = article.dataset.also?.split(" ") ?? [article.parentElement.id];
-    const fits = wanted.every((word) => texts.get(article).includes(word)) && (!chosen.feature || features.includes(chosen.feature)) &&
+    const fits = wanted.every((word) => texts.get(article).includes(word)) && (!chosen.feature || judging.get(chosen.feature).includes(article)) &&
       (!chosen.level || (article.dataset.level ?? "must") === chosen.level);
     let shown = 0;
-    for (const link of article.getElementsByClassName("c")) {
+    for (const link of article.querySelector("ul").getElementsByTagName("a")) {
       all += 1;
-      const verdict = link.lastElementChild.className;
-      const fit = fits && (!chosen.adapter || link.id.slice(article.id.length + 1).replace(/-\d+$/, "") === chosen.adapter.slice(3) || link.id.slice(article.id.length + 1) === chosen.adapter.slice(3)) &&
+      const verdict = verdictOf(link.lastElementChild);
+      const fit = fits && (!chosen.adapter || nameOf(link) === chosen.adapter.slice(3)) &&
         (!chosen.verdict || (chosen.verdict === "!passed" ? verdict !== "passed" : verdict === chosen.verdict));
       link.parentElement.hidden = !fit;
       shown += fit;
@@ -238,8 +290,8 @@ function filterArticles() {
     article.hidden = !shown;
     left += shown;
   }
-  for (const section of find(".feature")) section.hidden = !section.querySelector("article:not([hidden])") && left < all;
-  for (const group of find("section.group")) group.hidden = !group.querySelector(".feature:not([hidden])");
+  for (const section of sections) section.hidden = !section.querySelector("article:not([hidden])") && left < all;
+  for (const group of find("section.group")) group.hidden = !group.querySelector("section:not([hidden])");
   output.textContent = left === all ? counted(all, "cell") : `${number(left)} of ${counted(all, "cell")}`;
 }
 
@@ -262,12 +314,13 @@ if (tools) {
   tools.addEventListener("input", filter);
   tools.addEventListener("reset", () => setTimeout(filter));
   search.addEventListener("keydown", (event) => { if (event.key === "Escape") { tools.reset(); } });
-  if (articles.length) output.textContent = counted(find(".c").length, "cell");
+  if (articles.length) output.textContent = counted(cells.length, "cell");
 }
 
 function arrive() {
   const name = decodeURIComponent(location.hash.slice(1));
   const target = name && document.getElementById(name);
+  if (!target && marks.has(name)) location.replace(`#${marks.get(name)}`);
   if (!target) return;
   if (name.startsWith("in:") && choices.adapter) {
     choices.adapter.value = name;
@@ -275,7 +328,7 @@ function arrive() {
     return;
   }
   if (target.closest("[hidden]")) { tools.reset(); setTimeout(() => { filter(); target.scrollIntoView(); }); }
-  if (target.classList.contains("c")) {
+  if (cells.includes(target)) {
     if (!target.classList.contains("open")) open(target);
     target.focus({ preventScroll: true });
     target.closest("article").scrollIntoView();
