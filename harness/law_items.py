@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .plugin import RESULT, HarnessFailure, _project, explain
+from .plugin import RESULT, HarnessFailure, _project
 
 if TYPE_CHECKING:
     from .laws.judging import LawCell
@@ -76,6 +76,7 @@ class LawItem(pytest.Item):
         from msgspec.structs import replace
 
         from .laws.judging import hold, ready_made_case
+        from .telling import explain
 
         self.result = replace(hold(self.cell), command=f"pytest --harness-laws '{self.nodeid}'")
         if self.result.verdict != "passed":
