@@ -1,49 +1,27 @@
-"""Cassettes: recorded exchanges, and the text that holds them byte for byte.
-
-A cassette is vcrpy's (``interactions`` of request and response) with what vcrpy cannot say: the network reads, how the exchange ended,
-where the recording is from. The text is made for reading and reviewing: a body is one literal block with JSON unescaped and one line of
-the stream on one line. We write that text ourselves, `strict_yaml` reads it, and `dumps` reads back what it wrote and compares before
-it returns.
-
-`body_text` says how a body stands in its block; one that is not UTF-8 is base64 under a comment that shows it decoded.
-"""
+"""The text of a cassette → exchanges: closed shapes, and an error with a line for everything that does not fit them."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import json
 import re
-import zlib
-from collections.abc import Iterator
-from dataclasses import replace
 from itertools import accumulate
 from typing import Any, Final, get_args
 
 import msgspec
 
-from .body_text import BodyText, BodyTextError, body_to_text, escape_unprintable, text_to_body
-from .events import End
-from .exchanges import Cassette, CassetteError, Exchange, Origin, OriginKind, Request
-from .json_text import decode_json
-from .strict_yaml import MAX_BYTES, Path, YamlError, parse, parse_located, resolve
-
-__all__ = [
-    "FORMAT",
-    "MAX_BYTES",
-    "Cassette",
-    "CassetteError",
-    "Exchange",
-    "Origin",
-    "OriginKind",
-    "Request",
-    "dumps",
-    "is_cassette",
-    "loads",
-]
+from ..body_text import BodyText, BodyTextError, text_to_body
+from ..events import End
+from ..exchanges import Cassette, CassetteError, Exchange, Origin, OriginKind, Request
+from ..json_text import decode_json
+from ..strict_yaml import Path, YamlError, parse, parse_located
 
 FORMAT: Final = 1
 """The version of the text format that this code writes; a newer one is refused."""
+
+ORIGIN_FIELDS: Final = ("date", "client", "model", "source", "commit", "licence", "note")
+_READ: Final = re.compile(r"(?:-|[0-9]+(?:\.[0-9]+)?) [1-9][0-9]*")
+_LINES: Final = re.compile(rf"(?:{_READ.pattern}\n)*{_READ.pattern}\n?")
 
 
 class _Closed(msgspec.Struct, forbid_unknown_fields=True):
@@ -100,13 +78,6 @@ class _File(_Closed):
     interactions: list[_Interaction]
 
 
-_ORIGIN_FIELDS: Final = ("date", "client", "model", "source", "commit", "licence", "note")
-_PLAIN: Final = re.compile(r"[A-Za-z0-9/_][A-Za-z0-9/_.+@=?&%~;()*:-]*(?: [A-Za-z0-9/_.+@=?&%~;()*-]+)*")
-_READ: Final = re.compile(r"(?:-|[0-9]+(?:\.[0-9]+)?) [1-9][0-9]*")
-_LINES: Final = re.compile(rf"(?:{_READ.pattern}\n)*{_READ.pattern}\n?")
-_PREVIEW: Final = 400
-
-
 def is_cassette(data: bytes) -> bool:
     """Whether a file is in this format: told by its first lines, so that a damaged one is still ours to report."""
     head = data[:4096].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
@@ -133,20 +104,6 @@ def loads(text: str | bytes, name: str = "cassette") -> Cassette:
         raise CassetteError(f"{name}:{_line_of(text, error.path)}: {error.fact}") from None
 
 
-def dumps(cassette: Cassette) -> str:
-    """The text of a cassette. Reads it back and compares; raises `CassetteError` if anything would not come back as it was."""
-    rounded = _rounded(cassette)
-    text = "".join(line + "\n" for line in _write_file(rounded))
-    try:
-        back = loads(text)
-    except CassetteError as error:
-        raise CassetteError(f"this cassette can't be written: {error}") from None
-    told = tuple(replace(exchange, provider=None, generates=False) for exchange in rounded.exchanges)
-    if back != replace(rounded, exchanges=told):
-        raise CassetteError("this cassette can't be written: what was read back differs from what was given")
-    return text
-
-
 def _refuse_newer(data: Any, name: str) -> None:
     match data:
         case {"metadata": {"harness": int(version)}} if version > FORMAT:
@@ -161,7 +118,7 @@ class _BodyError(Exception):
 
 def _read_file(file: _File) -> Cassette:
     meta = file.metadata
-    origin = Origin(meta.origin, **{name: getattr(meta, name) for name in _ORIGIN_FIELDS})
+    origin = Origin(meta.origin, **{name: getattr(meta, name) for name in ORIGIN_FIELDS})
     exchanges = tuple(_read_interaction(item, ("interactions", index)) for index, item in enumerate(file.interactions))
     return Cassette(exchanges, origin)
 
@@ -244,114 +201,3 @@ def _line_of(text: str | bytes, path: Path) -> int:
     while path and path not in lines:
         path = path[:-1]
     return lines.get(path, 1)
-
-
-def _rounded(cassette: Cassette) -> Cassette:
-    """Times to the microsecond and no empty reads: what the text can say."""
-    exchanges = tuple(
-        replace(
-            exchange,
-            reads=tuple((None if at is None else round(float(at), 3), data) for at, data in exchange.reads if data),
-        )
-        for exchange in cassette.exchanges
-    )
-    return replace(cassette, exchanges=exchanges)
-
-
-def _write_file(cassette: Cassette) -> Iterator[str]:
-    yield "version: 1"
-    yield "metadata:"
-    yield f"  harness: {FORMAT}"
-    yield f"  origin: {cassette.origin.kind}"
-    for name in _ORIGIN_FIELDS:
-        value = getattr(cassette.origin, name)
-        if value is not None:
-            yield f"  {name}: {_scalar(value)}"
-    yield "interactions:" if cassette.exchanges else "interactions: []"
-    for exchange in cassette.exchanges:
-        yield from _write_exchange(exchange)
-
-
-def _write_exchange(exchange: Exchange) -> Iterator[str]:
-    request = exchange.request
-    if request is None:
-        yield "- request: null"
-    else:
-        yield "- request:"
-        yield f"    method: {_scalar(request.method)}"
-        yield f"    uri: {_scalar(request.url)}"
-        yield from _write_headers(request.headers)
-        yield from _write_body(request.body)
-    yield "  response:"
-    phrase = f", message: {_quoted(exchange.reason_phrase)}" if exchange.reason_phrase else ""
-    yield f"    status: {{code: {exchange.status}{phrase}}}"
-    yield from _write_headers(exchange.headers)
-    yield from _write_body(exchange.body)
-    if exchange.reads and (len(exchange.reads) > 1 or exchange.reads[0][0] is not None):
-        yield "    reads: |"
-        for at, data in exchange.reads:
-            yield f"      {'-' if at is None else format(at, '.3f').rstrip('0').rstrip('.')} {len(data)}"
-    yield f"    end: {exchange.end}"
-
-
-def _write_headers(headers: dict[str, list[str]]) -> Iterator[str]:
-    if headers:
-        yield "    headers:"
-    for name, values in headers.items():
-        if len(values) == 1:
-            yield f"      {_scalar(name)}: {_scalar(values[0])}"
-        else:
-            yield f"      {_scalar(name)}: [{', '.join(map(_quoted, values))}]"
-
-
-def _write_body(body: bytes) -> Iterator[str]:
-    if not body:
-        return
-    yield "    body:"
-    try:
-        text = body_to_text(body)
-    except UnicodeDecodeError:
-        yield from _write_base64(body)
-        return
-    if text.eol != "lf":
-        yield f"      eol: {text.eol}"
-    if text.escaped:
-        yield f"      escaped: {text.escaped}"
-    ends = text.string.endswith("\n")
-    yield f"      string: |2{'+' if ends else '-'}"
-    for line in text.string.removesuffix("\n").split("\n"):
-        yield f"        {line}" if line else ""
-
-
-def _write_base64(body: bytes) -> Iterator[str]:
-    how, preview = _preview(body)
-    yield f"      # {how}:"
-    for line in preview.splitlines()[:12]:
-        yield f"      #   {escape_unprintable(line)}"
-    yield "      base64: |"
-    encoded = base64.b64encode(body).decode()
-    for start in range(0, len(encoded), 120):
-        yield f"        {encoded[start : start + 120]}"
-
-
-def _preview(body: bytes) -> tuple[str, str]:
-    """How the comment over a base64 body shows it, and the beginning of what it shows."""
-    if body[:2] == b"\x1f\x8b":
-        try:
-            plain = zlib.decompressobj(wbits=31).decompress(body, 64 * 1024)
-            return "gzip, decoded", plain[:_PREVIEW].decode("utf-8", "backslashreplace")
-        except zlib.error:
-            pass
-    return "not UTF-8, shown with escapes", body[:_PREVIEW].decode("utf-8", "backslashreplace")
-
-
-def _scalar(value: str) -> str:
-    """A string as YAML: plain where that is safe, else quoted."""
-    if _PLAIN.fullmatch(value) and not value.endswith(":") and isinstance(resolve(value), str):
-        return value
-    return _quoted(value)
-
-
-def _quoted(value: str) -> str:
-    """A double-quoted YAML scalar: JSON's quoting, with YAML's unprintables escaped as well."""
-    return escape_unprintable(json.dumps(value, ensure_ascii=False))
