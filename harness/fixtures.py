@@ -77,7 +77,7 @@ class _Failed(Exception):
 
 @pytest.fixture(scope="module")
 def harness_vcr_config() -> dict[str, Any]:
-    """Options for vcrpy, as pytest-recording's ``vcr_config`` has them; a suite overrides this fixture."""
+    """Options for vcrpy, as pytest-recording's ``vcr_config`` has them, and ``before_record``; a suite overrides this fixture."""
     return {}
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -409,6 +410,22 @@ def test_vcrpys_own_filters_hold_for_recording_and_for_playing(tmp_path: Path) -
         assert [json.loads(exchange.request.body) for exchange in load(path).exchanges if exchange.request] == [{"a": 1}]
         with use_cassette(path, options=options) as tape:
             assert run("http://127.0.0.1:1", tape) == [200, 200]  # the second is asked of the server, as vcrpy would
+
+
+def test_a_hook_says_what_of_an_exchange_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+
+    def before_record(exchange: Exchange) -> Exchange | None:
+        asked = exchange.request.body if exchange.request else b""
+        return None if b"private" in asked else replace(exchange, reason_phrase="")
+
+    with raw_server(plain("200 Fine", b"1")) as url, use_cassette(path, mode="once", options={"before_record": before_record}) as tape:
+        with httpx2.Client(transport=transports("httpx2").sync(tape)) as http:
+            for said in ("private", "public"):
+                http.post(url + PATH, json={"said": said})
+    (kept,) = load(path).exchanges
+    assert kept.request is not None
+    assert (json.loads(kept.request.body), kept.reason_phrase) == ({"said": "public"}, "")
 
 
 HEAD_LINE = head_line(Origin("recorded", date="2026-11-22"))

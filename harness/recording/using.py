@@ -109,7 +109,8 @@ def use_cassette(
 ) -> Iterator[Recording | Playback]:
     """A cassette for the time of the ``with`` block: a `Playback`, or a `Recording` that is saved at the end of the block.
 
-    ``allow_status`` are statuses of errors that may be recorded; ``options`` are vcrpy's (``before_record_request``, ``ignore_hosts`` …);
+    ``allow_status`` are statuses of errors that may be recorded; ``options`` are vcrpy's (``before_record_request``, ``ignore_hosts`` …),
+    and ``before_record``, which sees whole exchanges (see `Scrubber`);
     ``keys`` are secrets that neither the environment nor a request's headers tell; with ``whole`` answers are read to their end, even if
     the client leaves.
     An exception out of the block saves nothing: what had arrived stays in NAME.yaml.part.
@@ -123,10 +124,9 @@ def use_cassette(
         raise ReplayError(f"unknown record mode {mode!r}; known are {', '.join(MODES)}")
     if mode == "none" and not path.exists():
         raise CassetteError(f"no cassette {name}: {path} does not exist; record it with --harness-record once")
-    recorder = VCR(
-        record_mode="none" if mode == "none" else "once", record_on_exception=False, skip_patchers=_all_patchers(), **(options or {})
-    )
-    scrubber = Scrubber(secrets.read_rules(path.parent))
+    given = dict(options or {})
+    scrubber = Scrubber(secrets.read_rules(path.parent), given.pop("before_record", None))
+    recorder = VCR(record_mode="none" if mode == "none" else "once", record_on_exception=False, skip_patchers=_all_patchers(), **given)
     tape = Recording(Unfinished(path, lambda request: (origin_of([request]), _guard(scrubber, [request], keys))), whole=whole)
     keep_format(recorder, lambda: _guard(scrubber, [take.request for take in tape.takes], keys))
     with recorder.use_cassette(str(path), persister=_Anew if mode == "rewrite" else Persister) as cassette:
