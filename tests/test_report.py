@@ -312,6 +312,8 @@ RECORDED = Origin("recorded", date="2026-11-20")
     [
         ([], "no stream: no comparison ran"),
         ([result("not-run"), result("error", exchange=2)], "no stream: no comparison ran"),
+        ([result(layer="requests", cassette="", origin=None)], "no stream: what was compared are requests, made of prompts"),
+        ([result("not-run", layer="requests", cassette="", origin=None)], "no stream: no comparison ran"),
         ([result(), result(adapter="unified-llm")], "1 of 1 stream written by hand; recorded ones: run `make corpus`"),
         ([result(exchange=n + 1) for n in range(46)], "46 of 46 streams written by hand; recorded ones: run `make corpus`"),
         (

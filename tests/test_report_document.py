@@ -168,6 +168,54 @@ def test_an_excerpt_and_the_longer_text_of_the_same_stream_are_no_contradiction(
     assert [one.wire for one in merged.results] == ["data: {}"]
 
 
+# Room
+
+
+def failing(number: int, *, lines: int = 11, wide: int = 1000) -> list[CaseResult]:
+    layers = tuple(LayerView(name, ("z" * 260,) * lines, 0, 200, 5, True) for name in ("frames", "events", "payloads"))  # type: ignore[arg-type]  # literals
+    findings = tuple(Finding(f"[{n}]", "changed", "x" * wide, "y" * wide) for n in range(4))
+    sent = Sent("POST", "https://x.example/v1", "b" * 800, 9000)
+    return [
+        result(
+            "failed",
+            f"case-{n}",
+            f"adapter-{m}",
+            exchange=n + 1,
+            wire="w" * 1600,
+            findings=findings,
+            findings_total=9,
+            evidence=Evidence(replace(STREAM, sent=sent), f"{n}", layers=layers),
+        )
+        for n in range(number)
+        for m in range(5)
+    ]
+
+
+def test_ten_thousand_failing_cells_fit_into_10_mb_and_what_is_left_out_is_said() -> None:
+    packed = pack(Run(HEADER, failing(2000)))
+    assert len(packed) < 10_000_000
+    first = unpack(packed).results[0]
+    assert first.findings[0].expected == "x" * 60 + " … (an excerpt)"
+    assert (len(first.findings), first.findings_total) == (1, 9)
+    assert first.evidence is not None
+    assert [(view.lines, view.total) for view in first.evidence.layers] == [((), 200)] * 3
+    assert first.wire == "w" * 350 + " … (an excerpt)"
+
+
+def test_few_failing_cells_keep_all_that_they_have() -> None:
+    assert by_key(list(unpack(pack(Run(HEADER, failing(20)))).results)) == by_key(failing(20))
+
+
+def test_shards_that_were_capped_each_on_its_own_merge_into_the_bytes_of_the_whole() -> None:
+    whole = failing(400, lines=2, wide=600)
+    parts = [whole[:300], whole[300:900], whole[900:]]
+    files = [unpack(pack(Run(HEADER, part))) for part in parts]
+    joined = unpack(pack(merge(files[:2])))
+    packed = pack(Run(HEADER, whole))
+    assert files[0].results[0].findings != unpack(packed).results[0].findings
+    assert pack(merge([joined, files[2]])) == pack(merge(files)) == packed == pack(merge([unpack(packed), *files]))
+
+
 # Comparing
 
 

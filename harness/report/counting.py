@@ -142,12 +142,13 @@ def headline(results: Sequence[CaseResult], providers: Mapping[str, str], column
     return [*sentences, "Nothing is red.", *remains]
 
 
-def rests_on(results: Iterable[CaseResult]) -> str:
+def rests_on(results: Sequence[CaseResult]) -> str:
     """The sentence that says what the verdicts are worth, without its full stop: ``46 of 46 streams written by hand; …``."""
     found = streams(results)
     total = sum(one.number for one in found)
     if not total:
-        return "no stream: no comparison ran"
+        compared = any(VERDICTS[result.verdict].compared for result in results)
+        return "no stream: what was compared are requests, made of prompts" if compared else "no stream: no comparison ran"
     counted = [f"{one.number:,} {ORIGINS[one.kind]}" for one in found]
     counted[0] = f"{found[0].number:,} of {total:,} stream{'s' if total > 1 else ''} {ORIGINS[found[0].kind]}"
     real = {one.kind for one in found} & {"recorded", "imported"}

@@ -18,17 +18,12 @@ from .document import MAX_GREEN_WIRE
 from .placing import Cell
 from .text import shortened, visible
 
-ROOM: Final = 3_000_000
+ROOM: Final = 2_000_000
 """Characters that the evidence of all differing cells may take together, on all pages."""
 WIRE_ROOM: Final = 1_000_000
 """The same for the beginnings of streams."""
 DIGEST: Final = 10
 """Digits of a digest that are shown."""
-
-
-def allowance(number: int, room: int, least: int, most: int) -> int:
-    """How many characters each of ``number`` may take."""
-    return max(least, min(most, room // max(number, 1)))
 
 
 def detail(blocks: Iterable[Sequence[Cell]], *, per_cell: int, per_wire: int) -> Markup:

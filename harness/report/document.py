@@ -33,6 +33,7 @@ from ..results import (
     sort_key,
     spell_surrogates,
 )
+from .capping import LEAST, cap, cut, rooms
 
 FORMAT: Final = 1
 MAX_GREEN_WIRE: Final = 240
@@ -155,9 +156,10 @@ def schema() -> dict[str, Any]:
 
 
 def pack(run: Run) -> bytes:
-    """A run as its document, UTF-8: the same results give the same bytes, in whatever order they came."""
-    ordered = sorted(run.results, key=sort_key)
-    wires = _longest_wires(ordered)
+    """A run as its document, UTF-8, its texts capped: the same results give the same bytes, in whatever order they came."""
+    room, body = rooms(run.results, len(set(map(_stream, run.results))))
+    ordered = sorted((cap(result, room, body) for result in run.results), key=sort_key)
+    wires = _longest_wires(ordered, body)
     cases = {key: number for number, key in enumerate(dict.fromkeys(map(_case, ordered)))}
     streams = {key: number for number, key in enumerate(dict.fromkeys(map(_stream, ordered)))}
     kept = {replace(key, wire=wires[key]): None for key in streams}
@@ -196,11 +198,10 @@ def merge(runs: Iterable[Run]) -> Run:
         headers.append(run.header)
         here: Counter[bytes] = Counter()
         for result in run.results:
-            content = _encode(replace(result, wire=""))
+            content = _encode(cap(replace(result, wire=""), LEAST, LEAST))  # one file may have kept more of a cell than another
             here[content] += 1
             kept = found.setdefault((result.spec, result.case, result.layer, result.adapter, result.command), {})
-            if content not in kept or len(kept[content].wire) < len(result.wire):
-                kept[content] = result
+            kept[content] = max(kept.get(content, result), result, key=_how_much)
         counts |= here
     results = []
     for (spec, case, layer, adapter, _), contents in found.items():
@@ -235,7 +236,12 @@ def _union(lists: Iterable[Sequence[Named]]) -> tuple[Named, ...]:
     return tuple(sorted(kept.values(), key=lambda one: (one.order, one.of, one.name)))
 
 
-def _longest_wires(results: Iterable[CaseResult]) -> Mapping[StreamEntry, str]:
+def _how_much(result: CaseResult) -> tuple[int, bytes]:
+    whole = _encode(result)
+    return len(whole), whole
+
+
+def _longest_wires(results: Iterable[CaseResult], room: int) -> Mapping[StreamEntry, str]:
     """The longest excerpt of each stream; a short one where every cell holds, since nobody looks for a fault in it."""
     wires: dict[StreamEntry, str] = {}
     differ: set[StreamEntry] = set()
@@ -244,11 +250,7 @@ def _longest_wires(results: Iterable[CaseResult]) -> Mapping[StreamEntry, str]:
         wires[key] = max(wires.get(key, ""), result.wire, key=lambda text: (len(text), text))
         if result.verdict not in ("passed", "not-carried"):
             differ.add(key)
-    return {key: wire if key in differ else _shortened(wire) for key, wire in wires.items()}
-
-
-def _shortened(wire: str) -> str:
-    return wire if len(wire) <= MAX_GREEN_WIRE + 40 else f"{wire[:MAX_GREEN_WIRE]} … (an excerpt)"
+    return {key: cut(wire, room if key in differ else min(room, MAX_GREEN_WIRE)) for key, wire in wires.items()}
 
 
 def _case(result: CaseResult) -> CaseEntry:

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ..results import VERDICTS, CaseResult
+from .capping import allowance
 from .counting import column
-from .detail import allowance
 from .placing import Cell
 from .text import shortened, visible
 
