@@ -151,6 +151,274 @@ def test_what_was_recorded_plays_the_same(run: Run, library: str, end: str, tmp_
 
 def test_bytes_stay_as_they_came_over_the_wire() -> None:
     body, tape = gzip.compress(b"".join(EVENTS)), Recording()
+    with raw_server(plain("200 Fine", body, "Content-Encoding: gzip", "X-Two: a", "x-two: b")) as url, client("httpx2", tape) as http:
+        assert http.post(url + PATH, json=BODY).content == b"".join(EVENTS)
+    (exchange,) = tape.exchanges()
+    assert exchange.body == body
+    assert exchange.reason_phrase == "Fine"
+    assert exchange.headers == {"Content-Encoding": ["gzip"], "X-Two": ["a", "b"], "Content-Length": [str(len(body))]}
+
+
+def test_exchanges_stand_in_start_order_whoever_is_done_first() -> None:
+    tape, arrived, gate = Recording(), threading.Event(), threading.Event()
+
+    def slow(connection: Connection) -> None:
+        arrived.set()
+        assert gate.wait(30)
+        plain("200 OK", b"first")(connection)
+
+    async def run(url: str) -> list[str]:
+        async with httpx2.AsyncClient(transport=transports("httpx2").asynchronous(tape)) as http:
+            first = asyncio.create_task(http.post(url + "/1"))
+            while not arrived.is_set():
+                await asyncio.sleep(0.001)
+            second = await http.post(url + "/2")
+            gate.set()
+            return [(await first).text, second.text]
+
+    with raw_server(slow, plain("200 OK", b"second")) as url:
+        assert asyncio.run(run(url)) == ["first", "second"]
+    assert [exchange.body for exchange in tape.exchanges()] == [b"first", b"second"]
+
+
+def test_one_client_serves_several_event_loops() -> None:
+    tape = Recording()
+    transport = transports("httpx2").asynchronous(tape)
+
+    async def run(url: str) -> bytes:
+        async with httpx2.AsyncClient(transport=transport) as http:
+            return (await http.post(url)).content
+
+    with raw_server(plain("200 OK", b"x")) as url:
+        assert [asyncio.run(run(url)) for _ in range(2)] == [b"x", b"x"]
+
+
+@pytest.mark.parametrize(("no_proxy", "asked"), [("", b"POST http://api.invalid"), ("api.invalid", b"")])
+def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch, no_proxy: str, asked: bytes) -> None:
+    tape, seen = Recording(), []
+
+    def answer(connection: Connection) -> None:
+        seen.append(connection.request)
+        plain("200 OK", b"x")(connection)
+
+    with raw_server(answer) as url:
+        monkeypatch.setenv("http_proxy", url)
+        monkeypatch.setenv("no_proxy", no_proxy)
+        stream("httpx2", tape, "http://api.invalid")
+    assert (seen[0] if seen else b"").startswith(asked)
+    assert bool(seen) == bool(asked)
+    assert len(tape.exchanges()) == len(seen)
+
+
+def test_a_request_that_got_no_answer_is_no_exchange() -> None:
+    tape = Recording()
+    with raw_server(lambda connection: connection.reset()) as url:
+        got, raised = stream("httpx2", tape, url)
+    assert got == []
+    assert isinstance(raised, httpx2.ReadError)
+    assert tape.exchanges() == ()
+
+
+KILLED = """
+import os, signal, sys
+import httpx2
+from pathlib import Path
+from harness.recording.transport import transports
+from harness.recording.using import use_cassette
+
+with use_cassette(Path(sys.argv[2]), mode=sys.argv[3]) as tape:
+    with httpx2.Client(transport=transports("httpx2").sync(tape), headers={"x-goog-api-key": "AIza" + "k" * 35}) as http:
+        with http.stream("POST", sys.argv[1] + "&key=AIza" + "q" * 35, json={"contents": []}) as response:
+            for number, data in enumerate(response.iter_raw(), 1):
+                print(number, flush=True)
+"""
+
+
+def start(url: str, path: Path, mode: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", KILLED, url + PATH, str(path), mode]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def wait_for(text: bytes, path: Path) -> bytes:
+    for _ in range(3000):
+        if path.exists() and text in (data := path.read_bytes()):
+            return data
+        threading.Event().wait(0.01)
+    raise AssertionError(f"{text!r} never came to {path}")
+
+
+@pytest.mark.parametrize("signalled", [signal.SIGKILL, signal.SIGINT])
+def test_what_had_arrived_stands_after_a_kill(tmp_path: Path, signalled: signal.Signals) -> None:
+    path, gate = tmp_path / "a.yaml", threading.Semaphore(1)
+    path.write_text(good := dumps(Cassette((), Origin("written"))))
+    with raw_server(streaming(*EVENTS, gate=gate)) as url:
+        process = start(url, path, "rewrite")
+        assert process.stdout is not None
+        assert process.stderr is not None
+        with process, process.stdout as said:
+            assert [said.readline(), said.readline()] == [b"1\n", b"2\n"]
+            text = wait_for(b"t1", part_of(path))
+            process.send_signal(signalled)
+            assert process.wait(30) != 0
+        gate.release(9)
+    cassette = load(part_of(path))
+    assert cassette.origin.kind == "loopback"
+    (exchange,) = cassette.exchanges
+    assert [data for _, data in exchange.reads] == EVENTS[:2]
+    assert exchange.end == ("cut" if signalled == signal.SIGKILL else "aborted")
+    assert exchange.provider == "gemini-api"
+    assert part_of(path).stat().st_mode & 0o777 == 0o600
+    assert b"AIza" not in text
+    assert path.read_text() == good
+    assert f"{part_of(path)} is what an earlier recording left" in (left_behind(path) or "")
+
+
+def test_a_whole_recording_leaves_no_unfinished_one(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "a.yaml"
+    with raw_server(streaming(*EVENTS)) as url, use_cassette(path, mode="once") as tape:
+        stream("httpx2", tape, url)
+    assert sorted(path.parent.iterdir()) == [path]
+    assert left_behind(path) is None
+    cassette = load(path)
+    assert (cassette.origin.kind, cassette.origin.model) == ("loopback", "gemini-x")
+    assert cassette.exchanges[0].reads[0][1] == EVENTS[0]
+    umask = os.umask(0)
+    os.umask(umask)
+    assert path.stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+@pytest.mark.parametrize("mode", ["once", "rewrite"])
+def test_a_failed_recording_changes_nothing(tmp_path: Path, mode: Any) -> None:
+    path = tmp_path / "a.yaml"
+    if mode == "rewrite":
+        path.write_text("version: 1\nmetadata:\n  harness: 1\n  origin: written\ninteractions: []\n")
+    before = path.read_bytes() if path.exists() else None
+
+    def fail(url: str) -> None:
+        with use_cassette(path, mode=mode) as tape:
+            stream("httpx2", tape, url)
+            raise RuntimeError("the test failed")
+
+    with raw_server(streaming(*EVENTS)) as url, pytest.raises(RuntimeError):
+        fail(url)
+    assert (path.read_bytes() if path.exists() else None) == before
+    assert load(part_of(path)).exchanges[0].end == "complete"
+    assert sorted(file.name for file in tmp_path.iterdir() if file != path) == ["a.yaml.part"]
+
+
+QUOTA = b'{"error": {"code": 429, "message": "no more", "status": "RESOURCE_EXHAUSTED"}}'
+KEY = b'{"error": {"code": 400, "message": "API key not valid.", "details": [{"reason": "API_KEY_INVALID"}]}}'
+REFUSALS: list[tuple[Script, int, str]] = [
+    (plain("429 Too Many Requests", QUOTA), 429, r"exchange 1 is a quota answer \(429: no more\)"),
+    (plain("400 Bad Request", KEY), 400, r"exchange 1 is an answer about the key \(400: API key not valid\.\)"),
+    (plain("403 Forbidden", b"<html>"), 403, r"exchange 1 is an authorization answer \(403"),
+    (plain("503 Service Unavailable", b""), 503, r"exchange 1 is an overload answer \(503"),
+    (streaming(EVENTS[0], b'{"error": {"code": 503, "message": "overloaded"}}'), 503, r"an overload answer \(503: overloaded\)"),
+]
+
+
+@pytest.mark.parametrize(("script", "status", "message"), REFUSALS, ids=[message[:40] for _, _, message in REFUSALS])
+def test_quota_key_and_overload_answers_are_refused_unless_asked_for(tmp_path: Path, script: Script, status: int, message: str) -> None:
+    path = tmp_path / "a.yaml"
+    with raw_server(script) as url:
+        with pytest.raises(CassetteError, match=message), use_cassette(path, mode="once") as tape:
+            stream("httpx2", tape, url)
+        assert not path.exists()
+        with use_cassette(path, mode="once", allow_status=[status]) as tape:
+            stream("httpx2", tape, url)
+    assert len(load(path).exchanges) == 1
+
+
+def test_an_error_of_the_request_is_recorded(tmp_path: Path) -> None:
+    answer = plain("400 Bad Request", b'{"error": {"code": 400, "message": "no"}}')
+    with raw_server(answer) as url, use_cassette(tmp_path / "a.yaml", mode="once") as tape:
+        stream("httpx2", tape, url)
+    assert load(tmp_path / "a.yaml").exchanges[0].status == 400
+
+
+@pytest.mark.parametrize("cuts", [(0, 99), (7, 99), (20, 99)])
+def test_a_secret_in_an_answer_keeps_both_files_away(tmp_path: Path, cuts: tuple[int, int]) -> None:
+    body = b'data: {"a": "AIza' + b"s" * 35 + b'"}\r\n\r\n'
+    pieces = [piece for piece in (body[: cuts[0]], body[cuts[0] : cuts[1]], body[cuts[1] :]) if piece]
+    path = tmp_path / "a.yaml"
+    refused = pytest.raises(CassetteError, match="a Google API key")
+    with raw_server(streaming(*pieces)) as url, refused, use_cassette(path, mode="once") as tape:
+        stream("httpx2", tape, url)
+    assert not path.exists()
+    assert not list(tmp_path.rglob("*"))
+
+
+def test_a_file_is_moved_only_when_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.yaml"
+    save(path, "good\n")
+    path.chmod(0o640)
+    synced: list[int] = []
+    monkeypatch.setattr("os.fsync", synced.append)
+    save(path, "better\n")
+    assert len(synced) == 2  # the file, then its folder
+    assert path.stat().st_mode & 0o777 == 0o640
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        save(path, "half")
+    assert path.read_text() == "better\n"
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+def test_an_unknown_request_shows_the_nearest_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    body = b'{"contents": [{"parts": [{"text": "hi"}]}]}'
+    exchange = Exchange(Request("POST", "https://generativelanguage.googleapis.com" + PATH, {}, body), 200, {}, (), "complete")
+    save(path, dumps(Cassette((exchange, exchange), Origin("written"))))
+    with use_cassette(path, name="gemini-api/a") as tape:
+        assert isinstance(tape, Playback)
+        with client("httpx2", tape) as http:
+            with pytest.raises(UnknownRequest) as caught:
+                http.post("http://127.0.0.1:1" + PATH, json={"contents": [{"parts": [{"text": "ho"}]}]})
+            assert str(caught.value) == (
+                "POST /v1beta/models/gemini-x:streamGenerateContent: gemini-api/a has no answer to this request that is not used yet\n"
+                "the nearest is exchange 1:\n"
+                "  body.contents[0].parts[0].text: changed\n"
+                '    recorded: "hi"\n'
+                '    asked:    "ho"\n'
+                "record it anew with --harness-record rewrite if the request is meant so"
+            )
+            assert http.post("http://127.0.0.1:1" + PATH, json=BODY).status_code == 200
+        assert tape.problems() == ["gemini-api/a: exchange 2 was never asked for"]
+        assert tape.unknown == [str(caught.value)]
+
+
+def test_vcrpys_own_filters_hold_for_recording_and_for_playing(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    options = {
+        "ignore_hosts": ["localhost"],
+        "filter_post_data_parameters": ["user"],
+        "before_record_response": [lambda response: response],
+    }
+
+    def run(url: str, tape: Any) -> list[int]:
+        with httpx2.Client(transport=transports("httpx2").sync(tape)) as http:
+            return [http.post(host + PATH, json={"user": user, "a": 1}).status_code for host, user in ((url, str(id(tape))), (other, "x"))]
+
+    with raw_server(plain("200 OK", b"1")) as url:
+        other = url.replace("127.0.0.1", "localhost")
+        with use_cassette(path, mode="once", options=options) as tape:
+            assert run(url, tape) == [200, 200]
+        assert [json.loads(exchange.request.body) for exchange in load(path).exchanges if exchange.request] == [{"a": 1}]
+        with use_cassette(path, options=options) as tape:
+            assert run("http://127.0.0.1:1", tape) == [200, 200]  # the second is asked of the server, as vcrpy would
+
+
+def test_a_hook_says_what_of_an_exchange_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+
+    def before_record(exchange: Exchange) -> Exchange | None:
+        asked = exchange.request.body if exchange.request else b""
+        return None if b"private" in asked else replace(exchange, reason_phrase="")
+
     options = {"before_record": before_record}
     with (
         raw_server(plain("200 Fine", b"1")) as url,
