@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import re
@@ -19,7 +20,10 @@ from msgspec.structs import replace
 from report_samples import DIALECTS, FIVE, HEADER, HOSTILE_HEADER, MIXED, PROVIDERS, hostile, result, run_of
 
 from harness.cassette import Origin as CassetteOrigin
+from harness.dialects import DIALECTS as ALL_DIALECTS
 from harness.evidence import examine
+from harness.laws.judging import cells as law_cells
+from harness.laws.judging import hold
 from harness.project import Project, kind_of, yaml_files
 from harness.report import Header, Named, ReportError, Run, render, summary
 from harness.report.counting import headline, rests_on
@@ -485,6 +489,22 @@ def test_the_shipped_specs_take_300_kb_a_thousand_cells_beside_what_is_quoted_an
         whole += quiet + len(re.sub('(?<=id="data">).*?(?=</script>)', "", source, flags=re.DOTALL).encode())
     assert grown <= 300 * len(results)
     assert whole - grown <= 100_000 * len(found)
+
+
+def test_a_report_of_every_law_on_every_shipped_exchange_keeps_to_the_same_budget() -> None:
+    root = Path(__file__).parent.parent
+    project = Project([root / "specs"], root / "cassettes")
+    results = []
+    for file in yaml_files(root / "cassettes"):
+        name = file.relative_to(root / "cassettes").with_suffix("").as_posix()
+        cassette = project.cassette(name)
+        for cell in law_cells(name, cassette.exchanges, list(ALL_DIALECTS), cassette.origin):
+            held = hold(dataclasses.replace(cell, law=dataclasses.replace(cell.law, findings=lambda exchange, how: [])))
+            results.append(replace(held, command=f"pytest --harness-laws 'cassettes/{name}.yaml::{cell.name}'"))
+    assert len(results) > 10_000
+    files = render(Run(make_header(results, project.features(), "", ()), results))
+    assert sum(len(text.encode()) for name, text in files.items() if name.endswith(".html")) <= 300 * len(results)
+    assert sum(len(text.encode()) for text in files.values()) < 10_000_000
 
 
 @pytest.mark.parametrize("verdict", ["passed", "failed"])
