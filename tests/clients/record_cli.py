@@ -96,12 +96,12 @@ def record_run(run: Run) -> Exchange:
     """The output of one run, with its exit code and stderr."""
     with TemporaryDirectory() as made, serve(HERE / "answers" / f"{run.answers}.yaml", match="path") as server:
         folder = Path(made).resolve()
-        work = folder / "work"
+        project = folder / "project"
         environment = _prepare(folder, run, server.base_url)
         options = ["--provider", "gemini-cli", "--model", run.model, "--cassettes", str(folder), "--allow-status", "400"]
         options += ["--prompt", run.prompt, "--program", shlex.join(["node", str(CLI / "bundle" / "gemini.js")])]
         command = [sys.executable, "-c", "import sys, harness.cli; sys.exit(harness.cli.main())", "record", "gemini-cli/run", *options]
-        subprocess.run([*command, *([] if run.streamed else ["--unary"])], cwd=work, env=environment, check=True, timeout=LIMIT_S)
+        subprocess.run([*command, *([] if run.streamed else ["--unary"])], cwd=project, env=environment, check=True, timeout=LIMIT_S)
         (exchange,) = load(folder / "gemini-cli" / "run.yaml").exchanges
         return _rename(exchange, {str(folder): "/home/user", str(HERE / "node_modules"): "/usr/lib/node_modules"})
 
@@ -115,10 +115,10 @@ def _prepare(folder: Path, run: Run, base_url: str) -> dict[str, str]:
         "security": {"auth": {"selectedType": "gemini-api-key"}},
         **run.settings,
     }
-    for name in (".gemini", "work", "tmp"):
+    for name in (".gemini", "project", "tmp"):
         (folder / name).mkdir()
     (folder / ".gemini" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
-    (folder / "work" / "notes.txt").write_text(NOTES, encoding="utf-8")
+    (folder / "project" / "notes.txt").write_text(NOTES, encoding="utf-8")
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
