@@ -65,7 +65,7 @@ def examine(
         ground = stand_on(cell.case, load)
     except (CassetteError, ReplayError):
         return result  # which says what is wrong
-    stream = describe(ground.exchanges[-1], result.provider) if ground.exchanges else None
+    streams = [describe(exchange, result.provider) for exchange in ground.exchanges]
     digest = _digest(json.dumps(came[0], sort_keys=True, default=repr).encode()) if came else ""
     layers: tuple[LayerView, ...] = ()
     if came and cell.layer == "requests":
@@ -73,7 +73,11 @@ def examine(
     elif came and result.verdict in DIFFERS:
         layers = _layers(cell, ground, came[0])
     found = _fitting(result.findings)
-    return structs.replace(result, findings=found, evidence=Evidence(stream, digest, cell.case.tool_code, layers))
+    return structs.replace(
+        result,
+        findings=found,
+        evidence=Evidence(streams[-1] if streams else None, digest, cell.case.tool_code, layers, before=tuple(streams[:-1])),
+    )
 
 
 def try_laws(result: CaseResult, load: Callable[[str], Cassette], laws: Sequence[Law] = LAWS) -> CaseResult:

@@ -75,6 +75,7 @@ HOSTILE_EVIDENCE = Evidence(
     HOSTILE,
     layers=(LayerView("payloads", (HOSTILE,), 0, 1, 0, True),),
     breaches=(Breach(1, HOSTILE, (HOSTILE,)),),
+    before=(Stream(200, 3, HOSTILE, (Read(1.0, 3),), 1, Sent(HOSTILE, HOSTILE, HOSTILE, 9)),),
 )
 
 

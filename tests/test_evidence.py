@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request
 from harness.conformance import Cell
 from harness.evidence import MAX_FINDINGS, MAX_GREEN_REQUEST, MAX_LINE, MAX_READS, describe, examine, try_laws
 from harness.laws import Law, Replayer
+from harness.project import Project, kind_of, yaml_files
 from harness.providers import identified
 from harness.results import Breach, CaseResult, Evidence, Read
 from harness.spec import Case
@@ -125,6 +127,17 @@ def test_a_request_case_shows_the_prompt_and_the_request() -> None:
     held = judged({"$any": True}, "anthropic", cassette="", prompt=prompt)
     assert held.verdict == "passed"
     assert 0 < len(evidence(held).layers[1].lines) <= MAX_GREEN_REQUEST
+
+
+def test_every_turn_of_a_conversation_has_its_stream_and_its_request() -> None:
+    root = Path(__file__).parent.parent
+    project = Project([root / "specs"], root / "cassettes")
+    specs = (file for file in yaml_files(root / "specs") if kind_of(file) == "spec")
+    cell = next(cell for file in specs for cell in project.cells(file) if len(cell.case.turns) > 1)
+    found = evidence(examine(cell, project.cassette))
+    assert len(found.before) == len(cell.case.turns) - 1
+    assert all(stream and stream.sent for stream in (*found.before, found.stream))
+    assert len({stream.digest for stream in (*found.before, found.stream) if stream}) == len(cell.case.turns)
 
 
 def test_a_cassette_that_is_not_there_gives_no_evidence() -> None:

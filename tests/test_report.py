@@ -464,6 +464,8 @@ def quotes_nothing(page: Page) -> int:
         stream[3] = ""
         for unusual in stream[6:]:
             unusual.pop("sent", None)
+            for _, _, more in unusual.get("before", ()):
+                more.pop("sent", None)
     for cell in (cell for _, *cells in data["cases"] for cell in cells):
         if isinstance(cell, list):
             cell[1:] = [[], []]

@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.report import Change, Header, Named, Run, compare_runs, merge, pack, render, schema, unpack
+from harness.report.capping import cap
 from harness.results import CaseResult, Evidence, Finding, LayerView, Origin, Read, ResultsError, Sent, Stream, Verdict
 
 STREAM = Stream(200, 25, "a" * 32, (Read(3.0, 25),), 1, Sent("POST", "https://x.example/v1", "{}", 2))
@@ -168,6 +169,11 @@ def test_an_excerpt_and_the_longer_text_of_the_same_stream_are_no_contradiction(
     assert [one.wire for one in merged.results] == ["data: {}"]
 
 
+def test_the_streams_of_earlier_turns_come_back_too() -> None:
+    talk = result(evidence=Evidence(STREAM, "b" * 32, before=(replace(STREAM, digest="c" * 32), replace(STREAM, digest="d" * 32))))
+    assert unpack(pack(Run(HEADER, [talk]))).results == [talk]
+
+
 # Room
 
 
@@ -263,6 +269,14 @@ def test_the_same_verdict_on_other_evidence_is_told(other: dict[str, Any]) -> No
     assert changed([result("warning")], [result("warning", **other)]) == [("changed", "one", "warning")]
     again = Evidence(replace(STREAM, reads=(Read(9.0, 25),)), "b" * 32)
     assert changed([result()], [result(evidence=again)]) == []  # a recording made again has other times
+
+
+def test_a_run_that_was_capped_is_no_other_evidence() -> None:
+    long = result("failed", findings=(Finding("[0]", "changed", "x" * 3000, "y" * 3000), Finding("[1]")), findings_total=2)
+    short = replace(long, findings=cap(long, 200, 200).findings)
+    assert short.findings != long.findings
+    assert changed([short], [long]) == []
+    assert changed([short], [replace(long, findings_total=3)]) == [("changed", "one", "failed")]
 
 
 def test_cells_that_are_new_and_gone_and_what_is_red_of_them() -> None:

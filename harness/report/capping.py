@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ..results import CaseResult, Evidence, Finding
+from ..results import CaseResult, Evidence, Finding, Stream
 
 ROOM: Final = 1_200_000
 """Characters that findings may take in all results together, and again the lines of layers."""
@@ -62,13 +62,15 @@ def _findings(findings: Sequence[Finding], room: int) -> tuple[Finding, ...]:
 
 
 def _evidence(evidence: Evidence, room: int, body: int) -> Evidence:
-    stream = evidence.stream
-    if stream and stream.sent:
-        stream = replace(stream, sent=replace(stream.sent, body=cut(stream.sent.body, body)))
+    streams = {"stream": evidence.stream and _stream(evidence.stream, body), "before": tuple(_stream(one, body) for one in evidence.before)}
     layers = evidence.layers
     if sum(len(line) for view in layers for line in view.lines) > room:
         layers = tuple(replace(view, lines=()) for view in layers)
-    return replace(evidence, stream=stream, layers=layers)
+    return replace(evidence, layers=layers, **streams)
+
+
+def _stream(stream: Stream, body: int) -> Stream:
+    return replace(stream, sent=replace(stream.sent, body=cut(stream.sent.body, body))) if stream.sent else stream
 
 
 _TEXTS: Final = ("path", "expected", "got", "note")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from ..results import VERDICTS, CaseResult, Verdict, sort_key
+from .capping import LEAST, cap
 from .document import Run
 
 Kind = Literal["broken", "fixed", "new", "gone", "changed"]
@@ -113,5 +114,6 @@ def _change(base: CaseResult | None, head: CaseResult | None) -> Change | None:
 def _rests_on(result: CaseResult) -> tuple[object, ...]:
     """What a verdict rests on; not times, which a recording made anew has others of."""
     evidence = result.evidence
-    stream = evidence.stream.digest if evidence and evidence.stream else ""
-    return (stream, evidence.digest if evidence else "", result.end, result.findings, result.findings_total, result.first_layer)
+    streams = [one.digest for one in (*evidence.before, evidence.stream) if one] if evidence else []
+    findings = cap(result, LEAST, LEAST).findings  # as the run that had least room for them kept them
+    return (streams, evidence.digest if evidence else "", result.end, findings, result.findings_total, result.first_layer)

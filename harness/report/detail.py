@@ -13,7 +13,7 @@ import msgspec
 from markupsafe import Markup
 
 from ..events import INTERRUPTED
-from ..results import CaseResult, Evidence, Finding, Origin, Read
+from ..results import CaseResult, Evidence, Finding, Origin, Read, Stream
 from .document import MAX_GREEN_WIRE
 from .placing import Cell
 from .text import shortened, visible
@@ -59,9 +59,19 @@ def _stream(result: CaseResult, room: int) -> list[Any]:
         unusual["end"] = result.end
     if result.end in INTERRUPTED:
         unusual["broken"] = 1
-    how = result.evidence.stream if result.evidence else None
-    if how is None:
-        return [wire, "", [], unusual] if unusual else [wire]
+    evidence = result.evidence or Evidence()
+    if evidence.before:
+        unusual["before"] = [_how(stream, room) for stream in evidence.before]
+    digest, reads, more = _how(evidence.stream, room) if evidence.stream else ("", [], {})
+    unusual |= more
+    if unusual:
+        return [wire, digest, reads, unusual]
+    return [wire, digest, reads] if evidence.stream else [wire]
+
+
+def _how(how: Stream, room: int) -> tuple[str, list[Any], dict[str, Any]]:
+    """Digest and reads of a stream, and by name what is unusual about it, and the request that it answers."""
+    unusual: dict[str, Any] = {}
     if how.status != 200:
         unusual["status"] = how.status
     if how.reads_total != sum(read.number for read in how.reads):
@@ -69,8 +79,7 @@ def _stream(result: CaseResult, room: int) -> list[Any]:
     if how.sent:
         body = visible(shortened(how.sent.body, room))
         unusual["sent"] = [visible(how.sent.method), visible(how.sent.url), body, how.sent.size]
-    reads = [_read(read) for read in how.reads]
-    return [wire, how.digest[:DIGEST], reads, unusual] if unusual else [wire, how.digest[:DIGEST], reads]
+    return how.digest[:DIGEST], [_read(read) for read in how.reads], unusual
 
 
 def _read(read: Read) -> list[Any]:

@@ -101,6 +101,7 @@ class StreamEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     end: End = "unknown"
     how: Stream | None = None
     wire: str = ""
+    before: tuple[Stream, ...] = ()
 
 
 class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -258,8 +259,9 @@ def _case(result: CaseResult) -> CaseEntry:
 
 
 def _stream(result: CaseResult) -> StreamEntry:
-    how = result.evidence.stream if result.evidence else None
-    return StreamEntry(result.provider, result.cassette, result.exchange, result.origin, result.end, how)
+    evidence = result.evidence or Evidence()
+    key = (result.provider, result.cassette, result.exchange, result.origin, result.end)
+    return StreamEntry(*key, evidence.stream, before=evidence.before)
 
 
 def _row(result: CaseResult, case: int, stream: int) -> ResultEntry:
@@ -270,7 +272,7 @@ def _row(result: CaseResult, case: int, stream: int) -> ResultEntry:
 
 
 def _result(row: ResultEntry, case: CaseEntry, stream: StreamEntry) -> CaseResult:
-    evidence = Evidence(stream.how, **{name: getattr(row, name) for name in _SEEN}) if row.judged else None
+    evidence = Evidence(stream.how, before=stream.before, **{name: getattr(row, name) for name in _SEEN}) if row.judged else None
     same = {name: getattr(row, name) for name in _SAME}
     shared = {name: getattr(stream, name) for name in ("provider", "cassette", "exchange", "origin", "end", "wire")}
     return CaseResult(**msgspec.structs.asdict(case), **shared, **same, evidence=evidence)

@@ -239,6 +239,20 @@ def test_the_timeline_is_a_picture_with_a_table_beside_it(reader: Reader, mixed:
     assert page.locator(".part tbody tr").all_inner_texts()[1] == "2\t140.5\t100\tends inside a message"
 
 
+def test_every_turn_of_a_conversation_shows_its_stream_and_its_request(reader: Reader, tmp_path: Path) -> None:
+    first = replace(STREAM, reads=(Read(7.0, 30),), reads_total=1)
+    write_files(render(Run(HEADER, [replace(MIXED[0], evidence=Evidence(STREAM, "b" * 32, before=(first,)))])), tmp_path)
+    said = evidence_of(reader.open(tmp_path / "gemini-api.html", "#tool-calls.two-calls.anthropic"))
+    assert [name for name in said if name.startswith("Turn")] == [
+        "Turn 1: how the stream came",
+        "Turn 2: how the stream came",
+        "Turn 1: request",
+        "Turn 2: request",
+    ]
+    assert "1 read, 30 bytes, first byte after 7 ms" in said["Turn 1: how the stream came"]
+    assert "3 reads, 900 bytes" in said["Turn 2: how the stream came"]
+
+
 def test_a_passed_cell_opens_too_and_closes_again(reader: Reader, mixed: Path) -> None:
     visit = reader.open(mixed / "gemini-api.html")
     cell = visit.page.locator("[id='tool-calls.two-calls.unified-llm']")

@@ -56,7 +56,7 @@ function part(title, note, ...inside) {
 
 const INSIDE = { message: "ends inside a message", character: "ends inside a character" };
 
-function timeline(stream) {
+function timeline(stream, title) {
   const reads = stream.reads.map(([at, size, many = 1, inside = ""]) => ({ at, size, many, inside }));
   const timed = reads.every((read) => read.at !== null);
   const last = timed ? Math.max(...reads.map((read) => read.at), 1) : Math.max(reads.length - 1, 1);
@@ -106,7 +106,7 @@ function timeline(stream) {
   const list = make("details", make("summary", "The same as a table"));
   list.append(table);
   const key = cuts ? make("p", `✕ under a bar: the read ${[...new Set(reads.map((read) => INSIDE[read.inside]).filter(Boolean))].join(" or ")}.`, "note") : "";
-  return part("How the stream came", said, picture, key, list);
+  return part(title, said, picture, key, list);
 }
 
 const LAYERS = { frames: "Wire: frames", events: "Events", payloads: "Payloads", prompt: "Prompt", requests: "Request" };
@@ -196,9 +196,13 @@ function panel(link) {
   if (cell.findings?.length) box.append(findings(cell));
   if (cell.layers?.length) box.append(layers(cell));
   if (cell.without) box.append(make("p", "The layers are left out of this page, to keep it small; they are in results.json.", "note"));
-  if (reads.length) box.append(timeline(stream));
+  const before = (stream.before ?? []).map(([digest, reads, unusual]) => ({ status: 200, end: "complete", digest, reads, ...unusual }));
+  const turns = [...before, stream], spoken = (title, turn) => before.length ? `Turn ${turn + 1}: ${title.toLowerCase()}` : title;
+  turns.forEach((one, turn) => { if (one.reads.length) box.append(timeline(one, spoken("How the stream came", turn))); });
   if (cell.laws) box.append(laws(cell));
-  if (stream.sent) box.append(part("Request", `${stream.sent[0]} ${stream.sent[1]}`, quoted(stream.sent[2]), make("p", counted(stream.sent[3], "byte") + " in all", "note")));
+  turns.forEach(({ sent }, turn) => {
+    if (sent) box.append(part(spoken("Request", turn), `${sent[0]} ${sent[1]}`, quoted(sent[2]), make("p", counted(sent[3], "byte") + " in all", "note")));
+  });
   if (wire) box.append(part("The stream's beginning", stream.status ? `status ${stream.status}` : "", quoted(wire)));
   const named = cassette < 0 ? [] : [["cassette", exchange > 1 ? `${data.cassettes[cassette]}, exchange ${exchange}` : data.cassettes[cassette]]];
   if (origin >= 0) box.append(part("Where the stream is from", "", facts([...named, ...data.origins[origin]])));
