@@ -327,9 +327,19 @@ def test_a_program_is_recorded_with_times_stderr_and_exit_code(tmp_path: Path) -
     assert first[0] is not None
     assert last[0] - first[0] > 40
     assert exchange.headers == {"x-exit-code": ["41"], "x-stderr": ["Loaded cached credentials.", "second line"]}
+    assert (cassette.origin.kind, cassette.origin.client, cassette.origin.model) == ("recorded", Path(sys.executable).name, "m")
     killed = Settings(program=(sys.executable, str(script)), arguments=("-m", "m", "die"))
     cassette = record_requests("gemini-cli", [Ask({"prompt": "Say hello"})], tmp_path / "a.yaml", settings=killed)
     assert (cassette.exchanges[0].end, cassette.exchanges[0].headers["x-exit-code"]) == ("cut", ["-9"])
+
+
+def test_a_program_asks_at_the_address_and_with_the_key_that_were_given(tmp_path: Path) -> None:
+    script = tmp_path / "cli.py"
+    script.write_text("import os\nprint(os.environ['GOOGLE_GEMINI_BASE_URL'], len(os.environ['GEMINI_API_KEY']))\n")
+    settings = Settings(program=(sys.executable, str(script)), base_url="http://127.0.0.1:9", api_key="a-key-of-19-letters")
+    cassette = record_requests("gemini-cli", [Ask({"prompt": "Say hello"})], tmp_path / "a.yaml", settings=settings)
+    assert cassette.exchanges[0].body == b"http://127.0.0.1:9 19\n"
+    assert cassette.origin.kind == "loopback"
 
 
 SPEC = """\

@@ -18,6 +18,7 @@ from .. import load
 from ..cassette import Cassette, Exchange
 from ..providers import identified
 from ..replaying import ReplayError, replay
+from .program import told_by_program
 from .refusing import RecordingRefused, errors_of, refused
 from .taking import Take
 from .using import Mode, Recording, use_cassette
@@ -98,7 +99,8 @@ def record_requests(
     `MissingLibrary` and `ReplayError` for a provider that can't be asked. Nothing but a whole recording changes the file.
     """
     keys = [settings.api_key] if settings and settings.api_key else []
-    with use_cassette(path, mode=mode, allow_status=allow_status, keys=keys, whole=True) as tape:
+    told = told_by_program(settings or Settings()) if provider == "gemini-cli" else None
+    with use_cassette(path, mode=mode, allow_status=allow_status, keys=keys, whole=True, told=told) as tape:
         if isinstance(tape, Recording):
             driver = drive(provider, tape, settings or Settings())
             run = _Run(tape, driver, limits or Limits(), allow_status, sleep, progress)

@@ -9,18 +9,24 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
+from collections.abc import Mapping
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from ..events import End
 from ..providers import EXIT_CODE
 from ..replaying import ReplayError
 from .taking import Tape
+from .using import LOOPBACK
 
 if TYPE_CHECKING:
     from .engine import Ask, Settings
 
 STDERR: Final = "x-stderr"
 """The header of a program's output that holds its stderr, a value a line; beside its exit code."""
+BASE_URLS: Final = ("GOOGLE_GEMINI_BASE_URL", "CODE_ASSIST_ENDPOINT")
+"""The variables by which the Gemini CLI is told another address: with a key, with a login."""
 TIME_LIMIT_S: Final = 600.0
 MAX_STDERR_LINES: Final = 200
 _READ: Final = 1 << 16
@@ -37,13 +43,32 @@ class ProgramDriver:
             raise ReplayError("gemini-cli is asked by a prompt, a text; this request has none")
         model = self._settings.model or ask.model or os.environ.get("HARNESS_MODEL")
         command = [*self._settings.program, "-p", prompt, "--output-format", "stream-json" if ask.streamed else "json"]
-        run_program(self._tape, [*command, *(["-m", model] if model else []), *self._settings.arguments])
+        run_program(self._tape, [*command, *(["-m", model] if model else []), *self._settings.arguments], environ=_environ(self._settings))
 
     def close(self) -> None:
         pass
 
 
-def run_program(tape: Tape, command: list[str], *, time_limit_s: float = TIME_LIMIT_S) -> int:
+def told_by_program(settings: Settings) -> dict[str, str]:
+    """The origin of a program's output, which holds no request: whom it asks is told by its environment."""
+    environ = _environ(settings)
+    hosts = {urlsplit(environ[name]).hostname for name in BASE_URLS if environ.get(name)}
+    told = {"kind": "loopback" if hosts and hosts <= LOOPBACK else "recorded", "client": Path(settings.program[0]).name}
+    model = settings.model or environ.get("HARNESS_MODEL")
+    return {**told, "model": model} if model else told
+
+
+def _environ(settings: Settings) -> dict[str, str]:
+    """This process's environment, and in it the address and the key that were given."""
+    environ = dict(os.environ)
+    if settings.base_url:
+        environ |= dict.fromkeys(BASE_URLS, settings.base_url)
+    if settings.api_key:
+        environ["GEMINI_API_KEY"] = settings.api_key
+    return environ
+
+
+def run_program(tape: Tape, command: list[str], *, environ: Mapping[str, str] | None = None, time_limit_s: float = TIME_LIMIT_S) -> int:
     """Run a command and take its output; returns its exit code, negative for the signal that ended it.
 
     End `complete` for a program that exited, `cut` for one that was killed, `aborted` for one that we ended after ``time_limit_s``.
@@ -52,7 +77,7 @@ def run_program(tape: Tape, command: list[str], *, time_limit_s: float = TIME_LI
     take = tape.begin(None)
     try:
         process = subprocess.Popen(  # noqa: S603  # the command is the user's own
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, env=environ
         )
     except OSError as error:
         way_out = "npm install -g @google/gemini-cli, or name it with --program"

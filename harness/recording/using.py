@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
@@ -31,7 +32,7 @@ Mode = Literal["none", "once", "rewrite"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 """none: only answer; once: record a cassette that does not exist; rewrite: record it anew."""
 
-_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class UnknownRequest(ReplayError):
@@ -106,13 +107,14 @@ def use_cassette(
     options: Mapping[str, Any] | None = None,
     keys: Collection[str] = (),
     whole: bool = False,
+    told: Mapping[str, str] | None = None,
 ) -> Iterator[Recording | Playback]:
     """A cassette for the time of the ``with`` block: a `Playback`, or a `Recording` that is saved at the end of the block.
 
     ``allow_status`` are statuses of errors that may be recorded; ``options`` are vcrpy's (``before_record_request``, ``ignore_hosts`` …),
     and ``before_record``, which sees whole exchanges (see `Scrubber`);
     ``keys`` are secrets that neither the environment nor a request's headers tell; with ``whole`` answers are read to their end, even if
-    the client leaves.
+    the client leaves; ``told`` is what of the `Origin` no request can tell, such as that of a program's output.
     An exception out of the block saves nothing: what had arrived stays in NAME.yaml.part.
 
     Raises `CassetteError` for a file that can't be read or written, `RecordingRefused` for a recording that is not kept.
@@ -127,7 +129,8 @@ def use_cassette(
     given = dict(options or {})
     scrubber = Scrubber(secrets.read_rules(path.parent), given.pop("before_record", None))
     recorder = VCR(record_mode="none" if mode == "none" else "once", record_on_exception=False, skip_patchers=_all_patchers(), **given)
-    tape = Recording(Unfinished(path, lambda request: (origin_of([request]), _guard(scrubber, [request], keys))), whole=whole)
+    known = dict(told or {})
+    tape = Recording(Unfinished(path, lambda request: (origin_of([request], known), _guard(scrubber, [request], keys))), whole=whole)
     keep_format(recorder, lambda: _guard(scrubber, [take.request for take in tape.takes], keys))
     with recorder.use_cassette(str(path), persister=_Anew if mode == "rewrite" else Persister) as cassette:
         if cassette.rewound:
@@ -135,7 +138,7 @@ def use_cassette(
             return
         try:
             yield tape
-            _keep(tape.exchanges(), cassette, allow_status)
+            _keep(tape.exchanges(), cassette, allow_status, known)
         finally:
             tape.unfinished.close()
     if tape.takes:
@@ -149,17 +152,18 @@ def _guard(scrubber: Scrubber, requests: Iterable[Request | None], known: Collec
     return Guard(scrubber, Scanner(secrets.known_secrets(sorted({*keys, *known})), scrubber))
 
 
-def origin_of(requests: list[Request | None]) -> Origin:
-    """Where a recording made today is from, as its requests tell."""
+def origin_of(requests: list[Request | None], told: Mapping[str, Any]) -> Origin:
+    """Where a recording made today is from, as its requests tell, and what is ``told`` beside them."""
     asked = [request for request in requests if request is not None]
     hosts = {urlsplit(request.url).hostname for request in asked}
     models = [identify(request.method, request.url, request.body, b"").model for request in asked]
-    return Origin(
-        "loopback" if hosts and hosts <= _LOOPBACK else "recorded",
+    origin = Origin(
+        "loopback" if hosts and hosts <= LOOPBACK else "recorded",
         date=date.today().isoformat(),
         client=next((value for request in asked for name, (value, *_) in request.headers.items() if name.lower() == "user-agent"), None),
         model=", ".join(dict.fromkeys(filter(None, models))) or None,
     )
+    return replace(origin, **told)
 
 
 class _Anew(Persister):
@@ -172,18 +176,18 @@ class _Anew(Persister):
         raise CassetteNotFoundError
 
 
-def _keep(exchanges: tuple[Exchange, ...], cassette: Any, allow_status: Collection[int]) -> None:
+def _keep(exchanges: tuple[Exchange, ...], cassette: Any, allow_status: Collection[int], told: Mapping[str, Any]) -> None:
     refuse_errors(exchanges, allow_status)
-    append(exchanges, cassette)
+    append(exchanges, cassette, told)
 
 
-def append(exchanges: tuple[Exchange, ...], cassette: Any) -> None:
+def append(exchanges: tuple[Exchange, ...], cassette: Any, told: Mapping[str, Any] | None = None) -> None:
     """Into vcrpy's cassette, through its filters; it saves them when its context ends."""
     from vcr.request import Request as VcrRequest
 
     if not exchanges:
         return
-    data = to_vcr(Cassette(exchanges, origin_of([exchange.request for exchange in exchanges])))
+    data = to_vcr(Cassette(exchanges, origin_of([exchange.request for exchange in exchanges], told or {})))
     for item in data["interactions"]:
         cassette.append(VcrRequest(**item["request"]), item["response"])
     cassette.get_metadata("harness", data["metadata"]["harness"])
