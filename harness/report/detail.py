@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from ..events import INTERRUPTED
 from ..results import CaseResult, Evidence, Finding, Origin, Read, Stream
+from .capping import cut
 from .document import MAX_GREEN_WIRE
 from .placing import Cell
 from .text import shortened, visible
@@ -53,7 +54,7 @@ def _origin(origin: Origin) -> list[tuple[str, str]]:
 
 def _stream(result: CaseResult, room: int) -> list[Any]:
     """How a stream came: its beginning, digest and reads, and what is unusual, by name: it is whole, its status 200, it has no request."""
-    wire = visible(shortened(result.wire.rstrip(), room))
+    wire = visible(cut(result.wire.rstrip(), room))
     unusual: dict[str, Any] = {}
     if result.end != "complete":
         unusual["end"] = result.end
