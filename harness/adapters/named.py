@@ -72,6 +72,10 @@ def make_adapter(named: NamedAdapter, folder: Path, *, timeout: float = 30.0) ->
     return call
 
 
+class _Expired(BaseException):
+    """The time is up; no `Exception`, so that an adapter which retries on any of these does not retry on it."""
+
+
 @contextmanager
 def _alarm(name: str, timeout: float) -> Iterator[None]:
     """Stops a function that doesn't return; where there are no alarms (threads, Windows) nothing does, and a program is the way out."""
@@ -80,12 +84,14 @@ def _alarm(name: str, timeout: float) -> Iterator[None]:
         return
 
     def stop(*_: object) -> None:
-        raise AdapterError(f"adapter {name} did not return within {timeout:g} s")
+        raise _Expired
 
     before = signal.signal(signal.SIGALRM, stop)
     rest, _ = signal.setitimer(signal.ITIMER_REAL, timeout)
     try:
         yield
+    except _Expired:
+        raise AdapterError(f"adapter {name} did not return within {timeout:g} s") from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, rest)  # somebody else's, as pytest-timeout's
         signal.signal(signal.SIGALRM, before)

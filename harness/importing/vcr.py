@@ -14,6 +14,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ..cassette import Cassette, CassetteError, Exchange
+from ..unpacking import MAX_RATIO, UNSUSPICIOUS
 from .building import StatusCode, body_bytes, build_cassette, build_exchange, build_request, decode_base64
 from .content import MAX_BYTES, Content, as_shape
 from .formats import Format
@@ -97,12 +98,13 @@ def _body(body: Any, where: str) -> bytes:
 def _inflate(data: bytes, where: str) -> bytes:
     """The bytes inside ``raw_gzip``: gzip or zlib, as R's ``memCompress`` writes either; never more than `MAX_BYTES`."""
     inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+    limit = min(MAX_BYTES, max(UNSUSPICIOUS, MAX_RATIO * len(data)))
     try:
-        plain = inflater.decompress(data, MAX_BYTES)
+        plain = inflater.decompress(data, limit)
     except zlib.error as error:
         raise CassetteError(f"{where}: raw_gzip: {error}") from None
     if not inflater.eof:
-        raise CassetteError(f"{where}: raw_gzip: cut short, or more than {MAX_BYTES} bytes")
+        raise CassetteError(f"{where}: raw_gzip: cut short, or more than {limit} bytes")
     return plain
 
 
