@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from fuzz.guided import fuzz
+from fuzz.memory import peak
 from fuzz.targets import TARGETS, first_corpus
 
 from harness.tool_code import Splitter
@@ -41,3 +42,30 @@ def test_the_corpus_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["tool-code", "--executions", "50", "--corpus", str(tmp_path)]) == 0
     assert "edges at the start" in capsys.readouterr().out
     assert list((tmp_path / "tool-code").iterdir())
+
+
+GROWING = {
+    "framing": (b'data: {"a": [1, 2]}\n\n', 60),
+    "normalization": (b'data: {"candidates": [{"content": {"parts": [{"text": "piece"}]}}]}\n\n', 60),
+    "tool-code": (b"a <tool_code>print(default_api.f(a='x', b=[1]))</tool_code> b", 120),
+    "cassette": (b"    x-a: [b]\n", 200),
+    "spec": (b"    - {type: TEXT_DELTA, delta: x}\n", 200),
+}
+"""Target → a piece of its input, and so many bytes of memory for each byte of many such pieces at most."""
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_memory_grows_with_the_input_and_no_faster(name: str) -> None:
+    piece, most = GROWING[name]
+    head = {"cassette": CASSETTE, "spec": SPEC}.get(name, b"")
+    small, large = (head + piece * (size // len(piece)) for size in (30_000, 300_000))
+    less, more = (peak(TARGETS[name].run, data) for data in (small, large))
+    assert more <= most * len(large)
+    assert more <= 25 * max(less, len(small))  # the square would be 100
+
+
+CASSETTE = b"version: 1\nmetadata: {harness: 1, origin: written}\ninteractions:\n- response:\n    status: {code: 200}\n    headers:\n"
+SPEC = (
+    b"harness: 1\ncases:\n- case: c\n  requirement: It holds.\n  features: [text.streaming]\n  source: https://ai.google.dev/api\n"
+    b"  cassette: c\n  expect:\n    unified-llm:\n"
+)
