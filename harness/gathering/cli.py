@@ -31,8 +31,11 @@ _DOCUMENT_COUNTS = {
 }
 
 
-def gather_cli(body: bytes) -> Facts:
-    """The facts in the output of one run. ``delta`` is no fact, and neither are the times of lines but the first."""
+def gather_cli(body: bytes, exit_code: str = "0", stderr: str = "") -> Facts:
+    """The facts in the output of one run. ``delta`` is no fact, and neither are the times of lines but the first.
+
+    An ``exit_code`` other than 0 is an error where the output says nothing of the end; ``stderr`` is its first line.
+    """
     facts = Facts()
     for item in _items(body.decode("utf-8", "surrogateescape").removeprefix("\ufeff")):
         if isinstance(item, str):
@@ -43,6 +46,8 @@ def gather_cli(body: bytes) -> Facts:
             _read_line(facts, item)
         else:
             facts.others |= {camel(name) for name in item}
+    if exit_code != "0" and not facts.errors and facts.finish is None and not facts.ended_well:
+        facts.add_error(None, ": ".join(filter(None, (f"exit code {exit_code}", stderr))))
     return facts
 
 

@@ -19,6 +19,7 @@ from ..gathering import (
     gather_payloads_unified,
     losses,
 )
+from ..providers import EXIT_CODE, STDERR
 from ..session import Session
 from .replayer import Items, Replayer, first_difference, plain, shown
 
@@ -63,7 +64,10 @@ def nothing_lost(exchange: Exchange, how: Replayer) -> list[str]:
     """Law 3: the facts of the raw body are those of the events, and those of the payloads less the declared losses."""
     body = plain(exchange).body
     from_cli = how.reads_lines(exchange)
-    wire = gather_cli(body) if from_cli else gather_body(body, exchange.status, tool_code=how.finds_tool_code(exchange))
+    if from_cli:
+        wire = gather_cli(body, exchange.header(EXIT_CODE) or "0", exchange.header(STDERR) or "")
+    else:
+        wire = gather_body(body, exchange.status, tool_code=how.finds_tool_code(exchange))
     interrupted = exchange.end in INTERRUPTED
     session = Session()
     payloads = how.payloads(exchange, session)

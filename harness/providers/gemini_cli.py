@@ -32,6 +32,7 @@ from ..events import (
 from ..framing import Frame
 from ..json_text import decode_json
 from .cli_lines import JsonLinesFramer
+from .identification import EXIT_CODE, STDERR
 from .normalization import Answer, Provider
 
 _DOCUMENT: Final = frozenset({"response", "stats", "error"})
@@ -56,6 +57,7 @@ class CliNormalizer:
         self._calls = 0
         self._names: dict[str, str] = {}
         self._rest: list[str] = []  # of the line that the output ended inside
+        self._ended = False  # the run has said how
 
     def feed(self, frame: Frame) -> list[Event]:
         out: list[Event] = []
@@ -79,7 +81,15 @@ class CliNormalizer:
         rest, self._rest = self._rest, []
         if end in INTERRUPTED:
             return [Incomplete(end, "\n".join(rest))]
-        return [Unknown("rest", text) for text in rest]
+        return [*[Unknown("rest", text) for text in rest], *self._read_exit()]
+
+    def _read_exit(self) -> list[Event]:
+        """The error of a run that failed without saying so: exit code and stderr are recorded beside its output."""
+        code = self._answer.headers.get(EXIT_CODE, "0")
+        if self._ended or code == "0":
+            return []
+        said = self._answer.headers.get(STDERR, "")
+        return [Error(f"exit code {code}" + (f": {said}" if said else ""), raw={"exit_code": code, "stderr": said})]
 
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
         kind = message.get("type")
@@ -159,6 +169,7 @@ class CliNormalizer:
         if stats is not None:
             names = {"input": "input_tokens", "output": "output_tokens", "cached": "cached", "total": "total_tokens"}
             out.append(Usage(stats, **{field: _count(stats.get(name)) for field, name in names.items()}))
+        self._ended = True
         status = left.pop("status", None)
         error = left.pop("error", None)
         if error is not None and status != "success":
@@ -174,7 +185,7 @@ class CliNormalizer:
         stats = _take(left, dict, "stats")
         models = stats.get("models") if stats else None
         named = list(models) if type(models) is dict else []
-        self._started = True
+        self._started = self._ended = True
         out.append(Start(named[0] if len(named) == 1 else self._answer.model, _take(left, str, "session_id")))
         if stats is not None:
             out.append(_document_usage(stats))

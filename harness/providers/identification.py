@@ -29,6 +29,8 @@ class Identity:
 
 EXIT_CODE: Final = "x-exit-code"
 """The header of a program's output that holds its exit code; no server sends it."""
+STDERR: Final = "x-stderr"
+"""The header beside it that holds what the program wrote to stderr, a value a line."""
 
 _OTHER: Final = Identity(None, generates=False)
 

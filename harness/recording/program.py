@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from ..events import End
-from ..providers import EXIT_CODE
+from ..providers import EXIT_CODE, STDERR
 from ..replaying import ReplayError
 from .taking import Tape
 from .using import LOOPBACK
@@ -23,8 +23,6 @@ from .using import LOOPBACK
 if TYPE_CHECKING:
     from .engine import Ask, Settings
 
-STDERR: Final = "x-stderr"
-"""The header of a program's output that holds its stderr, a value a line; beside its exit code."""
 BASE_URLS: Final = ("GOOGLE_GEMINI_BASE_URL", "CODE_ASSIST_ENDPOINT")
 """The variables by which the Gemini CLI is told another address: with a key, with a login."""
 TIME_LIMIT_S: Final = 600.0
