@@ -74,6 +74,13 @@ def _check_names(config: pytest.Config) -> None:
                     raise pytest.UsageError(f"{option} {name}: unknown; known are {', '.join(choices)}")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A link below the specs that leads to a folder it stands in: pytest would walk round and round."""
+    if not any(collection_path.is_relative_to(root) for root in _spec_roots(config)) or not collection_path.is_symlink():
+        return None
+    return True if collection_path.resolve() in collection_path.absolute().parents else None
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if file_path.suffix not in (".yaml", ".yml") or not _may_be_spec(file_path, parent.config):
         return None

@@ -219,6 +219,12 @@ def test_accept_fills_what_is_empty_and_waits_for_review(project: pytest.Pyteste
     run(project).assert_outcomes(passed=2)
 
 
+def test_a_link_that_leads_round_is_not_walked(project: pytest.Pytester) -> None:
+    (project.path / "specs" / "self").symlink_to(".")
+    (project.path / "specs" / "up").symlink_to("..")
+    run(project).assert_outcomes(passed=2)
+
+
 def test_accept_is_refused_in_ci(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
     result = run(project, "--harness-accept")
