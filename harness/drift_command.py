@@ -120,6 +120,7 @@ def _compare(plan: Plan, project: Project, parsed: argparse.Namespace, budget: B
                     settings=settings_of(parsed),
                     limits=budget.limits(),
                     allow_status=allowed,
+                    before=None,
                     progress=bar,
                 )
         finally:

@@ -51,7 +51,7 @@ def add_asking(one: argparse.ArgumentParser) -> None:
     one.add_argument("--location", help="Vertex AI: the location (default: GOOGLE_CLOUD_LOCATION, then global)")
     one.add_argument("--program", default="gemini", metavar="COMMAND", help="gemini-cli: the program (default: gemini)")
     one.add_argument(
-        "--allow-status", action="append", type=int, default=[], metavar="N", help="keep answers of this status too (repeatable)"
+        "--allow-status", action="append", type=int, default=[], metavar="N", help="keep answers of this status from 400 on (repeatable)"
     )
     one.add_argument("--attempts", type=read_count, default=4, metavar="N", help="tries of one request (default: 4)")
     one.add_argument("--specs", type=Path, default=Path("specs"), help="the specs folder (default: specs)")
@@ -84,11 +84,12 @@ def settings_of(parsed: argparse.Namespace) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One cassette to record; ``asks`` makes what to ask, anew for each try."""
+    """One cassette to record; ``asks`` makes what to ask, anew for each try; ``anew``: the same as for the cassette that is there."""
 
     name: str
     provider: str
     asks: Callable[[], Asks]
+    anew: bool = True
 
 
 def _record(parsed: argparse.Namespace) -> int:
@@ -122,12 +123,25 @@ def _record_one(plan: Plan, project: Project, settings: Settings, limits: Limits
     path = project.cassette_path(plan.name)
     if left := left_behind(path):
         print(visible(f"harness: {left}"), file=sys.stderr)
+    before = _statuses(plan, project)
     with Bar(plan.name) as bar:
         cassette = record_requests(
-            plan.provider, plan.asks(), path, settings=settings, limits=limits, allow_status=allow_status, progress=bar
+            plan.provider, plan.asks(), path, settings=settings, limits=limits, allow_status=allow_status, before=before, progress=bar
         )
     count = len(cassette.exchanges)
-    print(f"recorded {visible(plan.name)}: {count} exchange{'' if count == 1 else 's'} of {plan.provider}, {bar.tokens} output tokens")
+    odd = [f"exchange {number} status {one.status}" for number, one in enumerate(cassette.exchanges, 1) if one.status != 200]
+    told = [f"{count} exchange{'' if count == 1 else 's'} of {plan.provider}", f"{bar.tokens} output tokens", *odd]
+    print(f"recorded {visible(plan.name)}: {', '.join(told)}")
+
+
+def _statuses(plan: Plan, project: Project) -> list[int]:
+    """How the exchanges were answered that are asked for anew; none if there are none that can be read."""
+    if not plan.anew or not project.cassette_path(plan.name).exists():
+        return []
+    try:
+        return [exchange.status for exchange in project.cassette(plan.name).exchanges]
+    except CassetteError:
+        return []
 
 
 class Bar:
@@ -168,7 +182,7 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
             raise CassetteError("--prompt is recorded as one cassette: name it, such as gemini-api/hello, and nothing else")
         name, prompts = parsed.what[0], parsed.prompt
         provider = parsed.provider or name_provider(name)
-        yield Plan(name, provider, lambda: ask_prompts(prompts, provider, streamed=not parsed.unary))
+        yield Plan(name, provider, lambda: ask_prompts(prompts, provider, streamed=not parsed.unary), anew=False)
         return
     if bool(parsed.what) + parsed.missing + parsed.all != 1:
         raise CassetteError("say what to record: names of cases or cassettes, --missing, or --all")

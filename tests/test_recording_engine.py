@@ -393,6 +393,36 @@ def test_the_command_records_prompts_and_asks_again(project: Path, capsys: pytes
     assert "recorded gemini-api/hello: 2 exchanges" in capsys.readouterr().out
 
 
+NOT_FOUND = plain("404 Not Found", b'{"error": {"code": 404, "message": "models/typo is not found", "status": "NOT_FOUND"}}')
+
+
+def test_an_error_takes_no_cassettes_place_unless_it_is_meant(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = project / "cassettes" / "gemini-api" / "hello.yaml"
+    with raw_server(HELLO) as url:
+        assert main(["record", "gemini-api/hello", "--prompt", "Hi", "--model", "m", "--base-url", url]) == 0
+    good = path.read_bytes()
+    typo = ["record", "gemini-api/hello", "--prompt", "Hi", "--model", "typo"]
+    with raw_server(NOT_FOUND) as url:
+        for words in (typo, ["record", "gemini-api/hello"]):
+            assert main([*words, "--base-url", url]) == 1
+            assert "request 1 was given an answer of an error (404: models/typo is not found)" in capsys.readouterr().err
+            assert path.read_bytes() == good
+        assert main([*typo, "--allow-status", "404", "--base-url", url]) == 0
+        said = "recorded gemini-api/hello: 1 exchange of gemini-api, 0 output tokens, exchange 1 status 404\n"
+        assert capsys.readouterr().out == said
+        assert main(["record", "gemini-api/hello", "--base-url", url]) == 0  # anew: it had that status before
+        assert capsys.readouterr().out == said
+        assert main([*typo, "--base-url", url]) == 1  # what another request was answered says nothing of this one
+
+
+def test_a_status_is_expected_only_where_it_was(tmp_path: Path) -> None:
+    asks = [Ask(BODY, "m")] * 2
+    with raw_server(HELLO, NOT_FOUND) as url:
+        assert [one.status for one in ask(url, tmp_path / "a.yaml", asks, before=[200, 404]).exchanges] == [200, 404]
+    with raw_server(NOT_FOUND, HELLO) as url, pytest.raises(CassetteError, match=r"request 1 .* \(404: models/typo is not found\)"):
+        ask(url, tmp_path / "b.yaml", asks, before=[200, 404])
+
+
 def test_cassettes_written_by_hand_are_not_recorded_over_unless_named(project: Path) -> None:
     request = Request("POST", "https://generativelanguage.googleapis.com/v1/models/m:generateContent", {}, b'{"contents": []}')
     path = project / "cassettes" / "gemini-api" / "hand.yaml"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -89,21 +89,25 @@ def record_requests(
     limits: Limits | None = None,
     mode: Mode = "rewrite",
     allow_status: Collection[int] = (),
+    before: Sequence[int] | None = (),
     sleep: Callable[[float], None] = time.sleep,
     progress: Progress | None = None,
 ) -> Cassette:
     """Ask ``provider`` for each of ``asks`` and keep the exchanges, in order, as the cassette at ``path``; returns it as it was saved.
 
     ``asks`` may be a generator: it is sent the exchange that answered. ``mode``: ``once`` asks only if there is no cassette yet.
+    An answer of a status from 400 on is refused, unless ``allow_status`` has it, or ``before`` has it at the same place: the statuses of
+    the exchanges that are asked for anew. ``before=None`` keeps what `refusing.REFUSED` does not name, for a comparison.
     Raises `RecordingRefused` for an answer that is not to be kept and for a limit, `CassetteError` for what can't be written,
     `MissingLibrary` and `ReplayError` for a provider that can't be asked. Nothing but a whole recording changes the file.
     """
     keys = [settings.api_key] if settings and settings.api_key else []
     told = told_by_program(settings or Settings()) if provider == "gemini-cli" else None
-    with use_cassette(path, mode=mode, allow_status=allow_status, keys=keys, whole=True, told=told) as tape:
+    allowed = {*allow_status, *(before or ())}  # what stands where is seen when it comes
+    with use_cassette(path, mode=mode, allow_status=allowed, keys=keys, whole=True, told=told) as tape:
         if isinstance(tape, Recording):
             driver = drive(provider, tape, settings or Settings())
-            run = _Run(tape, driver, limits or Limits(), allow_status, sleep, progress)
+            run = _Run(tape, driver, limits or Limits(), allow_status, before, sleep, progress)
             try:
                 run.all(asks)
             finally:
@@ -136,6 +140,7 @@ class _Run:
         driver: Driver,
         limits: Limits,
         allow_status: Collection[int],
+        before: Sequence[int] | None,
         sleep: Callable[[float], None],
         progress: Progress | None,
     ) -> None:
@@ -143,6 +148,7 @@ class _Run:
         self.driver = driver
         self.limits = limits
         self.allow_status = allow_status
+        self.before = before
         self.sleep = sleep
         self.progress = progress
         self.requests = 0
@@ -176,11 +182,16 @@ class _Run:
             self.output_tokens += sum(map(output_tokens, exchanges))
             if self.progress:
                 self.progress.asked(self.requests, self.output_tokens)
-            found = refused(exchanges[-1], self.allow_status)
+            found = refused(exchanges[-1], self._allowed(), every=self.before is not None)
             if found is None:
                 return exchanges[-1]
             self._wait(found, exchanges[-1], attempt, takes)
         raise AssertionError("the last attempt returns or raises")
+
+    def _allowed(self) -> set[int]:
+        """The statuses that the last answer may have."""
+        place = sum(take.status is not None and not take.dropped for take in self.tape.takes)
+        return {*self.allow_status, *(self.before or ())[place - 1 : place]}
 
     def _check_limits(self) -> None:
         for what, used, most in (
@@ -196,7 +207,10 @@ class _Run:
         last = attempt == self.limits.attempts
         if code not in RETRIED or final or last:
             why = f" after {attempt} attempts" if last and attempt > 1 else ""
-            message = f"request {self.requests} was given {what}{why} ({code}: {said}); nothing is kept of this recording"
+            message = (
+                f"request {self.requests} was given {what}{why} ({code}{': ' if said else ''}{said}); nothing is kept of this recording; "
+                f"if that is what it is about, allow the status {code}"
+            )
             raise RecordingRefused(message, said)
         for take in takes:
             take.drop()

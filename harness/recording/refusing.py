@@ -1,7 +1,8 @@
 """What is no recording of the API: answers that say something of an account or of a bad moment, not of the wire.
 
 A suite that has recorded "quota exceeded" is green for ever after. So such an answer is refused, before a stream and inside one, unless
-whoever records says that it is what the case is about.
+whoever records says that it is what the case is about. Where no test has looked at the answer, any other error is refused as well: it is
+most often a name that was mistyped.
 """
 
 from __future__ import annotations
@@ -53,15 +54,19 @@ def refuse_errors(exchanges: Iterable[Exchange], allowed: Collection[int] = ()) 
             )
 
 
-def refused(exchange: Exchange, allowed: Collection[int] = ()) -> tuple[int, str, str] | None:
-    """Code, what it is, and the provider's words, if this answer is one to refuse."""
-    for error in errors_of(exchange):
+def refused(exchange: Exchange, allowed: Collection[int] = (), *, every: bool = False) -> tuple[int, str, str] | None:
+    """Code, what it is, and the provider's words, if this answer is one to refuse; with ``every`` any status from 400 on is one."""
+    errors = errors_of(exchange)
+    for error in errors:
         code = error.get("code") or exchange.status
         what = "an answer about the key" if KEY_REASONS & set(error.get("reasons", ())) else REFUSED.get(code)
         if what and code not in allowed:
             return code, what, str(error["message"])[:200]
     if exchange.status in REFUSED and exchange.status not in allowed:
         return exchange.status, REFUSED[exchange.status], exchange.reason_phrase
+    if every and exchange.status >= 400 and exchange.status not in allowed:
+        said = str(errors[0]["message"])[:200] if errors else exchange.reason_phrase
+        return exchange.status, "an answer of an error", said
     return None
 
 
