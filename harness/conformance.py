@@ -28,6 +28,11 @@ from .spec import Case
 Adapter = Callable[[Exchange, Case], list[Any]]
 """What is under test: an exchange goes in, payloads come out."""
 
+
+class AdapterError(Exception):
+    """An adapter that can't be called, or that broke a rule of the calling: the message says which."""
+
+
 NOTHING_EXPECTED: Final = "nothing is expected yet; write it, or run once with --harness-accept and review what that fills in"
 
 MAX_FINDINGS: Final = 20
@@ -113,8 +118,12 @@ def judge(
         return msgspec.structs.replace(blank, verdict="not-run", reason=not_run)
     try:
         got = adapter(ground.exchanges[0], case) if adapter and cell.layer == "payloads" else produce(cell, ground, requests)
-    except Exception as error:  # noqa: BLE001  # an adapter under test may raise anything; that is its result
-        return msgspec.structs.replace(blank, verdict="error", reason=f"the adapter raised {type(error).__name__}: {error}")
+    except AdapterError as error:
+        return msgspec.structs.replace(blank, verdict="error", reason=str(error))
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # an adapter under test may raise anything; that is its result
+        return msgspec.structs.replace(
+            blank, verdict="error", reason=f"the adapter raised {type(error).__name__}{_raised_at(error)}: {error}"
+        )
     if watch:
         watch(got)
     mismatches = compare(expected, got)
@@ -128,6 +137,14 @@ def judge(
         findings=tuple(_finding(mismatch) for mismatch in mismatches[:MAX_FINDINGS]),
         findings_total=len(mismatches),
     )
+
+
+def _raised_at(error: BaseException) -> str:
+    """`` at name.py:12``: the innermost line of the traceback."""
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    return f" at {trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}" if trace else ""
 
 
 def _blank_result(cell: Cell) -> CaseResult:

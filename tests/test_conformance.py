@@ -103,8 +103,8 @@ def test_an_adapter_that_raises_is_an_error_and_not_a_crash() -> None:
     def broken(exchange: Exchange, case: Case) -> list[Any]:
         raise KeyError("parts")
 
-    result = verdict(adapter=broken)
-    assert (result.verdict, result.reason) == ("error", "the adapter raised KeyError: 'parts'")
+    result, line = verdict(adapter=broken), broken.__code__.co_firstlineno + 1
+    assert (result.verdict, result.reason) == ("error", f"the adapter raised KeyError at test_conformance.py:{line}: 'parts'")
 
 
 def test_values_and_excerpts_are_shortened_and_say_so() -> None:

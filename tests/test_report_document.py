@@ -178,7 +178,7 @@ def test_the_streams_of_earlier_turns_come_back_too() -> None:
 
 
 def failing(number: int, *, lines: int = 11, wide: int = 1000) -> list[CaseResult]:
-    layers = tuple(LayerView(name, ("z" * 260,) * lines, 0, 200, 5, True) for name in ("frames", "events", "payloads"))  # type: ignore[arg-type]  # literals
+    layers = tuple(LayerView(name, ("z" * 260,) * lines, 0, 200, 5, True) for name in ("frames", "events", "payloads"))
     findings = tuple(Finding(f"[{n}]", "changed", "x" * wide, "y" * wide) for n in range(4))
     sent = Sent("POST", "https://x.example/v1", "b" * 800, 9000)
     return [

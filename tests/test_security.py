@@ -40,9 +40,9 @@ from report_samples import HEADER, HOSTILE, HOSTILE_HEADER, hostile, result
 
 from harness import load, replay
 from harness.adapters.named import make_adapter, read_line
-from harness.adapters.programs import AdapterError
 from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps, loads
 from harness.cli import main
+from harness.conformance import AdapterError
 from harness.dialects import DIALECTS
 from harness.importing import read
 from harness.laws.replayer import plain

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.adapters.named import make_adapter, read_line
-from harness.adapters.programs import AdapterError
+from harness.conformance import AdapterError
 from harness.exchanges import Exchange, Request
 from harness.providers import identified
 from harness.spec import Case
@@ -138,6 +138,27 @@ def test_a_function_that_hangs_or_floods_is_stopped(tmp_path: Path, monkeypatch:
         make_adapter(read_line("mine = hanging_adapter:run"), tmp_path, timeout=0.2)(EXCHANGE, CASE)
 
 
+ODD = {
+    "nothing": ("return None", "returned None; expected a list or generator of payloads"),
+    "a text": ("return 'abc'", "returned a str; expected"),
+    "a mapping": ("return {'a': 1}", "returned a dict; expected"),
+    "an object": ("return [{'a': object()}]", "payload 0 of adapter mine holds a object; expected JSON data"),
+    "bytes": ("yield {}\n    yield {'a': [b'x']}", "payload 1 of adapter mine holds a bytes"),
+    "a key": ("return [{0: 1}]", "holds the key 0, which is a int"),
+    "no number": ("return [float('nan')]", "holds the number nan"),
+    "a circle": ("a = {}\n    a['a'] = a['b'] = a\n    return [a]", "nested deeper than 200 levels, or more than"),
+}
+
+
+@pytest.mark.parametrize(("body", "words"), ODD.values(), ids=list(ODD))
+def test_a_function_that_gives_no_json_is_told_what_it_gave(body: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"odd_adapter_{list(ODD.values()).index((body, words))}"
+    (tmp_path / f"{name}.py").write_text(f"def run(exchange):\n    {body}\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(AdapterError, match=words):
+        make_adapter(read_line(f"mine = {name}:run"), tmp_path)(EXCHANGE, CASE)
+
+
 # ---------------------------------------------------------------- in a user's project
 
 SPEC = """\
@@ -207,6 +228,25 @@ def test_a_fault_is_red_under_the_adapters_name(project: pytest.Pytester) -> Non
     result = project.runpytest_subprocess("specs", "-p", "no:cacheprovider", "--harness-dialect", "loud")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*hello?loud?*", "*expected: *Hel*", "*got: *HEL*"])
+
+
+def test_an_adapter_that_raises_or_exits_is_an_error_cell(project: pytest.Pytester) -> None:
+    (project.path / "my_own_adapter.py").write_text(
+        "import sys\ndef boom(exchange):\n    return {}['x']\ndef gone(exchange):\n    sys.exit(3)\n", encoding="utf-8"
+    )
+    configure(project, "a: mine = my_own_adapter:boom", "b: mine = my_own_adapter:gone")
+    result = project.runpytest_subprocess("specs", "-p", "no:cacheprovider", "--harness-dialect", "a", "--harness-dialect", "b")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        ["*raised KeyError at my_own_adapter.py:3: 'x'*", "*raised SystemExit at my_own_adapter.py:5: 3*", "*2 errors*"]
+    )
+
+
+def test_two_adapters_of_one_name_are_refused(project: pytest.Pytester) -> None:
+    configure(project, "mine = my_own_adapter:run", "mine = my_own_adapter:shout")
+    result = project.runpytest_subprocess("specs", "-p", "no:cacheprovider")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*2 adapters have 1 names*"])
 
 
 def test_without_the_adapter_the_name_is_unknown(project: pytest.Pytester) -> None:

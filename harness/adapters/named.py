@@ -10,26 +10,33 @@ model of its own, named as itself. After ``=`` stands what is called.
 
 from __future__ import annotations
 
+import inspect
+import math
 import re
 import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from ..conformance import Adapter
+from ..conformance import Adapter, AdapterError
 from ..exchanges import Exchange
 from ..spec import Case
-from .programs import MAX_PAYLOADS, AdapterError, run_at_base_url, run_over_pipes
+from .programs import MAX_PAYLOADS, run_at_base_url, run_over_pipes
 
 _LINE: Final = re.compile(r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\s*(?::\s*(?P<dialect>[a-z0-9-]+)\s*)?=\s*(?P<target>\S.*)")
 _FUNCTION: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
-_SHAPE: Final = "NAME = TARGET or NAME: DIALECT = TARGET, where TARGET is module:function, run: COMMAND or serve: COMMAND"
+MAX_DEPTH: Final = 200
+MAX_WIDTH: Final = 1_000_000
+_SHAPE: Final = (
+    "NAME = TARGET or NAME: DIALECT = TARGET; a name is lower-case words joined by -, "
+    "a target module:function, run: COMMAND or serve: COMMAND"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +74,7 @@ def make_adapter(named: NamedAdapter, folder: Path, *, timeout: float = 30.0) ->
 
     def call(exchange: Exchange, case: Case) -> list[Any]:
         with _alarm(named.name, timeout):
-            return _bounded(function(exchange), named.name)
+            return _gather(function(exchange), named.name)
 
     return call
 
@@ -123,10 +130,44 @@ def _find(named: NamedAdapter, folder: Path) -> Any:
     return found
 
 
-def _bounded(payloads: Iterable[Any], name: str) -> list[Any]:
+def _gather(payloads: Any, name: str) -> list[Any]:
+    """What a function gave, as a list of JSON data."""
+    if payloads is None or isinstance(payloads, str | bytes | Mapping) or not isinstance(payloads, Iterable):
+        hint = "; an async function is called by asyncio.run in one that is not" if inspect.iscoroutine(payloads) else ""
+        raise AdapterError(f"adapter {name} returned {_called(payloads)}; expected a list or generator of payloads{hint}")
     gathered: list[Any] = []
     for payload in payloads:
+        if odd := _find_odd(payload):
+            raise AdapterError(f"payload {len(gathered)} of adapter {name} holds {odd}; expected JSON data (of pydantic: model_dump())")
         gathered.append(payload)
         if len(gathered) > MAX_PAYLOADS:
             raise AdapterError(f"adapter {name} gave more than {MAX_PAYLOADS:,} payloads for one exchange")
     return gathered
+
+
+def _called(value: Any) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"
+
+
+def _find_odd(payload: Any) -> str:
+    """What of a payload is no JSON data, in words; "" if all of it is."""
+    left, depth = [payload], 0
+    while left:
+        depth += 1
+        if depth > MAX_DEPTH or len(left) > MAX_WIDTH:
+            return f"values nested deeper than {MAX_DEPTH} levels, or more than {MAX_WIDTH:,} of them"
+        inner: list[Any] = []
+        for value in left:
+            if type(value) is dict:
+                odd = [key for key in value if type(key) is not str]
+                if odd:
+                    return f"the key {odd[0]!r}, which is {_called(odd[0])}"
+                inner += value.values()
+            elif type(value) is list:
+                inner += value
+            elif type(value) is float and not math.isfinite(value):
+                return f"the number {value}"
+            elif value is not None and type(value) not in (str, int, float, bool):
+                return _called(value)
+        left = inner
+    return ""

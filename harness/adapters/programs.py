@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
+from ..conformance import AdapterError
 from ..exchanges import Cassette, Exchange, Origin
 from ..json_text import decode_json
 from ..spec import Case
@@ -27,10 +28,6 @@ from ..spec import Case
 MAX_PAYLOADS: Final = 1_000_000
 MAX_OUTPUT: Final = 64 * 1024 * 1024
 _TAIL: Final = 2000
-
-
-class AdapterError(Exception):
-    """An adapter that can't be called, or that broke a rule of the calling: the message says which."""
 
 
 def run_over_pipes(command: Sequence[str], exchange: Exchange, case: Case, folder: Path, timeout: float) -> list[Any]:
