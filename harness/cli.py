@@ -25,7 +25,7 @@ from .cassette import Cassette, CassetteError, Exchange, is_cassette
 from .conformance import stand_on
 from .dialects import DIALECTS
 from .json_text import decode_json
-from .project import Project, kind_of, read_text, yaml_files
+from .project import Project, kind_of, read_text, unheaded, yaml_files
 from .providers import PROVIDERS
 from .replaying import DEFAULT_PROVIDER, ReplayError, replay
 from .requesting import request
@@ -170,7 +170,8 @@ def _show(parsed: argparse.Namespace) -> int:
 
 def _check(parsed: argparse.Namespace) -> int:
     project = Project([parsed.specs], parsed.cassettes)
-    paths = parsed.paths or [path for path in (parsed.specs, parsed.cassettes) if path.exists()]
+    usual = {Path("specs"), Path("cassettes")}  # only a folder that was named must be there
+    paths = parsed.paths or [path for path in (parsed.specs, parsed.cassettes) if path.exists() or path not in usual]
     counts: Counter[str] = Counter()
     problems: list[str] = []
     for path in paths:
@@ -181,14 +182,21 @@ def _check(parsed: argparse.Namespace) -> int:
             try:
                 counts[_check_file(project, file)] += 1
             except (SpecError, CassetteError) as error:
-                problems += str(error).splitlines()
+                problems += str(error).replace(str(project.cassettes), str(parsed.cassettes)).splitlines()
     if not counts and not problems:
         problems.append(f"nothing to check: neither {parsed.specs} nor {parsed.cassettes} holds a YAML file; name files or folders")
+    problems = _each_once(problems)
     for problem in problems:
         print(_printable(problem))
     counted = ", ".join(_counted(count, kind) for kind, count in sorted(counts.items(), key=lambda item: _KINDS.index(item[0])))
     print(f"{counted or 'nothing'} in order, {_counted(len(problems), 'problem')}")
     return 1 if problems else 0
+
+
+def _each_once(problems: Sequence[str]) -> list[str]:
+    """The problems without those that only say where another is met: a damaged cassette, through each spec that names it."""
+    known = set(problems)
+    return [problem for problem in dict.fromkeys(problems) if not any(problem[at.end() :] in known for at in re.finditer(": ", problem))]
 
 
 _KINDS: Final = ("spec", "features file", "cassette", "recording", "other file")
@@ -213,8 +221,8 @@ def _check_file(project: Project, file: Path) -> str:
         load(file)
         guard().scanner.refuse(data.decode("utf-8", "replace"), str(file))
         return "cassette" if is_cassette(data) else "recording"
-    if re.search(rb"^cases:", data, re.MULTILINE):
-        raise SpecError(str(file), [(1, "has `cases:` but does not begin with `harness: 1`, so it is no spec and nothing runs it")])
+    if fault := unheaded(data):
+        raise SpecError(str(file), [(1, fault)])
     return "other file"
 
 

@@ -30,7 +30,7 @@ RESULT: Final = "harness_result"
 
 
 class HarnessWarning(UserWarning):
-    """A case of level ``should`` failed."""
+    """A case of level ``should`` failed, or a file that looks like a spec is none."""
 
 
 class HarnessFailure(Exception):
@@ -59,6 +59,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _check_names(config: pytest.Config) -> None:
     """A mistyped name would select nothing, and a run of nothing looks green; an adapter that is not there would run nothing."""
+    for root in config.getini("harness_specs"):
+        if not root.is_dir():
+            raise pytest.UsageError(f"harness_specs: there is no folder {root}")
     if config.getini("harness_adapters"):
         _project(config)
     dialects, providers = config.getoption("--harness-dialect"), config.getoption("--harness-provider")
@@ -84,9 +87,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if file_path.suffix not in (".yaml", ".yml") or not _may_be_spec(file_path, parent.config):
         return None
-    from .project import kind_of
+    from .project import kind_of, unheaded
 
-    return SpecFile.from_parent(parent, path=file_path) if kind_of(file_path) == "spec" else None
+    kind = kind_of(file_path)
+    if kind == "other" and (fault := unheaded(file_path.read_bytes())):
+        parent.warn(HarnessWarning(f"{file_path}: {fault}"))
+    return SpecFile.from_parent(parent, path=file_path) if kind == "spec" else None
 
 
 def _may_be_spec(path: Path, config: pytest.Config) -> bool:
@@ -102,7 +108,7 @@ def _spec_roots(config: pytest.Config) -> list[Path]:
 
 def _project(config: pytest.Config) -> Project:
     """The project of this run, made once."""
-    from .adapters.programs import AdapterError
+    from .conformance import AdapterError
     from .project import Project
 
     if not hasattr(config, "_harness_project"):
@@ -199,9 +205,8 @@ class CellItem(pytest.Item):
 
     def _accept(self, project: Project) -> bool:
         """Fill this cell's expectation in its file, if it is empty; whether that was done."""
-        from .adapters.programs import AdapterError
         from .cassette import CassetteError
-        from .conformance import produce, stand_on
+        from .conformance import AdapterError, produce, stand_on
         from .project import read_text
         from .replaying import ReplayError
         from .spec import accept

@@ -5,6 +5,7 @@ The one place that turns a name in a spec into a path, so that no name leaves it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import lru_cache
@@ -14,9 +15,8 @@ from typing import Final, Literal
 
 from . import load
 from .adapters.named import make_adapter, read_line
-from .adapters.programs import AdapterError
 from .cassette import Cassette, CassetteError
-from .conformance import Adapter, Cell
+from .conformance import Adapter, AdapterError, Cell
 from .dialects import DIALECTS
 from .providers import PROVIDERS
 from .spec import LAYERS, Case, Feature, SpecError, is_features, is_spec, read_features, read_spec
@@ -33,7 +33,10 @@ class Project:
     """
 
     def __init__(self, specs: Sequence[Path], cassettes: Path, adapters: Sequence[str] = (), folder: Path = Path()) -> None:
-        self.adapters = {named.name: named for named in map(read_line, adapters)}
+        read = [read_line(line) for line in adapters]
+        self.adapters = {named.name: named for named in read}
+        if len(self.adapters) < len(read):
+            raise AdapterError(f"{len(read)} adapters have {len(self.adapters)} names; give each a name of its own")
         if taken := self.adapters.keys() & {*DIALECTS, *LAYERS}:
             raise AdapterError(f"adapter {min(taken)}: the name is one of our own; give it another, and say `NAME: {min(taken)} = …`")
         self._called = {name: make_adapter(named, folder) for name, named in self.adapters.items()}
@@ -113,6 +116,12 @@ def kind_of(path: Path) -> Literal["spec", "features", "other"]:
     """What a YAML file is, told by its first words; what is none of ours is left alone, whatever its encoding."""
     text = path.read_bytes().decode("utf-8", "replace")
     return "spec" if is_spec(text) else "features" if is_features(text) else "other"
+
+
+def unheaded(data: bytes) -> str:
+    """What is wrong with a file that looks like a spec and does not begin like one; "" for any other."""
+    looks = re.search(rb"^cases:", data, re.MULTILINE)
+    return "has `cases:` but does not begin with `harness: 1`, so it is no spec and nothing runs it" if looks else ""
 
 
 def yaml_files(folder: Path) -> Iterator[Path]:

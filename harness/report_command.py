@@ -40,9 +40,10 @@ def add_to(commands: Any) -> None:
     one.add_argument("--schema", action="store_true", help="print the JSON Schema of results.json instead")
     one.set_defaults(run=_report)
 
-    one = commands.add_parser("compare", help="say what changed between two runs; exit status 1 if something broke")
+    one = commands.add_parser("compare", help="say what changed between two runs; exit status 1 if something broke or is gone")
     one.add_argument("base", type=Path, metavar="BASE", help="results.json of the run before")
     one.add_argument("head", type=Path, metavar="HEAD", help="results.json of the run after")
+    one.add_argument("--allow-gone", action="store_true", help="a cell that is gone is no failure")
     one.set_defaults(run=_compare)
 
 
@@ -125,7 +126,8 @@ def _compare(parsed: argparse.Namespace) -> int:
     for change in changes:
         print(_line(change))
     print(", ".join(f"{number} {KINDS[kind].word}" for kind, number in count_kinds(changes).items()))
-    return BROKEN if any(change.red for change in changes) else 0
+    gone = any(change.kind == "gone" for change in changes) and not parsed.allow_gone
+    return BROKEN if gone or any(change.red for change in changes) else 0
 
 
 def _line(change: Change) -> str:

@@ -169,6 +169,12 @@ def test_check_judges_specs_features_and_cassettes_without_running_them(capsys: 
     assert capsys.readouterr().out == "1 spec, 1 cassette, 1 other file in order, 0 problems\n"
 
 
+@pytest.mark.parametrize("option", ["--specs", "--cassettes"])
+def test_check_of_a_named_folder_that_is_not_there_is_a_problem(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", option, "nosuch"]) == 1
+    assert "nosuch: no such file or folder" in capsys.readouterr().out
+
+
 PROBLEMS = [
     (("specs/a.yaml", SPEC.replace("cassette:", "casette:")), "specs/a.yaml:7: unknown key 'casette'"),
     (
@@ -191,7 +197,7 @@ PROBLEMS = [
     (("specs/b.yaml", SPEC.replace("harness: 1", "harnes: 1")), "specs/b.yaml:1: has `cases:` but does not begin with `harness: 1`"),
     (("cassettes/c.yaml", dumps(Cassette((EXCHANGE,), Origin("imported")))), "cassettes/c.yaml: line 8 shows a Google API key"),
     (("specs/features.yaml", "harness: 1\nfeatures: 7\n"), "specs/features.yaml:2: "),
-    (("cassettes/b.yaml", "version: 1\nmetadata:\n  harness: 1\n  origin: x\n"), "cassettes/b.yaml:4: Invalid enum value 'x'"),
+    (("cassettes/b.yaml", "version: 1\nmetadata:\n  harness: 1\n  origin: x\n"), "cassettes/b.yaml:4: origin 'x' is unknown; known are recorded, "),
 ]
 
 
@@ -202,6 +208,18 @@ def test_check_lists_problems_with_file_and_line(file: tuple[str, str], problem:
     write(*file)
     assert main(["check"]) == 1
     assert any(line.startswith(problem) for line in capsys.readouterr().out.splitlines())
+
+
+def test_check_reports_a_damaged_cassette_once_however_many_specs_name_it(capsys: pytest.CaptureFixture[str]) -> None:
+    write("cassettes/gemini-api/a.yaml", "version: 1\nmetadata:\n  harness: 1\n  origin: x\n")
+    write("specs/a.yaml", SPEC)
+    write("specs/b.yaml", SPEC)
+    assert main(["check", "specs"]) == 1
+    assert [line.partition(": ")[0] for line in capsys.readouterr().out.splitlines()[:-1]] == ["specs/a.yaml:3", "specs/b.yaml:3"]
+    assert main(["check"]) == 1
+    known = "recorded, loopback, imported, written"
+    problem = f"cassettes/gemini-api/a.yaml:4: origin 'x' is unknown; known are {known}"
+    assert capsys.readouterr().out.splitlines() == [problem, "nothing in order, 1 problem"]
 
 
 def test_check_of_nothing_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:

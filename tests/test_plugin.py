@@ -219,6 +219,20 @@ def test_accept_fills_what_is_empty_and_waits_for_review(project: pytest.Pyteste
     run(project).assert_outcomes(passed=2)
 
 
+def test_a_spec_without_its_first_line_is_told(project: pytest.Pytester) -> None:
+    write(project, "specs/lost.yaml", CASE.removeprefix("harness: 1\n"))
+    result = run(project)
+    result.assert_outcomes(passed=2, warnings=1)
+    result.stdout.fnmatch_lines(["*lost.yaml: has `cases:` but does not begin with `harness: 1`*"])
+
+
+def test_a_folder_of_specs_that_is_not_there_is_a_mistake(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nharness_specs = spec\n")
+    result = run(project)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*harness_specs: there is no folder */spec"])
+
+
 def test_a_link_that_leads_round_is_not_walked(project: pytest.Pytester) -> None:
     (project.path / "specs" / "self").symlink_to(".")
     (project.path / "specs" / "up").symlink_to("..")
