@@ -108,12 +108,31 @@ DAMAGED = [
     (HEAD.replace("harness: 1", "harness: 2"), "c: format 2 is newer than 1, which this version reads; upgrade gemini-conformance"),
     (
         HEAD.replace("written", "faked") + "interactions: []",
-        "c:4: Invalid enum value 'faked' (at $.metadata.origin); known are recorded, loopback, imported, written",
+        "c:4: origin 'faked' is unknown; known are recorded, loopback, imported, written",
     ),
-    (HEAD + "interactions:\n- {}", "c:6: Object missing required field `request` (at $.interactions[0])"),
+    (HEAD + "interactions:\n- {}", "c:6: the file is cut short, or lacks `request:` (at interactions[0]); restore it or record it again"),
+    (
+        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    headers: {}",
+        "c:7: the file is cut short, or lacks `end:` (at interactions[0].response); restore it or record it again",
+    ),
+    (HEAD, "c:1: the file is cut short, or lacks `interactions:`; restore it or record it again"),
+    (
+        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: many}\n    end: cut",
+        "c:8: code must be a whole number, not a string (at interactions[0].response.status.code)",
+    ),
+    (
+        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    headers:\n      a: 7\n    end: cut",
+        "c:9: headers must be a string or a list, not a whole number (at interactions[0].response.headers)",
+    ),
+    (HEAD + "interactions:", "c:5: interactions must be a list, not empty (at interactions)"),
+    ("7", "c:1: the file must be a mapping, not a whole number"),
+    (
+        HEAD + "interactions:\n- request: null\n  response: {status: {code: 200}, end: fin}",
+        "c:7: end 'fin' is unknown; known are complete, cut, reset, aborted, unknown",
+    ),
     (
         HEAD + "interactions:\n- request: null\n  response: {status: {code: 200}, boddy: {}}",
-        "c:7: Object contains unknown field `boddy` (at $.interactions[0].response); known keys are status, headers, body, reads, end",
+        "c:7: unknown key 'boddy' (at interactions[0].response); known keys are status, headers, body, reads, end",
     ),
     (
         HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: xy}\n    reads: 0 9",

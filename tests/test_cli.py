@@ -197,7 +197,10 @@ PROBLEMS = [
     (("specs/b.yaml", SPEC.replace("harness: 1", "harnes: 1")), "specs/b.yaml:1: has `cases:` but does not begin with `harness: 1`"),
     (("cassettes/c.yaml", dumps(Cassette((EXCHANGE,), Origin("imported")))), "cassettes/c.yaml: line 8 shows a Google API key"),
     (("specs/features.yaml", "harness: 1\nfeatures: 7\n"), "specs/features.yaml:2: "),
-    (("cassettes/b.yaml", "version: 1\nmetadata:\n  harness: 1\n  origin: x\n"), "cassettes/b.yaml:4: origin 'x' is unknown; known are recorded, "),
+    (
+        ("cassettes/b.yaml", "version: 1\nmetadata:\n  harness: 1\n  origin: x\n"),
+        "cassettes/b.yaml:4: origin 'x' is unknown; known are recorded, ",
+    ),
 ]
 
 

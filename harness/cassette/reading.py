@@ -96,10 +96,8 @@ def loads(text: str | bytes, name: str = "cassette") -> Cassette:
     except YamlError as error:
         raise CassetteError(f"{name}:{error.line}: {error.reason}") from None
     except msgspec.ValidationError as error:
-        fact, _, where = str(error).partition(" - at `")
-        path = _path_of(where.rstrip("`"))
-        known = _known_keys(path) if "unknown field" in fact else _known_words(path) if "enum" in fact else ""
-        raise CassetteError(f"{name}:{_line_of(text, path)}: {fact} (at {where.rstrip('`') or '$'}){known}") from None
+        path, fact = _in_our_words(str(error))
+        raise CassetteError(f"{name}:{_line_of(text, path)}: {fact}") from None
     except _BodyError as error:
         raise CassetteError(f"{name}:{_line_of(text, error.path)}: {error.fact}") from None
 
@@ -180,19 +178,40 @@ def _odd_read(text: str) -> str:
     return f"`{next(odd, text).strip()[:80]}`"
 
 
-def _path_of(where: str) -> Path:
-    """msgspec's ``$.interactions[0].request`` as a path."""
-    return tuple(int(part[1:-1]) if part.startswith("[") else part.lstrip(".") for part in re.findall(r"\[\d+\]|\.[^.\[]+", where))
+def _in_our_words(finding: str) -> tuple[Path, str]:
+    """What msgspec found, as a place and a fact in the words of the format; an unknown finding stays as it is."""
+    said, _, where = finding.partition(" - at `")
+    where = where.rstrip("`").removeprefix("$").removeprefix(".").replace("[...]", "")
+    path: Path = tuple(int(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"\[\d+\]|[^.\[]+", where))
+    at = f" (at {where})" if where else ""
+    if found := re.fullmatch(r"Object missing required field `(.+)`", said):
+        return path, f"the file is cut short, or lacks `{found[1]}:`{at}; restore it or record it again"
+    if found := re.fullmatch(r"Object contains unknown field `(.+)`", said):
+        return path, f"unknown key {found[1]!r}{at}; known keys are {', '.join(_shape_of(path).__struct_fields__)}"
+    key = next((part for part in reversed(path) if isinstance(part, str)), "the file")
+    if found := re.fullmatch(r"Invalid enum value (.+)", said):
+        return path, f"{key} {found[1]} is unknown; known are {', '.join(get_args(OriginKind if key == 'origin' else End))}"
+    if found := re.fullmatch(r"Expected `(.+)`, got `(.+)`", said):
+        wanted = " or ".join(_KINDS.get(kind, kind) for kind in found[1].split(" | ") if kind != "null")
+        return path, f"{key} must be {wanted}, not {_KINDS.get(found[2], found[2])}{at}"
+    return path, f"{said}{at}"
 
 
-def _known_keys(path: Path) -> str:
-    shapes = {"request": _Request, "response": _Response, "metadata": _Metadata, "body": _Body, "status": _Status}
-    shape = shapes.get(str(path[-1]), _Interaction) if path else _File
-    return f"; known keys are {', '.join(shape.__struct_fields__)}"
+_KINDS: Final = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a string",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "empty",
+}
+"""msgspec's names of what YAML holds, as a sentence says them."""
 
 
-def _known_words(path: Path) -> str:
-    return f"; known are {', '.join(get_args(OriginKind if path[-1:] == ('origin',) else End))}"
+def _shape_of(path: Path) -> type[_Closed]:
+    shapes: dict[str, type[_Closed]] = {"request": _Request, "response": _Response, "metadata": _Metadata, "body": _Body, "status": _Status}
+    return shapes.get(str(path[-1]), _Interaction) if path else _File
 
 
 def _line_of(text: str | bytes, path: Path) -> int:
