@@ -122,7 +122,7 @@ class _Builder:
                 self._take(event)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            raise YamlError(str(error.problem or error.context), mark.line + 1 if mark else 1) from None
+            raise YamlError(_in_our_words(error, self.text), mark.line + 1 if mark else 1) from None
         except yaml.reader.ReaderError as error:
             line = _count_lines(self.text, error.position)
             raise YamlError(f"not readable as YAML: {error.reason} ({_character(error.character)})", line) from None
@@ -223,6 +223,29 @@ def _word(value: Any) -> str:
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_UNCLOSED: Final = re.compile(r"did not find expected ',' or '([\]}])'")
+
+
+def _in_our_words(error: yaml.MarkedYAMLError, text: str | bytes) -> str:
+    """What libyaml found, in the words of somebody who writes YAML by hand; a rare finding stays as it is."""
+    said = str(error.problem or error.context)
+    mark = error.problem_mark
+    if found := _UNCLOSED.fullmatch(said):
+        since = f" on line {error.context_mark.line + 1}" if error.context_mark else ""
+        return f"a bracket that opens{since} is not closed with `{found[1]}`, or a value in it needs quotes"
+    if said == "did not find expected key":
+        return "this line is indented differently from those above it, goes on after a closing quote, or belongs to nothing"
+    if said == "mapping values are not allowed in this context":
+        return "a second `:` where one is expected; a value with `: ` in it needs quotes, a key begins a line of its own"
+    if said == "found character that cannot start any token" and mark:
+        line = (text if isinstance(text, bytes) else text.encode()).splitlines()[mark.line : mark.line + 1]
+        indent = re.match(rb"[ \t]*", line[0]) if line else None
+        if indent and b"\t" in indent[0]:
+            return "a tab can't indent; use spaces"
+        return "a value that begins with a special character, such as `@`, `%` or a backtick, needs quotes"
+    return said
 
 
 def _count_lines(text: str | bytes, position: int) -> int:

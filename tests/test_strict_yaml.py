@@ -51,6 +51,22 @@ REFUSED = [
     ("1: a\n'1': b", "line 2: the key '1' stands twice in one mapping"),
     ("a: 1\n---\nb: 2", "line 2: a second document starts here; one file holds one"),
     ("{[a]: 1}", "line 1: a key must be a word, not a collection"),
+    (
+        "a:\n  b: 1\n c: 2\n",
+        "line 3: this line is indented differently from those above it, goes on after a closing quote, or belongs to nothing",
+    ),
+    (
+        "a: 1\nb: 'x' y\n",
+        "line 2: this line is indented differently from those above it, goes on after a closing quote, or belongs to nothing",
+    ),
+    ("a:\n  b:\n\tc: 1\n", "line 3: a tab can't indent; use spaces"),
+    ("a: @x\n", "line 1: a value that begins with a special character, such as `@`, `%` or a backtick, needs quotes"),
+    ("a: 1\nb: [1,\n 2\nc: 1\n", "line 4: a bracket that opens on line 2 is not closed with `]`, or a value in it needs quotes"),
+    ("a: {x: 1\nb: 1\n", "line 2: a bracket that opens on line 1 is not closed with `}`, or a value in it needs quotes"),
+    (
+        "a: 1\nb: c: d\n",
+        "line 2: a second `:` where one is expected; a value with `: ` in it needs quotes, a key begins a line of its own",
+    ),
     ("a:\n  - [\n", "line 3: did not find expected node content"),
     ("a: 1\nb: \x00", "line 2: not readable as YAML: control characters are not allowed (U+0000)"),
     ("a: \ud800", "line 1: not readable as YAML: a lone surrogate"),
