@@ -16,7 +16,9 @@ import pytest
 from raw_server import plain, raw_server, streaming
 
 from harness import load
-from harness.cassette import Request
+from harness.cassette import Cassette, Exchange, Origin, Request, dumps
+from harness.events import End
+from harness.recording.google import MissingLibrary
 from harness.recording.relay import relay, upstream_by_path
 from harness.recording.taking import Tape
 from harness.recording.using import Playback, use_cassette
@@ -140,6 +142,39 @@ def test_a_playback_answers_and_an_unknown_request_is_a_404(tmp_path: Path) -> N
         with pytest.raises(http.client.IncompleteRead):
             response.read()
         assert tape.problems() == []
+
+
+@pytest.mark.parametrize("end", ["complete", "cut", "reset", "aborted"])
+def test_a_playback_needs_no_library_of_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: End) -> None:
+    path = tmp_path / "a.yaml"
+    asked = Request("POST", "https://generativelanguage.googleapis.com" + PATH, {}, b"{}")
+    headers = {"Content-Type": ["text/event-stream"], "Connection": ["close"]}
+    path.write_text(dumps(Cassette((Exchange(asked, 200, headers, ((1.0, EVENTS[0]), (2.0, EVENTS[1])), end, "Fine"),), Origin("written"))))
+    for name in ("google", "google.genai", "httpx", "httpx2"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with use_cassette(path) as tape, relay(tape) as url:
+        client = Client(url)
+        assert client.ask(body=b'{"other": 1}').read().startswith(b'{"error": {"code": 404, "message": "POST /v1beta/models/gemini-x')
+        if end in ("reset", "aborted"):
+            with pytest.raises(ConnectionResetError):
+                client.ask().read()
+            return
+        response = client.ask()
+        assert (response.status, response.reason, response.getheader("content-type")) == (200, "Fine", "text/event-stream")
+        if end == "cut":
+            with pytest.raises(http.client.IncompleteRead):
+                response.read()
+            return
+        assert response.read() == EVENTS[0] + EVENTS[1]
+        response = client.ask(body=b"[]")  # the connection stays
+        assert response.status == 404
+
+
+def test_recording_needs_one_and_says_so(tape: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("httpx", "httpx2"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingLibrary, match=r"httpx is not installed.*pip install 'gemini-conformance\[record\]'"), relay(tape):
+        pass
 
 
 def test_what_is_no_http_is_turned_away(tape: Recording) -> None:

@@ -42,10 +42,15 @@ def import_genai() -> Any:
 
 
 def library() -> str:
-    """The HTTP library that google-genai uses here, by its own rule: what GOOGLE_GENAI_HTTP_CLIENT says, else httpx2, else httpx."""
-    import_genai()
+    """The HTTP library that google-genai uses here, by its own rule: what GOOGLE_GENAI_HTTP_CLIENT says, else httpx2, else httpx.
+
+    Raises `MissingLibrary` if that is not installed.
+    """
     asked = os.environ.get("GOOGLE_GENAI_HTTP_CLIENT", "").lower().strip()
-    return asked if asked in ("httpx2", "httpx") else "httpx2" if find_spec("httpx2") else "httpx"
+    found = asked if asked in ("httpx2", "httpx") else "httpx2" if find_spec("httpx2") else "httpx"
+    if find_spec(found) is None:
+        raise MissingLibrary(f"{found} is not installed, which asks the provider; pip install 'gemini-conformance[record]'")
+    return found
 
 
 def http_options(source: Source, **options: Any) -> tuple[HttpOptions, Callable[[], None]]:

@@ -2,12 +2,13 @@
 
 A client is given the relay's URL as its base URL and speaks plain HTTP with it; the relay asks the provider over https, through the same
 transport that a Python client is recorded with, and hands on every read as a piece of its own. A cut or reset answer is cut or reset for
-the client as well, and a client that leaves is recorded as one. Over a `Playback` it answers from the cassette.
+the client as well, and a client that leaves is recorded as one. Over a `Playback` it answers from the cassette, with nothing but h11.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import socket
@@ -19,6 +20,7 @@ from typing import Any, Final
 
 import h11
 
+from ..cassette import Exchange, Request
 from ..replaying import ReplayError
 from .google import library
 from .transport import Source, transports
@@ -73,9 +75,9 @@ def relay(source: Source, upstream: str | Upstream | None = None) -> Iterator[st
     ``upstream``: the provider's base URL, or what tells it from a request's path (default: `upstream_by_path`).
     """
     found = (lambda _: upstream.rstrip("/")) if isinstance(upstream, str) else upstream or upstream_by_path()
+    made = _Relay(source, found)
     listening = socket.create_server(("127.0.0.1", 0))
     loop = asyncio.new_event_loop()
-    made = _Relay(source, found)
     thread = threading.Thread(target=loop.run_until_complete, args=(made.run(listening),), name="harness-relay", daemon=True)
     thread.start()
     try:
@@ -88,12 +90,20 @@ def relay(source: Source, upstream: str | Upstream | None = None) -> Iterator[st
 
 class _Relay:
     def __init__(self, source: Source, upstream: Upstream) -> None:
-        made = transports(library())
-        self.http = made.http
-        self.transport = made.asynchronous(source)
+        self.source = source
         self.upstream = upstream
+        self.http: Any = None
+        self.transport: Any = None
+        if source.live:
+            self._connect()
         self.over = asyncio.Event()
         self.clients: set[asyncio.Task[None]] = set()
+
+    def _connect(self) -> None:
+        """What asks the network; made when something is asked of it, for a replay needs no library of HTTP."""
+        if self.transport is None:
+            made = transports(library())
+            self.http, self.transport = made.http, made.asynchronous(self.source)
 
     async def run(self, listening: socket.socket) -> None:
         server = await asyncio.start_server(self._client, sock=listening)
@@ -102,7 +112,8 @@ class _Relay:
         for task in self.clients:
             task.cancel()
         await asyncio.gather(*self.clients, return_exceptions=True)
-        await self.transport.aclose()
+        if self.transport is not None:
+            await self.transport.aclose()
 
     async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -128,17 +139,24 @@ class _Relay:
         head, body = asked
         target = head.target.decode("ascii")
         kept = [(name, value) for name, value in head.headers.raw_items() if name.lower() not in _HOP_BY_HOP | {b"host"}]
-        request = self.http.Request(head.method.decode(), self.upstream(target) + target, headers=kept, content=body)
+        method, url = head.method.decode(), self.upstream(target) + target
+        try:
+            answer = None if self.source.live else self.source.answer(Request(method, url, _by_name(kept), body))
+            if answer is None:
+                self._connect()
+        except ReplayError as error:
+            told = json.dumps({"error": {"code": 404, "message": str(error), "status": "NOT_FOUND"}}).encode()
+            answer = Exchange(None, 404, {"Content-Type": ["application/json"]}, ((None, told),), "complete", "Not Found")
+        if answer is not None:
+            return await _play(answer, wire, writer)
         gone = asyncio.ensure_future(_gone(wire, reader))
         try:
+            request = self.http.Request(method, url, headers=kept, content=body)
             response = await _unless(gone, self.transport.handle_async_request(request))
-        except ReplayError as error:
-            response = self.http.Response(404, json={"error": {"code": 404, "message": str(error), "status": "NOT_FOUND"}})
+            return await self._answer(wire, response, writer, gone)
         except self.http.TransportError:
             _reset(writer)
             return False
-        try:
-            return await self._answer(wire, response, writer, gone)
         finally:
             await _cancel(gone)
 
@@ -159,6 +177,31 @@ class _Relay:
         _send(writer, wire.send(h11.EndOfMessage()))
         await writer.drain()
         return wire.our_state is h11.DONE and wire.their_state is h11.DONE
+
+
+async def _play(answer: Exchange, wire: h11.Connection, writer: asyncio.StreamWriter) -> bool:
+    """A recorded answer, at once, then its recorded end; whether the connection can take another."""
+    named = [(name.encode("latin-1"), value.encode("latin-1")) for name, values in answer.headers.items() for value in values]
+    headers = [(name, value) for name, value in named if name.lower() not in _HOP_BY_HOP]
+    reason = answer.reason_phrase.encode("ascii", "replace")
+    _send(writer, wire.send(h11.Response(status_code=answer.status, headers=headers, reason=reason)))
+    for _, data in answer.reads:
+        _send(writer, wire.send(h11.Data(data=data)))
+        await writer.drain()
+    if answer.end in ("reset", "aborted"):
+        _reset(writer)
+    if answer.end in ("cut", "reset", "aborted"):
+        return False
+    _send(writer, wire.send(h11.EndOfMessage()))
+    await writer.drain()
+    return wire.our_state is h11.DONE and wire.their_state is h11.DONE
+
+
+def _by_name(raw: list[tuple[bytes, bytes]]) -> dict[str, list[str]]:
+    headers: dict[str, list[str]] = {}
+    for name, value in raw:
+        headers.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
+    return headers
 
 
 async def _read_request(wire: h11.Connection, reader: asyncio.StreamReader) -> tuple[h11.Request, bytes] | None:
