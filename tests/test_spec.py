@@ -203,7 +203,11 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
     ("older", [("harness: 1", "harness: 0")], [(1, "harness must be the number 1, not the number 0")]),
     ("float", [("harness: 1", "harness: 1.0")], [(1, "harness must be the number 1, not the number 1.0")]),
     ("string", [("harness: 1", 'harness: "1"')], [(1, "harness must be the number 1, not '1'")]),
-    ("no YAML", [("[text.streaming]", "[text.streaming")], [(6, "a bracket that opens on line 5 is not closed with `]`, or a value in it needs quotes")]),
+    (
+        "no YAML",
+        [("[text.streaming]", "[text.streaming")],
+        [(6, "a bracket that opens on line 5 is not closed with `]`, or a value in it needs quotes")],
+    ),
     ("twice", [("  source:", "  case: two\n  source:")], [(6, "the key 'case' stands twice in one mapping")]),
     ("alias", [("gemini-api/one", "*one")], [(7, "alias *one is not allowed; write the value out")]),
     ("top key", [("cases:", "case:")], [
