@@ -49,12 +49,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (CassetteError, ReplayError, SpecError, TranslationError) as error:
         print(_printable(f"harness: {error}"), file=sys.stderr)
     except OSError as error:
-        print(_printable(f"harness: {error.filename or ''}: {error.strerror or error}"), file=sys.stderr)
+        place = f"{error.filename}: " if error.filename else ""
+        print(_printable(f"harness: {place}{error.strerror or error}"), file=sys.stderr)
     return BAD
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="harness", description="Record-and-replay conformance tests for Gemini streams.")
+    parser.add_argument("--version", action="version", version=report_command.tool())
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     one = commands.add_parser("replay", help="print what a layer makes of a recording, one JSON object a line")

@@ -63,16 +63,20 @@ def write_files(files: Mapping[str, str], target: Path) -> None:
         part.replace(place)
 
 
+def tool() -> str:
+    """Name and version of the package, from its metadata."""
+    try:
+        return f"{PACKAGE} {version(PACKAGE)}"
+    except PackageNotFoundError:  # a checkout that was not installed
+        return PACKAGE
+
+
 def make_header(results: Sequence[CaseResult], features: Sequence[Feature], day: str, unread: Sequence[str]) -> Header:
     """What this version calls things, whatever was selected, so that shards agree; adapters of others go by their own names."""
-    try:
-        tool = f"{PACKAGE} {version(PACKAGE)}"
-    except PackageNotFoundError:  # a checkout that was not installed
-        tool = PACKAGE
     titles = {name: one.title for name, one in DIALECTS.items()}
     titles |= {name: name for name in sorted({result.adapter for result in results} - {"", *DIALECTS})}
     return Header(
-        tools=(tool,),
+        tools=(tool(),),
         day=day,
         providers=tuple(Named(name, one.title, order) for order, (name, one) in enumerate(PROVIDERS.items())),
         adapters=tuple(Named(name, title, order) for order, (name, title) in enumerate(titles.items())),

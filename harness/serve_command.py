@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import errno
 import signal
 import sys
 from pathlib import Path
@@ -50,7 +51,12 @@ def _serve(parsed: argparse.Namespace) -> int:
         raise CassetteError(f"{parsed.recordings[0]}: a folder without a YAML file; name cassettes or a folder of them")
     words = {name: getattr(parsed, name) for name in ("pace", "cuts", "fault", "match", "provider", "dialect")}
     server = Server(files, port=parsed.port, host=parsed.host, on_miss=_tell, **words)
-    asyncio.run(_run(server))
+    try:
+        asyncio.run(_run(server))
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        raise OSError(error.errno, f"port {parsed.port} is in use; choose another with --port, or 0 for any") from None
     return 0
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -223,6 +225,19 @@ def test_check_reports_a_damaged_cassette_once_however_many_specs_name_it(capsys
     known = "recorded, loopback, imported, written"
     problem = f"cassettes/gemini-api/a.yaml:4: origin 'x' is unknown; known are {known}"
     assert capsys.readouterr().out.splitlines() == [problem, "nothing in order, 1 problem"]
+
+
+def test_version_is_the_installed_package_s(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"gemini-conformance {version('gemini-conformance')}\n")
+
+
+def test_serving_on_a_port_that_is_taken_says_which_and_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["serve", "two.yaml", "--port", str(port)]) == 2
+    assert capsys.readouterr().err == f"harness: port {port} is in use; choose another with --port, or 0 for any\n"
 
 
 def test_check_of_nothing_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
