@@ -118,7 +118,7 @@ def _report(parsed: argparse.Namespace) -> int:
     except (ResultsError, ReportError) as error:
         return _refuse(str(error))
     write_files(files, parsed.output)
-    print(f"{len(run.results):,} cells: {visible(str(parsed.output / 'index.html'))}")
+    print(f"{len(run.results):,} cell{'s' if len(run.results) != 1 else ''}: {visible(str(parsed.output / 'index.html'))}")
     return 0
 
 

@@ -44,10 +44,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
         try:
             choose_day(day)
+        except ReportError as error:
+            raise pytest.UsageError(f"--harness-date: {error}") from None
+        try:
             if baseline:
                 read_run(config.invocation_params.dir / baseline)
-        except (ReportError, ResultsError, OSError) as error:
-            raise pytest.UsageError(f"--harness-report: {error}") from None
+        except OSError as error:
+            raise pytest.UsageError(f"--harness-baseline {baseline}: {error.strerror or error}") from None
+        except (ReportError, ResultsError) as error:
+            raise pytest.UsageError(f"--harness-baseline: {error}") from None
 
 
 def write_report(results: list[CaseResult], target: Path, project: Project, config: pytest.Config, unread: Sequence[str] = ()) -> None:

@@ -308,6 +308,26 @@ def test_headline(results: list[CaseResult], sentences: list[str]) -> None:
     assert headline(results, PROVIDERS, DIALECTS) == sentences
 
 
+@pytest.mark.parametrize(
+    ("results", "unread", "sentences"),
+    [
+        ([result()], ["a.yaml:1: no"], ["One spec was not read.", "The one cell passed."]),
+        ([result()], ["a.yaml:1: no", "a.yaml:7: no", "b.yaml:2: no"], ["2 specs were not read.", "The one cell passed."]),
+        ([], ["a.yaml:1: no"], ["One spec was not read.", "Nothing ran."]),
+    ],
+)
+def test_headline_and_summary_begin_with_the_specs_that_were_not_read(
+    results: list[CaseResult], unread: list[str], sentences: list[str]
+) -> None:
+    assert headline(results, PROVIDERS, DIALECTS, unread) == sentences
+    written = render(Run(replace(HEADER, unread=tuple(unread)), results))
+    assert " ".join(sentences) in Page(written["index.html"]).text
+    lines = written["summary.md"].splitlines()
+    assert lines[2] == " ".join(sentences)
+    last = max(number for number, line in enumerate(lines) if line.startswith("- not read: "))
+    assert lines[last + 1 : last + 2] == ([""] if results else [])
+
+
 RECORDED = Origin("recorded", date="2026-11-20")
 
 
@@ -318,15 +338,19 @@ RECORDED = Origin("recorded", date="2026-11-20")
         ([result("not-run"), result("error", exchange=2)], "no stream: no comparison ran"),
         ([result(layer="requests", cassette="", origin=None)], "no stream: what was compared are requests, made of prompts"),
         ([result("not-run", layer="requests", cassette="", origin=None)], "no stream: no comparison ran"),
-        ([result(), result(adapter="unified-llm")], "1 of 1 stream written by hand; recorded ones: run `make corpus`"),
-        ([result(exchange=n + 1) for n in range(46)], "46 of 46 streams written by hand; recorded ones: run `make corpus`"),
+        ([result(), result(adapter="unified-llm")], "1 of 1 stream written by hand; none is known to be recorded from a live provider"),
+        (
+            [result(exchange=n + 1) for n in range(46)],
+            "46 of 46 streams written by hand; none is known to be recorded from a live provider",
+        ),
         (
             [result(), result(exchange=2, origin=RECORDED), result(cassette="b", origin=RECORDED)],
             "2 of 3 streams recorded from a live provider, 1 written by hand",
         ),
         (
             [result(), result(exchange=2, origin=Origin("loopback"))],
-            "1 of 2 streams recorded between a real client and a served stream, 1 written by hand; recorded ones: run `make corpus`",
+            "1 of 2 streams recorded between a real client and a served stream, 1 written by hand"
+            "; none is known to be recorded from a live provider",
         ),
         ([result(origin=Origin("imported"))], "1 of 1 stream imported from recordings of others"),
     ],
@@ -346,7 +370,7 @@ def test_summary_is_a_line_a_provider_and_dialect_and_what_it_rests_on() -> None
         "gemini-api / events       1 passed",
         "gemini-api / unified-llm  1 passed",
         "12 cells: 4 passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing, 1 not carried, 1 not run, 1 unreviewed",
-        "Rests on 2 of 2 streams written by hand; recorded ones: run `make corpus`.",
+        "Rests on 2 of 2 streams written by hand; none is known to be recorded from a live provider.",
     ]
 
 

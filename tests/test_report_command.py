@@ -156,9 +156,9 @@ def test_pytest_writes_results_and_says_what_changed_since_a_baseline(project: p
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--harness-baseline", "nowhere.json"], "*--harness-report: *No such file*"),
-        (["--harness-baseline", "specs/hello.yaml"], "*--harness-report: hello.yaml*run the specs again*"),
-        (["--harness-date", "Tuesday"], "*--harness-report: *not a date*"),
+        (["--harness-baseline", "nowhere.json"], "*--harness-baseline nowhere.json: No such file or directory"),
+        (["--harness-baseline", "specs/hello.yaml"], "*--harness-baseline: hello.yaml*run the specs again*"),
+        (["--harness-date", "Tuesday"], "*--harness-date: *not a date*"),
     ],
 )
 def test_report_options_are_judged_before_anything_runs(project: pytest.Pytester, options: list[str], words: str) -> None:
@@ -166,3 +166,9 @@ def test_report_options_are_judged_before_anything_runs(project: pytest.Pytester
     assert ran.ret == pytest.ExitCode.USAGE_ERROR
     ran.stderr.fnmatch_lines([words])
     assert not (project.path / "out").exists()
+
+
+def test_one_cell_is_counted_in_the_singular(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write(tmp_path / "one.json", Run(HEADER, [result()]))
+    assert main(["report", run, "-o", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.startswith("1 cell: ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ ORIGINS: Final[dict[OriginKind | None, str]] = {
     "written": "written by hand",
     None: "of unknown origin",
 }
-RECORD_HINT: Final = "; recorded ones: run `make corpus`"
+_PLACE: Final = re.compile(r":\d+: ")
+UNPROVEN: Final = "; none is known to be recorded from a live provider"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +126,14 @@ def streams(results: Iterable[CaseResult]) -> list[Streams]:
     return [_streams(kind, kinds[kind]) for kind in ORIGINS if kind in kinds]
 
 
-def headline(results: Sequence[CaseResult], providers: Mapping[str, str], columns: Mapping[str, str]) -> list[str]:
-    """The run in two or three plain sentences: what came out, and where to look first."""
+def headline(
+    results: Sequence[CaseResult], providers: Mapping[str, str], columns: Mapping[str, str], unread: Sequence[str] = ()
+) -> list[str]:
+    """The run in a few plain sentences: what did not even run (``unread``: errors of specs), what came out, where to look first."""
+    if unread:
+        number = len({_PLACE.split(problem, maxsplit=1)[0] for problem in unread})  # a spec may have several errors
+        said = f"{number:,} specs were not read." if number > 1 else "One spec was not read."
+        return [said, *(headline(results, providers, columns) if results else ["Nothing ran."])]
     whole = tally(results)
     if not results:
         return ["Nothing ran: no case was selected."]
@@ -152,7 +160,7 @@ def rests_on(results: Sequence[CaseResult]) -> str:
     counted = [f"{one.number:,} {ORIGINS[one.kind]}" for one in found]
     counted[0] = f"{found[0].number:,} of {total:,} stream{'s' if total > 1 else ''} {ORIGINS[found[0].kind]}"
     real = {one.kind for one in found} & {"recorded", "imported"}
-    return ", ".join(counted) + ("" if real else RECORD_HINT)
+    return ", ".join(counted) + ("" if real else UNPROVEN)
 
 
 def summary(results: Sequence[CaseResult]) -> str:

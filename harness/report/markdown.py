@@ -23,9 +23,10 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~@$&-])")
 def markdown(cells: Sequence[Cell], names: Names, changes: Sequence[Change] | None, header: Header) -> str:
     """The Markdown text."""
     results = [cell.result for cell in cells]
-    lines = ["## Gemini compatibility", "", _text(" ".join(headline(results, names.providers, names.columns))), ""]
+    lines = ["## Gemini compatibility", "", _text(" ".join(headline(results, names.providers, names.columns, header.unread))), ""]
     lines += [f"Rests on {_text(rests_on(results).replace('`', ''))}.", ""]
     lines += [f"- not read: {_text(problem)}" for problem in header.unread[:MAX_LISTED]]
+    lines += [*_more(len(header.unread)), ""] if header.unread else []
     tallies = {pair: tally(found) for pair, found in by_pair(results).items()}
     if tallies:
         columns = [one for one in names.columns if any(found == one for _, found in tallies)]

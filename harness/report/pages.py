@@ -104,7 +104,7 @@ def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str,
     results = [cell.result for cell in cells]
     pairs = {(pair.name, one): pair for one in names.columns for pair in _pairs_of(one, results, names)}
     return {
-        "sentences": headline(results, names.providers, names.columns),
+        "sentences": headline(results, names.providers, names.columns, header.unread),
         "rests": rests_on(results),
         "whole": tally(results),
         "columns": names.columns,
