@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -24,6 +26,7 @@ NO_KEY: Final = "a-replay-needs-no-key"
 """The key that a client is given where a cassette answers it and the environment has none."""
 
 _FAILED: Final = pytest.StashKey[bool]()
+_OURS: Final = Path(__file__).parent
 
 
 class RecordingWarning(UserWarning):
@@ -65,10 +68,40 @@ def _is_ours(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    if call.excinfo is not None and _is_ours(item) and not item.config.getoption("fulltrace"):
+        _leave_out_our_frames(call.excinfo)
     report: Any = yield
     if report.failed:
         item.stash[_FAILED] = True
     return report  # type: ignore[no-any-return]  # what a wrapper returns is the hook's result
+
+
+def _leave_out_our_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
+    """An error of ours says in words what is wrong: its reader looks for the line of the test, not for ours."""
+    from .cassette import CassetteError
+    from .replaying import ReplayError
+
+    if not isinstance(failure.value, (CassetteError, ReplayError)):
+        return
+    failure.value.__cause__, failure.value.__suppress_context__ = None, True
+    entry = failure.tb  # pytest cuts what it shows out of these links, so they are what there is to change
+    while entry.tb_next is not None:
+        if Path(entry.tb_next.tb_frame.f_code.co_filename).is_relative_to(_OURS):
+            entry.tb_next = entry.tb_next.tb_next
+        else:
+            entry = entry.tb_next
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """An error of ours in a fixture is its message: no line of the test is to blame."""
+    from .cassette import CassetteError
+    from .replaying import ReplayError
+
+    try:
+        yield
+    except (CassetteError, ReplayError, pytest.UsageError) as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
 class _Failed(Exception):
@@ -92,14 +125,15 @@ def harness_cassette(request: pytest.FixtureRequest, harness_vcr_config: dict[st
     from .recording import use_cassette
     from .recording.staging import left_behind
 
-    name, allow_status, ordered = _marked(request.node)
     config = request.config
-    path = Project([], config.rootpath / config.getini("harness_cassettes")).cassette_path(name)
+    with _in_words():
+        name, allow_status, ordered = _marked(request.node)
+        path = Project([], config.rootpath / config.getini("harness_cassettes")).cassette_path(name)
     mode = config.getoption("--harness-record")
     if left := left_behind(path):
         warnings.warn(RecordingWarning(left), stacklevel=1)
     try:
-        with use_cassette(path, name=name, mode=mode, allow_status=allow_status, options=harness_vcr_config) as tape:
+        with _in_words(), use_cassette(path, name=name, mode=mode, allow_status=allow_status, options=harness_vcr_config) as tape:
             yield tape
             if request.node.stash.get(_FAILED, False):
                 raise _Failed
@@ -144,7 +178,8 @@ def harness_http_options(harness_cassette: Recording | Playback, monkeypatch: py
 
     if isinstance(harness_cassette, Playback) and not any(os.environ.get(name) for name in KEYS):
         monkeypatch.setenv(KEYS[0], NO_KEY)
-    options, close = http_options(harness_cassette)
+    with _in_words():
+        options, close = http_options(harness_cassette)
     yield options
     close()
 
@@ -157,7 +192,7 @@ def harness_base_url(harness_cassette: Recording | Playback, monkeypatch: pytest
     """
     from .recording.relay import environment_for, relay, upstream_by_path
 
-    with relay(harness_cassette, upstream_by_path(dict(os.environ))) as url:
+    with _in_words(), relay(harness_cassette, upstream_by_path(dict(os.environ))) as url:
         for name, value in environment_for(url).items():
             monkeypatch.setenv(name, value)
         yield url

@@ -134,7 +134,7 @@ def test_an_answer_about_the_account_is_refused_unless_the_marker_allows_it(
     with raw_server(plain("429 Too Many Requests", body)) as url:
         result = record(suite, monkeypatch, url)
         result.assert_outcomes(passed=1, errors=1)
-        result.stdout.fnmatch_lines(["*RecordingRefused: exchange 1 is a quota answer (429: no more)*allow the status 429*"])
+        result.stdout.fnmatch_lines(["exchange 1 is a quota answer (429: no more)*allow the status 429*"])
         suite.makepyfile(REFUSED.replace('first")', 'first", allow_status=[429])'))
         record(suite, monkeypatch, url).assert_outcomes(passed=1, warnings=1)
     run(suite).assert_outcomes(passed=1)
@@ -240,6 +240,31 @@ def test_a_marker_that_names_nothing(suite: pytest.Pytester, marker: str, said: 
     result = run(suite)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([said])
+    assert ".py:" not in result.stdout.str().partition("= ERRORS =")[2].replace("test_a_marker_that_names_nothing.py::", "")
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.parametrize(
+    "test",
+    [
+        "@pytest.mark.harness_cassette('a')\ndef test_x(harness_cassette): pass",
+        "@pytest.mark.harness_cassette('a')\ndef test_x(harness_http_options): pass",
+        "@pytest.mark.harness_cassette('a')\ndef test_x(harness_base_url): pass",
+        "def test_x(harness_replay):\n    harness_replay('a')",
+        "def test_x(harness_server):\n    harness_server.add('a')",
+    ],
+)
+def test_a_cassette_that_is_missing_or_damaged_is_told_without_our_source(suite: pytest.Pytester, test: str, damaged: bool) -> None:
+    suite.makepyfile(test_it=f"import pytest\n{test}\n")
+    if damaged:
+        (suite.path / "cassettes").mkdir()
+        (suite.path / "cassettes" / "a.yaml").write_text("version: 1\nmetadata:\n  harness: 1\ninteractions: 7\n")
+    told = run(suite).stdout.str()
+    assert "a.yaml" in told
+    files = {line.partition(":")[0] for line in told.splitlines() if ".py:" in line and "::" not in line}
+    assert files <= {"test_it.py"}
+    assert "During handling" not in told
+    assert "Traceback" not in told
 
 
 def test_an_unknown_mode_is_refused(suite: pytest.Pytester) -> None:
