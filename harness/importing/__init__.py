@@ -7,6 +7,7 @@ whatever is wrong with a file is a `CassetteError`.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from ..cassette import Cassette, CassetteError
@@ -53,6 +54,11 @@ FORMATS: Final[tuple[Format, ...]] = (
 )
 """In the order in which they are tried: a recording before the bodies that it holds."""
 
+_OURS: Final = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:---|[ \t]*#[^\r\n]*|[ \t]*)\r?\n)*harness:[ \t]*[0-9]")
+"""How specs and features files begin, after comments."""
+_HEAD: Final = 4096
+"""So many bytes are looked at for that."""
+
 __all__ = ["FORMATS", "MAX_BYTES", "Format", "read"]
 
 
@@ -73,6 +79,10 @@ def read(data: bytes, name: str = "the recording") -> Cassette:
 def _read(data: bytes) -> Cassette:
     if len(data) > MAX_BYTES:
         raise CassetteError(f"{len(data)} bytes; at most {MAX_BYTES} are read")
+    if not data.strip():
+        raise CassetteError("the file is empty")
+    if _OURS.match(data[:_HEAD]):
+        raise CassetteError("this is a spec or a features file, no recording; `harness check` reads it")
     content = Content(data)
     for known in FORMATS:
         if known.recognises(content):

@@ -66,8 +66,6 @@ def describe(content: Content) -> str:
     for magic, words in _MAGIC:
         if content.data.startswith(magic):
             return f"this looks like {words}"
-    if not content.data.strip():
-        return "an empty file"
     if content.text is None or "\x00" in content.text:
         return f"not text ({content.problem or 'it holds NUL'})"
     match content.document:
