@@ -181,7 +181,7 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
         if len(parsed.what) != 1 or parsed.missing or parsed.all:
             raise CassetteError("--prompt is recorded as one cassette: name it, such as gemini-api/hello, and nothing else")
         name, prompts = parsed.what[0], parsed.prompt
-        provider = parsed.provider or name_provider(name)
+        provider = parsed.provider or _asked_provider(name)
         yield Plan(name, provider, lambda: ask_prompts(prompts, provider, streamed=not parsed.unary), anew=False)
         return
     if bool(parsed.what) + parsed.missing + parsed.all != 1:
@@ -238,6 +238,14 @@ def _wanted(spoken: dict[str, list[Case]], project: Project, *, everything: bool
             if project.cassette(name).origin.kind in ("recorded", "loopback"):
                 names.add(name)
     return sorted(names)
+
+
+def _asked_provider(name: str) -> str:
+    """`name_provider` for a cassette that nobody has asked for yet; raises `CassetteError` for a folder that is no provider."""
+    folder, slash, _ = name.partition("/")
+    if slash and folder not in (*PROVIDERS, ".."):
+        raise CassetteError(f"{folder} of {name} is no provider; known are {', '.join(PROVIDERS)}: name the folder so, or say --provider")
+    return name_provider(name)
 
 
 def name_provider(name: str) -> str:
