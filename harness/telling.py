@@ -1,9 +1,20 @@
-"""A red cell in words, for whoever reads the output of a test run."""
+"""A red cell in words, for whoever reads the output of a test run, which may be public: what looks like a secret is not in them."""
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from .matching import visible
 from .results import CaseResult
+from .scanning import Scanner
+from .scanning.shapes import SHAPES
+from .scrubbing import SCRUBBED
+
+SCANNER: Final = Scanner()
+_REST: Final = {b"-----BEGIN": rb"(?s:.*)"}
+"""A shape is known by its beginning; so much more, by its mark, may belong to it."""
+_WORD: Final = rb"[0-9A-Za-z+/=_.-]*"
 
 
 def explain(result: CaseResult, line: int) -> str:
@@ -14,17 +25,26 @@ def explain(result: CaseResult, line: int) -> str:
         made = f"{origin.kind} {origin.date or 'at an unknown date'}"
         lines.append(f"cassette:    {visible(result.cassette)}, exchange {result.exchange} ({result.provider}; {made}; end {result.end})")
     if result.reason:
-        lines.append(f"{result.verdict}: {visible(result.reason)}")
+        lines.append(f"{result.verdict}: {_shown(result.reason)}")
     if result.first_layer:
         lines.append(f"first layer that differs: {result.first_layer}")
     for finding in result.findings:
-        note = f" ({visible(finding.note)})" if finding.note else ""
-        lines.append(f"{finding.path}: {finding.kind}{note}")
+        note = f" ({_shown(finding.note)})" if finding.note else ""
+        lines.append(f"{_shown(finding.path)}: {finding.kind}{note}")
         if finding.expected is not None:
-            lines.append(f"  expected: {visible(finding.expected)}")
+            lines.append(f"  expected: {_shown(finding.expected)}")
         if finding.got is not None:
-            lines.append(f"  got:      {visible(finding.got)}")
+            lines.append(f"  got:      {_shown(finding.got)}")
     more = result.findings_total - len(result.findings)
     if more > 0:
         lines.append(f"and {more} more")
     return "\n".join(lines)
+
+
+def _shown(text: str) -> str:
+    data = text.encode("utf-8", "surrogatepass")
+    for shape in SHAPES:
+        data = re.sub(b"(?:%b)%b" % (shape.pattern.pattern, _REST.get(shape.mark, _WORD)), SCRUBBED.encode(), data)
+    if SCANNER.scan(data):  # in another spelling, where nobody can say where it ends
+        return SCRUBBED
+    return visible(data.decode("utf-8", "surrogatepass"))
