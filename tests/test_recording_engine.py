@@ -450,7 +450,7 @@ def test_cassettes_written_by_hand_are_not_recorded_over_unless_named(project: P
         (["foo/bar", "--prompt", "x", "--provider", "gemini-api"], 1, "foo/bar: no model is named"),
         (["../out", "--prompt", "x", "--model", "m"], 1, "leads out of"),
         (["gemini-api/x", "--prompt", "x"], 1, "gemini-api/x: no model is named"),
-        (["--missing", "--base-url", "http://127.0.0.1:1"], 1, "gemini-api/two-turns: request 1 got no answer at all"),
+        (["--missing", "--base-url", "http://127.0.0.1:1"], 1, "request 1 got no answer at all from 127.0.0.1:1: [Errno 111]"),
     ],
 )
 def test_the_command_says_what_is_wrong(

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping, 
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
 
 from .. import load
 from ..cassette import Cassette, Exchange
@@ -177,7 +178,7 @@ class _Run:
                 take.finish()
             takes = [take for take in self.tape.takes[before:] if take.status is not None]
             if not takes:
-                raise RecordingRefused(f"request {self.requests} got no answer at all; look at the network, then record again")
+                raise RecordingRefused(f"request {self.requests} got no answer at all{self._why(before)}; mend that, then record again")
             exchanges = [identified(take.exchange()) for take in takes]
             self.output_tokens += sum(map(output_tokens, exchanges))
             if self.progress:
@@ -187,6 +188,11 @@ class _Run:
                 return exchanges[-1]
             self._wait(found, exchanges[-1], attempt, takes)
         raise AssertionError("the last attempt returns or raises")
+
+    def _why(self, before: int) -> str:
+        """Whom the last request did not reach, and the reason that the system gives."""
+        asked = [take for take in self.tape.takes[before:] if take.request]
+        return "".join(f" from {urlsplit(take.request.url).netloc}: {take.failure}" for take in asked[-1:] if take.request)
 
     def _allowed(self) -> set[int]:
         """The statuses that the last answer may have."""

@@ -59,7 +59,20 @@ class Tape:
 class Take:
     """One exchange while it is recorded; the methods are called in the order in which they stand here."""
 
-    __slots__ = ("_tape", "dropped", "end", "finish", "headers", "number", "reads", "reason_phrase", "request", "started", "status")
+    __slots__ = (
+        "_tape",
+        "dropped",
+        "end",
+        "failure",
+        "finish",
+        "headers",
+        "number",
+        "reads",
+        "reason_phrase",
+        "request",
+        "started",
+        "status",
+    )
 
     def __init__(self, number: int, request: Request | None, tape: Tape) -> None:
         self.number: Final = number
@@ -70,6 +83,7 @@ class Take:
         self.reads: list[tuple[float, bytes]] = []
         self.end: End | None = None
         self.dropped = False
+        self.failure = ""  # why there is no answer
         self.finish: Callable[[], None] = lambda: None
         self._tape: Final = tape
         self.started: Final = tape.clock()

@@ -120,7 +120,11 @@ def handle(http: Any, source: Source, send: Callable[[Any], Any], request: Any) 
     if answer is not None:
         return played(http, answer)
     take = source.begin(asked)
-    response = send(request)
+    try:
+        response = send(request)
+    except http.TransportError as error:
+        take.failure = str(error)
+        raise
     _answered(take, response)
     response.stream = _tee(http)(response.stream, take)
     return response
