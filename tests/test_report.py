@@ -338,10 +338,13 @@ RECORDED = Origin("recorded", date="2026-11-20")
         ([result("not-run"), result("error", exchange=2)], "no stream: no comparison ran"),
         ([result(layer="requests", cassette="", origin=None)], "no stream: what was compared are requests, made of prompts"),
         ([result("not-run", layer="requests", cassette="", origin=None)], "no stream: no comparison ran"),
-        ([result(), result(adapter="unified-llm")], "1 of 1 stream written by hand; none is known to be recorded from a live provider"),
+        (
+            [result(), result(adapter="unified-llm")],
+            "1 of 1 stream written by hand; recorded ones: run `make corpus` in a clone of gemini-conformance",
+        ),
         (
             [result(exchange=n + 1) for n in range(46)],
-            "46 of 46 streams written by hand; none is known to be recorded from a live provider",
+            "46 of 46 streams written by hand; recorded ones: run `make corpus` in a clone of gemini-conformance",
         ),
         (
             [result(), result(exchange=2, origin=RECORDED), result(cassette="b", origin=RECORDED)],
@@ -350,7 +353,7 @@ RECORDED = Origin("recorded", date="2026-11-20")
         (
             [result(), result(exchange=2, origin=Origin("loopback"))],
             "1 of 2 streams recorded between a real client and a served stream, 1 written by hand"
-            "; none is known to be recorded from a live provider",
+            "; recorded ones: run `make corpus` in a clone of gemini-conformance",
         ),
         ([result(origin=Origin("imported"))], "1 of 1 stream imported from recordings of others"),
     ],
@@ -370,7 +373,7 @@ def test_summary_is_a_line_a_provider_and_dialect_and_what_it_rests_on() -> None
         "gemini-api / events       1 passed",
         "gemini-api / unified-llm  1 passed",
         "12 cells: 4 passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing, 1 not carried, 1 not run, 1 unreviewed",
-        "Rests on 2 of 2 streams written by hand; none is known to be recorded from a live provider.",
+        "Rests on 2 of 2 streams written by hand; recorded ones: run `make corpus` in a clone of gemini-conformance.",
     ]
 
 

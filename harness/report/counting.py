@@ -19,7 +19,7 @@ ORIGINS: Final[dict[OriginKind | None, str]] = {
     None: "of unknown origin",
 }
 _PLACE: Final = re.compile(r":\d+: ")
-UNPROVEN: Final = "; none is known to be recorded from a live provider"
+UNPROVEN: Final = "; recorded ones: run `make corpus` in a clone of gemini-conformance"
 
 
 @dataclass(frozen=True, slots=True)
