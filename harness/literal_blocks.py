@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 _WORD: Final = "lifted-block-"
@@ -35,7 +36,7 @@ class Lifted(NamedTuple):
 def lift(text: str) -> Lifted:
     """The text without its literal blocks, and what they hold."""
     whole = Lifted(text, [])
-    if _WORD in text or not _is_verbatim(text):
+    if not _is_verbatim(text):
         return whole
     kept: list[str] = []
     blocks: list[str] = []
@@ -45,10 +46,14 @@ def lift(text: str) -> Lifted:
         stop = _ends_of(indent).search(text, start - 1)
         if stop is None or not stop[1] or not (header[3] or _says_its_indent(text, start, indent)):
             return whole
-        kept += (text[position : header.start(2)], f"{_WORD}{len(blocks)}")
+        kept.append(text[position : header.start(2)])
         position = stop.start()
         blocks.append(_content(text, start, position + 1, indent, header[3]))
-    return Lifted("".join([*kept, text[position:]]), blocks)
+    kept.append(text[position:])
+    if any(_WORD in piece for piece in kept):
+        return whole
+    words = [f"{_WORD}{index}" for index in range(len(blocks))]
+    return Lifted("".join(chain.from_iterable(zip(kept, [*words, ""], strict=True))), blocks)
 
 
 def _is_verbatim(text: str) -> bool:
