@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .plugin import RESULT, HarnessFailure, _project
+from .plugin import HarnessFailure, ResultItem, _project
 
 if TYPE_CHECKING:
     from .laws.judging import LawCell
-    from .results import CaseResult
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -64,13 +63,12 @@ class CassetteFile(pytest.File):
                 yield LawItem.from_parent(self, name=cell.name, nodeid=f"{self.nodeid}::{cell.name}", cell=cell)
 
 
-class LawItem(pytest.Item):
+class LawItem(ResultItem):
     """One law, one exchange, one dialect: ``cassette.yaml::law-1-cuts-dont-matter-2[events]``."""
 
     def __init__(self, *, cell: LawCell, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.cell = cell
-        self.result: CaseResult | None = None
 
     def runtest(self) -> None:
         from msgspec.structs import replace
@@ -82,18 +80,5 @@ class LawItem(pytest.Item):
         if self.result.verdict != "passed":
             raise HarnessFailure(f"{explain(self.result, self.cell.law.id)}\n\nA case that shows it:\n{ready_made_case(self.cell)}")
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        return str(excinfo.value) if isinstance(excinfo.value, HarnessFailure) else super().repr_failure(excinfo, style)
-
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, self.name
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    report = yield
-    if isinstance(item, LawItem) and call.when == "call" and item.result is not None:
-        from .results import encode
-
-        setattr(report, RESULT, encode([item.result]).decode())
-    return report

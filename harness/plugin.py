@@ -159,13 +159,23 @@ def _provider_of(project: Project, cell: Cell) -> str | None:
     return exchanges[cell.case.exchange - 1].provider if cell.case.exchange <= len(exchanges) else None
 
 
-class CellItem(pytest.Item):
+class ResultItem(pytest.Item):
+    """An item that has a result for the report when it has run; a red one says only what the result says."""
+
+    result: CaseResult | None = None
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, HarnessFailure):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+
+class CellItem(ResultItem):
     """One cell: ``spec.yaml::case[column]``."""
 
     def __init__(self, *, cell: Cell, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.cell = cell
-        self.result: CaseResult | None = None
         for feature in cell.case.features:
             self.keywords[feature] = True
 
@@ -224,11 +234,6 @@ class CellItem(pytest.Item):
         self.path.write_bytes(text.encode())
         return True
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        if isinstance(excinfo.value, HarnessFailure):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
-
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, self.cell.case.line - 1, self.name
 
@@ -236,7 +241,7 @@ class CellItem(pytest.Item):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     report = yield
-    if isinstance(item, CellItem) and call.when == "call" and item.result is not None:
+    if isinstance(item, ResultItem) and call.when == "call" and item.result is not None:
         from .results import encode
 
         setattr(report, RESULT, encode([item.result]).decode())
