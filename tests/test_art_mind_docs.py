@@ -15,7 +15,7 @@ from harness import Session
 from harness import events as ev
 from harness.adapters.art_losses import SDK_LOSSES, SDK_REFUSALS
 from harness.dialects import DIALECTS
-from harness.dialects.agent_events import TODO_STATUSES
+from harness.dialects.agent_events import STATUSES
 from harness.dialects.art import CONTEXTS, COUNTS
 from harness.dialects.art_requests import DEFAULT_MODEL, FIRST_TURN, GENERATION, ROLES
 from harness.dialects.mind_requests import ACKNOWLEDGEMENT, PROMPT_KEYS, RECORDS
@@ -149,7 +149,7 @@ def test_mind() -> None:
 
 
 def test_agent_events() -> None:
-    assert set(spread_todo()) == TODO_STATUSES
+    assert set(spread_todo()) == STATUSES
     assert DIALECTS["agent-events"].requests is None
 
 

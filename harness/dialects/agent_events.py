@@ -20,8 +20,8 @@ from ..tool_code import infer_name
 from .translation import Dialect, Payload
 
 AGENT_TYPE: Final = "google-gemini"
-TODO_TOOL: Final = "write_todos"
-TODO_STATUSES: Final = frozenset({"pending", "in_progress", "completed", "cancelled"})
+WRITE_TODOS: Final = "write_todos"
+STATUSES: Final = frozenset({"pending", "in_progress", "completed", "cancelled"})
 
 LOSSES: Final[Mapping[str, str]] = {
     "everything-else": "all but text, calls, results, errors, the end",
@@ -115,12 +115,12 @@ class AgentEventsTranslator:
         return self._called(start.id, start.name, pieces.value())
 
     def _nameless_call(self, event: ev.NamelessCall) -> list[Payload]:
-        name = TODO_TOOL if isinstance(event.payload.get("todos"), list) else infer_name(event.payload, self.tools)
+        name = WRITE_TODOS if isinstance(event.payload.get("todos"), list) else infer_name(event.payload, self.tools)
         return self._text(ev.Text(event.raw)) if name is None else self._called(None, name, event.payload)
 
     def _called(self, wire_id: str | None, name: str, arguments: dict[str, Any]) -> list[Payload]:
-        todos = arguments.get("todos") if name == TODO_TOOL else None
-        if name == TODO_TOOL and not isinstance(todos, list):
+        todos = arguments.get("todos") if name == WRITE_TODOS else None
+        if name == WRITE_TODOS and not isinstance(todos, list):
             if wire_id is not None:
                 self._remember(wire_id, wire_id, name)
             return []
@@ -203,7 +203,7 @@ _REACTIONS: Final[Mapping[type[ev.Event], Callable[[AgentEventsTranslator, Any],
 def _todo_item(todo: Any) -> Payload | None:
     """The item in the model's words; None for one that it has no place for. A call that leaked into text says ``content``."""
     text, status = (todo.get("description", todo.get("content")), todo.get("status")) if isinstance(todo, dict) else (None, None)
-    if not isinstance(text, str) or not text.strip() or not isinstance(status, str) or status not in TODO_STATUSES:
+    if not isinstance(text, str) or not text.strip() or not isinstance(status, str) or status not in STATUSES:
         return None
     return {"text": text, "status": status}
 

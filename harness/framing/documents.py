@@ -12,6 +12,10 @@ _BLANKS: Final = re.compile(rb"[\s,]*")
 _SCALAR: Final = re.compile(rb"[^,\]]*")
 
 
+def _skip_blanks(data: bytes, position: int) -> int:
+    return _BLANKS.match(data, position).end()  # type: ignore[union-attr]  # matches everywhere
+
+
 class BareJson:
     """JSON documents that stand by themselves, over one or many lines; what else stands there is raw, a line at a time."""
 
@@ -23,7 +27,7 @@ class BareJson:
         position = 0
         while position < len(line):
             if not self.pieces.held:
-                position = _BLANKS.match(line, position).end()  # type: ignore[union-attr]  # matches everywhere
+                position = _skip_blanks(line, position)
                 if line[position : position + 1] not in (b"{", b"["):
                     text = line[position:].rstrip()
                     if text:
@@ -72,7 +76,7 @@ class JsonArrayFramer:
             self.place = "before" if start < 0 else "between"
             return len(data) if start < 0 else start + 1
         if self.place == "between":
-            position = _BLANKS.match(data, position).end()  # type: ignore[union-attr]  # matches everywhere
+            position = _skip_blanks(data, position)
             mark = data[position : position + 1]
             if mark == b"]":
                 self.place = "after"
@@ -81,7 +85,7 @@ class JsonArrayFramer:
             return position
         if self.place == "after":
             if not self.pieces.held:
-                position = _BLANKS.match(data, position).end()  # type: ignore[union-attr]  # matches everywhere
+                position = _skip_blanks(data, position)
             if position == len(data):
                 return position
             self.pieces.add(data[position:], self.offset + position)

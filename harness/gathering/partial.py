@@ -12,8 +12,8 @@ from .facts import Facts, Json
 
 PARTIAL = ("agent-events", "art", "mind")
 
-TODO_TOOL = "write_todos"
-_TODO_STATUSES = ("pending", "in_progress", "completed", "cancelled")
+WRITE_TODOS = "write_todos"
+_STATUSES = ("pending", "in_progress", "completed", "cancelled")
 _ART_LOSSES = {
     *("citationMetadata", "groundingMetadata", "groundingAttributions", "urlContextMetadata", "urlRetrievalMetadata"),
     *("logprobsResult", "avgLogprobs", "safetyRatings", "tokenCount", "responseId", "blockReasonMessage"),
@@ -105,7 +105,7 @@ def _text_and_calls(wire: Facts, carried: Facts, *, todo_lists: bool) -> tuple[s
     for call in calls:
         take(free, call)
     for raw, name, arguments in wire.blocks:
-        wanted = _told(name or TODO_TOOL, arguments, todo_lists) if name or isinstance(arguments.get("todos"), list) else None
+        wanted = _told(name or WRITE_TODOS, arguments, todo_lists) if name or isinstance(arguments.get("todos"), list) else None
         choices = [call for call in (wanted, (None, arguments)) if call is not None]
         taken = next((one for one in free for call in choices if call[0] in (None, one[0]) and same(call[1], one[1])), None)
         if taken is not None:
@@ -117,7 +117,7 @@ def _text_and_calls(wire: Facts, carried: Facts, *, todo_lists: bool) -> tuple[s
 
 def _told(name: str, arguments: Json, todo_lists: bool) -> tuple[str, Json] | None:
     """A call as the dialect tells it: a to-do list by its items, one without a list not at all."""
-    if not todo_lists or name != TODO_TOOL:
+    if not todo_lists or name != WRITE_TODOS:
         return name, arguments
     todos = arguments.get("todos") if isinstance(arguments, dict) else None
     return (name, {"items": [item for todo in todos if (item := _item(todo))]}) if isinstance(todos, list) else None
@@ -127,7 +127,7 @@ def _item(todo: Json) -> dict[str, str] | None:
     if not isinstance(todo, dict):
         return None
     text, status = todo.get("description", todo.get("content")), todo.get("status")
-    return {"text": text, "status": status} if isinstance(text, str) and text.strip() and status in _TODO_STATUSES else None
+    return {"text": text, "status": status} if isinstance(text, str) and text.strip() and status in _STATUSES else None
 
 
 def _text_without_calls(wire: Facts, carried: Facts) -> str:

@@ -19,7 +19,7 @@ ORIGINS: Final[dict[OriginKind | None, str]] = {
     None: "of unknown origin",
 }
 _PLACE: Final = re.compile(r":\d+: ")
-UNPROVEN: Final = "; recorded ones: run `make corpus` in a clone of gemini-conformance"
+RECORDED_HINT: Final = "; recorded ones: run `make corpus` in a clone of gemini-conformance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def rests_on(results: Sequence[CaseResult]) -> str:
     counted = [f"{one.number:,} {ORIGINS[one.kind]}" for one in found]
     counted[0] = f"{found[0].number:,} of {total:,} stream{'s' if total > 1 else ''} {ORIGINS[found[0].kind]}"
     real = {one.kind for one in found} & {"recorded", "imported"}
-    return ", ".join(counted) + ("" if real else UNPROVEN)
+    return ", ".join(counted) + ("" if real else RECORDED_HINT)
 
 
 def summary(results: Sequence[CaseResult]) -> str:
