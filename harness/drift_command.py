@@ -91,10 +91,10 @@ def _drift(parsed: argparse.Namespace) -> int:
             told = str(error)
             if isinstance(error, RecordingRefused) and error.said:
                 told = told.replace(f": {error.said}", "")  # the provider's words are a body
-            print(f"harness: {plan.name}: {visible(told)}", file=sys.stderr)
+            print(visible(f"harness: {plan.name}: {told}"), file=sys.stderr)
             failed += 1
         except KeyboardInterrupt:
-            print(f"harness: stopped at {plan.name}", file=sys.stderr)
+            print(visible(f"harness: stopped at {plan.name}"), file=sys.stderr)
             return INTERRUPTED
         else:
             found.update(one.severity for one in drifts)

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from grammars import draw, grammars
 
 from harness.cassette import Cassette, Exchange, Origin, Request, dumps, loads
 from harness.dialects import DIALECTS
 from harness.exchanges import Exchange as AnyExchange
 from harness.laws import LAWS, Law, judging
-from harness.laws.drawing import draw, grammars
 from harness.laws.judging import LawCell, cells, hold, ready_made_case
 from harness.laws.shrinking import shrink
 from harness.providers import PROVIDERS

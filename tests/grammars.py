@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from ..dialects import DIALECTS
-from ..events import ORDER
+from harness.dialects import DIALECTS
+from harness.events import ORDER
 
 START: Final = "fresh"
 
