@@ -1,7 +1,7 @@
 """The body of a message as one block of text and back, byte for byte.
 
 Lines of the body are lines of the text. Most lines end alike: that end is named once (``crlf``), with exceptions by line number
-(``crlf; lf 9-15``). A line that a YAML literal block cannot hold verbatim is escaped by itself (``\\uXXXX``, a backslash doubled) and
+(``crlf; lf 9-15``). A line that a YAML literal block cannot hold verbatim is escaped by itself (``\\u2028``, a backslash doubled) and
 its number listed.
 """
 
@@ -75,7 +75,9 @@ def _escape(found: re.Match[str]) -> str:
 
 def _unescape(line: str) -> str:
     if "\\" in _ESCAPE.sub("", line):
-        raise BodyTextError("string", r"an escaped line holds a backslash that is neither `\\` nor `\uXXXX` (lower-case hex)")
+        raise BodyTextError(
+            "string", r"an escaped line holds a backslash that is neither `\\` nor the beginning of one like `\u2028` (lower-case hex)"
+        )
     return _ESCAPE.sub(lambda found: "\\" if found[2] else chr(int(found[1], 16)), line)
 
 

@@ -58,7 +58,15 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="harness", description="Record-and-replay conformance tests for Gemini streams.")
     parser.add_argument("--version", action="version", version=report_command.tool())
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_looking(commands)
+    _add_files(commands)
+    for command in (report_command, serve_command, scan_command, record_command, drift_command, prove_command, mutate_command):
+        command.add_to(commands)
+    return parser
 
+
+def _add_looking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """What prints what something is made into."""
     one = commands.add_parser("replay", help="print what a layer makes of a recording, one JSON object a line")
     one.add_argument("file", type=Path)
     one.add_argument("--provider", choices=PROVIDERS)
@@ -82,6 +90,9 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--exchange", type=int, metavar="N", help="only the N-th exchange, from 1")
     one.set_defaults(run=_show)
 
+
+def _add_files(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """What reads and writes files of specs and recordings."""
     one = commands.add_parser("check", help="validate specs, features and cassettes without running anything")
     one.add_argument("paths", type=Path, nargs="*", metavar="PATH", help="files or folders (default: specs cassettes)")
     one.add_argument("--specs", type=Path, default=Path("specs"), help="the specs folder (default: specs)")
@@ -100,18 +111,8 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("-o", "--output", type=Path, metavar="FILE", help="the file to write (default: stdout)")
     one.set_defaults(run=_export)
 
-    report_command.add_to(commands)
-
     one = commands.add_parser("schema", help="print the JSON Schema of spec files, for editors")
     one.set_defaults(run=_schema)
-
-    serve_command.add_to(commands)
-    scan_command.add_to(commands)
-    record_command.add_to(commands)
-    drift_command.add_to(commands)
-    prove_command.add_to(commands)
-    mutate_command.add_to(commands)
-    return parser
 
 
 def _replay(parsed: argparse.Namespace) -> int:
