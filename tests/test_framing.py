@@ -37,6 +37,8 @@ BODIES: dict[str, tuple[bytes, list[Any]]] = {
     "crlf": (b'data: {"a":1}\r\n\r\ndata: {"b":"\xc3\xa9"}\r\n\r\n', [(0, A), (17, B)]),
     "lf": (b'data: {"a":1}\n\ndata: {"b":"\xc3\xa9"}\n\n', [(0, A), (15, B)]),
     "cr": (b'data: {"a":1}\r\rdata: {"b":"\xc3\xa9"}\r\r', [(0, A), (15, B)]),
+    "cr inside an event that ends in crlf": (b'data: {"a":\r1}\r\n\r\n', [(0, "raw", '{"a":'), (12, "raw", "1}")]),
+    "cr inside an event that ends in lf": (b'data: {"a":\r1}\n\n', [(0, "raw", '{"a":'), (12, "raw", "1}")]),
     "byte order mark": (b'\xef\xbb\xbfdata: {"a":1}\n\n', [(3, A)]),
     "byte order mark before JSON": (b'\xef\xbb\xbf{"a":1}', [(3, A)]),
     "byte order mark cut off": (b"\xef\xbb", [(0, "partial", "\\xef\\xbb")]),

@@ -172,3 +172,10 @@ def test_one_cell_is_counted_in_the_singular(tmp_path: Path, capsys: pytest.Capt
     run = write(tmp_path / "one.json", Run(HEADER, [result()]))
     assert main(["report", run, "-o", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().out.startswith("1 cell: ")
+
+
+def test_a_cell_that_is_gone_fails_a_comparison_unless_it_may(tmp_path: Path) -> None:
+    base = write(tmp_path / "base.json", Run(HEADER, [result(), result(case="old")]))
+    head = write(tmp_path / "head.json", Run(HEADER, [result()]))
+    assert main(["compare", base, head]) == 1
+    assert main(["compare", base, head, "--allow-gone"]) == 0
