@@ -236,7 +236,7 @@ def test_a_folder_of_specs_that_is_not_there_is_a_mistake(project: pytest.Pytest
 def test_a_link_that_leads_round_is_not_walked(project: pytest.Pytester) -> None:
     (project.path / "specs" / "self").symlink_to(".")
     (project.path / "specs" / "up").symlink_to("..")
-    run(project).assert_outcomes(passed=2)
+    project.runpytest_subprocess("specs", "-p", "no:cacheprovider", timeout=60).assert_outcomes(passed=2)
 
 
 def test_accept_is_refused_in_ci(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
