@@ -70,15 +70,12 @@ class Project:
     def cells(self, path: Path) -> list[Cell]:
         """One cell for every case and column of a spec file, our own and then those of the user's adapters; raises `SpecError`."""
         name = self.name_of(path)
-        return [
-            cell
-            for case in self.cases(path)
-            for cell in (
-                *(Cell(case, name, column) for column in case.expect if column in DIALECTS or column in LAYERS),
-                *(Cell(case, name, one.name, one.dialect) for one in self.adapters.values() if one.dialect in case.expect),
-            )
-            if cell.column not in self.adapters or case.kind == "stream"
-        ]
+        return [cell for case in self.cases(path) for cell in self._cells_of(case, name)]
+
+    def _cells_of(self, case: Case, name: str) -> Iterator[Cell]:
+        yield from (Cell(case, name, column) for column in case.expect if column in DIALECTS or column in LAYERS)
+        if case.kind == "stream":  # what is sent, an adapter of answers does not make
+            yield from (Cell(case, name, one.name, one.dialect) for one in self.adapters.values() if one.dialect in case.expect)
 
     def cases(self, path: Path, today: date | None = None) -> list[Case]:
         """The cases of a spec file; raises `SpecError`, with ``today`` also for marks that have expired."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from ..matching import check_expectation
@@ -15,7 +15,7 @@ RECORDED: Final = "recorded"
 _FORMS: Final = ({"request"}, {"request", "warnings"}, {"error"})
 
 
-def kind_faults(case: Mapping[str, Any], dialects: Mapping[str, Any] | list[str]) -> Iterator[Fault]:
+def kind_faults(case: Mapping[str, Any], dialects: Collection[str]) -> Iterator[Fault]:
     """The faults of a case that come from keys which do not go together."""
     prompt, turns, expect = case.get("prompt"), case.get("turns"), case.get("expect")
     if isinstance(prompt, dict):
@@ -70,10 +70,10 @@ def _is_operator(expected: Any) -> bool:
     return isinstance(expected, dict) and len(expected) == 1 and next(iter(expected)) in OPERATORS
 
 
-def _dialect_faults(path: tuple[str | int, ...], prompt: Mapping[str, Any], expect: Any, dialects: Any) -> Iterator[Fault]:
+def _dialect_faults(path: tuple[str | int, ...], prompt: Mapping[str, Any], expect: Any, dialects: Collection[str]) -> Iterator[Fault]:
     for name in prompt:
         if name not in dialects:
-            yield (*path, name), unknown("dialect", name, list(dialects))
+            yield (*path, name), unknown("dialect", name, sorted(dialects))
         elif isinstance(expect, dict) and name not in expect:
             yield (*path, name), f"there is a prompt for {name}, and expect has nothing of it; write `{name}:` there"
     for name in expect if isinstance(expect, dict) else ():
@@ -81,7 +81,7 @@ def _dialect_faults(path: tuple[str | int, ...], prompt: Mapping[str, Any], expe
             yield ("expect", name), f"expect names {show(name)}, which has no prompt here; prompts are for {listed(prompt) or 'nobody'}"
 
 
-def _turn_faults(turns: list[Any], expect: Any, dialects: Any) -> Iterator[Fault]:
+def _turn_faults(turns: list[Any], expect: Any, dialects: Collection[str]) -> Iterator[Fault]:
     yield from _dialect_faults(("turns", 0, "prompt"), _first_prompt(turns), expect, dialects)
     for index, turn in enumerate(turns):
         if isinstance(turn, dict):
