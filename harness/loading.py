@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from . import importing
 from .cassette import Cassette, is_cassette, loads
 from .providers import identified
 from .unfinished import is_unfinished, read_unfinished
@@ -17,6 +16,10 @@ def read_recording(data: bytes, name: str) -> Cassette:
     """
     if is_unfinished(data):
         cassette = read_unfinished(data, name)
+    elif is_cassette(data):
+        cassette = loads(data, name)
     else:
-        cassette = loads(data, name) if is_cassette(data) else importing.read(data, name)
+        from . import importing  # all the formats there are: most runs need none of them
+
+        cassette = importing.read(data, name)
     return replace(cassette, exchanges=tuple(identified(exchange) for exchange in cassette.exchanges))
