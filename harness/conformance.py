@@ -246,11 +246,6 @@ def _seen(exchanges: tuple[Exchange, ...]) -> dict[str, Any]:
 
 def _excerpt(exchange: Exchange) -> str:
     """The beginning of the body, and how long it is."""
-    size = len(exchange.body)
-    head = b""
-    for _, data in exchange.reads:
-        head += data[:MAX_WIRE]
-        if len(head) > MAX_WIRE:
-            break
-    text = head[:MAX_WIRE].decode("utf-8", "backslashreplace")
-    return text if size <= MAX_WIRE else f"{text}\n… {size} bytes in all"
+    body = exchange.body
+    text = body[:MAX_WIRE].decode("utf-8", "backslashreplace")
+    return text if len(body) <= MAX_WIRE else f"{text}\n… {len(body)} bytes in all"
