@@ -61,9 +61,9 @@ def parse(text: str | bytes, *, foreign: bool = False, max_bytes: int = MAX_BYTE
 def _parse_short(text: str | bytes) -> Any:
     """What `parse` gives, by a parser that never sees the literal blocks; None for a text without any, or with anything wrong."""
     try:
-        lifted = lift(text if isinstance(text, str) else text.decode())
+        lifted = lift(text.encode() if isinstance(text, str) else text)
         return lifted.put_back(_Builder(lifted.text, False, MAX_BYTES).build()) if lifted.blocks else None
-    except (UnicodeDecodeError, YamlError):
+    except (UnicodeError, YamlError):
         return None  # the whole text says what, and where
 
 

@@ -23,7 +23,7 @@ BLOCKS = [
 
 @pytest.mark.parametrize(("text", "blocks"), BLOCKS)
 def test_blocks_are_lifted_as_the_parser_reads_them(text: str, blocks: list[str]) -> None:
-    lifted = lift(text)
+    lifted = lift(text.encode())
     assert lifted.blocks == blocks
     assert lifted.put_back(parse(lifted.text, foreign=True)) == parse(text, foreign=True) is not None
 
@@ -35,7 +35,6 @@ LEFT = {
     "a carriage return": "a:\n  string: |2-\n    x\r\n  end: e\n",
     "a next line": "a:\n  string: |2-\n    x\x85y\n  end: e\n",
     "a line separator": "a:\n  string: |2-\n    x\u2028y\n  end: e\n",
-    "a lone surrogate": "a:\n  string: |2-\n    \ud83d\n  end: e\n",
     "the word itself": "a:\n  string: |2-\n    x\n  end: lifted-block-0\n",
     "another indicator": "a:\n  string: |4-\n      x\n  end: e\n",
     "a folded one": "a:\n  string: >2-\n    x\n  end: e\n",
@@ -44,12 +43,12 @@ LEFT = {
 
 @pytest.mark.parametrize("text", LEFT.values(), ids=list(LEFT))
 def test_what_could_be_read_in_another_way_is_left_to_the_parser(text: str) -> None:
-    assert lift(text).blocks == []
+    assert lift(text.encode()).blocks == []
 
 
 def test_a_header_inside_a_quoted_text_is_no_block() -> None:
     text = 'a: "q\n  string: |2-\n    x\n  end"\n'
-    lifted = lift(text)
+    lifted = lift(text.encode())
     assert lifted.blocks == ["x"]
     assert lifted.put_back(parse(lifted.text, foreign=True)) is None  # so that the whole text is parsed
     assert parse(text) == {"a": "q string: |2- x end"}
