@@ -19,9 +19,13 @@ from typing import Any, Final
 import yaml
 
 from .literal_blocks import lift
+from .yaml_wording import in_our_words
 
 MAX_BYTES: Final = 256 * 1024 * 1024
 MAX_DEPTH: Final = 100
+MAX_VALUES: Final = 1_000_000
+"""A text may be small and its data huge: a value of two characters takes a hundred bytes of memory and more."""
+MAX_TAG_LINES: Final = 100
 
 Path = tuple[str | int, ...]
 
@@ -32,6 +36,7 @@ _WORDS: Final[dict[str, Any]] = {
     "true": True, "True": True, "TRUE": True,
     "false": False, "False": False, "FALSE": False,
 }  # fmt: skip
+_TAG_LINE: Final = re.compile(rb"(?:^|[\n\r]|\xc2\x85|\xe2\x80[\xa8\xa9])(?:\xef\xbb\xbf)?%TAG")
 _LEADS: Final = frozenset("0123456789+-.")
 _BINARY_TAGS: Final = frozenset({"tag:yaml.org,2002:binary", "!binary"})
 _MAX_DIGITS: Final = 4000  # below the interpreter's own limit for int(), so that the error is ours
@@ -51,26 +56,45 @@ def parse(text: str | bytes, *, foreign: bool = False, max_bytes: int = MAX_BYTE
 
     Raises `YamlError` for anything that is not YAML, not plain data, nested deeper than `MAX_DEPTH` or longer than ``max_bytes``.
     """
-    if not foreign and len(text) <= max_bytes:
-        data = _parse_short(text)
-        if data is not None:
-            return data
-    return _Builder(text, foreign, max_bytes).build()
+    data = _bounded(text, max_bytes)
+    if not foreign and (whole := _parse_short(data)) is not None:
+        return whole
+    return _Builder(data, foreign).build()
 
 
-def _parse_short(text: str | bytes) -> Any:
+def _parse_short(text: bytes) -> Any:
     """What `parse` gives, by a parser that never sees the literal blocks; None for a text without any, or with anything wrong."""
     try:
-        lifted = lift(text.encode() if isinstance(text, str) else text)
-        return lifted.put_back(_Builder(lifted.text, False, MAX_BYTES).build()) if lifted.blocks else None
+        lifted = lift(text)
+        return lifted.put_back(_Builder(lifted.text, False).build()) if lifted.blocks else None
     except (UnicodeError, YamlError):
         return None  # the whole text says what, and where
 
 
 def parse_located(text: str | bytes) -> tuple[Any, dict[Path, int]]:
     """Like `parse`, with the line of every value: ``{("cases", 0, "expect"): 7}``; for a mapping's value, the line of its key."""
-    builder = _Builder(text, foreign=False, max_bytes=MAX_BYTES, locate=True)
+    builder = _Builder(_bounded(text, MAX_BYTES), foreign=False, locate=True)
     return builder.build(), builder.lines
+
+
+def _bounded(text: str | bytes, max_bytes: int) -> bytes:
+    """The text in UTF-8, judged before the parser sees it: by its size, its encoding, and by what the parser takes too long for.
+
+    libyaml compares each ``%TAG`` line with all others, and nobody can stop it: 10^5 of them are a minute. The lines that begin so are
+    counted wherever they stand, since no text that is meant has so many.
+    """
+    if len(text) > max_bytes:
+        raise YamlError(f"the text has {len(text)} bytes; at most {max_bytes} are read", 1)
+    try:
+        data = text.encode() if isinstance(text, str) else text
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1  # type: ignore[arg-type]  # only a string is encoded
+        raise YamlError("half a surrogate pair, which is no character; write the whole character", line) from None
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise YamlError("UTF-16; save the file as UTF-8", 1)
+    if data.count(b"%TAG") > MAX_TAG_LINES and len(_TAG_LINE.findall(data)) > MAX_TAG_LINES:
+        raise YamlError(f"more than {MAX_TAG_LINES} lines begin with `%TAG`; write the tags out where they are used", 1)
+    return data
 
 
 def resolve(word: str) -> Any:
@@ -104,9 +128,7 @@ _NO_KEY: Final = object()
 class _Builder:
     """Builds the data of one document; ``stack`` holds the collections that are still open."""
 
-    def __init__(self, text: str | bytes, foreign: bool, max_bytes: int, locate: bool = False) -> None:
-        if len(text) > max_bytes:
-            raise YamlError(f"the text has {len(text)} bytes; at most {max_bytes} are read", 1)
+    def __init__(self, text: bytes, foreign: bool, locate: bool = False) -> None:
         self.text = text
         self.foreign = foreign
         self.locate = locate
@@ -115,20 +137,17 @@ class _Builder:
         self.anchors: dict[str, Any] = {}
         self.root: Any = None
         self.documents = 0
+        self.values = 0
 
     def build(self) -> Any:
         try:
             for event in self._events():
                 self._take(event)
         except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            raise YamlError(_in_our_words(error, self.text), mark.line + 1 if mark else 1) from None
+            line, fact = in_our_words(error, self.text)
+            raise YamlError(fact, line) from None
         except yaml.reader.ReaderError as error:
-            line = _count_lines(self.text, error.position)
-            raise YamlError(f"not readable as YAML: {error.reason} ({_character(error.character)})", line) from None
-        except UnicodeEncodeError as error:
-            line = _count_lines(self.text, error.start)
-            raise YamlError("not readable as YAML: a lone surrogate", line) from None
+            raise YamlError(_unreadable(error), self.text.count(b"\n", 0, error.position) + 1) from None
         return self.root
 
     def _events(self) -> Iterator[yaml.Event]:
@@ -167,6 +186,9 @@ class _Builder:
 
     def _add(self, value: Any, anchor: str | None, line: int) -> Path:
         """Put a value where it belongs; returns its path."""
+        self.values += 1
+        if self.values > MAX_VALUES:
+            raise YamlError(f"the text holds more than {MAX_VALUES} values; divide it", line)
         if anchor:
             self.anchors[anchor] = value
         if not self.stack:
@@ -225,33 +247,7 @@ def _word(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-_UNCLOSED: Final = re.compile(r"did not find expected ',' or '([\]}])'")
-
-
-def _in_our_words(error: yaml.MarkedYAMLError, text: str | bytes) -> str:
-    """What libyaml found, in the words of somebody who writes YAML by hand; a rare finding stays as it is."""
-    said = str(error.problem or error.context)
-    mark = error.problem_mark
-    if found := _UNCLOSED.fullmatch(said):
-        since = f" on line {error.context_mark.line + 1}" if error.context_mark else ""
-        return f"a bracket that opens{since} is not closed with `{found[1]}`, or a value in it needs quotes"
-    if said == "did not find expected key":
-        return "this line is indented differently from those above it, goes on after a closing quote, or belongs to nothing"
-    if said == "mapping values are not allowed in this context":
-        return "a second `:` where one is expected; a value with `: ` in it needs quotes, a key begins a line of its own"
-    if said == "found character that cannot start any token" and mark:
-        line = (text if isinstance(text, bytes) else text.encode()).splitlines()[mark.line : mark.line + 1]
-        indent = re.match(rb"[ \t]*", line[0]) if line else None
-        if indent and b"\t" in indent[0]:
-            return "a tab can't indent; use spaces"
-        return "a value that begins with a special character, such as `@`, `%` or a backtick, needs quotes"
-    return said
-
-
-def _count_lines(text: str | bytes, position: int) -> int:
-    """The line, from 1, of a position in the text."""
-    return (text.count("\n", 0, position) if isinstance(text, str) else text.count(b"\n", 0, position)) + 1
-
-
-def _character(found: Any) -> str:
-    return f"U+{found:04X}" if isinstance(found, int) and found >= 0 else "the text ends inside a character"
+def _unreadable(error: yaml.reader.ReaderError) -> str:
+    if "octet" in error.reason:
+        return f"not UTF-8 at byte {error.position}; save the file as UTF-8"
+    return f"U+{error.character:04X} can't stand in YAML as it is; write it as an escape in double quotes"

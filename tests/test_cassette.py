@@ -164,7 +164,7 @@ DAMAGED = [
         + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: 'x\\y', escaped: [1]}",
         r"c:10: an escaped line holds a backslash that is neither `\\` nor the beginning of one like `\u2028` (lower-case hex)",
     ),
-    ("version: 1\nmetadata: [", "c:3: did not find expected node content"),
+    ("version: 1\nmetadata: [", "c:3: the text ends inside a bracket; close it"),
 ]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.strict_yaml import MAX_DEPTH, YamlError, parse, parse_located
+from harness.strict_yaml import MAX_DEPTH, MAX_TAG_LINES, MAX_VALUES, YamlError, parse, parse_located
 
 SCALARS: list[tuple[str, Any]] = [
     ("no", "no"),
@@ -67,9 +67,33 @@ REFUSED = [
         "a: 1\nb: c: d\n",
         "line 2: a second `:` where one is expected; a value with `: ` in it needs quotes, a key begins a line of its own",
     ),
-    ("a:\n  - [\n", "line 3: did not find expected node content"),
-    ("a: 1\nb: \x00", "line 2: not readable as YAML: control characters are not allowed (U+0000)"),
-    ("a: \ud800", "line 1: not readable as YAML: a lone surrogate"),
+    ("a:\n  - [\n", "line 3: the text ends inside a bracket; close it"),
+    ("a: [1,,2]\n", "line 1: a value is missing here; write one, close the bracket, or take a comma away"),
+    ('a: 1\nb: "x\nc: 1\n', "line 2: a quote that opens on this line is not closed; a quote inside single quotes is written twice"),
+    ("a: 'x\n---\n", "line 1: a quote that opens on this line is not closed; a quote inside single quotes is written twice"),
+    ('a: "C:\\q"', "line 1: a backslash in double quotes begins an escape, and this is none; write `\\\\`, or use single quotes"),
+    ('a: "\\xZZ"', r"line 1: behind `\x`, `\u` and `\U` stand 2, 4 or 8 hexadecimal digits of a character; a backslash by itself is `\\`"),
+    ("{a: 1}\n{b: 2}\n", "line 2: what stands here belongs to nothing above it; one file holds one mapping or list"),
+    ("- a\nb: 1\n", "line 2: the list above goes on without a `- `; begin the line with one, or indent it further"),
+    ("a: 1\nb\nc: 2\n", "line 2: a key without its `:`; write `key: value`, or indent a line that goes on with the one above"),
+    ("a: - b", "line 1: a list begins on its own line; a value that begins with `- ` needs quotes"),
+    ("a: ? b", "line 1: a value that begins with `? ` needs quotes"),
+    ("a: |x\n b", "line 1: behind `|` or `>` stands more than `+`, `-` and a digit; the text begins on the next line"),
+    ("a: |0\n b", "line 1: `0` is no indentation; the digit behind `|` or `>` is 1 to 9"),
+    ("a: |\n\tb", "line 2: a tab can't indent; use spaces"),
+    ("a: *", "line 1: a value that begins with `&` or `*` needs quotes"),
+    ("a: !x!y b", "line 1: a value that begins with `!` needs quotes"),
+    ("a: !<x", "line 1: a value that begins with `!` needs quotes"),
+    (
+        "%YAML 9\n---\na: 1",
+        "line 1: a line that begins with `%` is a directive, and the only one that is of use is `%YAML 1.2`; a value needs quotes",
+    ),
+    (
+        "%YAML 1.2\n%YAML 1.2\n---\na: 1",
+        "line 2: a line that begins with `%` is a directive, and the only one that is of use is `%YAML 1.2`; a value needs quotes",
+    ),
+    ("é: 1\n" * 20 + "b: \x00", "line 21: U+0000 can't stand in YAML as it is; write it as an escape in double quotes"),
+    ("a: \ud800", "line 1: half a surrogate pair, which is no character; write the whole character"),
 ]
 
 
@@ -80,11 +104,48 @@ def test_what_is_not_plain_data_is_refused_with_its_line(text: str, message: str
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize("opening", ["[", "- ", "{a: "])
-def test_nesting_is_refused_before_anything_recurses(opening: str) -> None:
+NESTED = [opening * 1_000_000 for opening in ("[", "[\n", "- ", "{a: ", "[{a: ", "- - ")]
+NESTED += ["- " * 1_000_000 + "[" * 1_000_000, "".join(f"{' ' * depth}a:\n" for depth in range(3000))]
+
+
+@pytest.mark.parametrize("foreign", [False, True])
+@pytest.mark.parametrize("text", NESTED, ids=range(len(NESTED)))
+def test_nesting_is_refused_before_anything_recurses(text: str, foreign: bool) -> None:
     """Far beyond the depth at which libyaml's composer takes the process with it."""
     with pytest.raises(YamlError, match=f"nested deeper than {MAX_DEPTH} levels"):
-        parse(opening * 200_000)
+        parse(text, foreign=foreign)
+
+
+@pytest.mark.parametrize("opening", ["? ", "- ? ", "? : ", "{", "{? ", "[? "])
+def test_keys_that_nest_are_refused_at_the_first(opening: str) -> None:
+    with pytest.raises(YamlError, match=r"a key must be a word, not a collection|a value is missing here"):
+        parse(opening * 1_000_000)
+
+
+def test_brackets_in_words_are_not_counted() -> None:
+    brackets = "[" * 200_000
+    text = f"plain: x {brackets}\n  {brackets}\nsingle: '{brackets}'\ndouble: \"{brackets}\"\nblock: |\n  {brackets}\n# {brackets}\n"
+    assert list(parse(text).values()) == [f"x {brackets} {brackets}", brackets, brackets, f"{brackets}\n"]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r", "\r\n", "\x85", "\u2028"])
+def test_many_tag_lines_are_refused_before_the_parser_compares_each_with_all(line_end: str) -> None:
+    """Of so many it would be busy for hours, and nothing could interrupt it."""
+    text = "".join(f"%TAG !{number}! a{line_end}" for number in range(500_000)) + "--- a"
+    with pytest.raises(YamlError, match="more than 100 lines begin with `%TAG`"):
+        parse(text, foreign=True)
+    with pytest.raises(YamlError, match="UTF-16"):
+        parse(text.encode("utf-16"), foreign=True)
+
+
+def test_tag_lines_and_the_word_itself_are_read() -> None:
+    assert parse("".join(f"%TAG !{number}! a\n" for number in range(MAX_TAG_LINES)) + "--- a", foreign=True) == "a"
+    assert parse("a: |\n" + "  %TAG\n" * 1000) == {"a": "%TAG\n" * 1000}
+
+
+def test_a_small_text_of_huge_data_is_refused() -> None:
+    with pytest.raises(YamlError, match="more than 1000000 values"):
+        parse("[" + "{}," * (MAX_VALUES + 1) + "]")
 
 
 def test_nesting_up_to_the_limit_is_read() -> None:
@@ -100,8 +161,10 @@ def test_too_large_a_text_is_refused() -> None:
 
 
 def test_bytes_that_are_not_utf_8_are_refused_with_their_line() -> None:
-    with pytest.raises(YamlError, match=r"line 2: not readable as YAML: invalid leading UTF-8 octet \(U\+00FF\)"):
+    with pytest.raises(YamlError, match=r"line 2: not UTF-8 at byte 8; save the file as UTF-8"):
         parse(b"a: 1\nb: \xff")
+    with pytest.raises(YamlError, match=r"line 1: UTF-16; save the file as UTF-8"):
+        parse("\ufeffa: 1".encode("utf-16"))
 
 
 def test_foreign_recordings_may_use_aliases_and_tags() -> None:
