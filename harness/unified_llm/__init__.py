@@ -5,7 +5,7 @@ go through framing, provider and dialect as they come. Source: https://github.co
 """
 
 from .accumulating import StreamAccumulator
-from .client import AsyncClient, Client
+from .client import AsyncClient, Client, Timeouts
 from .errors import (
     AbortError,
     AccessDeniedError,
@@ -54,5 +54,6 @@ __all__ = [
     "ServerError",
     "StreamAccumulator",
     "StreamError",
+    "Timeouts",
     "UnsupportedToolChoiceError",
 ]

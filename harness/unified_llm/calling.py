@@ -47,7 +47,7 @@ ENDPOINTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request as it is sent, and what reads its answer."""
+    """A request as it is sent, and what reads its answer. ``warnings``: what of the Request was left out, each with its place."""
 
     url: str
     headers: dict[str, str]
@@ -55,6 +55,7 @@ class Call:
     provider: str
     model: str
     session: Session
+    warnings: tuple[str, ...] = ()
 
     def reading(self, status: int, headers: Mapping[str, str]) -> Reading:
         """What reads the answer with this status and these headers."""
@@ -90,7 +91,7 @@ class Caller:
         except (TypeError, ValueError, RecursionError) as error:
             raise TranslationError("", f"the request is no JSON: {error}") from None
         headers = {"content-type": "application/json", self._endpoint.header: f"{self._endpoint.prefix}{self._key}"}
-        return Call(self._url(asked.model, stream), headers, content, self._provider, asked.model, self.session)
+        return Call(self._url(asked.model, stream), headers, content, self._provider, asked.model, self.session, asked.warnings)
 
     def _url(self, model: str, stream: bool) -> str:
         """The address; a version that the base URL has already is not added again."""
@@ -110,6 +111,7 @@ class Reading:
         self._framer = provider.framer(MAX_FRAME) if 200 <= status < 300 else DocumentFramer(MAX_FRAME)
         self._normalizer = provider.normalizer(Answer(status, headers, call.model, provider.tool_code))
         self._translator = UNIFIED_LLM.translator(declared_tools(call.content), call.session)
+        self._warnings = [{"message": warning} for warning in call.warnings]
         self._fault = ""
         self.begun = False
 
@@ -132,7 +134,10 @@ class Reading:
             yield from self._events([Unknown("frame", self._fault)])
             end = "cut" if end == "complete" else end
         yield from self._events(self._normalizer.close(end))
-        yield from self._translator.close()
+        for payload in self._translator.close():
+            if payload["type"] == "FINISH":
+                payload["response"]["warnings"] += self._warnings
+            yield payload
 
     def _translate(self, frames: list[Frame]) -> Iterator[Payload]:
         for frame in frames:

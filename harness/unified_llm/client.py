@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-from ..dialects.unified_llm_requests import follow_up
 from ..events import End
 from ..session import Session
 from .calling import Call, Caller, Payload, Reading
 from .errors import ConfigurationError, NetworkError, RequestTimeoutError, SDKError, error_of
-from .looping import executable, run
+from .looping import after_tools, executable, run, run_async
 from .response import Response
 from .retrying import RetryPolicy
 
@@ -96,7 +95,7 @@ class Client:
         for _ in range(max_tool_rounds if tools else 0):
             if not response.tool_calls:
                 break
-            request = follow_up(request, [{"type": "FINISH", "response": response}], run(tools, response))
+            request = after_tools(request, response, run(tools, response))
             response = self.complete(request)
         return response
 
@@ -181,6 +180,16 @@ class AsyncClient:
     def stream(self, request: Mapping[str, Any]) -> AsyncGenerator[Payload]:
         """As `Client.stream`."""
         return self._stream(self._caller.prepare(request, stream=True))
+
+    async def generate(self, request: Mapping[str, Any], *, max_tool_rounds: int = 1) -> Response:
+        """As `Client.generate`; an ``execute`` may be a coroutine function, one that is not runs in a thread."""
+        response, tools = await self.complete(request), executable(request)
+        for _ in range(max_tool_rounds if tools else 0):
+            if not response.tool_calls:
+                break
+            request = after_tools(request, response, await run_async(tools, response))
+            response = await self.complete(request)
+        return response
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -16,9 +16,9 @@ from .errors import SDKError
 class RetryPolicy:
     """``max_retries`` tries after the first, waiting ``base_delay`` seconds, ``multiplier`` times as long each time, at most ``max_delay``.
 
-    Each wait is stretched by a random factor from 0.5 to 1.5 (``chance`` gives numbers from 0 to 1). What the provider asks for replaces
-    the wait if it is at most ``max_delay``; where it is longer nothing is tried again. ``on_retry(error, retry, seconds)`` is told before
-    each wait, retries counted from 1.
+    Each wait is stretched by a random factor from 0.5 to 1.5 (``chance`` gives numbers from 0 to 1), never beyond ``max_delay``. What the
+    provider asks for replaces the wait if it is at most ``max_delay``; where it is longer nothing is tried again.
+    ``on_retry(error, retry, seconds)`` is told before each wait, retries counted from 1.
     """
 
     max_retries: int = 2
@@ -35,7 +35,8 @@ class RetryPolicy:
         asked: float | None = getattr(error, "retry_after", None)
         if asked is not None and asked > self.max_delay:
             return None
-        seconds = asked if asked is not None else min(self.base_delay * self.multiplier**retries, self.max_delay) * (0.5 + self.chance())
+        own = self.base_delay * self.multiplier**retries * (0.5 + self.chance())
+        seconds = min(own, self.max_delay) if asked is None else asked
         if self.on_retry is not None:
             self.on_retry(error, retries + 1, seconds)
         return seconds
