@@ -7,10 +7,12 @@ import gzip
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -210,13 +212,114 @@ def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch, no
     assert len(tape.exchanges()) == len(seen)
 
 
-def test_a_request_that_got_no_answer_is_no_exchange() -> None:
+@pytest.mark.parametrize(("run", "library"), RUNS)
+def test_a_request_that_got_no_answer_is_no_exchange_and_the_take_says_why(run: Run, library: str) -> None:
     tape = Recording()
     with raw_server(lambda connection: connection.reset()) as url:
-        got, raised = stream("httpx2", tape, url)
+        got, raised = run(library, tape, url)
     assert got == []
-    assert isinstance(raised, httpx2.ReadError)
+    assert type(raised).__name__ == "ReadError"
     assert tape.exchanges() == ()
+    assert [take.failure for take in tape.takes] == [str(raised) or "ReadError"]
+    _, unreached = run(library, tape, "http://127.0.0.1:1")
+    assert type(unreached).__name__ == "ConnectError"
+    assert tape.takes[1].failure == str(unreached) != ""
+
+
+def ask_and_fail(url: str, path: Path, mode: Any = "once") -> None:
+    with use_cassette(path, mode=mode) as tape:
+        stream("httpx2", tape, url)
+        raise RuntimeError("the test failed")
+
+
+def test_a_failure_before_the_first_byte_leaves_nothing_behind(tmp_path: Path) -> None:
+    with raw_server(lambda connection: connection.reset()) as url, pytest.raises(RuntimeError):
+        ask_and_fail(url, tmp_path / "new" / "a.yaml")
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_what_an_earlier_run_left_stays_until_something_has_arrived(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    part_of(path).write_bytes(UNFINISHED)
+    with raw_server(lambda connection: connection.reset(), streaming(*EVENTS)) as url:
+        with pytest.raises(RuntimeError):
+            ask_and_fail(url, path)
+        assert part_of(path).read_bytes() == UNFINISHED
+        with pytest.raises(RuntimeError):
+            ask_and_fail(url, path)
+    assert [exchange.reads[0][1] for exchange in load(part_of(path)).exchanges] == [EVENTS[0]]
+
+
+def test_who_can_not_know_what_is_secret_asks_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "adc.json"
+    file.write_text("{")
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
+    with pytest.raises(CassetteError, match=r"adc\.json: can't be read, so nobody knows which secrets it holds"):  # noqa: SIM117
+        with use_cassette(tmp_path / "a.yaml", mode="once"):
+            pytest.fail("a client could ask now")
+
+
+DISTANT = """
+import socket, sys, time
+from raw_server import HEAD, raw_server
+
+def script(connection):
+    connection.peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connection.send(HEAD)
+    for _ in range(5):
+        connection.piece(b"data: %020d\\r\\n\\r\\n" % time.monotonic_ns())
+        time.sleep(0.004)
+    connection.finish()
+
+with raw_server(script) as url:
+    print(url, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def distant() -> Iterator[str]:
+    """A server in a process of its own that sends the time; every process of a machine has the same monotonic clock."""
+    command = [sys.executable, "-c", DISTANT]
+    process = subprocess.Popen(command, cwd=Path(__file__).parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with process as running:
+        assert running.stdout is not None
+        yield running.stdout.readline().strip()
+
+
+@pytest.mark.parametrize("awaits", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_client_waits_no_longer_while_it_is_recorded(distant: str, library: str, awaits: bool, tmp_path: Path) -> None:
+    """The first byte of a cassette's first request, and each read after it: at most a millisecond later than without a recorder."""
+    need(library, _installed(library), f"{library} is not installed")
+    http, rounds = transports(library).http, 12
+    first: dict[bool, list[float]] = {False: [], True: []}
+    later: dict[bool, list[float]] = {False: [], True: []}
+
+    async def awaited(transport: Any) -> list[tuple[float, bytes]]:
+        async with http.AsyncClient(transport=transport) as client:
+            begun = time.monotonic()
+            async with client.stream("POST", distant + PATH, json=BODY) as response:
+                return [(begun, b""), *[(time.monotonic(), data) async for data in response.aiter_raw()]]
+
+    def blocking(transport: Any) -> list[tuple[float, bytes]]:
+        with http.Client(transport=transport) as client:
+            begun = time.monotonic()
+            with client.stream("POST", distant + PATH, json=BODY) as response:
+                return [(begun, b""), *[(time.monotonic(), data) for data in response.iter_raw()]]
+
+    def ask(transport: Any, recorded: bool) -> None:
+        (begun, _), *reads = asyncio.run(awaited(transport)) if awaits else blocking(transport)
+        first[recorded].append((reads[0][0] - begun) * 1e3)
+        later[recorded] += [at * 1e3 - int(data[6:26]) / 1e6 for at, data in reads]
+
+    for number in range(rounds):
+        ask(http.AsyncHTTPTransport() if awaits else http.HTTPTransport(), False)
+        with use_cassette(tmp_path / f"{number}.yaml", mode="once") as tape:
+            made = transports(library)
+            ask(made.asynchronous(tape) if awaits else made.sync(tape), True)
+    assert min(first[True]) - min(first[False]) < 1
+    assert statistics.median(later[True]) - statistics.median(later[False]) < 1
 
 
 KILLED = """
@@ -293,14 +396,8 @@ def test_a_failed_recording_changes_nothing(tmp_path: Path, mode: Any) -> None:
     if mode == "rewrite":
         path.write_text("version: 1\nmetadata:\n  harness: 1\n  origin: written\ninteractions: []\n")
     before = path.read_bytes() if path.exists() else None
-
-    def fail(url: str) -> None:
-        with use_cassette(path, mode=mode) as tape:
-            stream("httpx2", tape, url)
-            raise RuntimeError("the test failed")
-
     with raw_server(streaming(*EVENTS)) as url, pytest.raises(RuntimeError):
-        fail(url)
+        ask_and_fail(url, path, mode)
     assert (path.read_bytes() if path.exists() else None) == before
     assert load(part_of(path)).exchanges[0].end == "complete"
     assert sorted(file.name for file in tmp_path.iterdir() if file != path) == ["a.yaml.part"]

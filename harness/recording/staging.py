@@ -17,7 +17,7 @@ from tempfile import mkstemp
 from typing import Final
 
 from .. import unfinished
-from ..cassette import Origin, Request
+from ..cassette import CassetteError, Origin, Request
 from ..events import End
 from ..vcr_format import Guard
 
@@ -25,6 +25,8 @@ OVERLAP: Final = 1024
 """So many bytes of an earlier read are looked at again with the next one: a secret may come in two reads."""
 WINDOW: Final = 8192
 """So many bytes are looked at in one go, since nobody else runs meanwhile."""
+PAUSE_S: Final = 0.01
+"""So long the thread waits before it takes what has come: first the client has its answer, then it is written down."""
 
 
 def part_of(path: Path) -> Path:
@@ -59,21 +61,25 @@ def save(path: Path, text: str) -> None:
 
 
 class Unfinished:
-    """The unfinished file of one cassette: told of facts, it writes them; made with the first of them.
+    """The unfinished file of one cassette: told of facts, it writes them; the file is made when the first answer comes.
 
-    ``begin`` gives, from the first request, the origin and who knows what is secret.
+    ``begin`` gives, from the first request, the origin and who knows what is secret. It is called by the thread, as is all that takes
+    time: who tells a fact stands between a client and its answer.
     """
 
     def __init__(self, path: Path, begin: Callable[[Request | None], tuple[Origin, Guard]]) -> None:
         self.part: Final = part_of(path)
         self._begin = begin
         self._facts: SimpleQueue[Callable[[_Writer], None] | None] = SimpleQueue()
+        self._closing = threading.Event()
         self._thread: threading.Thread | None = None
 
+    def start(self) -> None:
+        """Have the thread wait for facts, before there are any: starting one takes longer than a first answer may wait."""
+        self._thread = threading.Thread(target=self._write, name="harness-unfinished", daemon=True)
+        self._thread.start()
+
     def asked(self, take: int, request: Request | None) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._write, args=self._begin(request), name="harness-unfinished", daemon=True)
-            self._thread.start()
         self._facts.put(lambda writer: writer.asked(take, request))
 
     def answered(self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]) -> None:
@@ -89,6 +95,7 @@ class Unfinished:
         """Write what is still to be written; the file stays."""
         if self._thread is not None:
             self._facts.put(None)
+            self._closing.set()
             self._thread.join()
             self._thread = None
 
@@ -97,43 +104,54 @@ class Unfinished:
         self.close()
         self.part.unlink(missing_ok=True)
 
-    def _write(self, origin: Origin, guard: Guard) -> None:
+    def _write(self) -> None:
         """The thread."""
-        self.part.parent.mkdir(parents=True, exist_ok=True)
-        self.part.unlink(missing_ok=True)  # an old one may have other rights
-        file = os.open(self.part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        writer = _Writer(self.part, self._begin)
         try:
-            writer = _Writer(file, guard)
-            os.write(file, unfinished.head_line(origin))
             while (tell := self._facts.get()) is not None:
+                if self._facts.empty():
+                    self._closing.wait(PAUSE_S)
                 if not writer.doubted:
                     tell(writer)
         finally:
-            os.close(file)
-        if writer.doubted:
-            self.part.unlink(missing_ok=True)
+            writer.close()
 
 
 class _Writer:
-    """Facts into lines that may be written."""
+    """Facts into lines that may be written; a request that has no answer yet waits for it, since no exchange could be read of it."""
 
-    def __init__(self, file: int, guard: Guard) -> None:
+    def __init__(self, part: Path, begin: Callable[[Request | None], tuple[Origin, Guard]]) -> None:
         self.doubted = False
-        self._file = file
-        self._scrubber = guard.scrubber
-        self._scanner = guard.scanner
+        self._part = part
+        self._begin = begin
+        self._file: int | None = None
+        self._guard: Guard | None = None
+        self._waiting: list[bytes] = []
         self._tails: dict[int, bytes] = {}
 
     def asked(self, take: int, request: Request | None) -> None:
-        line = unfinished.asked_line(take, request and self._scrubber.request(request))
+        if self._guard is None:
+            try:
+                origin, self._guard = self._begin(request)
+            except CassetteError:
+                self.doubted = True  # nobody knows what is secret; whoever saves the recording is told why
+                return
+            self._waiting.append(unfinished.head_line(origin))
+        line = unfinished.asked_line(take, request and self._guard.scrubber.request(request))
         self._append(line, line)
 
     def answered(self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]) -> None:
-        line = unfinished.answered_line(take, status, reason_phrase, self._scrubber.request(Request("", "", headers)).headers)
+        assert self._guard is not None, "what is answered was asked"
+        line = unfinished.answered_line(take, status, reason_phrase, self._guard.scrubber.request(Request("", "", headers)).headers)
+        if self._file is None:
+            self._part.parent.mkdir(parents=True, exist_ok=True)
+            self._part.unlink(missing_ok=True)  # an old one may have other rights
+            self._file = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         self._append(line, line)
 
     def read(self, take: int, at: float, data: bytes) -> None:
-        kept = self._scrubber.body(data)
+        assert self._guard is not None, "what is read was asked"
+        kept = self._guard.scrubber.body(data)
         seen = self._tails.get(take, b"") + kept
         self._tails[take] = seen[-OVERLAP:]
         self._append(unfinished.read_line(take, at, kept), seen)
@@ -141,15 +159,27 @@ class _Writer:
     def ended(self, take: int, end: End) -> None:
         self._append(unfinished.ended_line(take, end), b"")
 
+    def close(self) -> None:
+        if self._file is None:
+            return
+        os.close(self._file)
+        if self.doubted:
+            self._part.unlink(missing_ok=True)
+
     def _append(self, line: bytes, shown: bytes) -> None:
         """Write the line, if what it shows gives no doubt; at a doubt all that is written goes."""
+        assert self._guard is not None, "what is written was asked"
         for start in range(0, len(shown), WINDOW - OVERLAP):
-            if self._scanner.scan(shown[start : start + WINDOW]):
+            if self._guard.scanner.scan(shown[start : start + WINDOW]):
                 self.doubted = True
-                os.ftruncate(self._file, 0)
+                if self._file is not None:
+                    os.ftruncate(self._file, 0)
                 return
             time.sleep(0)  # let a read pass
-        os.write(self._file, line)
+        self._waiting.append(line)
+        if self._file is not None:
+            os.write(self._file, b"".join(self._waiting))
+            self._waiting.clear()
 
 
 def _umask() -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any, Final, Protocol
@@ -120,11 +120,8 @@ def handle(http: Any, source: Source, send: Callable[[Any], Any], request: Any) 
     if answer is not None:
         return played(http, answer)
     take = source.begin(asked)
-    try:
+    with _noting(http, take):
         response = send(request)
-    except http.TransportError as error:
-        take.failure = str(error)
-        raise
     _answered(take, response)
     response.stream = _tee(http)(response.stream, take)
     return response
@@ -137,10 +134,21 @@ async def handle_async(http: Any, source: Source, send: Callable[[Any], Awaitabl
     if answer is not None:
         return played(http, answer)
     take = source.begin(asked)
-    response = await send(request)
+    with _noting(http, take):
+        response = await send(request)
     _answered(take, response)
     response.stream = _async_tee(http)(response.stream, take)
     return response
+
+
+@contextmanager
+def _noting(http: Any, take: Take) -> Iterator[None]:
+    """A request that gets no answer leaves the reason on its take."""
+    try:
+        yield
+    except http.TransportError as error:
+        take.failure = str(error) or type(error).__name__
+        raise
 
 
 def patches(library: str, source: Source) -> list[tuple[Any, str, Callable[..., Any]]]:
