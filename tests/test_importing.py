@@ -628,13 +628,16 @@ REFUSED = {
     "UTF-16": '{"candidates": []}'.encode("utf-16"),
     "gzip file; unpack it first": PACKED,
     "not text": b"\x89PNG\r\n\x1a\n\x00\xff",
-    "line 2, column 1": b'{"candidates": [\n',
+    "not JSON at line 2, column 1: expecting value": b'{"candidates": [\n',
     "nested too deeply": b"[" * 100_000,
     "vcrpy or pytest-recording cassette, ": b"?",
     "interactions in YAML that cannot be read: line 4": b"interactions:\n- request: {}\n  response: [\n",
-    "interaction 1: Object missing required field `response`": b"interactions:\n- request: {uri: u, method: GET}\n",
-    r"interaction 2: .*\$.request.uri": VCRPY.replace(b"uri: " + STREAM_URL.encode(), b"uri: [1]"),
-    r"response.status.code": VCRPY.replace(b"code: 429", b"code: 4290"),
+    "interaction 1: there is no `response`; the file is cut short, or was changed by hand$": (
+        b"interactions:\n- request: {uri: u, method: GET}\n"
+    ),
+    "interaction 1: request lacks `method`; the file is cut short": b"interactions:\n- request: {uri: u}\n",
+    "interaction 2: request.uri must be a string, not a list; the file is": VCRPY.replace(b"uri: " + STREAM_URL.encode(), b"uri: [1]"),
+    "interaction 3: response.status.code must be a whole number, at most 999; the file is": VCRPY.replace(b"code: 429", b"code: 4290"),
     "httprr log: line 2 .byte 16.: the exchange goes on to byte": HTTPRR[:200],
     "two lengths should stand here": HTTPRR + b"x",
     "not a request line": httprr(b"hello\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n"),
@@ -644,7 +647,13 @@ REFUSED = {
     "read 1: not base64": REQ_LLM.replace(text64(STREAM[:11]).encode(), b"=!"),
     "line 3 of the recorded responses: not JSON": CLI_RESPONSES.replace(b"[ ]", b"["),
     "line 2 of the batch results": b'{"key":"1","response":{}}\n{"key":"2"}\n',
-    "line 3 of the responses: not JSON": REPLY + b"\n\n{\n",
+    "line 3 of the responses: not JSON at column 2: expecting property": REPLY + b"\n\n{\n",
+    "headers must be a mapping or a list, not 7$": VCRPY.replace(
+        b"{content-encoding: [gzip], content-length: ['12'], x-kept: [a, b]}", b"7"
+    ),
+    "interaction 1: base64_string: it must be a string, not a whole number; the file is": (
+        b"interactions:\n- request: {uri: u, method: GET, body: {base64_string: 5}}\n  response: {status: {code: 200}}\n"
+    ),
     "a body of kind 'blob'": BRAINTRUST.replace(b'"empty"', b'"blob"'),
     "a body in encoding 'rot13'": HAR.replace(b'"base64"', b'"rot13"'),
     "definition 4: response is not hex": NOCK.replace(b"ff00", b"ff0"),
@@ -740,3 +749,11 @@ def test_every_prefix_of_a_recording_gives_a_cassette_or_a_cassette_error(name: 
     sample = SAMPLES[name][1]
     for length in range(0, len(sample), max(1, len(sample) // 150)):
         settled(sample[:length])
+
+
+def test_aliases_that_nest_a_body_beyond_every_depth_are_refused() -> None:
+    """Each line is flat: what is deep is only the value that the last one stands for."""
+    chain = ["x:", "- &a0 [y]"] + [f"- &a{n} [*a{n - 1}]" for n in range(1, 10_000)]
+    lines = ["interactions:", "- request: {method: POST, uri: u}", "  response: {status: {code: 200}, parsed_body: *a99999}"]
+    with pytest.raises(CassetteError, match="nested too deeply to be a recording"):
+        read("\n".join(chain + lines).encode())

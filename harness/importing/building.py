@@ -7,7 +7,6 @@ lengths of bodies that are written anew. Everything else is kept as recorded.
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Final
@@ -102,7 +101,7 @@ def read_headers(value: Any) -> Headers:
         case list():
             pairs = list(zip(value[::2], value[1::2], strict=False))
         case _:
-            raise CassetteError(f"headers are a mapping or a list, not {type(value).__name__}")
+            raise CassetteError(f"headers must be a mapping or a list, not {compact_json(value)[:60].decode('utf-8', 'replace')}")
     headers: Headers = {}
     spelled: dict[str, str] = {}
     for name, values in pairs:
@@ -124,9 +123,10 @@ def body_bytes(value: Any) -> bytes:
 
 def decode_base64(text: Any, where: str) -> bytes:
     """The bytes of base64, line breaks allowed; raises `CassetteError` naming ``where``."""
+    word = as_shape(text, str, where)
     try:
-        return base64.b64decode(re.sub(r"\s+", "", as_shape(text, str, where)), validate=True)
-    except (binascii.Error, ValueError) as error:
+        return base64.b64decode(re.sub(r"\s+", "", word), validate=True)
+    except ValueError as error:
         raise CassetteError(f"{where}: not base64: {error}") from None
 
 

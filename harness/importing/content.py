@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from ..cassette import CassetteError
+from ..misfits import say_misfit
 from ..strict_yaml import YamlError, parse
 
 MAX_BYTES: Final = 256 * 1024 * 1024
@@ -104,18 +105,23 @@ def as_shape(value: Any, shape: type[Shape], where: str = "") -> Shape:
     try:
         return msgspec.convert(value, shape, strict=False)
     except msgspec.ValidationError as error:
-        raise CassetteError(f"{where or 'not a whole recording'}: {error}") from None
+        raise CassetteError(
+            f"{where or 'the recording'}: {say_misfit(str(error))}; the file is cut short, or was changed by hand"
+        ) from None
 
 
 def parse_json(text: str) -> Any:
     """One JSON value; numbers that Python would respell are `msgspec.Raw`.
 
-    Raises `CassetteError` with line and column, RecursionError when nested too deeply.
+    Raises `CassetteError` with line and column (of one line, the column), RecursionError when nested too deeply.
     """
     try:
         return json.loads(text, parse_float=_raw, parse_int=_integer, parse_constant=_raw)
     except json.JSONDecodeError as error:
-        raise CassetteError(f"not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
+        line = f"line {error.lineno}, " if "\n" in text else ""
+        raise CassetteError(
+            f"not JSON at {line}column {error.colno}: {error.msg.removesuffix(' at').removesuffix(' starting').lower()}"
+        ) from None
 
 
 def compact_json(value: Any) -> bytes:
