@@ -754,6 +754,6 @@ def test_every_prefix_of_a_recording_gives_a_cassette_or_a_cassette_error(name: 
 def test_aliases_that_nest_a_body_beyond_every_depth_are_refused() -> None:
     """Each line is flat: what is deep is only the value that the last one stands for."""
     chain = ["x:", "- &a0 [y]"] + [f"- &a{n} [*a{n - 1}]" for n in range(1, 10_000)]
-    lines = ["interactions:", "- request: {method: POST, uri: u}", "  response: {status: {code: 200}, parsed_body: *a99999}"]
+    lines = ["interactions:", "- request: {method: POST, uri: u}", "  response: {status: {code: 200}, parsed_body: *a9999}"]
     with pytest.raises(CassetteError, match="nested too deeply to be a recording"):
         read("\n".join(chain + lines).encode())
