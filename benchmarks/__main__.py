@@ -31,6 +31,7 @@ from harness.dialects import DIALECTS
 from harness.framing import frame_by_content
 from harness.providers import PROVIDERS, identified
 from harness.replaying import replay
+from harness.request_index import RequestIndex
 from harness.spec import Case, SpecError, read_spec
 from harness.tool_code import Block, Splitter, parse_body
 from harness.vcr_format import export
@@ -106,6 +107,44 @@ def file_to_verdict(frames: int, rounds: int, folder: Path) -> dict[str, Any]:
 
     mine, other = compared(rounds, verdict, sdk)
     return {"milliseconds": 1e3 * mine, "vcrpy + google-genai, milliseconds": 1e3 * other, "times faster": other / mine}
+
+
+def look_up(rounds: int) -> dict[str, float]:
+    """Milliseconds to find the recorded exchange of a request with a body of 2 KB, among few and among many; and vcrpy's own look-up."""
+    from vcr.cassette import Cassette as Tape
+    from vcr.matchers import body, method, uri
+    from vcr.request import Request as Asked
+
+    def sent(number: int, size: int) -> bytes:
+        text = f"question {number} ".ljust(size - 60, "x")
+        return json.dumps({"contents": [{"role": "user", "parts": [{"text": text}]}], "generationConfig": {}}).encode()
+
+    def index_of(count: int, size: int) -> RequestIndex:
+        exchanges = [
+            Exchange(Request("POST", URL, {}, sent(number, size)), 200, {}, ((None, b"{}"),), "complete") for number in range(count)
+        ]
+        return RequestIndex(exchanges, again=True)
+
+    def finding(count: int, size: int) -> Callable[[], object]:
+        index, asked = index_of(count, size), sent(count - 1, size)
+        return lambda: [index.find("POST", URL, asked) for _ in range(100)]
+
+    tape = Tape("none.yaml", match_on=(method, uri, body), allow_playback_repeats=True)
+    for number in range(1000):
+        tape.append(
+            Asked("POST", URL, sent(number, 2000), {}), {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": b""}}
+        )
+    last = Asked("POST", URL, sent(999, 2000), {})
+    few, many, large, theirs = compared(
+        rounds, finding(10, 2000), finding(10_000, 2000), finding(10, 20_000), lambda: tape.can_play_response_for(last)
+    )
+    return {
+        "milliseconds, 10 exchanges": 10 * few,
+        "milliseconds, 10,000 exchanges": 10 * many,
+        "10,000 exchanges against 10": many / few,
+        "body of 20 KB against 2 KB": large / few,
+        "vcrpy, 1,000 exchanges, milliseconds": 1e3 * theirs,
+    }
 
 
 def growth(rounds: int) -> dict[str, float]:
@@ -262,6 +301,7 @@ def main() -> int:
         for frames in (200, 2000):
             results[f"frame to payload, {frames} frames"] = frame_to_payload(frames, parsed.rounds)
             results[f"file to verdict, {frames} frames"] = file_to_verdict(frames, parsed.rounds, folder)
+        results["look-up of a request"] = look_up(parsed.rounds)
         results["time at 10 n against n"] = growth(parsed.rounds)
         results["processor time at 10 n against n"] = hostile_growth(parsed.rounds)
         results["memory"] = memory(folder)
