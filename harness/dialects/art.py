@@ -8,7 +8,9 @@ A streamed answer is passed on as it comes. A unary one is held back to its end 
 The times of METADATA are the recording's clock, in milliseconds since the request, and are absent where it has none.
 
 What StreamEvents have no place for is a declared loss (``LOSSES``) or, if it isn't declared, an event of the type ``UNKNOWN``, with the
-wire's object as its ``data``: consumers choose by type and pass over it. The model that answered has no event, unless it changes.
+wire's object as its ``data``: consumers choose by type and pass over it. The model that answered is such a loss: METADATA has no field for
+it, and it may differ from the one that was asked (an alias such as ``gemini-flash-latest``). Only that another one goes on in the middle
+of an answer is told, as UNKNOWN.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ LOSSES: Final[Mapping[str, str]] = {
     "safety-ratings": "safety ratings",
     "finish-message": "the text beside a finish reason or a block reason",
     "response-id": "the id of the response",
+    "model": "the model that answered, unless another one goes on in the middle of the answer",
     "blocked-usage": "token counts of a blocked prompt",
 }
 _METADATA_LOSSES: Final = frozenset({"id"})

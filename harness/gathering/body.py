@@ -258,7 +258,8 @@ class _Reader:
         message = error.get("message") if isinstance(error, dict) else error
         number = code if isinstance(code, int) else None
         self.facts.open_call = self._streamed is not None
-        self.facts.add_error(self._status if self._status >= 300 else number, str(message or ""))
+        status = error.get("status") if isinstance(error, dict) else None
+        self.facts.add_error(self._status if self._status >= 300 else number, str(message or ""), status)
 
 
 def _whole(count: Json) -> int | None:

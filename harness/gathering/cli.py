@@ -156,7 +156,7 @@ def count_stats(facts: Facts, stats: dict[str, Json]) -> None:
 
 def _fail(facts: Facts, error: Json) -> None:
     own = error if isinstance(error, dict) else {"message": error}
-    facts.add_error(own["code"] if isinstance(own.get("code"), int) else None, str(own.get("message") or ""))
+    facts.add_error(own["code"] if isinstance(own.get("code"), int) else None, str(own.get("message") or ""), own.get("type"))
 
 
 def _first(line: dict[str, Json], *names: str) -> Json:

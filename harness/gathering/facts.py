@@ -34,8 +34,9 @@ class Facts:
     none of these covers, ``unreadable`` are the pieces that are no JSON. ``contradictions`` are sentences about payloads that say one
     thing twice, differently. ``results`` are those of tools that ran on the other side: (whether it failed, its text if it has one);
     ``notices`` the sentences of warnings, after which the answer goes on. ``ended_well``: it says that it has ended, not that it failed.
-    ``marks`` are the id and the signature of each call, None for what it has not. ``at_error``
-    and ``at_block`` are what was known when the first error or the refusal came, itself included.
+    ``limited``: its first error is that a limit was reached, by its number or, where it has none, by its status word. ``marks`` are the id
+    and the signature of each call, None for what it has not. ``at_error`` and ``at_block`` are what was known when the first error or the
+    refusal came, itself included.
     """
 
     text: str = ""
@@ -58,13 +59,15 @@ class Facts:
     notices: list[str] = field(default_factory=list)
     marks: list[tuple[str | None, str | None]] = field(default_factory=list)
     ended_well: bool = False
+    limited: bool = False
     at_error: Facts | None = None
     at_block: Facts | None = None
 
-    def add_error(self, code: int | None, message: str) -> None:
+    def add_error(self, code: int | None, message: str, status: Json = None) -> None:
         """Note an error, and at the first one what had been said before it."""
         self.errors.append((code, message))
         if self.at_error is None:
+            self.limited = code == 429 or (code is None and status == "RESOURCE_EXHAUSTED")
             self.at_error = copy.deepcopy(self)
 
     def add_result(self, failed: bool, response: Json) -> None:

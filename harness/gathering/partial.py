@@ -16,11 +16,9 @@ WRITE_TODOS = "write_todos"
 _STATUSES = ("pending", "in_progress", "completed", "cancelled")
 _ART_LOSSES = {
     *("citationMetadata", "groundingMetadata", "groundingAttributions", "urlContextMetadata", "urlRetrievalMetadata"),
-    *("logprobsResult", "avgLogprobs", "safetyRatings", "tokenCount", "responseId", "blockReasonMessage"),
+    *("logprobsResult", "avgLogprobs", "safetyRatings", "tokenCount", "responseId", "modelVersion", "blockReasonMessage"),
     *("inlineData", "fileData", "executableCode", "codeExecutionResult", "videoMetadata", "mediaResolution", "partialArgs"),
 }
-_ART_ELSEWHERE = {"modelVersion"}
-"""The model stands in what the caller asked for."""
 
 
 def partial_losses(wire: Facts, carried: Facts, dialect: str, *, interrupted: bool = False) -> list[str]:
@@ -64,7 +62,7 @@ def _art(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     if not (carried.errors or blocked):
         found += value_findings("finish", wire.finish, carried.finish)
         found += usage_findings(wire.usage, carried.usage)
-    found += [f"field lost: {name}" for name in sorted(wire.others - carried.others - _ART_LOSSES - _ART_ELSEWHERE)]
+    found += [f"field lost: {name}" for name in sorted(wire.others - carried.others - _ART_LOSSES)]
     return found + _unreadable_findings(wire, bool(carried.unreadable or carried.errors) or interrupted)
 
 
@@ -92,7 +90,7 @@ def _says_it_failed(wire: Facts) -> bool:
 
 def _end_of_mind(wire: Facts, calls: int, interrupted: bool) -> str | None:
     if wire.errors:
-        return "RATE_LIMIT_EXCEEDED" if wire.errors[0][0] == 429 else "AGENT_ERROR"
+        return "RATE_LIMIT_EXCEEDED" if wire.limited else "AGENT_ERROR"
     if wire.block_reason is not None or interrupted or _says_it_failed(wire):
         return "AGENT_ERROR"
     return None if calls > len(wire.results) else "result"
