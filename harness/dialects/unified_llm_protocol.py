@@ -63,7 +63,7 @@ _CONTEXT_LENGTH_WORDS: Final = ("token count", "maximum number of tokens", "too 
 def classify(event: ev.Error) -> str:
     """The error type of the specification: by HTTP status, by the details where that is ambiguous, then by gRPC status."""
     code = event.code
-    if code == 400:
+    if code == 400 or (code is None and event.status == "INVALID_ARGUMENT"):
         if "API_KEY_INVALID" in event.reasons:
             return "AuthenticationError"
         message = event.message.lower()
