@@ -231,10 +231,14 @@ def _check_file(project: Project, file: Path) -> str:
 
 def _check_case(project: Project, file: Path, case: Case) -> None:
     """Whether the exchanges that a case names are there; raises `SpecError`."""
+    named = "cassette"
     try:
+        if case.cassette:
+            project.cassette(case.cassette)
+            named = "exchange" if "exchange" in case.model_fields_set else "cassette"
         stand_on(case, project.cassette)
     except (CassetteError, ReplayError) as error:
-        raise SpecError(str(file), [(case.line, str(error))]) from None
+        raise SpecError(str(file), [(case.line_of(named), str(error))]) from None
 
 
 def _import(parsed: argparse.Namespace) -> int:

@@ -5,10 +5,11 @@ The one place that turns a name in a spec into a path, so that no name leaves it
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import Final, Literal
@@ -22,6 +23,8 @@ from .providers import PROVIDERS
 from .spec import LAYERS, Case, Feature, SpecError, is_features, is_spec, read_features, read_spec
 
 SUFFIXES: Final = (".yaml", ".yml")
+_LONGEST: Final = 100
+"""So much of a name is compared with others: the time goes by the square of it."""
 KEPT: Final = 8
 """So many cassettes stay in memory: cases of one file mostly share one."""
 
@@ -105,8 +108,19 @@ class Project:
     def _cassette(self, name: str) -> Cassette:
         path = self.cassette_path(name)
         if not path.exists():
-            raise CassetteError(f"no cassette {name}: {_shown(path)} does not exist")
+            raise CassetteError(f"no cassette {name}: {_shown(path)} does not exist; {self._way_out(name)}")
         return load(path)
+
+    def _way_out(self, name: str) -> str:
+        folder, _, last = name[:_LONGEST].rpartition("/")
+        known = {one.rpartition("/")[2]: one for one in sorted(self._names, key=lambda one: one.rpartition("/")[0] == folder)}
+        near = difflib.get_close_matches(last, known, 1)
+        return f"did you mean {known[near[0]]}?" if near else "record or import one there, or name another"
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """The names of all cassettes, for whoever mistyped one."""
+        return [path.relative_to(self.cassettes).with_suffix("").as_posix() for path in yaml_files(self.cassettes)]
 
 
 def kind_of(path: Path) -> Literal["spec", "features", "other"]:

@@ -181,11 +181,19 @@ PROBLEMS = [
     (("specs/a.yaml", SPEC.replace("cassette:", "casette:")), "specs/a.yaml:7: unknown key 'casette'"),
     (
         ("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini-api/b")),
-        "specs/a.yaml:3: no cassette gemini-api/b: cassettes/gemini-api/b.yaml does not exist",
+        "specs/a.yaml:7: no cassette gemini-api/b: cassettes/gemini-api/b.yaml does not exist; record or import one there, or name another",
     ),
     (
         ("specs/a.yaml", SPEC.replace("exchange: 2", "exchange: 3")),
-        "specs/a.yaml:3: cassette gemini-api/a has 2 exchanges; the case names number 3",
+        "specs/a.yaml:8: cassette gemini-api/a has 2 exchanges; the case names number 3",
+    ),
+    (
+        ("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini_api/a")),
+        "specs/a.yaml:7: no cassette gemini_api/a: cassettes/gemini_api/a.yaml does not exist; did you mean gemini-api/a?",
+    ),
+    (
+        ("specs/a.yaml", SPEC.replace("  exchange: 2\n", "")),
+        "specs/a.yaml:7: exchange 1 of cassette gemini-api/a does not generate; there is nothing to replay",
     ),
     (("specs/a.yaml", SPEC.replace("text.streaming", "text.steaming")), "specs/a.yaml:5: "),
     (
@@ -220,7 +228,7 @@ def test_check_reports_a_damaged_cassette_once_however_many_specs_name_it(capsys
     write("specs/a.yaml", SPEC)
     write("specs/b.yaml", SPEC)
     assert main(["check", "specs"]) == 1
-    assert [line.partition(": ")[0] for line in capsys.readouterr().out.splitlines()[:-1]] == ["specs/a.yaml:3", "specs/b.yaml:3"]
+    assert [line.partition(": ")[0] for line in capsys.readouterr().out.splitlines()[:-1]] == ["specs/a.yaml:7", "specs/b.yaml:7"]
     assert main(["check"]) == 1
     known = "recorded, loopback, imported, written"
     problem = f"cassettes/gemini-api/a.yaml:4: origin 'x' is unknown; known are {known}"

@@ -130,7 +130,9 @@ def test_a_missing_cassette_is_an_error_that_says_so(project: pytest.Pytester) -
     write(project, "specs/hello.yaml", CASE.replace("gemini-api/hello", "gemini-api/none"))
     result = run(project)
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["error: no cassette gemini-api/none: cassettes/gemini-api/none.yaml does not exist"])
+    result.stdout.fnmatch_lines(
+        ["error: no cassette gemini-api/none: cassettes/gemini-api/none.yaml does not exist; record or import one there*"]
+    )
 
 
 def test_a_cassette_reached_by_a_link_out_of_its_folder_is_refused(project: pytest.Pytester) -> None:

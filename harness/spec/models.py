@@ -154,6 +154,7 @@ class Case(_Closed):
 
     _line: int = PrivateAttr(default=1)
     _lines: Mapping[str, int] = PrivateAttr(default={})
+    _keys: Mapping[str, int] = PrivateAttr(default={})
 
     @property
     def line(self) -> int:
@@ -165,9 +166,13 @@ class Case(_Closed):
         """The line of each key of ``expect``."""
         return self._lines
 
-    def place(self, line: int, lines: Mapping[str, int]) -> None:
-        """Note where the case stands; `reading` does that once, before anyone else sees it."""
-        self._line, self._lines = line, lines
+    def line_of(self, key: str) -> int:
+        """The line of a key of the case, that of the case where it has no such key."""
+        return self._keys.get(key, self._line)
+
+    def place(self, line: int, keys: Mapping[str, int], lines: Mapping[str, int]) -> None:
+        """Note where the case, its keys and those of its ``expect`` stand; `reading` does that once, before anyone else sees it."""
+        self._line, self._keys, self._lines = line, keys, lines
 
 
 class SpecFile(_Closed):

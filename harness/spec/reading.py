@@ -68,7 +68,8 @@ def read_spec(
     file, line = _read(text, path, SpecFile, judge)
     for index, case in enumerate(file.cases):
         here = ("cases", index)
-        case.place(line(here), {key: line((*here, "expect", key)) for key in case.expect})
+        keys = {key: line((*here, key)) for key in case.model_fields_set}
+        case.place(line(here), keys, {key: line((*here, "expect", key)) for key in case.expect})
     return list(file.cases)
 
 
