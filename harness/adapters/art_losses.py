@@ -15,65 +15,78 @@ from ..dialects import Payload
 
 BYTES: Final = ("thoughtSignature", "data")
 TIMES: Final = ("timeToFirstTokenMs", "totalGenerationTimeMs")
+SPELLED: Final = frozenset({"promptFeedback", "usageMetadata", "finishReason"})
+
+
+class Answer(NamedTuple):
+    """One answer: its raw ``body``, and the names of all fields that the SDK's objects of it had (``kept``). Nothing of these is a loss."""
+
+    body: bytes
+    kept: frozenset[str]
 
 
 class Loss(NamedTuple):
-    """``explains(wire, sdk, body)``: whether it is why the wire gives one StreamEvent (or None) and the SDK the other, for this body."""
+    """``explains(wire, sdk, answer)``: whether it is why the wire gives one StreamEvent (or None) of this answer and the SDK the other."""
 
     meaning: str
-    explains: Callable[[Payload | None, Payload | None, bytes], bool]
+    explains: Callable[[Payload | None, Payload | None, Answer], bool]
 
 
-def _unknown_is_gone(wire: Payload | None, sdk: Payload | None, _: bytes) -> bool:
-    return _is(wire, "UNKNOWN") and not _is_create_time(wire) and (sdk is None or _holds_less(_data(wire), _data(sdk)))
+def _unknown_is_gone(wire: Payload | None, sdk: Payload | None, answer: Answer) -> bool:
+    if not _is(wire, "UNKNOWN") or _is_create_time(wire):
+        return False
+    lost = _lost_names(_data(wire), _data(sdk)) - {"thoughtSignature"}  # of a part that has nothing else left it is a declared loss
+    return bool(lost) and lost.isdisjoint(answer.kept) and (sdk is None or _holds_less(_data(wire), _data(sdk)))
 
 
-def _create_time_is_gone(wire: Payload | None, sdk: Payload | None, _: bytes) -> bool:
-    return _is_create_time(wire) and sdk is None
+def _create_time_is_gone(wire: Payload | None, sdk: Payload | None, answer: Answer) -> bool:
+    return _is_create_time(wire) and sdk is None and "createTime" not in answer.kept
 
 
-def _create_time_is_rewritten(wire: Payload | None, sdk: Payload | None, _: bytes) -> bool:
+def _create_time_is_rewritten(wire: Payload | None, sdk: Payload | None, _: Answer) -> bool:
     if not (_is_create_time(wire) and _is_create_time(sdk)):
         return False
     ours, theirs = str(_data(wire)["createTime"]), str(_data(sdk)["createTime"])
     return ours != theirs and datetime.fromisoformat(ours) == datetime.fromisoformat(theirs)
 
 
-def _usage_is_less(wire: Payload | None, sdk: Payload | None, _: bytes) -> bool:
+def _usage_is_less(wire: Payload | None, sdk: Payload | None, answer: Answer) -> bool:
     ours, theirs = _usage(wire), _usage(sdk)
-    return bool(theirs) and _without(wire, "providerRawUsage") == _without(sdk, "providerRawUsage") and _holds_less(ours, theirs)
+    unread = _lost_names(ours, theirs).isdisjoint(answer.kept) and _holds_less(ours, theirs)
+    return bool(theirs) and unread and _without(wire, "providerRawUsage") == _without(sdk, "providerRawUsage")
 
 
-def _null_has_no_value(wire: Payload | None, sdk: Payload | None, body: bytes) -> bool:
-    return wire is None and _is(sdk, "UNKNOWN") and set(_data(sdk)) == {"jsonPath"} and b'"nullValue"' in body
+def _null_has_no_value(wire: Payload | None, sdk: Payload | None, answer: Answer) -> bool:
+    return wire is None and _is(sdk, "UNKNOWN") and set(_data(sdk)) == {"jsonPath"} and b'"nullValue"' in answer.body
 
 
-def _snake_case_is_unread(wire: Payload | None, sdk: Payload | None, body: bytes) -> bool:
-    spelled = re.search(rb'"(?:prompt_feedback|usage_metadata|finish_reason)"', body) is not None
+def _snake_case_is_unread(wire: Payload | None, sdk: Payload | None, answer: Answer) -> bool:
+    spelled = re.search(rb'"(?:prompt_feedback|usage_metadata|finish_reason)"', answer.body) and answer.kept.isdisjoint(SPELLED)
     unseen = ("providerRawUsage", "stopReason", "inputTokens", "outputTokens", "thinkingTokens")
     if _is(wire, "METADATA") and sdk is not None:
-        return spelled and _without(wire, *unseen) == sdk
-    return spelled and _is(wire, "ERROR") and _is(sdk, "ERROR") and str(_data(sdk)["message"]).startswith("Invalid response structure")
+        return bool(spelled) and _without(wire, *unseen) == sdk
+    nothing = _is(wire, "ERROR") and _is(sdk, "ERROR") and str(_data(sdk)["message"]).startswith("Invalid response structure")
+    return bool(spelled) and nothing
 
 
-def _rest_is_untold(wire: Payload | None, sdk: Payload | None, _: bytes) -> bool:
+def _rest_is_untold(wire: Payload | None, sdk: Payload | None, _: Answer) -> bool:
     if not (_is(wire, "ERROR") and _is(sdk, "ERROR")):
         return False
     whole, told = str(_data(wire)["message"]), str(_data(sdk)["message"])
     return re.sub(r", \d+ characters into a message$", "", whole) == told != whole
 
 
-def _error_is_not_first(wire: Payload | None, sdk: Payload | None, body: bytes) -> bool:
-    first = re.search(rb'(?:^|\n)(?:data: )?\{\s*"error"', body)
+def _error_is_not_first(wire: Payload | None, sdk: Payload | None, answer: Answer) -> bool:
+    first = re.search(rb'(?:^|\n)(?:data: )?\{\s*"error"', answer.body)
     unseen = (_is(wire, "ERROR") and sdk is None) or (wire is None and _is(sdk, "METADATA"))
-    return first is None and b'"error"' in body and unseen
+    return first is None and b'"error"' in answer.body and unseen
 
 
-def _base64_is_url_safe(wire: Payload | None, sdk: Payload | None, _: bytes) -> bool:
+def _base64_is_url_safe(wire: Payload | None, sdk: Payload | None, _: Answer) -> bool:
     return _is(wire, "UNKNOWN") and _is(sdk, "UNKNOWN") and _data(wire) != _data(sdk) and _url_safe(_data(wire)) == _data(sdk)
 
 
-def _event_is_later(wire: Payload | None, sdk: Payload | None, _: bytes) -> bool:
+def _event_is_later(wire: Payload | None, sdk: Payload | None, _: Answer) -> bool:
     if not (_is(wire, "METADATA") and _is(sdk, "METADATA")) or _without(wire, *TIMES) != _without(sdk, *TIMES):
         return False
     return wire != sdk and all(_data(wire)[time] <= _data(sdk)[time] for time in TIMES if time in _data(wire))
@@ -138,6 +151,14 @@ def _holds_less(whole: Any, part: Any) -> bool:
         inside = all(key in whole and (whole[key] == value or _holds_less(whole[key], value)) for key, value in part.items())
         return inside and whole != part
     return False
+
+
+def _lost_names(whole: Any, part: Any) -> set[str]:
+    """The names of fields that ``part`` lacks: of an object that is there, those inside it."""
+    if not isinstance(whole, dict) or not isinstance(part, dict):
+        return set()
+    inside = [_lost_names(value, part[key]) for key, value in whole.items() if key in part]
+    return set().union(whole.keys() - part.keys(), *inside)
 
 
 def _url_safe(value: Any, key: str = "") -> Any:
