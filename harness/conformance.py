@@ -8,7 +8,7 @@ of an event model answers, ours or somebody's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final, Literal
 
@@ -82,7 +82,10 @@ def own_adapter(dialect: str) -> Adapter:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a case stands on: the exchanges that it names (a request case names none), where they are from, and whose wire it is."""
+    """What a case stands on: the exchanges that it names (a request case names none), where they are from, and whose wire it is.
+
+    An exchange that does not tell its provider is given that one.
+    """
 
     exchanges: tuple[Exchange, ...]
     origin: Origin | None
@@ -126,7 +129,12 @@ def judge(
         )
     if watch:
         watch(got)
-    mismatches = compare(expected, got)
+    return _compare(blank, cell, ground, (expected, got), today)
+
+
+def _compare(blank: CaseResult, cell: Cell, ground: Ground, pair: tuple[Any, Any], today: date | None) -> CaseResult:
+    """``blank`` with what a comparison of the expected with what came out says."""
+    mismatches = compare(*pair)
     verdict, reason, link = _verdict(cell, bool(mismatches), today)
     return msgspec.structs.replace(
         blank,
@@ -175,12 +183,14 @@ def stand_on(case: Case, load: Callable[[str], Cassette]) -> Ground:
     last = case.exchange + max(len(case.turns), 1) - 1
     if last > count:
         raise CassetteError(f"cassette {case.cassette} has {count} exchange{'s' if count != 1 else ''}; the case names number {last}")
-    exchanges = cassette.exchanges[case.exchange - 1 : last]
-    for number, exchange in enumerate(exchanges, case.exchange):
+    named = cassette.exchanges[case.exchange - 1 : last]
+    for number, exchange in enumerate(named, case.exchange):
         if not exchange.generates:
             raise CassetteError(f"exchange {number} of cassette {case.cassette} does not generate; there is nothing to replay")
     origin = msgspec.convert(cassette.origin, Origin, from_attributes=True)
-    return Ground(exchanges, origin, choose_provider(exchanges[0], case.provider))
+    provider = choose_provider(named[0], case.provider)
+    exchanges = tuple(exchange if exchange.provider else replace(exchange, provider=provider) for exchange in named)
+    return Ground(exchanges, origin, provider)
 
 
 def produce(cell: Cell, ground: Ground, requests: Requests | None = None) -> Any:

@@ -1,15 +1,14 @@
-"""pytest's door: spec files become test items, verdicts become outcomes, results become a report.
+"""pytest's door: options, the project of a run, the results of its items, and fixtures for hand-written tests.
 
-Nothing of ours is imported until a spec or a fixture is used, and a run without either is not changed in any way. Items run in whatever
-process pytest-xdist puts them; each result travels to the controller on its test report, so the pages are the same bytes with and
-without workers.
+`spec_items` and `law_items` make the items, `report_options` writes the report. Nothing of ours is imported until a spec or a fixture is
+used, and a run without either is not changed in any way. Each result travels to the controller on its test report, so the pages are the
+same bytes with and without workers.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,12 +17,11 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .conformance import Cell
     from .project import Project
     from .results import CaseResult
     from .serving import Server
 
-pytest_plugins = ["harness.fixtures", "harness.law_items", "harness.report_options"]
+pytest_plugins = ["harness.fixtures", "harness.law_items", "harness.report_options", "harness.spec_items"]
 
 RESULT: Final = "harness_result"
 """The attribute of a test report that carries the encoded result from a worker to the controller."""
@@ -77,30 +75,6 @@ def _check_names(config: pytest.Config) -> None:
                     raise pytest.UsageError(f"{option} {name}: unknown; known are {', '.join(choices)}")
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A link below the specs that leads to a folder it stands in: pytest would walk round and round."""
-    if not any(collection_path.is_relative_to(root) for root in _spec_roots(config)) or not collection_path.is_symlink():
-        return None
-    return True if collection_path.resolve() in collection_path.absolute().parents else None
-
-
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if file_path.suffix not in (".yaml", ".yml") or not _may_be_spec(file_path, parent.config):
-        return None
-    from .project import kind_of, unheaded
-
-    kind = kind_of(file_path)
-    if kind == "other" and (fault := unheaded(file_path.read_bytes())):
-        parent.warn(HarnessWarning(f"{file_path}: {fault}"))
-    return SpecFile.from_parent(parent, path=file_path) if kind == "spec" else None
-
-
-def _may_be_spec(path: Path, config: pytest.Config) -> bool:
-    """Below a folder of ``harness_specs``, or named on the command line."""
-    named = (config.invocation_params.dir / str(argument).partition("::")[0] for argument in config.args)
-    return any(path.is_relative_to(root) for root in _spec_roots(config)) or path in named
-
-
 def _spec_roots(config: pytest.Config) -> list[Path]:
     roots: list[Path] = config.getini("harness_specs")
     return roots or [config.rootpath / "specs"]
@@ -121,121 +95,15 @@ def _project(config: pytest.Config) -> Project:
     return config._harness_project  # type: ignore[attr-defined,no-any-return]  # set just above
 
 
-class SpecFile(pytest.File):
-    """A spec file; its items are its cells."""
-
-    def collect(self) -> Iterator[pytest.Item]:
-        from .spec import SpecError
-
-        project = _project(self.config)
-        try:
-            cells = project.cells(self.path)
-        except SpecError as error:
-            raise self.CollectError(str(error)) from None
-        for cell in cells:
-            if self._selected(project, cell):
-                # The id is given whole: pytest 9 tells what stands in brackets from the name, and --lf finds only ids that it told so.
-                yield CellItem.from_parent(self, name=cell.name, nodeid=f"{self.nodeid}::{cell.name}", cell=cell)
-
-    def _selected(self, project: Project, cell: Cell) -> bool:
-        providers = self.config.getoption("--harness-provider")
-        dialects = self.config.getoption("--harness-dialect")
-        if dialects and cell.column not in dialects:
-            return False
-        return not providers or _provider_of(project, cell) in providers
-
-
-def _provider_of(project: Project, cell: Cell) -> str | None:
-    from .cassette import CassetteError
-
-    if cell.case.provider or cell.case.kind == "request":
-        from .replaying import DEFAULT_PROVIDER
-
-        return cell.case.provider or DEFAULT_PROVIDER
-    try:
-        exchanges = project.cassette(cell.case.cassette).exchanges
-    except CassetteError:
-        return None  # the item itself says what is wrong, in a run that selects it
-    return exchanges[cell.case.exchange - 1].provider if cell.case.exchange <= len(exchanges) else None
-
-
 class ResultItem(pytest.Item):
     """An item that has a result for the report when it has run; a red one says only what the result says."""
 
     result: CaseResult | None = None
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        if isinstance(excinfo.value, HarnessFailure):
+        if isinstance(excinfo.value, HarnessFailure | HarnessWarning):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
-
-
-class CellItem(ResultItem):
-    """One cell: ``spec.yaml::case[column]``."""
-
-    def __init__(self, *, cell: Cell, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.cell = cell
-        for feature in cell.case.features:
-            self.keywords[feature] = True
-
-    def runtest(self) -> None:
-        from msgspec.structs import replace
-
-        from .evidence import examine
-
-        project = _project(self.config)
-        filled = self.config.getoption("--harness-accept") and self._accept(project)
-        result = examine(self.cell, project.cassette, project.adapter(self.cell.column), today=date.today())
-        if filled:
-            result = replace(result, verdict="unreviewed", reason=f"filled in {self.path.name}; read it, then delete `reviewed: no`")
-        self.result = replace(result, command=f"pytest '{self.nodeid}'")
-        self._conclude(self.result)
-
-    def _conclude(self, result: CaseResult) -> None:
-        from .matching import visible
-        from .results import VERDICTS
-        from .telling import explain
-
-        strict = self.config.getoption("--harness-strict")
-        line = self.cell.case.lines[self.cell.key]
-        match result.verdict:
-            case "passed":
-                return
-            case "known-failing":
-                pytest.xfail(visible(f"known failing: {result.reason} ({result.link})"))
-            case "not-carried":
-                pytest.skip(visible(f"not carried: {result.reason}"))
-            case "not-run" | "unreviewed" if not strict:
-                pytest.skip(visible(f"{VERDICTS[result.verdict].word}: {result.reason}"))
-            case "warning" if not strict:
-                self.warn(HarnessWarning(explain(result, line)))
-            case _:
-                raise HarnessFailure(explain(result, line))
-
-    def _accept(self, project: Project) -> bool:
-        """Fill this cell's expectation in its file, if it is empty; whether that was done."""
-        from .cassette import CassetteError
-        from .conformance import AdapterError, produce, stand_on
-        from .project import read_text
-        from .replaying import ReplayError
-        from .spec import accept
-
-        case, key = self.cell.case, self.cell.key
-        if case.expect[key] is not None or key != self.cell.column:
-            return False
-        adapter = project.adapter(key)
-        try:
-            ground = stand_on(case, project.cassette)
-            got = adapter(ground.exchanges[0], case) if adapter else produce(self.cell, ground)
-        except (CassetteError, ReplayError, AdapterError):
-            return False  # the judge says what is wrong with it
-        text = accept(read_text(self.path), case.case, key, got, path=str(self.path))
-        self.path.write_bytes(text.encode())
-        return True
-
-    def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, self.cell.case.line - 1, self.name
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,0 +1,156 @@
+"""pytest's door to specs: a spec file is a file of items, one a case and column, and a verdict is an outcome.
+
+Nothing of ours is imported until there is a spec. An item is judged wherever pytest-xdist puts it; with ``--harness-accept`` it fills its
+own expectation first, if that is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .plugin import HarnessFailure, HarnessWarning, ResultItem, _project, _spec_roots
+
+if TYPE_CHECKING:
+    from .conformance import Cell
+    from .project import Project
+    from .results import CaseResult
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A link below the specs that leads to a folder it stands in: pytest would walk round and round."""
+    if not any(collection_path.is_relative_to(root) for root in _spec_roots(config)) or not collection_path.is_symlink():
+        return None
+    return True if collection_path.resolve() in collection_path.absolute().parents else None
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix not in (".yaml", ".yml") or not _may_be_spec(file_path, parent.config):
+        return None
+    from .project import kind_of, unheaded
+
+    kind = kind_of(file_path)
+    if kind == "other" and (fault := unheaded(file_path.read_bytes())):
+        parent.warn(HarnessWarning(f"{file_path}: {fault}"))
+    return SpecFile.from_parent(parent, path=file_path) if kind == "spec" else None
+
+
+def _may_be_spec(path: Path, config: pytest.Config) -> bool:
+    """Below a folder of ``harness_specs``, or named on the command line."""
+    named = (config.invocation_params.dir / str(argument).partition("::")[0] for argument in config.args)
+    return any(path.is_relative_to(root) for root in _spec_roots(config)) or path in named
+
+
+class SpecFile(pytest.File):
+    """A spec file; its items are its cells."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        from .spec import SpecError
+
+        project = _project(self.config)
+        try:
+            cells = project.cells(self.path)
+        except SpecError as error:
+            raise self.CollectError(str(error)) from None
+        for cell in cells:
+            if self._selected(project, cell):
+                # The id is given whole: pytest 9 tells what stands in brackets from the name, and --lf finds only ids that it told so.
+                yield CellItem.from_parent(self, name=cell.name, nodeid=f"{self.nodeid}::{cell.name}", cell=cell)
+
+    def _selected(self, project: Project, cell: Cell) -> bool:
+        providers = self.config.getoption("--harness-provider")
+        dialects = self.config.getoption("--harness-dialect")
+        if dialects and cell.column not in dialects:
+            return False
+        return not providers or _provider_of(project, cell) in providers
+
+
+def _provider_of(project: Project, cell: Cell) -> str | None:
+    from .cassette import CassetteError
+    from .conformance import stand_on
+    from .replaying import ReplayError
+
+    try:
+        return stand_on(cell.case, project.cassette).provider
+    except (CassetteError, ReplayError):
+        return None  # the item itself says what is wrong, in a run that selects it
+
+
+class CellItem(ResultItem):
+    """One cell: ``spec.yaml::case[column]``."""
+
+    def __init__(self, *, cell: Cell, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.cell = cell
+        for feature in cell.case.features:
+            self.keywords[feature] = True
+
+    def runtest(self) -> None:
+        from msgspec.structs import replace
+
+        from .evidence import examine
+
+        project = _project(self.config)
+        filled = self.config.getoption("--harness-accept") and self._accept(project)
+        result = examine(self.cell, project.cassette, project.adapter(self.cell.column), today=date.today())
+        if result.cassette and result.verdict != "error":
+            self._say_a_guess(project)
+        if filled:
+            result = replace(result, verdict="unreviewed", reason=f"filled in {self.path.name}; read it, then delete `reviewed: no`")
+        self.result = replace(result, command=f"pytest '{self.nodeid}'")
+        self._conclude(self.result)
+
+    def _conclude(self, result: CaseResult) -> None:
+        from .matching import visible
+        from .results import VERDICTS
+        from .telling import explain
+
+        strict = self.config.getoption("--harness-strict")
+        line = self.cell.case.lines[self.cell.key]
+        match result.verdict:
+            case "passed":
+                return
+            case "known-failing":
+                pytest.xfail(visible(f"known failing: {result.reason} ({result.link})"))
+            case "not-carried":
+                pytest.skip(visible(f"not carried: {result.reason}"))
+            case "not-run" | "unreviewed" if not strict:
+                pytest.skip(visible(f"{VERDICTS[result.verdict].word}: {result.reason}"))
+            case "warning" if not strict:
+                self.warn(HarnessWarning(explain(result, line)))
+            case _:
+                raise HarnessFailure(explain(result, line))
+
+    def _say_a_guess(self, project: Project) -> None:
+        case = self.cell.case
+        if not case.provider and project.cassette(case.cassette).exchanges[case.exchange - 1].provider is None:
+            guess = "neither URL nor body tells its provider, and it is judged as gemini-api's; `provider:` in the case says whose it is"
+            self.warn(HarnessWarning(f"cassette {case.cassette}: {guess}"))
+
+    def _accept(self, project: Project) -> bool:
+        """Fill this cell's expectation in its file, if it is empty; whether that was done."""
+        from .cassette import CassetteError
+        from .conformance import AdapterError, produce, stand_on
+        from .project import read_text
+        from .replaying import ReplayError
+        from .spec import accept
+
+        case, key = self.cell.case, self.cell.key
+        if case.expect[key] is not None or key != self.cell.column:
+            return False
+        adapter = project.adapter(key)
+        try:
+            ground = stand_on(case, project.cassette)
+            got = adapter(ground.exchanges[0], case) if adapter else produce(self.cell, ground)
+        except (CassetteError, ReplayError, AdapterError):
+            return False  # the judge says what is wrong with it
+        text = accept(read_text(self.path), case.case, key, got, path=str(self.path))
+        self.path.write_bytes(text.encode())
+        return True
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, self.cell.case.line - 1, self.name
