@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from . import load
-from .adapters.named import make_adapter, read_line
+from .adapters.mind_program import MIND_PROGRAM, make_mind_program
+from .adapters.named import NamedAdapter, make_adapter, read_line
 from .cassette import Cassette, CassetteError
 from .conformance import Adapter, AdapterError, Cell
 from .dialects import DIALECTS
@@ -40,9 +41,11 @@ class Project:
         self.adapters = {named.name: named for named in read}
         if len(self.adapters) < len(read):
             raise AdapterError(f"{len(read)} adapters have {len(self.adapters)} names; give each a name of its own")
-        if taken := self.adapters.keys() & {*DIALECTS, *LAYERS}:
+        if taken := self.adapters.keys() & {*DIALECTS, *LAYERS, MIND_PROGRAM}:
             raise AdapterError(f"adapter {min(taken)}: the name is one of our own; give it another, and say `NAME: {min(taken)} = …`")
         self._called = {name: make_adapter(named, folder) for name, named in self.adapters.items()}
+        self.adapters[MIND_PROGRAM] = NamedAdapter(MIND_PROGRAM, MIND_PROGRAM, "")
+        self._called[MIND_PROGRAM] = make_mind_program(lambda name: self.cassette(name))
         self.specs = [path.resolve() for path in specs]
         self.cassettes = cassettes.resolve()
         self.cassette = lru_cache(maxsize=KEPT)(self._cassette)

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final
@@ -70,17 +70,28 @@ def _describe(exchange: Exchange, case: Case) -> dict[str, Any]:
 
 
 def _run(command: Sequence[str], given: dict[str, Any], environment: dict[str, str], folder: Path, timeout: float) -> list[Any]:
+    out, said, status = run_process(command, {**os.environ, **environment}, folder, timeout, json.dumps(given).encode() + b"\n")
+    if status:
+        words = said.decode("utf-8", "backslashreplace").strip()
+        raise AdapterError(f"{command[0]} ended with status {status}" + (f": {words}" if words else ""))
+    return [_payload(command[0], number, line) for number, line in enumerate(out.split(b"\n"), 1) if line.strip()]
+
+
+def run_process(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path, timeout: float, given: bytes = b""
+) -> tuple[bytes, bytes, int]:
+    """What a program prints that is given these bytes on stdin, the end of what it says on stderr, its status; raises `AdapterError`."""
     with tempfile.TemporaryFile() as stdin:
-        stdin.write(json.dumps(given).encode() + b"\n")
+        stdin.write(given)
         stdin.seek(0)
         try:
-            process = subprocess.Popen(  # noqa: S603  # the user's own configuration names the program
+            process = subprocess.Popen(  # noqa: S603  # the user's own configuration names the program, or it is ours
                 command,
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=folder,
-                env={**os.environ, **environment},
+                env=environment,
                 start_new_session=True,
             )
         except OSError as error:
@@ -93,10 +104,7 @@ def _run(command: Sequence[str], given: dict[str, Any], environment: dict[str, s
             raise AdapterError(f"{command[0]} closed its output and did not end within {timeout:g} s") from None
         finally:
             _end_session(process.pid)
-    if status:
-        words = said.decode("utf-8", "backslashreplace").strip()
-        raise AdapterError(f"{command[0]} ended with status {status}" + (f": {words}" if words else ""))
-    return [_payload(command[0], number, line) for number, line in enumerate(out.split(b"\n"), 1) if line.strip()]
+    return out, said, status
 
 
 def _gather(process: subprocess.Popen[bytes], deadline: float, timeout: float) -> tuple[bytes, bytes]:

@@ -1,0 +1,80 @@
+"""Cases of the mind program at work: what a context may say, what is told of a run, and what a case can't make the program do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.adapters.mind_program import make_mind_program
+from harness.conformance import AdapterError
+from harness.exchanges import Cassette, Exchange, Origin, Request
+from harness.providers import identified
+from harness.spec import Case
+
+URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-flash-preview:streamGenerateContent?alt=sse"
+EXCHANGE = identified(Exchange(Request("POST", URL, {}, b'{"contents": []}'), 200, {}, ((0.0, b"data: {}\n\n"),), "complete"))
+
+
+def case(**context: Any) -> Case:
+    return Case(case="c", requirement="r", features=("f",), source="https://s.example", cassette="x", context=context, expect={"x": None})
+
+
+def told(printed: bytes, **context: Any) -> list[Any]:
+    """The payloads of a program that prints this, and exits with 3."""
+
+    def run(arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> tuple[bytes, int]:
+        return printed, 3
+
+    return make_mind_program(lambda name: Cassette((EXCHANGE,), Origin("written")), run)(EXCHANGE, case(**context))
+
+
+def test_files_and_environment_are_the_programs() -> None:
+    seen: list[Any] = []
+
+    def run(arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> tuple[bytes, int]:
+        seen.extend([arguments, environment["GEMINI_MODEL"], (folder / "a.txt").read_bytes(), environment["GOOGLE_GEMINI_BASE_URL"][:17]])
+        return b"", 0
+
+    adapter = make_mind_program(lambda name: Cassette((EXCHANGE,), Origin("written")), run)
+    context = {"arguments": ["-p", "x"], "environment": {"GEMINI_MODEL": "m"}, "files": {"a.txt": "ä\n"}}
+    assert adapter(EXCHANGE, case(**context)) == [{"exit": 0, "asked": 0}]
+    assert seen == [["-p", "x"], "m", "ä\n".encode(), "http://127.0.0.1:"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "payloads"),
+    [
+        (b'{"type": "result", "timestamp": "2026-11-22T08:00:00.000Z"}\n', [{"type": "result"}]),
+        (b'{"timestamp": "soon"}\n', [{"timestamp": "soon"}]),
+        (b'{"timestamp": "2026-11-22T08:00:00"}\n', [{"timestamp": "2026-11-22T08:00:00"}]),
+        (b'{"a": 1}', [{"stdout": '{"a": 1}'}]),
+        (b"[1]\nHi\n", [{"stdout": "[1]\n"}, {"stdout": "Hi\n"}]),
+        (b"\xff\n", [{"stdout": "\\xff\n"}]),
+    ],
+)
+def test_a_record_is_told_without_its_time_and_anything_else_as_it_stands(printed: bytes, payloads: list[Any]) -> None:
+    assert told(printed) == [*payloads, {"exit": 3, "asked": 0}]
+
+
+@pytest.mark.parametrize(
+    ("context", "words"),
+    [
+        ({"argument": []}, "names 'argument'; of the mind program it may have arguments, files, environment"),
+        ({"arguments": "-p x"}, "arguments must be a list of strings"),
+        ({"arguments": [1]}, "arguments must be a list of strings"),
+        ({"files": ["a"]}, "files must be a mapping of strings"),
+        ({"environment": {"A": 1}}, "environment must be a mapping of strings"),
+        ({"files": {"../a": ""}}, "without a path"),
+        ({"files": {"..": ""}}, "without a path"),
+        ({"environment": {"PATH": "x"}}, "names PATH; it may have GEMINI_API_KEY and GEMINI_MODEL"),
+        ({"arguments": ["-p", "x", "--allowed-tools", "run_shell_command"]}, "has --allowed-tools; in a case the program reads"),
+        ({"arguments": ["--allowed-tools=write_file"]}, "has --allowed-tools=write_file; in a case"),
+        ({"arguments": ["--project-dir", "/"]}, "has --project-dir; in a case"),
+    ],
+)
+def test_a_context_that_nobody_knows_is_refused(context: dict[str, Any], words: str) -> None:
+    with pytest.raises(AdapterError, match=words):
+        told(b"", **context)
