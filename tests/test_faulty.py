@@ -19,11 +19,13 @@ from faulty.anthropic import ANTHROPIC
 from faulty.art import ART
 from faulty.mind import MIND
 from faulty.pipeline import Fault, Table
+from faulty.programs import PROGRAM_FAULTS, ProgramFault
 from faulty.requests import REQUEST_FAULTS
 from faulty.tool_code import TOOL_CODE
 from faulty.unified_llm import UNIFIED_LLM
 
 from harness import Exchange
+from harness.adapters.mind_program import MIND_PROGRAM, make_mind_program
 from harness.conformance import Cell, judge, produce, stand_on
 from harness.laws import LAWS, Replayer
 from harness.project import Project, kind_of, yaml_files
@@ -159,4 +161,31 @@ def test_no_fault_of_a_request_survives(name: str) -> None:
     assert sight.differing, f"{name} changes no request that any shipped case asks for: it has no fault, or no case is about it"
     assert sight.red, f"{name} survives: no case sees it, although {[cell.name for cell in sight.differing]} are not as ours"
     most = (1 - UNHARMED) * (len(asking_cells(fault.dialect)) + len(cells(fault.dialect)))
+    assert len(sight.red) <= most, f"{name} turns {len(sight.red)} cells red, which is too much for one fault: {sight}"
+
+
+@cache
+def program_cells() -> list[Cell]:
+    """The cells of the mind program at work."""
+    files = [path for path in yaml_files(ROOT / "specs") if kind_of(path) == "spec"]
+    return [cell for path in files for cell in PROJECT.cells(path) if cell.column == MIND_PROGRAM]
+
+
+def judged(fault: ProgramFault) -> list[Cell]:
+    """The cells of the mind program that are red."""
+    adapter = make_mind_program(CASSETTE, fault.run)
+    return [cell for cell in program_cells() if is_red(judge(cell, CASSETTE, adapter))]
+
+
+def test_the_mind_program_without_a_fault_passes() -> None:
+    assert judged(ProgramFault("none", "no fault", dict)) == []
+
+
+@pytest.mark.parametrize("name", PROGRAM_FAULTS)
+def test_no_fault_of_a_program_survives(name: str) -> None:
+    fault = PROGRAM_FAULTS[name]
+    sight = Sight(judged(fault), [])
+    print(f"\n{name}\n    {fault.says}\n    → {sight if sight.red else 'NOTHING'}")
+    assert sight.red, f"{name} survives: no case sees it"
+    most = (1 - UNHARMED) * (len(program_cells()) + len(asking_cells("mind")) + len(cells("mind")))
     assert len(sight.red) <= most, f"{name} turns {len(sight.red)} cells red, which is too much for one fault: {sight}"

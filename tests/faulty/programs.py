@@ -1,0 +1,282 @@
+"""Faulty mind programs: the agent that the records come from, in the faults that only a program at work shows.
+
+Each is the mind program of the package with one of its pieces replaced, run as `harness.mind.program.main` in a folder and an
+environment of its own. Cases under ``specs/mind`` that expect something of ``mind-program`` judge what it prints, what it sends and how
+it exits.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.adapters.mind_program import Run
+from harness.asking import Asked, ToolOutcome
+from harness.dialects import Payload
+from harness.dialects.mind_requests import follow_up, tool_result, waiting_calls
+from harness.dialects.mind_tools import DECLARATIONS
+from harness.mind import program
+from harness.mind.files import Arguments
+from harness.session import Session
+
+Pieces = dict[str, Any]
+RATE_LIMIT_WORDS = ("429", "ResourceExhausted", "Rate limit", "quota", "Quota")
+ROUNDS_OF_THE_SDK = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFault:
+    """The mind program with one fault. ``pieces`` gives the names of the program's module that are other things, anew for every run."""
+
+    name: str
+    says: str
+    pieces: Callable[[], Pieces]
+
+    @property
+    def run(self) -> Run:
+        def run(arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> tuple[bytes, int]:
+            printed = io.BytesIO()
+            out, said = io.TextIOWrapper(printed), io.StringIO()
+            with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(said):
+                patch.chdir(folder)
+                for name in os.environ.keys() - environment.keys():
+                    patch.delenv(name)
+                for name, value in environment.items():
+                    patch.setenv(name, value)
+                for name, piece in self.pieces().items():
+                    patch.setattr(program, name, piece)
+                try:
+                    code = program.main(arguments)
+                except SystemExit as error:
+                    code = int(error.code or 0)
+                out.flush()
+            return printed.getvalue(), code
+
+        return run
+
+
+PROGRAM_FAULTS: dict[str, ProgramFault] = {}
+
+
+def faulty(pieces: Callable[[], Pieces]) -> Callable[[], Pieces]:
+    name, says = pieces.__name__, " ".join((pieces.__doc__ or "").split())
+    assert says, f"{name} says nothing"
+    PROGRAM_FAULTS[f"mind: {name}"] = ProgramFault(name, says, pieces)
+    return pieces
+
+
+# Calls
+
+
+def only_answering(calls: Callable[[Sequence[Payload]], list[Payload]]) -> Pieces:
+    """The program runs these calls of an answer, tells their results, and sends them alone."""
+
+    def follow(prompt: Any, records: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
+        dropped = [call for call in waiting_calls(records) if all(call is not one for one in calls(records))]
+        return follow_up(prompt, [record for record in records if all(record is not one for one in dropped)], then)
+
+    return {"waiting_calls": calls, "follow_up": follow}
+
+
+@faulty
+def unknown_tools_are_passed_over() -> Pieces:
+    """A call of a tool that is not there has no result, and the program ends as if the answer had asked for nothing (the last state)."""
+    return only_answering(lambda records: [call for call in waiting_calls(records) if call["name"] in DECLARATIONS])
+
+
+@faulty
+def only_the_first_call_runs() -> Pieces:
+    """Of parallel calls the first is run, and the others are dropped (the last state)."""
+    return only_answering(lambda records: waiting_calls(records)[:1])
+
+
+class Ended(Exception):
+    """A tool ended the program."""
+
+
+def ending(find: Callable[[str, Mapping[str, Any]], str | None]) -> Pieces:
+    """A call of which ``find`` says a message ends the program with it."""
+
+    class Toolbox(program.Toolbox):
+        def run(self, name: str, args: Mapping[str, Any]) -> ToolOutcome:
+            if message := find(name, args):
+                raise Ended(message)
+            return super().run(name, args)
+
+    def converse(prompt: Any, options: Any, gemini: Any, tools: Any, say: program.Speaker) -> int:
+        try:
+            return program_converse(prompt, options, gemini, tools, say)
+        except Ended as error:
+            return say.fail(str(error))
+
+    program_converse = program.converse
+    return {"Toolbox": Toolbox, "converse": converse}
+
+
+@faulty
+def unknown_tools_end_the_program() -> Pieces:
+    """A call of a tool that is not there is an error of the program (the last state, where the SDK runs the tools)."""
+    return ending(lambda name, args: None if name in DECLARATIONS else repr(name))
+
+
+@faulty
+def wrong_arguments_end_the_program() -> Pieces:
+    """A call with an argument that the tool does not have is an error of the program (the last state)."""
+
+    def find(name: str, args: Mapping[str, Any]) -> str | None:
+        known = DECLARATIONS[name]["parameters"]["properties"] if name in DECLARATIONS else args
+        odd = next((one for one in args if one not in known), None)
+        return odd and f"main.<locals>.{name}() got an unexpected keyword argument {odd!r}"
+
+    return ending(find)
+
+
+@faulty
+def every_tool_may_run() -> Pieces:
+    """A tool that was not allowed runs when the model asks for it: the option is not looked at (all states)."""
+
+    class Toolbox(program.Toolbox):
+        def __init__(self, project: Path, allowed: Sequence[str], search_url: str = "") -> None:
+            super().__init__(project, list(DECLARATIONS), search_url)
+
+    return {"Toolbox": Toolbox}
+
+
+@faulty
+def text_after_a_call_is_lost() -> Pieces:
+    """The parts after a call are neither told nor sent back (the last state)."""
+
+    class Gemini(program.Gemini):
+        def answer(self, asked: Asked, session: Session) -> Any:
+            called = False
+            for record in super().answer(asked, session):
+                called = called or record["type"] == "tool_code"
+                if not (called and record["type"] == "assistant"):
+                    yield record
+
+    return {"Gemini": Gemini}
+
+
+@faulty
+def calls_of_the_tenth_round_run_again() -> Pieces:
+    """After ten rounds the SDK gives up; the calls of its last answer have run, and run again (the last state)."""
+    rounds = iter(range(1, 1000))
+
+    def follow(prompt: Any, records: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
+        once = follow_up(prompt, records, then)
+        return follow_up(once, waiting_calls(records), then) if next(rounds) == ROUNDS_OF_THE_SDK else once
+
+    return {"follow_up": follow}
+
+
+@faulty
+def ten_rounds_are_all() -> Pieces:
+    """After ten answers that ask for tools nothing more is asked (the limit of the SDK)."""
+    return {"MAX_ROUNDS": ROUNDS_OF_THE_SDK}
+
+
+# Results
+
+
+@faulty
+def results_are_wrapped() -> Pieces:
+    """What a tool gave is sent below another key ``result`` (the last state, where the SDK runs the tools)."""
+
+    class Toolbox(program.Toolbox):
+        def run(self, name: str, args: Arguments) -> ToolOutcome:
+            outcome = super().run(name, args)
+            return outcome if outcome.failed else ToolOutcome({"result": outcome.result})
+
+    return {"Toolbox": Toolbox}
+
+
+@faulty
+def results_are_not_told() -> Pieces:
+    """No ``tool_result`` is printed (the last state, where the SDK runs the tools)."""
+
+    class Speaker(program.Speaker):
+        def tell(self, record: Payload) -> None:
+            if record["type"] != "tool_result":
+                super().tell(record)
+
+    return {"Speaker": Speaker}
+
+
+@faulty
+def results_have_other_names() -> Pieces:
+    """``tool_result`` has the name of the function in the program, and ``tool_code`` that of the tool (the last state)."""
+    functions = {"glob": "glob_files", "replace": "replace_text"}
+
+    def named(call: Payload, outcome: ToolOutcome) -> Payload:
+        told = tool_result(call, outcome)
+        return told | {"name": functions.get(told["name"], told["name"])}
+
+    return {"tool_result": named}
+
+
+# Modes and errors
+
+
+@faulty
+def calls_are_json_in_text_mode() -> Pieces:
+    """In text mode a call stands on stdout as JSON (the last state)."""
+
+    class Speaker(program.Speaker):
+        def tell(self, record: Payload) -> None:
+            if record["type"] == "tool_code" and not self._records:
+                print(json.dumps(record))
+            super().tell(record)
+
+    return {"Speaker": Speaker}
+
+
+@faulty
+def any_format_is_text() -> Pieces:
+    """An output format that nobody knows is taken for text (the last state)."""
+    parse = program._parse
+    return {"_parse": lambda argv: parse(["text" if argument == "json" else argument for argument in argv])}
+
+
+@faulty
+def no_content_ends_the_program() -> Pieces:
+    """An answer without content is an error of the program (the last state)."""
+
+    class Gemini(program.Gemini):
+        def answer(self, asked: Asked, session: Session) -> Any:
+            records = list(super().answer(asked, session))
+            empty = [record["type"] for record in records] == ["result"] and not records[0]["result"]
+            message = "'NoneType' object has no attribute 'parts'"
+            yield from [{"type": "error", "code": "AGENT_ERROR", "message": message}] if empty else records
+
+    return {"Gemini": Gemini}
+
+
+@faulty
+def rate_limits_by_their_words() -> Pieces:
+    """Whether an error is a rate limit is told by words of its message (the last state)."""
+
+    class Speaker(program.Speaker):
+        def fail(self, message: str, code: str = "AGENT_ERROR") -> int:
+            found = any(word in message for word in RATE_LIMIT_WORDS)
+            return super().fail(message, "RATE_LIMIT_EXCEEDED" if found else code)
+
+    return {"Speaker": Speaker}
+
+
+@faulty
+def every_error_is_the_agents() -> Pieces:
+    """No error is a rate limit (the third state)."""
+
+    class Speaker(program.Speaker):
+        def fail(self, message: str, code: str = "AGENT_ERROR") -> int:
+            return super().fail(message)
+
+    return {"Speaker": Speaker}
