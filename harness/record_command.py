@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -15,11 +14,12 @@ from .cassette import CassetteError
 from .matching import visible
 from .project import Project, yaml_files
 from .providers import PROVIDERS
-from .replaying import DEFAULT_PROVIDER, ReplayError
+from .recordable import Plan, Spoken, find_names, name_provider, plan_cassette, read_spoken
+from .replaying import ReplayError
 from .spec import Case
 
 if TYPE_CHECKING:
-    from .recording.engine import Asks, Limits, Settings
+    from .recording.engine import Limits, Settings, Spent
 
 REFUSED: Final = 1
 INTERRUPTED: Final = 130
@@ -29,16 +29,12 @@ def add_to(commands: Any) -> None:
     """Add the command to the subparsers of ``harness``."""
     one = commands.add_parser("record", help="record cassettes from a live provider")
     one.add_argument("what", nargs="*", metavar="CASE", help="cases or cassettes by name")
-    one.add_argument("--missing", action="store_true", help="every cassette that a conversation case names and that does not exist")
+    one.add_argument("--missing", action="store_true", help="every cassette that a case names and that does not exist")
     one.add_argument("--all", action="store_true", help="those, and anew every one that was recorded before")
     one.add_argument("--prompt", action="append", metavar="TEXT", help="ask this, for the cassette CASE (repeatable: what is said next)")
     one.add_argument("--provider", choices=PROVIDERS, help="whom to ask; with --missing and --all: only cassettes of this provider")
     one.add_argument("--unary", action="store_true", help="ask for the answer in one piece")
     add_asking(one)
-    one.add_argument("--requests", type=read_count, default=50, metavar="N", help="requests of one cassette, tries included (default: 50)")
-    one.add_argument(
-        "--output-tokens", type=read_count, default=50_000, metavar="N", help="tokens that one cassette may cost (default: 50000)"
-    )
     one.set_defaults(run=_record)
 
 
@@ -54,6 +50,8 @@ def add_asking(one: argparse.ArgumentParser) -> None:
         "--allow-status", action="append", type=int, default=[], metavar="N", help="keep answers of this status from 400 on (repeatable)"
     )
     one.add_argument("--attempts", type=read_count, default=4, metavar="N", help="tries of one request (default: 4)")
+    one.add_argument("--requests", type=read_count, default=50, metavar="N", help="requests of the whole run, tries included (default: 50)")
+    one.add_argument("--output-tokens", type=read_count, default=50_000, metavar="N", help="tokens of the whole run (default: 50000)")
     one.add_argument("--specs", type=Path, default=Path("specs"), help="the specs folder (default: specs)")
     one.add_argument("--cassettes", type=Path, default=Path("cassettes"), help="the cassettes folder (default: cassettes)")
 
@@ -82,42 +80,44 @@ def settings_of(parsed: argparse.Namespace) -> Settings:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """One cassette to record; ``asks`` makes what to ask, anew for each try; ``anew``: the same as for the cassette that is there."""
+def limits_of(parsed: argparse.Namespace) -> Limits:
+    """What a run may cost by the options of `add_asking`."""
+    from .recording.engine import Limits
 
-    name: str
-    provider: str
-    asks: Callable[[], Asks]
-    anew: bool = True
+    return Limits(parsed.attempts, parsed.requests, parsed.output_tokens)
 
 
 def _record(parsed: argparse.Namespace) -> int:
-    from .recording.engine import Limits
+    from .recording.engine import Spent
+    from .recording.plans import NotRecordable
 
     project = Project([parsed.specs], parsed.cassettes)
     plans = list(_plans(parsed, project))
     if not plans:
         print("harness: nothing to record", file=sys.stderr)
         return 0
-    settings = settings_of(parsed)
-    limits = Limits(parsed.attempts, parsed.requests, parsed.output_tokens)
-    failed = 0
-    for number, plan in enumerate(plans):
+    spent = Spent()
+    done = failed = 0
+    for plan in plans:
         try:
-            _record_one(plan, project, settings, limits, tuple(parsed.allow_status))
+            _record_one(plan, project, parsed, spent)
+            done += 1
+        except NotRecordable as error:
+            print(visible(f"harness: {plan.name}: not recordable: {error}"), file=sys.stderr)
+            failed += bool(parsed.what)  # nobody has asked for this one
         except (CassetteError, ReplayError, TranslationError) as error:
             print(visible(f"harness: {plan.name}: {error}"), file=sys.stderr)
             failed += 1
         except KeyboardInterrupt:
-            stopped = f"stopped; {number - failed} of {len(plans)} cassettes are recorded, {plan.name} is as it was"
+            stopped = f"stopped; {done} of {len(plans)} cassettes are recorded, {plan.name} is as it was"
             print(visible(f"harness: {stopped}"), file=sys.stderr)
             return INTERRUPTED
     return REFUSED if failed else 0
 
 
-def _record_one(plan: Plan, project: Project, settings: Settings, limits: Limits, allow_status: tuple[int, ...]) -> None:
+def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent: Spent) -> None:
     from .recording.engine import record_requests
+    from .recording.refusing import status_of
     from .recording.staging import left_behind
 
     path = project.cassette_path(plan.name)
@@ -126,20 +126,30 @@ def _record_one(plan: Plan, project: Project, settings: Settings, limits: Limits
     before = _statuses(plan, project)
     with Bar(plan.name) as bar:
         cassette = record_requests(
-            plan.provider, plan.asks(), path, settings=settings, limits=limits, allow_status=allow_status, before=before, progress=bar
+            plan.provider,
+            plan.asks(),
+            path,
+            settings=settings_of(parsed),
+            limits=limits_of(parsed),
+            spent=spent,
+            allow_status=parsed.allow_status,
+            before=before,
+            progress=bar,
         )
     count = len(cassette.exchanges)
-    odd = [f"exchange {number} status {one.status}" for number, one in enumerate(cassette.exchanges, 1) if one.status != 200]
+    odd = [f"exchange {number} status {status_of(one)}" for number, one in enumerate(cassette.exchanges, 1) if status_of(one) != 200]
     told = [f"{count} exchange{'' if count == 1 else 's'} of {plan.provider}", f"{bar.tokens} output tokens", *odd]
     print(f"recorded {visible(plan.name)}: {', '.join(told)}")
 
 
 def _statuses(plan: Plan, project: Project) -> list[int]:
     """How the exchanges were answered that are asked for anew; none if there are none that can be read."""
+    from .recording.refusing import status_of
+
     if not plan.anew or not project.cassette_path(plan.name).exists():
         return []
     try:
-        return [exchange.status for exchange in project.cassette(plan.name).exchanges]
+        return [status_of(exchange) for exchange in project.cassette(plan.name).exchanges]
     except CassetteError:
         return []
 
@@ -186,58 +196,25 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
         return
     if bool(parsed.what) + parsed.missing + parsed.all != 1:
         raise CassetteError("say what to record: names of cases or cassettes, --missing, or --all")
-    spoken = find_conversations(project)
-    names = find_names(parsed.what, spoken, project) if parsed.what else _wanted(spoken, project, everything=parsed.all)
-    for name in names:
-        cases = spoken.get(name, [])
-        provider = next((case.provider for case in cases if case.provider), None) or name_provider(name)
-        if parsed.what or parsed.provider in (None, provider):
-            yield plan_cassette(name, (parsed.what and parsed.provider) or provider, cases, project, streamed=not parsed.unary)
+    spoken = read_spoken(project)
+    found = find_names(parsed.what, spoken, project, parsed.provider) if parsed.what else _wanted(spoken, project, everything=parsed.all)
+    for name, case in found.items():
+        provider = spoken.provider(name, case)
+        if parsed.what:
+            yield plan_cassette(name, parsed.provider or provider, case, spoken, project, streamed=not parsed.unary)
+        elif parsed.provider in (None, provider):
+            yield plan_cassette(name, provider, case, spoken, project, streamed=not parsed.unary, named=False)
 
 
-def plan_cassette(name: str, provider: str, cases: list[Case], project: Project, *, streamed: bool) -> Plan:
-    """How a cassette is asked for: as its conversation cases say, or its own requests again."""
-    from .recording.plans import ask_again, ask_turns
-
-    if cases:
-        return Plan(name, provider, lambda: ask_turns(cases, provider, streamed=streamed))
-    return Plan(name, provider, lambda: ask_again(project.cassette(name), name))
-
-
-def find_conversations(project: Project) -> dict[str, list[Case]]:
-    """Cassettes by name, with the conversation cases that say what they ask."""
-    found: dict[str, list[Case]] = {}
-    for root in project.specs:
-        for file in yaml_files(root) if root.exists() else ():
-            from .project import kind_of
-
-            for case in project.cases(file) if kind_of(file) == "spec" else ():
-                if case.kind == "conversation":
-                    found.setdefault(case.cassette, []).append(case)
-    return found
-
-
-def find_names(what: list[str], spoken: dict[str, list[Case]], project: Project) -> list[str]:
-    """The cassettes that names of cases or cassettes mean; raises `CassetteError` for a name of neither."""
-    by_case = {case.case: name for name, cases in spoken.items() for case in cases}
-    names = []
-    for word in what:
-        name = by_case.get(word, word)
-        if name not in spoken and not project.cassette_path(name).exists():
-            raise CassetteError(f"{word} is no conversation case and no cassette; say what to ask with --prompt")
-        names.append(name)
-    return list(dict.fromkeys(names))
-
-
-def _wanted(spoken: dict[str, list[Case]], project: Project, *, everything: bool) -> list[str]:
+def _wanted(spoken: Spoken, project: Project, *, everything: bool) -> dict[str, Case | None]:
     """Cassettes that are missing; with ``everything`` also those that a provider answered before. What was written by hand stays."""
-    names = {name for name in spoken if not project.cassette_path(name).exists()}
+    names = {name for name in spoken.cassettes if not project.cassette_path(name).exists()}
     if everything:
         for file in yaml_files(project.cassettes):
             name = file.relative_to(project.cassettes).with_suffix("").as_posix()
             if project.cassette(name).origin.kind in ("recorded", "loopback"):
                 names.add(name)
-    return sorted(names)
+    return {name: spoken.request(name) for name in sorted(names)}
 
 
 def _asked_provider(name: str) -> str:
@@ -246,9 +223,3 @@ def _asked_provider(name: str) -> str:
     if slash and folder not in (*PROVIDERS, ".."):
         raise CassetteError(f"{folder} of {name} is no provider; known are {', '.join(PROVIDERS)}: name the folder so, or say --provider")
     return name_provider(name)
-
-
-def name_provider(name: str) -> str:
-    """A cassette's folder is its provider's name."""
-    folder = name.partition("/")[0]
-    return folder if folder in PROVIDERS else DEFAULT_PROVIDER

@@ -457,7 +457,7 @@ def test_the_budget_is_that_of_the_whole_run(project: Path, capsys: pytest.Captu
     assert drift(tape(exchange(recorded())), "--requests", "1") == 4
     said = capsys.readouterr()
     assert said.out.startswith("gemini-api/a: no drift\n1 of 2 cassettes compared")
-    assert "gemini-api/b: not asked: the budget of this run is used up" in said.err
+    assert "gemini-api/b: this run has used 1 request, and 1 is the limit; raise it, or ask for less" in said.err
 
 
 def test_by_default_only_what_was_recorded_is_asked_anew(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -476,7 +476,7 @@ def test_by_default_only_what_was_recorded_is_asked_anew(project: Path, capsys: 
 
 def test_a_name_of_nothing_is_bad_usage(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert drift(tape(), "gemini-api/none") == 2
-    assert "gemini-api/none is no conversation case and no cassette" in capsys.readouterr().err
+    assert "gemini-api/none is no case and no cassette" in capsys.readouterr().err
 
 
 RUN: Final = """

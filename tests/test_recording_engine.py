@@ -242,8 +242,8 @@ def test_a_limit_is_waited_out_as_long_as_the_provider_says(tmp_path: Path) -> N
         (limited("1s", reason="QUOTA_EXHAUSTED"), {}, "request 1 was given a quota answer"),
         (limited("301s"), {}, "request 1 was given a quota answer"),
         (plain("403 Forbidden", b"{}"), {}, "request 1 was given an authorization answer"),
-        (limited("1s"), {"limits": Limits(requests=2)}, "the recording has used 2 requests, and 2 are the limit"),
-        (HELLO, {"asks": [Ask(BODY, "m")] * 3, "limits": Limits(output_tokens=20)}, "has used 24 output tokens, and 20 are the limit"),
+        (limited("1s"), {"limits": Limits(requests=2)}, "this run has used 2 requests, and 2 is the limit"),
+        (HELLO, {"asks": [Ask(BODY, "m")] * 3, "limits": Limits(output_tokens=20)}, "has used 24 output tokens, and 20 is the limit"),
         (lambda connection: connection.reset(), {}, "request 1 got no answer at all"),
     ],
 )
@@ -317,7 +317,8 @@ def test_a_program_is_recorded_with_times_stderr_and_exit_code(tmp_path: Path) -
     script = tmp_path / "cli.py"
     script.write_text(PROGRAM)
     settings = Settings(model="m", program=(sys.executable, str(script)))
-    cassette = record_requests("gemini-cli", [Ask({"prompt": "Say hello"})], tmp_path / "a.yaml", settings=settings)
+    asks, path = [Ask({"prompt": "Say hello"})], tmp_path / "a.yaml"
+    cassette = record_requests("gemini-cli", asks, path, settings=settings, allow_status=[401])  # what 41 says: nobody is logged in
     (exchange,) = cassette.exchanges
     assert exchange.request is None
     assert (exchange.provider, exchange.generates, exchange.end) == ("gemini-cli", True, "complete")
@@ -331,6 +332,36 @@ def test_a_program_is_recorded_with_times_stderr_and_exit_code(tmp_path: Path) -
     killed = Settings(program=(sys.executable, str(script)), arguments=("-m", "m", "die"))
     cassette = record_requests("gemini-cli", [Ask({"prompt": "Say hello"})], tmp_path / "a.yaml", settings=killed)
     assert (cassette.exchanges[0].end, cassette.exchanges[0].headers["x-exit-code"]) == ("cut", ["-9"])
+
+
+API_ERROR = '{"type":"result","timestamp":"t","status":"error","error":{"type":"unknown","message":"[API Error: {\\"error\\":{%s}}]"}}'
+
+
+@pytest.mark.parametrize(
+    ("code", "printed", "status", "what"),
+    [
+        (41, "", 401, "an authentication answer"),
+        (173, "", 429, "a quota answer after 2 attempts"),
+        (247, "", 503, "an overload answer after 2 attempts"),
+        (1, API_ERROR % r"\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\"", 429, "a quota answer after 2 attempts"),
+        (144, API_ERROR % r"\"code\":400,\"details\":[{\"reason\":\"API_KEY_INVALID\"}]", 400, "an answer about the key"),
+        (53, "", 53, "an answer of an error"),
+        (1, "", 1, "an answer of an error"),
+    ],
+)
+def test_a_program_that_failed_is_refused_as_an_answer_would_be(tmp_path: Path, code: int, printed: str, status: int, what: str) -> None:
+    """The exit codes of the Gemini CLI: its own, or the status of the API modulo 256."""
+    script, path = tmp_path / "cli.py", tmp_path / "a.yaml"
+    script.write_text(f"import sys\nprint({printed!r})\nsys.exit({code})\n")
+    settings, limits = Settings(program=(sys.executable, str(script))), Limits(attempts=2)
+    asks, slept = [Ask({"prompt": "Say hello"})], list[float]()
+    with pytest.raises(CassetteError, match=rf"was given {what} \({status}: .*allow the status {status}$"):
+        record_requests("gemini-cli", asks, path, settings=settings, limits=limits, sleep=slept.append)
+    assert len(slept) == ("attempts" in what)
+    assert not path.exists()
+    assert record_requests("gemini-cli", asks, path, settings=settings, allow_status=[status]).exchanges[0].headers["x-exit-code"] == [
+        str(code)
+    ]
 
 
 def test_a_program_asks_at_the_address_and_with_the_key_that_were_given(tmp_path: Path) -> None:
@@ -396,6 +427,139 @@ def test_the_command_records_prompts_and_asks_again(project: Path, capsys: pytes
 NOT_FOUND = plain("404 Not Found", b'{"error": {"code": 404, "message": "models/typo is not found", "status": "NOT_FOUND"}}')
 
 
+REQUESTS = """\
+harness: 1
+cases:
+- case: greeting
+  requirement: A greeting is sent as it is said.
+  features: [requests.calls]
+  source: https://ai.google.dev/api/generate-content
+  PROVIDER
+  prompt:
+    art: [{role: nobody}]
+    unified-llm: {model: m, messages: [{role: user, content: [{kind: text, text: Hi}]}]}
+  expect:
+    art: {error: {$re: .*nobody.*}}
+    unified-llm: {request: {contents: [{role: user, parts: [{text: Hi}]}]}}
+"""
+
+
+@pytest.mark.parametrize("provider", ["gemini-api", "vertex-ai", "code-assist"])
+@pytest.mark.parametrize("said", ["by the case", "on the command line"])
+def test_the_command_records_what_a_request_case_asks(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, provider: str, said: str
+) -> None:
+    by_case = said == "by the case"
+    (project / "specs" / "ask.yaml").write_text(REQUESTS.replace("PROVIDER", f"provider: {provider}" if by_case else "level: must"))
+    monkeypatch.setenv("CODE_ASSIST_ACCESS_TOKEN", "a-token-of-this-test")
+    seen, name = Seen(), f"{provider}/greeting"
+    setup = [seen(plain("200 OK", TIER))] if provider == "code-assist" else []
+    with raw_server(*setup, seen(streaming(CA_EVENT) if setup else HELLO)) as url:
+        words = ["greeting", "--base-url", url, *([] if by_case else ["--provider", provider]), "--model", "m"]
+        assert main(["record", *words]) == 0
+    assert f"recorded {name}: 1 exchange of {provider}" in capsys.readouterr().out
+    sent = seen.requests[-1][2]
+    assert (sent["request"] if setup else sent)["contents"] == [{"role": "user", "parts": [{"text": "Hi"}]}]
+    (exchange,) = load(project / "cassettes" / f"{name}.yaml").exchanges
+    assert exchange.provider == provider
+    with raw_server(*([seen(plain("200 OK", TIER))] if setup else []), seen(streaming(CA_EVENT) if setup else HELLO)) as url:
+        assert main(["record", "--all", "--provider", provider, "--model", "m", "--base-url", url]) == 0  # again as the case says
+    assert f"recorded {name}: 1 exchange of {provider}" in capsys.readouterr().out
+    assert sent in [body for _, _, body in seen.requests[len(setup) + 1 :]]
+
+
+def test_several_request_cases_of_one_name_are_told_apart(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in (("a", "Hi"), ("b", "Ho")):
+        spec = REQUESTS.replace("  PROVIDER\n", "").replace("Hi", text)
+        (project / "specs" / f"{name}.yaml").write_text(spec)
+    assert main(["record", "greeting"]) == 2
+    assert "greeting is the name of 2 request cases; say which: a.yaml::greeting, b.yaml::greeting" in capsys.readouterr().err
+    seen = Seen()
+    with raw_server(seen(HELLO)) as url:
+        assert main(["record", "b.yaml::greeting", "--model", "m", "--base-url", url]) == 0
+    assert texts(seen) == [["Ho"]]
+    assert (project / "cassettes" / "gemini-api" / "greeting.yaml").exists()
+
+
+STREAM_CASE = """\
+harness: 1
+cases:
+- case: told
+  requirement: What is recorded is told.
+  features: [text.streaming]
+  source: https://ai.google.dev/api/generate-content
+  cassette: gemini-api/unsaid
+  expect:
+    events: []
+"""
+
+
+def test_what_nobody_says_how_to_record_is_listed_and_fails_only_by_name(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "specs" / "told.yaml").write_text(STREAM_CASE)
+    cli, bare = project / "cassettes" / "gemini-cli" / "run.yaml", project / "cassettes" / "gemini-api" / "bare.yaml"
+    for path in (cli, bare):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(dumps(Cassette((Exchange(None, 200, {"x-exit-code": ["0"]}, ((1.0, b"{}\n"),), "complete"),), Origin("loopback"))))
+    unsaid = "gemini-api/unsaid: not recordable: no conversation case says what to ask; write one, or say it with --prompt"
+    program = "gemini-cli/run: not recordable: what a program prints does not say how it was set up; record it by its name"
+    empty = "gemini-api/bare: not recordable: exchange 1 of gemini-api/bare holds no request that can be asked again"
+    with raw_server(HELLO) as url:
+        assert main(["record", "--missing", "--base-url", url]) == 0
+        said = capsys.readouterr()
+        assert "recorded gemini-api/two-turns" in said.out
+        assert unsaid in said.err
+        assert "gemini-cli" not in said.err
+        assert main(["record", "--all", "--base-url", url]) == 0
+        said = capsys.readouterr()
+        assert "recorded gemini-api/two-turns" in said.out
+        assert [line in said.err for line in (unsaid, program, empty)] == [True] * 3
+        for name in ("gemini-api/unsaid", "gemini-api/bare", "gemini-cli/run"):
+            assert main(["record", name, "--base-url", url]) == 1
+            assert f"{name}: not recordable" in capsys.readouterr().err
+
+
+def test_a_run_of_a_program_is_recorded_anew_by_name(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = b'{"type":"init","timestamp":"t","model":"m"}\n{"type":"message","timestamp":"t","role":"user","content":"Say hello"}\n'
+    path = project / "cassettes" / "gemini-cli" / "run.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(dumps(Cassette((Exchange(None, 200, {"x-exit-code": ["41"]}, ((1.0, lines),), "complete"),), Origin("recorded"))))
+    (project / "cli.py").write_text(PROGRAM)
+    assert main(["record", "gemini-cli/run", "--program", f"{sys.executable} cli.py"]) == 0  # it had that status before
+    assert "recorded gemini-cli/run: 1 exchange of gemini-cli, 0 output tokens, exchange 1 status 401" in capsys.readouterr().out
+    assert load(path).exchanges[0].body.endswith(b'"status":"success"}\n')
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "asked"),
+    [
+        (["--requests", "3"], "this run has used 3 requests, and 3 is the limit", 3),
+        (["--output-tokens", "30"], "this run has used 36 output tokens, and 30 is the limit", 3),
+        (["--requests", "2"], "this run has used 2 requests, and 2 is the limit", 2),
+    ],
+)
+def test_the_limits_are_those_of_the_whole_run(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str, asked: int
+) -> None:
+    """Three conversations of two turns, one answer costs 12 tokens."""
+    for name in ("b", "c"):
+        (project / "specs" / f"{name}.yaml").write_text(SPEC.replace("two-turns", name))
+    seen = Seen()
+    with raw_server(seen(HELLO)) as url:
+        assert main(["record", "--missing", "--base-url", url, *words]) == 1
+    told = capsys.readouterr()
+    assert told.out == "recorded gemini-api/b: 2 exchanges of gemini-api, 24 output tokens\n"
+    assert told.err.count(said) == 2  # where it was reached, and for the one after
+    assert len(seen.requests) == asked
+    assert [path.name for path in (project / "cassettes").rglob("*.yaml")] == ["b.yaml"]
+
+
+def test_a_request_without_an_answer_counts_as_well(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "specs" / "b.yaml").write_text(SPEC.replace("two-turns", "b"))
+    assert main(["record", "--missing", "--base-url", "http://127.0.0.1:1", "--requests", "1"]) == 1
+    assert "gemini-api/two-turns: this run has used 1 request, and 1 is the limit" in capsys.readouterr().err
+    assert not list((project / "cassettes").rglob("*.yaml*"))
+
+
 def test_an_error_takes_no_cassettes_place_unless_it_is_meant(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = project / "cassettes" / "gemini-api" / "hello.yaml"
     with raw_server(HELLO) as url:
@@ -443,7 +607,7 @@ def test_cassettes_written_by_hand_are_not_recorded_over_unless_named(project: P
     [
         ([], 2, "say what to record: names of cases or cassettes, --missing, or --all"),
         (["a", "--all"], 2, "say what to record"),
-        (["nothing"], 2, "nothing is no conversation case and no cassette; say what to ask with --prompt"),
+        (["nothing"], 2, "nothing is no case and no cassette; say what to ask with --prompt"),
         (["a", "b", "--prompt", "x"], 2, "--prompt is recorded as one cassette"),
         (["foo/bar", "--prompt", "x"], 2, "foo of foo/bar is no provider; known are gemini-api, "),
         (["foo/bar", "--prompt", "x"], 2, "or say --provider"),

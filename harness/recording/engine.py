@@ -55,11 +55,29 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one recording may cost: tries of one request, requests with their tries, output and thinking tokens."""
+    """How much may be spent: tries of one request; and of the whole run, requests with their tries, output and thinking tokens."""
 
     attempts: int = 4
     requests: int = 50
     output_tokens: int = 50_000
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a run has cost so far; recordings that share one share their limits."""
+
+    requests: int = 0
+    output_tokens: int = 0
+
+    def check(self, limits: Limits) -> None:
+        """Raises `RecordingRefused` if nothing more may be asked."""
+        for what, used, most in (
+            ("request", self.requests, limits.requests),
+            ("output token", self.output_tokens, limits.output_tokens),
+        ):
+            if used >= most:
+                shown = f"{used} {what}{'' if used == 1 else 's'}"
+                raise RecordingRefused(f"this run has used {shown}, and {most} is the limit; raise it, or ask for less")
 
 
 class Driver(Protocol):
@@ -88,6 +106,7 @@ def record_requests(
     *,
     settings: Settings | None = None,
     limits: Limits | None = None,
+    spent: Spent | None = None,
     mode: Mode = "rewrite",
     allow_status: Collection[int] = (),
     before: Sequence[int] | None = (),
@@ -97,8 +116,10 @@ def record_requests(
     """Ask ``provider`` for each of ``asks`` and keep the exchanges, in order, as the cassette at ``path``; returns it as it was saved.
 
     ``asks`` may be a generator: it is sent the exchange that answered. ``mode``: ``once`` asks only if there is no cassette yet.
-    An answer of a status from 400 on is refused, unless ``allow_status`` has it, or ``before`` has it at the same place: the statuses of
-    the exchanges that are asked for anew. ``before=None`` keeps what `refusing.REFUSED` does not name, for a comparison.
+    ``spent``: what other recordings of the same run have cost, counted on here, so that the ``limits`` are those of all of them.
+    An answer of a status from 400 on is refused, and a program that failed, unless ``allow_status`` has its status (`status_of`), or
+    ``before`` has it at the same place: the statuses of the exchanges that are asked for anew. ``before=None`` keeps what
+    `refusing.REFUSED` does not name, for a comparison.
     Raises `RecordingRefused` for an answer that is not to be kept and for a limit, `CassetteError` for what can't be written,
     `MissingLibrary` and `ReplayError` for a provider that can't be asked. Nothing but a whole recording changes the file.
     """
@@ -107,8 +128,10 @@ def record_requests(
     allowed = {*allow_status, *(before or ())}  # what stands where is seen when it comes
     with use_cassette(path, mode=mode, allow_status=allowed, keys=keys, whole=True, told=told) as tape:
         if isinstance(tape, Recording):
+            limits, spent = limits or Limits(), spent or Spent()
+            spent.check(limits)
             driver = drive(provider, tape, settings or Settings())
-            run = _Run(tape, driver, limits or Limits(), allow_status, before, sleep, progress)
+            run = _Run(tape, driver, limits, spent, allow_status, before, sleep, progress)
             try:
                 run.all(asks)
             finally:
@@ -140,6 +163,7 @@ class _Run:
         tape: Recording,
         driver: Driver,
         limits: Limits,
+        spent: Spent,
         allow_status: Collection[int],
         before: Sequence[int] | None,
         sleep: Callable[[float], None],
@@ -148,6 +172,7 @@ class _Run:
         self.tape = tape
         self.driver = driver
         self.limits = limits
+        self.spent = spent
         self.allow_status = allow_status
         self.before = before
         self.sleep = sleep
@@ -170,9 +195,10 @@ class _Run:
     def _one(self, ask: Ask) -> Exchange:
         """The answer to keep; tries again as long as the provider asks for it and the limits let it."""
         for attempt in range(1, self.limits.attempts + 1):
-            self._check_limits()
+            self.spent.check(self.limits)
             before = len(self.tape.takes)
             self.requests += 1
+            self.spent.requests += 1
             self.driver.ask(ask)
             for take in self.tape.takes[before:]:
                 take.finish()
@@ -180,7 +206,9 @@ class _Run:
             if not takes:
                 raise RecordingRefused(f"request {self.requests} got no answer at all{self._why(before)}; mend that, then record again")
             exchanges = [identified(take.exchange()) for take in takes]
-            self.output_tokens += sum(map(output_tokens, exchanges))
+            cost = sum(map(output_tokens, exchanges))
+            self.output_tokens += cost
+            self.spent.output_tokens += cost
             if self.progress:
                 self.progress.asked(self.requests, self.output_tokens)
             found = refused(exchanges[-1], self._allowed(), every=self.before is not None)
@@ -198,14 +226,6 @@ class _Run:
         """The statuses that the last answer may have."""
         place = sum(take.status is not None and not take.dropped for take in self.tape.takes)
         return {*self.allow_status, *(self.before or ())[place - 1 : place]}
-
-    def _check_limits(self) -> None:
-        for what, used, most in (
-            ("requests", self.requests, self.limits.requests),
-            ("output tokens", self.output_tokens, self.limits.output_tokens),
-        ):
-            if used >= most:
-                raise RecordingRefused(f"the recording has used {used} {what}, and {most} are the limit; raise it, or ask for less")
 
     def _wait(self, found: tuple[int, str, str], exchange: Exchange, attempt: int, takes: list[Take]) -> None:
         code, what, said = found

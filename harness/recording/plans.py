@@ -1,10 +1,10 @@
-"""What to ask for a cassette: the turns of its conversation case, or the requests that it already holds, asked anew."""
+"""What to ask for a cassette: what its case says, in one prompt or turn by turn, or what it was asked before, anew."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 
-from ..asking import ToolOutcome
+from ..asking import ToolOutcome, TranslationError
 from ..cassette import Cassette, CassetteError, Exchange
 from ..json_text import decode_json
 from ..providers import identify
@@ -15,19 +15,30 @@ from ..spec import Case, Turn
 from .engine import Ask
 
 
+class NotRecordable(CassetteError):
+    """Nobody says what to ask for a cassette; the message says why, and who could."""
+
+
 def ask_turns(cases: Iterable[Case], provider: str, *, streamed: bool = True) -> Generator[Ask, Exchange, None]:
     """The turns of conversation cases on one cassette, each sent what the event model makes of the live answer before.
 
-    Raises `CassetteError` where the cases leave out an exchange; the cassette would have a gap.
+    Raises `NotRecordable` where the cases leave out an exchange; the cassette would have a gap.
     """
+    said: list[Case] = []
     asked = 0
     for case in sorted(cases, key=lambda case: case.exchange):
         if case.exchange <= asked:
             continue  # another event model's case on the same exchanges
         if case.exchange != asked + 1:
-            raise CassetteError(f"no case says what exchange {asked + 1} of {case.cassette} asks; {case.case} begins at {case.exchange}")
-        yield from _ask_case(case, provider, streamed)
+            raise NotRecordable(f"no case says what exchange {asked + 1} of {case.cassette} asks; {case.case} begins at {case.exchange}")
+        said.append(case)
         asked += len(case.turns)
+    return _ask_cases(said, provider, streamed)
+
+
+def _ask_cases(cases: Iterable[Case], provider: str, streamed: bool) -> Generator[Ask, Exchange, None]:
+    for case in cases:
+        yield from _ask_case(case, provider, streamed)
 
 
 def _ask_case(case: Case, provider: str, streamed: bool) -> Generator[Ask, Exchange, None]:
@@ -54,18 +65,44 @@ def _then(turn: Turn) -> str | list[ToolOutcome]:
     ]
 
 
+def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[Ask]:
+    """The prompt of a request case, by the first event model that has a word for all of it; raises `TranslationError` if none has."""
+    failed: TranslationError | None = None
+    for dialect, prompt in case.prompt.items():
+        session = Session()
+        try:
+            asked = request_half(dialect).translate(prompt, case.options.get(dialect, {}), session)
+            return [Ask(wrap(asked, provider, session), asked.model, streamed)]
+        except TranslationError as error:
+            failed = failed or error
+    assert failed is not None, "a request case has a prompt"
+    raise failed
+
+
 def ask_again(cassette: Cassette, name: str) -> list[Ask]:
-    """The requests of a cassette; raises `CassetteError` for an exchange that has none, or one that does not generate."""
+    """The requests of a cassette; raises `NotRecordable` for an exchange that has none, or one that does not generate."""
     asks = []
     for number, exchange in enumerate(cassette.exchanges, 1):
         request = exchange.request
         told = identify(request.method, request.url, request.body, b"") if request else None
         if request is None or told is None or not told.generates:
-            raise CassetteError(f"exchange {number} of {name} holds no request that can be asked again; say with --prompt what to ask")
+            raise NotRecordable(f"exchange {number} of {name} holds no request that can be asked again; say with --prompt what to ask")
         try:
             asks.append(Ask(decode_json(request.body), told.model, told.streamed))
         except ValueError:
-            raise CassetteError(f"the request of exchange {number} of {name} is no JSON; say with --prompt what to ask") from None
+            raise NotRecordable(f"the request of exchange {number} of {name} is no JSON; say with --prompt what to ask") from None
+    return asks
+
+
+def ask_runs(cassette: Cassette, name: str) -> list[Ask]:
+    """The prompts that the Gemini CLI said it was given, each run again; raises `NotRecordable` for a run that does not say."""
+    asks = []
+    for number, exchange in enumerate(cassette.exchanges, 1):
+        events = replay(exchange, provider="gemini-cli", layer="events")
+        said = next((event["raw"].get("content") for event in events if event.get("name") == "echo"), None)
+        if not isinstance(said, str):
+            raise NotRecordable(f"run {number} of {name} does not say what it was asked, as only stream-json does; say it with --prompt")
+        asks.append(Ask({"prompt": said}, next((event.get("model") for event in events if event["kind"] == "start"), None)))
     return asks
 
 

@@ -7,12 +7,13 @@ most often a name that was mistyped.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from ..cassette import CassetteError, Exchange
-from ..providers import identified
+from ..providers import EXIT_CODE, identified
 from ..replaying import ReplayError, replay
 
 REFUSED: Final = {
@@ -28,6 +29,10 @@ REFUSED: Final = {
 """HTTP statuses, and the codes of errors inside a stream, by what they are."""
 KEY_REASONS: Final = frozenset({"API_KEY_INVALID", "API_KEY_SERVICE_BLOCKED", "CONSUMER_INVALID"})
 """Reasons of an ErrorInfo that make an answer of any status one about a key (https://cloud.google.com/apis/design/errors)."""
+NO_LOGIN: Final = 41
+"""The Gemini CLI's exit code where nobody is logged in (https://geminicli.com/docs/cli/headless/#exit-codes)."""
+
+_TOLD: Final = re.compile(r'"code":\s*([45]\d\d)\b')
 
 
 class RecordingRefused(CassetteError):
@@ -55,19 +60,34 @@ def refuse_errors(exchanges: Iterable[Exchange], allowed: Collection[int] = ()) 
 
 
 def refused(exchange: Exchange, allowed: Collection[int] = (), *, every: bool = False) -> tuple[int, str, str] | None:
-    """Code, what it is, and the provider's words, if this answer is one to refuse; with ``every`` any status from 400 on is one."""
-    errors = errors_of(exchange)
+    """Code, what it is, and the provider's words, if this answer is one to refuse; with ``every`` any that `status_of` calls an error."""
+    status, errors = status_of(exchange), errors_of(exchange)
     for error in errors:
-        code = error.get("code") or exchange.status
-        what = "an answer about the key" if KEY_REASONS & set(error.get("reasons", ())) else REFUSED.get(code)
+        code, said = error.get("code") or status, str(error["message"])
+        of_key = KEY_REASONS & set(error.get("reasons", ())) or any(reason in said for reason in KEY_REASONS)
+        what = "an answer about the key" if of_key else REFUSED.get(code)
         if what and code not in allowed:
-            return code, what, str(error["message"])[:200]
-    if exchange.status in REFUSED and exchange.status not in allowed:
-        return exchange.status, REFUSED[exchange.status], exchange.reason_phrase
-    if every and exchange.status >= 400 and exchange.status not in allowed:
+            return code, what, said[:200]
+    if status in REFUSED and status not in allowed:
+        return status, REFUSED[status], exchange.reason_phrase
+    if every and (status >= 400 or status != exchange.status) and status not in allowed:
         said = str(errors[0]["message"])[:200] if errors else exchange.reason_phrase
-        return exchange.status, "an answer of an error", said
+        return status, "an answer of an error", said
     return None
+
+
+def status_of(exchange: Exchange) -> int:
+    """The status of an answer; of a program that failed, that of the error of the API which it tells of, else its exit code.
+
+    The Gemini CLI exits with the status modulo 256. One that was killed has no code of its own: its output is cut.
+    """
+    code = int(exchange.header(EXIT_CODE) or 0) if exchange.request is None else 0
+    if code <= 0:
+        return exchange.status
+    told = next((found for error in errors_of(exchange) if (found := _TOLD.search(str(error["message"])))), None)
+    if told:
+        return int(told[1])
+    return 401 if code == NO_LOGIN else next((status for status in REFUSED if status % 256 == code), code)
 
 
 def errors_of(exchange: Exchange) -> list[dict[str, Any]]:

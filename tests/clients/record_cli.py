@@ -36,13 +36,15 @@ LIMIT_S: Final = 240.0
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the CLI: ``answers`` names the cassette that it is answered from; ``settings`` join its settings.json."""
+    """One run of the CLI: ``answers`` names the cassette that it is answered from; ``ends`` is the status of the error that it is to end
+    with, `status_of`; ``settings`` join its settings.json."""
 
     answers: str
     prompt: str
     model: str = "gemini-3-flash-preview"
     streamed: bool = True
     key: bool = True
+    ends: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
 
 
@@ -52,11 +54,11 @@ CASSETTES: Final[dict[str, list[Run]]] = {
     "recorded-turns": [Run("turns", "Look around, then tell me what the notes say.")],
     "recorded-errors": [
         Run("retried", "Say hello."),
-        Run("broken", "Say hello."),
+        Run("broken", "Say hello.", ends="503"),
         Run("no-finish", "Say hello."),
-        Run("refused-key", "Say hello."),
-        Run("text", "Say hello.", key=False),
-        Run("turn-limit", "What is in this folder?", settings={"model": {"maxSessionTurns": 1}}),
+        Run("refused-key", "Say hello.", ends="400"),
+        Run("text", "Say hello.", key=False, ends="401"),
+        Run("turn-limit", "What is in this folder?", ends="53", settings={"model": {"maxSessionTurns": 1}}),
     ],
 }
 """The shipped cassettes, an exchange a run."""
@@ -98,7 +100,15 @@ def record_run(run: Run) -> Exchange:
         folder = Path(made).resolve()
         project = folder / "project"
         environment = _prepare(folder, run, server.base_url)
-        options = ["--provider", "gemini-cli", "--model", run.model, "--cassettes", str(folder), "--allow-status", "400"]
+        options = [
+            "--provider",
+            "gemini-cli",
+            "--model",
+            run.model,
+            "--cassettes",
+            str(folder),
+            *(["--allow-status", run.ends] if run.ends else []),
+        ]
         options += ["--prompt", run.prompt, "--program", shlex.join(["node", str(CLI / "bundle" / "gemini.js")])]
         command = [sys.executable, "-c", "import sys, harness.cli; sys.exit(harness.cli.main())", "record", "gemini-cli/run", *options]
         subprocess.run([*command, *([] if run.streamed else ["--unary"])], cwd=project, env=environment, check=True, timeout=LIMIT_S)
