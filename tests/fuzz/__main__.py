@@ -1,6 +1,7 @@
 """The command: ``python -m tests.fuzz TARGET [--executions N] [--corpus DIR] [--seed N]``; all targets without one, for the night.
 
-Exit 0: nothing was raised; 1: something was, and the input is kept in the corpus as ``found-…``, to become a case.
+Exit 0: nothing was raised; 1: something was, and the input is kept in the corpus as ``found-…``, to become a case. Ctrl-C ends it early
+and keeps what there is.
 """
 
 from __future__ import annotations
@@ -8,13 +9,22 @@ from __future__ import annotations
 import argparse
 from hashlib import sha256
 from pathlib import Path
+from time import monotonic, process_time
 
-from .guided import Result, fuzz
-from .targets import TARGETS, first_corpus
+from .guided import Fuzzer, Result
+from .limits import bound_memory, in_time, most_resident
+from .marks import TAKEN, WORDS, watch
+
+watch("harness")
+
+from .targets import TARGETS, Target  # noqa: E402  # it imports what is watched
+
+TOLD_EVERY = 5.0
+"""Seconds."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Fuzz and print what was covered and found."""
+    """Fuzz, and print what is covered and found."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("target", nargs="?", choices=TARGETS)
     parser.add_argument("--executions", type=int, default=1_000_000, help="of each target (default: a million)")
@@ -23,26 +33,53 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--seed", type=int, default=0)
     parsed = parser.parse_args(arguments)
+    bound_memory()
     red = False
-    for name in [parsed.target] if parsed.target else TARGETS:
-        folder = parsed.corpus / name
-        kept = [path.read_bytes() for path in sorted(folder.glob("*"))] if folder.is_dir() else []
-        result = fuzz(TARGETS[name].run, [*first_corpus(name), *kept], parsed.executions, parsed.seed)
-        _keep(folder, result)
-        edges = f"{result.started} edges at the start, {result.ended} at the end"
-        print(f"{name}: {result.executions} executions, {edges}, {len(result.kept)} inputs kept")
-        for data, what in result.found:
-            red = True
-            print(f"  {what}; input {data[:80]!a}")
+    try:
+        for name in [parsed.target] if parsed.target else TARGETS:
+            fuzzer = Fuzzer(in_time(TARGETS[name].run), TAKEN, WORDS, parsed.seed)
+            try:
+                _run(name, TARGETS[name], fuzzer, parsed.executions, parsed.corpus / name)
+            finally:
+                red |= bool(fuzzer.result.found)
+    except KeyboardInterrupt:
+        print("stopped; what was found so far is kept")
     return int(red)
+
+
+def _run(name: str, target: Target, fuzzer: Fuzzer, executions: int, folder: Path) -> None:
+    result = fuzzer.result
+    kept = [path.read_bytes() for path in sorted(folder.glob("*"))] if folder.is_dir() else []
+    fuzzer.begin(kept, target.corpus())
+    print(f"{name}: {_counts(result)} at the start", flush=True)
+    started, at_start, told = process_time(), result.executions, monotonic()
+    try:
+        while result.executions < executions:
+            fuzzer.once()
+            if monotonic() - told > TOLD_EVERY:
+                told = monotonic()
+                _keep(folder, result)
+                print(f"{name}: {_counts(result)}", flush=True)
+    finally:
+        _keep(folder, result)
+        rate = (result.executions - at_start) / max(process_time() - started, 1e-9)
+        print(f"{name}: {_counts(result)}, {result.started} edges at the start, {result.edges} at the end;", end=" ")
+        print(f"{rate:.0f} executions a second of processor time, at most {most_resident() >> 10} MiB", flush=True)
+        for data, what in result.found:
+            print(f"  {what}; input {data[:200]!a}", flush=True)
+
+
+def _counts(result: Result) -> str:
+    return f"{result.executions} executions, {result.edges} edges, {len(result.kept)} inputs kept, {len(result.found)} found"
 
 
 def _keep(folder: Path, result: Result) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for data in result.kept:
-        (folder / sha256(data).hexdigest()[:16]).write_bytes(data)
-    for data, _ in result.found:
-        (folder / f"found-{sha256(data).hexdigest()[:16]}").write_bytes(data)
+    for prefix, inputs in (("", result.kept), ("found-", [data for data, _ in result.found])):
+        for data in inputs:
+            path = folder / f"{prefix}{sha256(data).hexdigest()[:16]}"
+            if not path.exists():
+                path.write_bytes(data)
 
 
 if __name__ == "__main__":

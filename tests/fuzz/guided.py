@@ -1,126 +1,118 @@
 """A fuzzer that keeps what reaches new code: inputs are changed at random, and one that takes an edge nobody took joins the corpus.
 
-An edge is a pair of lines that follow each other inside one function of the package, told by the interpreter's own tracing. All chance
-comes from one seed, so that a run can be had again.
+Before it joins, it is cut down to what still takes that edge, so that the corpus stays short and the executions many. All chance comes from
+one seed, so that a run can be had again.
 """
 
 from __future__ import annotations
 
 import random
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import FrameType
-from typing import Any
 
-import harness
+from .changes import LONGEST, changed
+from .limits import TooSlow
 
-PACKAGE = str(Path(harness.__file__).parent)
-LONGEST = 4096
-TOKENS = (
-    b"data: ",
-    b"\r\n\r\n",
-    b"\n",
-    b"<tool_code>",
-    b"</tool_code>",
-    b'{"',
-    b'":',
-    b"[[",
-    b"}}",
-    b"\\u0000",
-    b"null",
-    b"1e999",
-    b"- ",
-    b"  ",
-    b"&a",
-    b"*a",
-)
-Edge = tuple[int, int, int]
+NOTHING = ""
+ANYWHERE = (TooSlow, MemoryError, RecursionError)
+"""Where these are raised is chance."""
 
 
 @dataclass
 class Result:
-    """``started`` and ``ended`` count the edges covered by the first corpus and by the last; ``found`` are inputs with what they raised."""
+    """``started`` and ``edges`` count what the first corpus covered and what is covered now; ``found`` are inputs with what they raised."""
 
     executions: int = 0
     started: int = 0
-    ended: int = 0
+    edges: int = 0
     kept: list[bytes] = field(default_factory=list)
     found: list[tuple[bytes, str]] = field(default_factory=list)
 
 
-def fuzz(target: Callable[[bytes], None], corpus: Sequence[bytes], executions: int, seed: int = 0) -> Result:
-    """Run ``target`` on the corpus and then on changes of it. What it raises is a finding; each kind at each place counts once."""
-    chance = random.Random(seed)
-    covered: set[Edge] = set()
-    result, known = Result(kept=list(corpus)), set[str]()
-    for data in corpus:
-        _execute(target, data, covered, result, known)
-    result.started = len(covered)
-    while result.executions < executions:
-        data = _changed(chance, result.kept)
-        before = len(covered)
-        _execute(target, data, covered, result, known)
-        if len(covered) > before:
-            result.kept.append(data)
-    result.ended = len(covered)
-    return result
+class Fuzzer:
+    """Runs ``run`` on inputs, for as long as `once` is called. ``taken`` is where what ``run`` calls leaves a 1 for every edge.
+
+    What is raised is a finding; each kind at each place counts once. ``words`` gives, for each edge, what an input might say.
+    """
+
+    def __init__(self, run: Callable[[bytes], None], taken: bytearray, words: Sequence[Sequence[bytes]] = (), seed: int = 0) -> None:
+        self.result = Result()
+        self._run, self._taken, self._all_words = run, taken, words
+        self._chance = random.Random(seed)
+        self._seen = bytes(len(taken))
+        self._words: list[bytes] = []
+        self._known = {NOTHING}
+
+    def begin(self, kept: Iterable[bytes], first: Iterable[bytes]) -> None:
+        """Read what an earlier run kept, then the first corpus; what takes no new edge is left out."""
+        kept, first = sorted(kept, key=len), sorted(first, key=len)
+        self._taken[:] = bytes(len(self._taken))  # what making the corpus took is not the target's
+        for data in kept:
+            self._read(data, self.result.kept.append)
+        for data in first:
+            if len(data) <= LONGEST:
+                self._read(data, lambda data: self.result.kept.append(self._cut_down(data)))
+        self.result.kept = self.result.kept or [b""]
+        self.result.started = self.result.edges
+
+    def once(self) -> None:
+        """One more input."""
+        data = changed(self._chance, self.result.kept, self._words)
+        self._read(data, lambda data: self.result.kept.append(self._cut_down(data)))
+
+    def _read(self, data: bytes, keep: Callable[[bytes], None]) -> None:
+        kind, message = self._raised(data)
+        if kind not in self._known:
+            self._known.add(kind)
+            if kind != TooSlow.__name__:  # a try would take as long again
+                data = self._shortest(data, lambda less: self._raised(less)[0] == kind)
+                message = self._raised(data)[1]
+            self.result.found.append((data, f"{kind}: {message}"))
+        if self._taken != self._seen:
+            keep(data)
+            self._seen = bytes(self._taken)
+            self.result.edges = sum(self._seen)
+            self._words = sorted({word for words, taken in zip(self._all_words, self._seen, strict=False) if taken for word in words})
+
+    def _raised(self, data: bytes) -> tuple[str, str]:
+        """What kind of exception and where, and its message; nothing if it was read, or refused as it should be."""
+        self.result.executions += 1
+        try:
+            self._run(data)
+        except Exception as error:  # noqa: BLE001  # any exception but the typed ones, which a target takes itself, is what is looked for
+            return _kind(error), str(error)
+        return NOTHING, ""
+
+    def _cut_down(self, data: bytes) -> bytes:
+        """The shortest part of it that takes all the edges that it took first. Others that are met on the way are left to be found."""
+        whole = bytes(self._taken)
+        fresh = [number for number, taken in enumerate(whole) if taken and not self._seen[number]]
+
+        def takes_them(less: bytes) -> bool:
+            for number in fresh:
+                self._taken[number] = 0
+            self._raised(less)
+            return all(self._taken[number] for number in fresh)
+
+        short = self._shortest(data, takes_them)
+        self._taken[:] = whole
+        return short
+
+    @staticmethod
+    def _shortest(data: bytes, still: Callable[[bytes], bool]) -> bytes:
+        size = len(data) // 2
+        for _ in range(6):
+            at = 0
+            while size and at < len(data):
+                less = data[:at] + data[at + size :]
+                data, at = (less, at) if still(less) else (data, at + size)
+            size //= 2
+        return data
 
 
-def _execute(target: Callable[[bytes], None], data: bytes, covered: set[Edge], result: Result, known: set[str]) -> None:
-    result.executions += 1
-    sys.settrace(_tracer(covered))
-    try:
-        target(data)
-    except Exception as error:  # noqa: BLE001  # any exception but the typed ones, which a target takes itself, is what is looked for
-        sys.settrace(None)
-        place = error.__traceback__
-        while place is not None and place.tb_next is not None:
-            place = place.tb_next
-        where = f"{type(error).__name__} at {place.tb_frame.f_code.co_name}:{place.tb_lineno}" if place else type(error).__name__
-        if where not in known:
-            known.add(where)
-            result.found.append((data, f"{where}: {error}"))
-    finally:
-        sys.settrace(None)
-
-
-def _tracer(covered: set[Edge]) -> Any:
-    def enter(frame: FrameType, event: str, argument: Any) -> Any:
-        code = frame.f_code
-        if not code.co_filename.startswith(PACKAGE):
-            return None
-        number, last = hash((code.co_filename, code.co_firstlineno)), 0
-
-        def line(frame: FrameType, event: str, argument: Any) -> Any:
-            nonlocal last
-            covered.add((number, last, frame.f_lineno))
-            last = frame.f_lineno
-            return line
-
-        return line
-
-    return enter
-
-
-def _changed(chance: random.Random, corpus: Sequence[bytes]) -> bytes:
-    data = bytearray(chance.choice(corpus))
-    for _ in range(1 << chance.randrange(4)):
-        at, until = sorted((chance.randint(0, len(data)), chance.randint(0, len(data))))
-        match chance.randrange(6):
-            case 0 if data:
-                data[min(at, len(data) - 1)] = chance.randrange(256)
-            case 1:
-                del data[at : min(until, at + 64)]
-            case 2:
-                data[at:at] = chance.choice(TOKENS)
-            case 3:
-                data[at:at] = data[at : min(until, at + 256)]
-            case 4:
-                other = chance.choice(corpus)
-                start = chance.randint(0, len(other))
-                data[at:until] = other[start : start + chance.randint(0, 256)]
-            case _:
-                data[at:at] = bytes([chance.randrange(256)])
-    return bytes(data[:LONGEST])
+def _kind(error: Exception) -> str:
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    name = type(error).__name__
+    return name if place is None or isinstance(error, ANYWHERE) else f"{name} at {place.tb_frame.f_code.co_name}:{place.tb_lineno}"

@@ -1,26 +1,33 @@
-"""What is fuzzed, and what it starts from: the shipped cassettes, their answers and the specs.
+"""What is fuzzed, and what it starts from: the shipped cassettes, their answers and the specs, and a sample of every foreign recording.
 
-A target takes what its part may raise, typed errors, and nothing else.
+A target takes what its part may raise, typed errors, and nothing else; what it gives has to be what was promised.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import runpy
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from datetime import date
 from pathlib import Path
 
 import harness
+from harness import importing
 from harness.cassette import CassetteError, loads
 from harness.dialects import DIALECTS
-from harness.framing import FramingError, frame_by_content
+from harness.events import Event, out_of_order
+from harness.framing import Frame, FramingError, frame_by_content
 from harness.providers import PROVIDERS, Answer
-from harness.spec import SpecError, read_spec
+from harness.spec import SpecError, is_features, read_features, read_spec
 from harness.tool_code import Block, Splitter, parse_body
 
 ROOT = Path(__file__).parent.parent.parent
-FIRST = 60
-"""So many files or answers make the first corpus."""
+CUT = 7
+LONGEST_FRAME = 600
+"""Bytes."""
+TODAY = date(2026, 11, 22)
+FEATURES = {feature.id for feature in read_features((ROOT / "specs/features.yaml").read_text(encoding="utf-8"), "features.yaml")}
+LOSSES = {name: dialect.losses for name, dialect in DIALECTS.items()}
 
 
 @dataclass(frozen=True)
@@ -28,33 +35,39 @@ class Target:
     """``run`` is given bytes; ``corpus`` gives the inputs to begin with."""
 
     run: Callable[[bytes], None]
-    corpus: Callable[[], Iterator[bytes]]
+    corpus: Callable[[], Iterable[bytes]]
 
 
 def _framing(data: bytes) -> None:
-    framer = frame_by_content(1 << 20)
-    middle = len(data) // 3
     try:
-        framer.feed(data[:middle])
-        framer.feed(data[middle:])
+        whole, cut = _frames([data]), _frames(data[start : start + CUT] for start in range(0, len(data), CUT))
     except FramingError:
         return
-    framer.close()
+    assert whole == cut, f"cuts matter: {whole} whole, {cut} in pieces of {CUT} bytes"
+
+
+def _frames(pieces: Iterable[bytes]) -> list[Frame]:
+    framer = frame_by_content(LONGEST_FRAME)
+    return [*(frame for piece in pieces for frame in framer.feed(piece)), *framer.close()]
 
 
 def _normalization(data: bytes) -> None:
     for provider in PROVIDERS.values():
         framer = provider.framer(1 << 20)
         normalizer = provider.normalizer(Answer(200, {}, None, provider.tool_code))
+        events: list[Event] = []
         for frame in framer.feed(data) + framer.close():
-            normalizer.feed(frame)
-        normalizer.close("complete")
+            events += normalizer.feed(frame)
+        events += normalizer.close("complete")
+        kinds = [event.__struct_config__.tag for event in events]
+        assert out_of_order([str(kind) for kind in kinds]) is None, f"events of {provider.name} out of order: {kinds}"
 
 
 def _tool_code(data: bytes) -> None:
     splitter, text = Splitter(), data.decode("utf-8", "replace")
     middle = len(text) // 2
     pieces = [*splitter.feed(text[:middle]), *splitter.feed(text[middle:]), *splitter.close()]
+    assert "".join(piece.raw if isinstance(piece, Block) else piece for piece in pieces) == text, "text was lost or made"
     for piece in pieces:
         if isinstance(piece, Block):
             parse_body(piece.body)
@@ -67,17 +80,27 @@ def _cassette(data: bytes) -> None:
         return
 
 
+def _importing(data: bytes) -> None:
+    try:
+        importing.read(data)
+    except CassetteError:
+        return
+
+
 def _spec(data: bytes) -> None:
     try:
         text = data.decode()
-        read_spec(text, "fuzzed.yaml", dialects=DIALECTS, providers=PROVIDERS, features={"text.streaming"}, losses={})
+        if is_features(text):
+            read_features(text, "fuzzed.yaml")
+        else:
+            read_spec(text, "fuzzed.yaml", dialects=DIALECTS, providers=PROVIDERS, features=FEATURES, losses=LOSSES, today=TODAY)
     except (SpecError, UnicodeDecodeError):
         return
 
 
 def _answers() -> Iterator[bytes]:
     for path in sorted((ROOT / "cassettes").rglob("*.yaml")):
-        yield harness.load(path).exchanges[0].body
+        yield from (exchange.body for exchange in harness.load(path).exchanges)
 
 
 def _leaked() -> Iterator[bytes]:
@@ -90,8 +113,13 @@ def _leaked() -> Iterator[bytes]:
         yield f"a <tool_code>{body}</tool_code> b".encode()
 
 
+def _recordings() -> Iterator[bytes]:
+    samples = runpy.run_path(str(ROOT / "tests/test_importing.py"))["SAMPLES"]
+    yield from (data for _, data in samples.values())
+
+
 def _files(folder: str) -> Callable[[], Iterator[bytes]]:
-    return lambda: (path.read_bytes() for path in sorted((ROOT / folder).rglob("*.yaml"), key=lambda path: path.stat().st_size))
+    return lambda: (path.read_bytes() for path in sorted((ROOT / folder).rglob("*.yaml")))
 
 
 TARGETS = {
@@ -99,10 +127,6 @@ TARGETS = {
     "normalization": Target(_normalization, _answers),
     "tool-code": Target(_tool_code, _leaked),
     "cassette": Target(_cassette, _files("cassettes")),
+    "importing": Target(_importing, _recordings),
     "spec": Target(_spec, _files("specs")),
 }
-
-
-def first_corpus(name: str) -> list[bytes]:
-    """The inputs that a target begins with, short ones alone."""
-    return [data for data in islice(TARGETS[name].corpus(), FIRST) if len(data) <= 4096] or [b""]
