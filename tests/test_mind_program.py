@@ -41,6 +41,7 @@ class Gemini:
     def __init__(self, replies: Sequence[Reply]) -> None:
         self.replies = list(replies)
         self.asked: list[tuple[str, Json]] = []
+        self.keys: set[str] = set()
         self.listed: list[str] = []
         self.models = Reply("no such thing", 404)
         self.base_url = ""
@@ -57,6 +58,7 @@ def gemini(*replies: Reply | Json | list[Json]) -> Iterator[Gemini]:
             self.answer(known.models)
 
         def do_POST(self) -> None:
+            known.keys.add(self.headers["x-goog-api-key"])
             known.asked.append((self.path, json.loads(self.rfile.read(int(self.headers["content-length"])))))
             self.answer(known.replies.pop(0))
 
@@ -259,6 +261,44 @@ def test_what_is_named_may_run(tmp_path: Path) -> None:
     assert declared == [name for name in DECLARATIONS if name in READERS or name in ("write_file", "run_shell_command")]
 
 
+def test_all_ten_tools_run_where_they_are_named(tmp_path: Path) -> None:
+    (tmp_path / "read.me").write_text("Moss grows.")
+    with gemini() as server:
+        server.models = Reply('<a href="https://moss.example/">Moss</a>')
+        calls = [
+            called("read_file", path="read.me"),
+            called("list_directory"),
+            called("search_file_content", pattern="Moss"),
+            called("glob", pattern="*.me"),
+            called("codebase_investigator", query="read"),
+            called("replace", path="read.me", old_string="Moss", new_string="Fern"),
+            called("write_file", path="b.txt", content="x"),
+            called("run_shell_command", command="cat read.me b.txt"),
+            called("google_web_search", query="moss"),
+            called("web_fetch", url=f"{server.base_url}/page"),
+        ]
+        server.replies = [Reply(said([frame(*calls)])), Reply(said([frame("Done.")]))]
+        named = ("--allowed-tools", ",".join(name for name in DECLARATIONS if name not in READERS))
+        ran = run(server.base_url, tmp_path, "-p", "hi", *named, MIND_GOOGLE_SEARCH_URL=f"{server.base_url}/search")
+    told = [code(call["functionCall"]["name"], **call["functionCall"]["args"]) for call in calls]
+    given: list[Json] = [
+        {"content": "Moss grows."},
+        {"entries": [{"name": "read.me", "type": "file"}], "count": 1},
+        {"matches": [{"path": "read.me", "line": 1, "text": "Moss grows."}], "count": 1},
+        {"matches": ["read.me"], "count": 1},
+        {"relevant_files": ["read.me"]},
+        {"path": "read.me", "success": True},
+        {"path": "b.txt", "bytes": 1},
+        {"stdout": "Fern grows.x", "stderr": "", "exit_code": 0},
+        {"results": [{"url": "https://moss.example/"}]},
+        {"url": f"{server.base_url}/page", "content": server.models.body},
+    ]
+    results = [gave(call, result) for call, result in zip(told, given, strict=True)]
+    assert {call["name"] for call in told} == set(DECLARATIONS)
+    assert (ran.code, ran.records) == (0, [*told, *results, text("Done."), whole("Done.")])
+    assert [part["functionResponse"]["response"] for part in server.asked[1][1]["contents"][-1]["parts"]] == given
+
+
 def failed(code: int, status: str, message: str) -> Reply:
     return Reply(json.dumps({"error": {"code": code, "message": message, "status": status}}), code)
 
@@ -300,7 +340,7 @@ def test_an_error_in_text_mode_is_not_on_stdout(tmp_path: Path) -> None:
     assert "Error: Slow down." in ran.err
 
 
-# Keys, models, arguments: in this process, since nothing of it is the process's
+# Keys, models, arguments
 
 
 DOTENV = 'GEMINI_API_KEY="from-dotenv"\nGEMINI_MODEL=gemini-dotenv  # mine\n'
@@ -314,24 +354,11 @@ DOTENV = 'GEMINI_API_KEY="from-dotenv"\nGEMINI_MODEL=gemini-dotenv  # mine\n'
         (("--api-key", "mine", "--model-name", "gemini-mine"), DOTENV, "mine", "gemini-mine"),
     ],
 )
-def test_key_and_model(inside: pytest.MonkeyPatch, arguments: tuple[str, ...], dotenv: str, key: str, model: str) -> None:
-    from google import genai
-
-    keys = []
-    make = genai.Client
-
-    def client(**how: Any) -> genai.Client:
-        keys.append(how["api_key"])
-        return make(**how)
-
-    inside.setattr(genai, "Client", client)
-    inside.setenv("GEMINI_API_KEY", "from-the-environment")
-    inside.setenv("GEMINI_MODEL", "gemini-environment")
-    Path(".env").write_text(dotenv)
+def test_key_and_model(tmp_path: Path, arguments: tuple[str, ...], dotenv: str, key: str, model: str) -> None:
+    (tmp_path / ".env").write_text(dotenv)
     with gemini([frame("Hi")]) as server:
-        inside.setenv("GOOGLE_GEMINI_BASE_URL", server.base_url)
-        assert main(["-p", "hi", *arguments]) == 0
-    assert keys == [key]
+        ran = run(server.base_url, tmp_path, "-p", "hi", *arguments, GEMINI_MODEL="gemini-environment")
+    assert (ran.code, ran.records, server.keys) == (0, [text("Hi"), whole("Hi")], {key})
     assert f"/models/{model}:" in server.asked[0][0]
 
 
