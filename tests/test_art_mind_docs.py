@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness import Session
+from harness import Session, Tool
 from harness import events as ev
 from harness.adapters.art_losses import SDK_LOSSES, SDK_REFUSALS
 from harness.dialects import DIALECTS
@@ -23,6 +23,7 @@ from harness.dialects.mind_requests import DEFAULT_MODEL as MIND_MODEL
 from harness.dialects.mind_tools import DECLARATIONS, READERS
 from harness.mind.acting import SHELL_SECONDS
 from harness.mind.program import MAX_ROUNDS
+from harness.requesting import ask
 
 DOCS = Path(__file__).parent.parent / "docs"
 NAMES = ("art", "mind", "agent-events")
@@ -94,8 +95,8 @@ SAMPLES: Mapping[str, Sequence[ev.Event]] = {
 }
 
 
-def payloads(name: str, events: Sequence[ev.Event]) -> list[dict[str, Any]]:
-    translator = DIALECTS[name].translator([], Session())
+def payloads(name: str, events: Sequence[ev.Event], tools: Sequence[Tool] = ()) -> list[dict[str, Any]]:
+    translator = DIALECTS[name].translator(tools, Session())
     given = [payload for event in events for payload in translator.feed(event)] + translator.close()
     return [{key: value for key, value in payload.items() if key != "eventId"} for payload in given]
 
@@ -124,6 +125,84 @@ def test_every_event_of_the_tables_is_one() -> None:
         assert Counter(word for row in TABLES[name]["event"] for word in words(row[0])) == Counter(list(ev.KINDS))
 
 
+LIMITED = ev.Error("no", None, "RESOURCE_EXHAUSTED")
+TODO = {"description": "A", "content": "A", "status": "pending"}
+EXAMPLES: Mapping[tuple[str, str], Sequence[ev.Event]] = {
+    ("art", "start"): [ev.Start("another")],
+    ("art", "text"): [ev.Text("b", role="system")],
+    ("art", "annotation"): [ev.Annotation("token_count", {"tokenCount": 3})],
+    ("art", "usage"): [ev.Text("b"), ev.Usage({"promptTokenCount": 3}, input=3)],
+    ("mind", "nameless_call"): [ev.NamelessCall(1, {"a": 1}, "raw")],
+    ("mind", "tool_result"): [ev.ToolResult("c1", "f", error="no")],
+    ("mind", "finish"): [ev.Finish("failed", "error")],
+    ("mind", "error"): [LIMITED],
+    ("agent-events", "call_end"): [ev.CallStart(1, "write_todos", "c2"), ev.CallEnd(1, {"todos": [TODO]})],
+    ("agent-events", "nameless_call"): [ev.NamelessCall(1, {"todos": [TODO]}, "raw")],
+    ("agent-events", "tool_result"): [*CALL, ev.ToolResult("c1", "f", "text", "no")],
+    ("agent-events", "finish"): [ev.Finish("failed", "error")],
+    ("agent-events", "unknown"): [ev.Unknown("rest", "oops")],
+}
+"""What a row says besides the sample, by an event that shows it."""
+
+
+def strings(value: Any) -> set[str]:
+    """Every key and every text in a value."""
+    if isinstance(value, dict):
+        return set().union(map(str, value), *map(strings, value.values()))
+    return set().union(*map(strings, value)) if isinstance(value, list | tuple) else {str(value)}
+
+
+def is_shown(word: str, shown: set[str]) -> bool:
+    """Whether a word of a table stands in what the code gave: ``{a, b}`` are keys, ``<…>`` is any text, a type may be told by its end."""
+    if word.startswith("{"):
+        return {name.strip(" :…") for name in word.strip("{}").split(",")} <= shown
+    pattern = re.sub("<[a-z]+>", ".+", re.escape(word)) + "$"
+    return any(re.search(rf"(?:^|_){pattern}", one) for one in shown)
+
+
+@pytest.mark.parametrize("kind", ev.KINDS)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_word_about_an_event_is_one_of_the_code(name: str, kind: str) -> None:
+    (row,) = [row for row in TABLES[name]["event"] if kind in words(row[0])]
+    examples = [sample for word in words(row[0]) for sample in (SAMPLES[word], EXAMPLES.get((name, word), ()))]
+    tried = [
+        payloads(name, [ev.Start("m"), *events], tools) for events in examples for tools in ([], [Tool("f", {"properties": {"a": {}}})])
+    ]
+    shown = strings([*tried, "write_todos", "todos", "RESOURCE_EXHAUSTED"])  # what the wire says, and not the payloads
+    assert [word for word in words(row[2]) if not is_shown(word, shown)] == []
+
+
+ASKED: Mapping[str, Any] = {
+    "system": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}],
+    "user": [{"role": "user", "content": "u"}],
+    "assistant": [
+        {"role": "assistant", "content": "a", "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]}
+    ],
+    "tool_request": [{"role": "tool_request", "content": "t"}],
+    "tool_result": [{"role": "tool_result", "tool_call_id": "1", "name": "f", "content": "r"}],
+    "tool": [{"role": "tool", "tool_call_id": "1", "name": "f", "content": "r"}],
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_word_about_a_role_is_one_of_the_code(role: str) -> None:
+    (row,) = [row for row in TABLES["art"]["role"] if words(row[0]) == [role]]
+    asked = ask(ASKED[role], dialect="art", options=None, session=Session())
+    assert [word for word in words(row[1]) if not is_shown(word, strings([asked.body, ASKED[role], *ROLES]))] == []
+    assert ("left out with a warning" in row[1] and not asked.body["contents"]) == bool(asked.warnings)
+    if words(row[1])[:1] in (["user"], ["model"]):
+        assert asked.body["contents"][-1]["role"] == words(row[1])[0]
+
+
+def test_every_word_about_a_record_is_one_of_the_code() -> None:
+    call = {"type": "tool_code", "name": "f", "args": {}}
+    history = [call, {**call, "type": "tool_result", "result": 1}]
+    shown = strings(ask({"prompt": "p", "history": history}, dialect="mind", options=None, session=Session()).body)
+    for record, role, how in TABLES["mind"]["record"]:
+        assert [word for word in words(how) if not is_shown(word, shown)] == [], record
+        assert words(role) or role == "nothing", record
+
+
 def test_art() -> None:
     assert spread("art", "`callContext`") == {context: [begins] for context, begins in CONTEXTS.items()}
     assert spread("art", "count") == {count: [field] for count, field in COUNTS.items()}
@@ -148,11 +227,20 @@ def test_mind() -> None:
     assert f"after {MAX_ROUNDS} answers in a row" in text("mind")
 
 
+def listed(todo: Any) -> list[Any]:
+    """The items of a to-do list of this one."""
+    (made,) = (
+        one for one in payloads("agent-events", [ev.CallStart(1, "write_todos"), ev.CallEnd(1, {"todos": [todo]})]) if "items" in one
+    )
+    items: list[Any] = made["items"]
+    return items
+
+
 def test_agent_events() -> None:
-    assert set(spread_todo()) == STATUSES
+    (text, status, skipped) = TABLES["agent-events"]["to-do item"]
     assert DIALECTS["agent-events"].requests is None
-
-
-def spread_todo() -> list[str]:
-    (row,) = [row for row in TABLES["agent-events"]["to-do item"] if row[0] == "`status`"]
-    return words(row[1])
+    assert (text[0], status[0], skipped) == ("`description`", "`status`", ["no object, blank text, another status", "skipped"])
+    to, alike = words(text[1])
+    assert [listed({name: " A ", "status": "pending"}) for name in (words(text[0])[0], alike)] == [[{to: " A ", "status": "pending"}]] * 2
+    assert {word for word in words(status[1]) if listed({**TODO, "status": word}) == [{to: "A", "status": word}]} == STATUSES
+    assert [listed(todo) for todo in ("A", {**TODO, "description": " "}, {**TODO, "status": "blocked"})] == [[], [], []]
