@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 from raw_server import Connection, Script, plain, raw_server, streaming
@@ -35,7 +37,8 @@ def event(text: str) -> bytes:
 HELLO = streaming(event("hello"))
 ENVIRONMENT = """
     GEMINI_API_KEY GOOGLE_API_KEY GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_LOCATION GOOGLE_GENAI_HTTP_CLIENT HARNESS_MODEL CODE_ASSIST_ACCESS_TOKEN
-    CODE_ASSIST_ENDPOINT GOOGLE_CLOUD_ACCESS_TOKEN GOOGLE_GEMINI_BASE_URL
+    CODE_ASSIST_ENDPOINT CODE_ASSIST_CLIENT_ID CODE_ASSIST_CLIENT_SECRET CODE_ASSIST_TOKEN_URI GOOGLE_CLOUD_ACCESS_TOKEN
+    GOOGLE_GEMINI_BASE_URL
 """
 KEY = "a-key-for-the-recording"
 
@@ -166,6 +169,60 @@ def test_a_login_that_is_none(tmp_path: Path, saved: str | None, said: str) -> N
         find_token()
     file.write_text('{"access_token": "good", "expiry_date": 99999999999999}')
     assert find_token() == "good"
+
+
+ID_TOKEN = "e30." + base64.urlsafe_b64encode(b'{"azp": "the-client-of-the-login"}').decode().rstrip("=") + ".c2ln"
+EXPIRED: dict[str, Any] = {"access_token": "ya29.old", "refresh_token": "1//0-refresh", "expiry_date": 1000}
+FRESH = "ya29.a-fresh-token-of-this-test-alone"
+
+
+@pytest.mark.parametrize(
+    ("saved", "environment", "client"),
+    [
+        ({"client_id": "a", "client_secret": "b"}, {}, ("a", "b")),
+        ({"id_token": ID_TOKEN}, {"CODE_ASSIST_CLIENT_SECRET": "b"}, ("the-client-of-the-login", "b")),
+        ({"client_id": "x", "client_secret": "y"}, {"CODE_ASSIST_CLIENT_ID": "a", "CODE_ASSIST_CLIENT_SECRET": "b"}, ("a", "b")),
+    ],
+)
+def test_a_login_that_has_expired_is_renewed_and_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saved: dict[str, Any], environment: dict[str, str], client: tuple[str, str]
+) -> None:
+    file, path = tmp_path / "home" / ".gemini" / "oauth_creds.json", tmp_path / "a.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(text := json.dumps(EXPIRED | saved))
+    forms: list[dict[str, list[str]]] = []
+    seen = Seen()
+
+    def renew(connection: Connection) -> None:
+        forms.append(parse_qs(connection.request.partition(b"\r\n\r\n")[2].decode()))
+        plain("200 OK", json.dumps({"access_token": FRESH, "expires_in": 3599}).encode(), "Content-Type: application/json")(connection)
+
+    with raw_server(renew) as tokens, raw_server(seen(plain("200 OK", TIER)), seen(streaming(CA_EVENT))) as url:
+        for name, value in {**environment, "CODE_ASSIST_TOKEN_URI": f"{tokens}/token", "CODE_ASSIST_ENDPOINT": url}.items():
+            monkeypatch.setenv(name, value)
+        record_requests("code-assist", [Ask({"contents": []}, "m")], path)
+    told = dict(zip(("client_id", "client_secret"), client, strict=True), grant_type="refresh_token", refresh_token="1//0-refresh")
+    assert [{name: value for name, (value,) in form.items()} for form in forms] == [told]
+    assert [headers["authorization"] for _, headers, _ in seen.requests] == [f"Bearer {FRESH}"] * 2
+    assert file.read_text() == text
+    assert FRESH not in path.read_text()
+
+
+def test_a_login_that_can_not_be_renewed_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "home" / ".gemini" / "oauth_creds.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(EXPIRED | {"id_token": "no token"}))
+    way_out = "has expired; run `gemini` once, which renews it, or set CODE_ASSIST_ACCESS_TOKEN"
+    with pytest.raises(MissingCredentials, match=f"{way_out}, or CODE_ASSIST_CLIENT_ID and CODE_ASSIST_CLIENT_SECRET, with which"):
+        find_token()
+    file.write_text(json.dumps(EXPIRED | {"client_id": "a", "client_secret": "b"}))
+    answer = plain("400 Bad Request", b'{"error": "invalid_grant", "error_description": "Token has been revoked."}')
+    with raw_server(answer) as tokens:
+        monkeypatch.setenv("CODE_ASSIST_TOKEN_URI", tokens)
+        with pytest.raises(
+            MissingCredentials, match=r"could not be renewed \(invalid_grant: Token has been revoked\.\); run `gemini` once"
+        ):
+            find_token()
 
 
 @pytest.mark.parametrize(

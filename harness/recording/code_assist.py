@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 import time
+from base64 import urlsafe_b64decode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..replaying import ReplayError
-from .google import MissingCredentials, library
+from .google import MISSING, MissingCredentials, MissingLibrary, library
 from .refusing import RecordingRefused
 from .transport import Source, transports
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from .engine import Ask, Settings
 
 TOKENS: Final = ("CODE_ASSIST_ACCESS_TOKEN", "GOOGLE_CLOUD_ACCESS_TOKEN")
+CLIENT: Final = ("CODE_ASSIST_CLIENT_ID", "CODE_ASSIST_CLIENT_SECRET")
+"""The variables that say which OAuth client a login belongs to, where it does not say so itself."""
+ADDRESS: Final = "CODE_ASSIST_TOKEN_URI"
+TOKEN_ENDPOINT: Final = "https://oauth2.googleapis.com/token"  # noqa: S105  # where tokens are made, no token
 FILE: Final = Path(".gemini", "oauth_creds.json")
 """Where the Gemini CLI keeps its login, below the home folder."""
 ENDPOINT: Final = "https://cloudcode-pa.googleapis.com"
@@ -80,7 +85,10 @@ class CodeAssistDriver:
 
 
 def find_token() -> str:
-    """An OAuth access token: from the environment, else of the Gemini CLI's login. Raises `MissingCredentials`."""
+    """An OAuth access token: from the environment, else of the Gemini CLI's login, renewed if it has expired and that can be done here.
+
+    Raises `MissingCredentials`, which says what to do.
+    """
     token = next((os.environ[name] for name in TOKENS if os.environ.get(name)), None)
     if token:
         return token
@@ -94,5 +102,46 @@ def find_token() -> str:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise MissingCredentials(f"no login for Code Assist: {file} has no access_token; {way_out}") from None
     if isinstance(expiry, int | float) and expiry / 1000 < time.time():
-        raise MissingCredentials(f"the login in {file} has expired; run `gemini` once, which renews it, or set {TOKENS[0]}")
+        return _renew(saved, file)
     return str(token)
+
+
+def _renew(saved: dict[str, Any], file: Path) -> str:
+    """A new access token for the refresh token of a login, kept nowhere: the file is the Gemini CLI's.
+
+    A refresh token is good only with the id and the secret of the client that it was made for. The id is in the login's own id_token; the
+    secret is the CLI's, which is not ours to hand on, so that somebody has to say it.
+    """
+    told = {
+        "refresh_token": saved.get("refresh_token"),
+        "client_id": os.environ.get(CLIENT[0]) or saved.get("client_id") or _client_id(saved.get("id_token")),
+        "client_secret": os.environ.get(CLIENT[1]) or saved.get("client_secret"),
+    }
+    way_out = f"run `gemini` once, which renews it, or set {TOKENS[0]}"
+    missing = [name for name, value in told.items() if not value]
+    if missing:
+        able = "" if "refresh_token" in missing else f", or {' and '.join(CLIENT)}, with which it is renewed here"
+        raise MissingCredentials(f"the login in {file} has expired; {way_out}{able}")
+    try:
+        from google.auth.exceptions import GoogleAuthError
+        from google.auth.transport.requests import Request
+        from google.oauth2.credentials import Credentials
+    except ImportError:
+        raise MissingLibrary(MISSING) from None
+    address = os.environ.get(ADDRESS) or saved.get("token_uri") or TOKEN_ENDPOINT
+    login = Credentials(None, token_uri=address, **told)  # type: ignore[no-untyped-call]  # google-auth has no types
+    try:
+        login.refresh(Request())  # type: ignore[no-untyped-call]  # as above
+    except GoogleAuthError as error:
+        said = error.args[0] if error.args else type(error).__name__
+        raise MissingCredentials(f"the login in {file} has expired and could not be renewed ({said}); {way_out}") from None
+    return str(login.token)
+
+
+def _client_id(id_token: object) -> str | None:
+    """Whom a login was made for: ``azp`` of its id_token (https://openid.net/specs/openid-connect-core-1_0.html#IDToken)."""
+    try:
+        claims = json.loads(urlsafe_b64decode(f"{str(id_token).split('.')[1]}==="))
+        return str(claims.get("azp") or claims["aud"])
+    except (IndexError, ValueError, KeyError, AttributeError):
+        return None
