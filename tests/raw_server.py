@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -36,8 +37,8 @@ class Connection:
 
 
 @contextmanager
-def raw_server(*scripts: Script) -> Iterator[str]:
-    """Serve request after request with script after script, the last again and again; gives the base URL."""
+def raw_server(*scripts: Script, tls: ssl.SSLContext | None = None) -> Iterator[str]:
+    """Serve request after request with script after script, the last again and again; gives the base URL, with ``tls`` an https one."""
     listening = socket.create_server(("127.0.0.1", 0))
     left = list(scripts)
     lock = threading.Lock()
@@ -45,6 +46,8 @@ def raw_server(*scripts: Script) -> Iterator[str]:
 
     def serve(peer: socket.socket) -> None:
         try:
+            if tls:
+                peer = tls.wrap_socket(peer, server_side=True)
             while request := read_request(peer):
                 with lock:
                     script = left.pop(0) if len(left) > 1 else left[0]
@@ -68,7 +71,7 @@ def raw_server(*scripts: Script) -> Iterator[str]:
     thread = threading.Thread(target=accept, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{listening.getsockname()[1]}"
     finally:
         listening.shutdown(socket.SHUT_RDWR)
         listening.close()

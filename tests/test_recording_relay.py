@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from typing import ClassVar
 from urllib.parse import urlsplit
 
 import pytest
+import trustme
 from raw_server import plain, raw_server, streaming
 
 from harness import load
@@ -21,6 +23,7 @@ from harness.events import End
 from harness.recording.google import MissingLibrary
 from harness.recording.relay import relay, upstream_by_path
 from harness.recording.taking import Tape
+from harness.recording.transport import _tls
 from harness.recording.using import Playback, use_cassette
 
 EVENTS = [b"data: {%d}\r\n\r\n" % n for n in range(4)]
@@ -90,6 +93,57 @@ def test_reads_and_end_pass_as_they_come(tape: Recording, gate: threading.Semaph
     assert exchange.request.url == upstream + PATH
     assert [data for _, data in exchange.reads] == EVENTS
     assert exchange.end == end
+
+
+@pytest.fixture
+def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ssl.SSLContext]:
+    """How a server proves that it is 127.0.0.1 to whoever trusts SSL_CERT_FILE."""
+    made, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.issue_cert("127.0.0.1").configure_cert(context)
+    made.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    _tls.cache_clear()
+    yield context
+    _tls.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("end", "error"),
+    [("complete", None), ("cut", http.client.IncompleteRead), ("reset", ConnectionResetError)],
+    ids=["complete", "cut", "reset"],
+)
+def test_upstream_is_asked_over_https(
+    authority: ssl.SSLContext, tape: Recording, gate: threading.Semaphore, end: str, error: type[Exception] | None
+) -> None:
+    """http on this machine, https to the provider: read by read as without."""
+    with raw_server(streaming(*EVENTS, end=end, gate=gate), tls=authority) as upstream, relay(tape, upstream) as url:
+        assert (urlsplit(url).scheme, urlsplit(upstream).scheme) == ("http", "https")
+        response = Client(url).ask()
+        for event in EVENTS:
+            assert response.read1() == event
+            gate.release()
+        if error:
+            with pytest.raises(error):
+                response.read()
+        else:
+            assert response.read() == b""
+    (exchange,) = tape.exchanges()
+    assert exchange.request is not None
+    assert exchange.request.url == upstream + PATH
+    assert ([data for _, data in exchange.reads], exchange.end) == (EVENTS, end)
+
+
+def test_a_provider_that_can_not_prove_who_it_is_is_asked_nothing(
+    authority: ssl.SSLContext, tape: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE")
+    asked: list[bytes] = []
+    with raw_server(lambda connection: asked.append(connection.request), tls=authority) as upstream, relay(tape, upstream) as url:
+        with pytest.raises(ConnectionResetError):
+            Client(url).ask()
+        assert asked == []
+    assert tape.exchanges() == ()
+    assert "CERTIFICATE_VERIFY_FAILED" in tape.takes[0].failure
 
 
 def test_a_client_that_leaves_is_aborted(tape: Recording, gate: threading.Semaphore) -> None:
@@ -218,13 +272,14 @@ asyncio.run(run(sys.argv[1]))
 MESSAGES = [b'data: {"candidates": [{"content": {"parts": [{"text": "%d"}],"role": "model"}}]}\r\n\r\n' % n for n in range(4)]
 
 
-def test_google_genai_on_aiohttp_is_recorded_and_answered(tmp_path: Path) -> None:
-    path = tmp_path / "a.yaml"
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_google_genai_on_aiohttp_is_recorded_and_answered(tmp_path: Path, authority: ssl.SSLContext, scheme: str) -> None:
+    path, tls = tmp_path / "a.yaml", authority if scheme == "https" else None
 
     def ask(url: str) -> str:
         return subprocess.run([sys.executable, "-c", AIOHTTP, url], capture_output=True, check=True, text=True).stdout.strip()
 
-    with raw_server(streaming(*MESSAGES)) as upstream, use_cassette(path, mode="once") as tape, relay(tape, upstream) as url:
+    with raw_server(streaming(*MESSAGES), tls=tls) as upstream, use_cassette(path, mode="once") as tape, relay(tape, upstream) as url:
         assert ask(url) == "['0', '1', '2', '3'] True"
     assert len(load(path).exchanges[0].reads) == len(MESSAGES)
     with use_cassette(path) as tape, relay(tape) as url:
