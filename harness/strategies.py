@@ -1,6 +1,7 @@
-"""Hypothesis strategies for answers, cassettes and specs, to test an adapter with what nobody thought of; they need ``hypothesis``.
+"""Hypothesis strategies for streams, cassettes and specs, to test an adapter with what nobody thought of; they need ``hypothesis``.
 
-`exchanges` are whole, valid answers of a Gemini wire; `wild_exchanges` are answers as a broken network or a new model might give them::
+`bodies` are whole, valid streams of the Gemini API, and `exchanges` are those cut into reads; `wild_exchanges` are answers as a broken
+network or a new model might give them::
 
     @given(exchanges())
     def test_text_is_passed_on(exchange):
@@ -13,11 +14,12 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
 
-from .cassette import Cassette, Exchange, Origin, Request
+from .cassette import Cassette, Exchange, Origin, OriginKind, Request
 
 Json = Any
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
@@ -93,15 +95,21 @@ def wild_exchanges(draw: st.DrawFn) -> Exchange:
 
 def _cut(draw: st.DrawFn, body: bytes, end: Any) -> Exchange:
     places = sorted(draw(st.lists(st.integers(0, len(body)), max_size=6)))
-    pieces = [body[start:stop] for start, stop in zip([0, *places], [*places, len(body)], strict=True)]
-    return Exchange(Request("POST", URL), 200, {}, tuple((None, piece) for piece in pieces if piece), end, "", "gemini-api", True)
+    pieces = [piece for start, stop in zip([0, *places], [*places, len(body)], strict=True) if (piece := body[start:stop])]
+    times = draw(st.none() | st.lists(st.integers(0, 10**9), min_size=len(pieces), max_size=len(pieces)))
+    at = [None] * len(pieces) if times is None else [micros / 1000 for micros in sorted(times)]
+    return Exchange(Request("POST", URL), 200, {}, tuple(zip(at, pieces, strict=True)), end, "", "gemini-api", True)
 
 
-def cassettes() -> st.SearchStrategy[Cassette]:
-    """A cassette of a few exchanges, whole or wild."""
-    return st.builds(
-        lambda made: Cassette(tuple(made), Origin("written")), st.lists(exchanges() | wild_exchanges(), min_size=1, max_size=3)
-    )
+@st.composite
+def cassettes(draw: st.DrawFn) -> Cassette:
+    """A cassette of a few exchanges, whole or wild, of any origin; with headers, requests of any bytes, and answers to no request."""
+    kind: OriginKind = draw(st.sampled_from(["recorded", "loopback", "imported", "written"]))
+    origin = Origin(kind, **draw(st.fixed_dictionaries({}, optional=dict.fromkeys(["date", "model", "source", "note"], TEXTS))))
+    headers = st.dictionaries(st.from_regex(r"x-[a-z]{1,5}", fullmatch=True), st.lists(TEXTS, min_size=1, max_size=2), max_size=2)
+    requests = st.none() | st.builds(Request, st.just("POST"), st.just(URL), headers, st.binary(max_size=30) | TEXTS.map(str.encode))
+    made = draw(st.lists(exchanges() | wild_exchanges(), min_size=1, max_size=3))
+    return Cassette(tuple(replace(one, request=draw(requests), headers=draw(headers), reason_phrase=draw(TEXTS)) for one in made), origin)
 
 
 def specs(dialect: str = "unified-llm") -> st.SearchStrategy[str]:

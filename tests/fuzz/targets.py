@@ -13,7 +13,7 @@ from pathlib import Path
 
 import harness
 from harness import importing
-from harness.cassette import CassetteError, loads
+from harness.cassette import CassetteError, dumps, loads
 from harness.dialects import DIALECTS
 from harness.events import Event, out_of_order
 from harness.framing import Frame, FramingError, frame_by_content
@@ -75,9 +75,10 @@ def _tool_code(data: bytes) -> None:
 
 def _cassette(data: bytes) -> None:
     try:
-        loads(data)
+        cassette = loads(data)
     except CassetteError:
         return
+    dumps(cassette)  # what can be read can be written: this reads it again and compares
 
 
 def _importing(data: bytes) -> None:
