@@ -20,7 +20,9 @@ from faulty.art import ART
 from faulty.mind import MIND
 from faulty.pipeline import Fault, Table
 from faulty.programs import PROGRAM_FAULTS, ProgramFault
+from faulty.proxy_requests import PROXY
 from faulty.requests import REQUEST_FAULTS
+from faulty.siblings import SIBLINGS
 from faulty.tool_code import TOOL_CODE
 from faulty.unified_llm import UNIFIED_LLM
 
@@ -36,7 +38,7 @@ from harness.session import Session
 ROOT = Path(__file__).parent.parent
 PROJECT = Project([ROOT / "specs"], ROOT / "cassettes")
 CASSETTE = cache(PROJECT.cassette)
-TABLES: tuple[Table, ...] = (UNIFIED_LLM, ANTHROPIC, TOOL_CODE, AGENT_EVENTS, ART, MIND)
+TABLES: tuple[Table, ...] = (UNIFIED_LLM, SIBLINGS, ANTHROPIC, TOOL_CODE, PROXY, AGENT_EVENTS, ART, MIND)
 FAULTS = {f"{table.dialect}: {name}": fault for table in TABLES for name, fault in table.faults.items()}
 UNHARMED = 0.8
 """The share of its dialect's cells that one fault must leave alone, so that it is one."""

@@ -1,7 +1,7 @@
 """Faults of the request side: of the systems that the event models come from, and of their siblings, where they ask Gemini.
 
-A fault changes the prompt before our own translation reads it, or the body that it gave. Its docstring says what is wrong and where that
-was seen.
+A fault changes the prompt before our own translation reads it, or the body or the session that it leaves. Its docstring says what is wrong
+and where that was seen.
 """
 
 from __future__ import annotations
@@ -21,17 +21,23 @@ Json = Any
 Body = dict[str, Any]
 OfPrompt = Callable[[Json, Json], None]
 OfBody = Callable[[Body], None]
+OfAsked = Callable[[Asked, Json, Session], Asked]
 
 
 @dataclass(frozen=True, slots=True)
 class RequestFault:
-    """The request half of ``dialect`` with one fault. ``prompt`` changes (prompt, options), ``body`` what came of them, in place."""
+    """The request half of ``dialect`` with one fault.
+
+    ``prompt`` changes (prompt, options), ``body`` what came of them, both in place; ``asked`` gives something else than our translation of
+    a prompt, which has left its mark in the session.
+    """
 
     dialect: str
     name: str
     says: str
     prompt: OfPrompt | None = None
     body: OfBody | None = None
+    asked: OfAsked | None = None
 
     @property
     def half(self) -> Requests:
@@ -44,6 +50,8 @@ class RequestFault:
             if self.prompt:
                 self.prompt(prompt, chosen)
             asked = own.translate(prompt, chosen, session)
+            if self.asked:
+                asked = self.asked(asked, prompt, session)
             body = copy.deepcopy(asked.body)
             if self.body:
                 self.body(body)
@@ -55,7 +63,7 @@ class RequestFault:
 REQUEST_FAULTS: dict[str, RequestFault] = {}
 
 
-def _file(dialect: str, fault: Callable[..., None], stage: str) -> None:
+def _file(dialect: str, fault: Callable[..., Any], stage: str) -> None:
     name, says = fault.__name__.removeprefix(f"{dialect.partition('-')[0]}_"), " ".join((fault.__doc__ or "").split())
     assert says, f"{name} says nothing"
     assert f"{dialect}: {name}" not in REQUEST_FAULTS, f"{name} is there twice"
@@ -76,6 +84,15 @@ def of_body(*dialects: str) -> Callable[[OfBody], OfBody]:
     def filed(fault: OfBody) -> OfBody:
         for dialect in dialects:
             _file(dialect, fault, "body")
+        return fault
+
+    return filed
+
+
+def of_asked(*dialects: str) -> Callable[[OfAsked], OfAsked]:
+    def filed(fault: OfAsked) -> OfAsked:
+        for dialect in dialects:
+            _file(dialect, fault, "asked")
         return fault
 
     return filed

@@ -1,0 +1,197 @@
+"""Faults of unified-llm adapters: more of what the siblings of the Go code do otherwise than the event model wants.
+
+What they make of answers comes first, then what they ask. `unified_llm` and `requests` have the others.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from harness import events as ev
+from harness.asking import Asked
+from harness.dialects.unified_llm import UnifiedLlmTranslator
+from harness.session import Session
+
+from .pipeline import Items, Json, Table
+from .requests import Body, messages_with, of_asked, of_body, of_prompt, responses, schemas, tool_calls
+from .unified_llm import of_type
+
+SIBLINGS = Table("unified-llm")
+KNOWN_MODELS = ("gemini-3.1-pro-preview", "gemini-3-flash-preview")
+"""The Gemini models of the specification's catalogue."""
+EFFORTS = {"LOW": 1024, "MEDIUM": 4096, "HIGH": 16384}
+
+
+# Answers
+
+
+@SIBLINGS.event
+def blocked_is_other(event: ev.Event) -> ev.Event:
+    """A blocked prompt is an empty answer that ended for some other reason (a sibling in Python)."""
+    return ev.Finish("other", event.reason, event.message) if isinstance(event, ev.Blocked) else event
+
+
+@SIBLINGS.translator
+class CallsCountWithStopAlone(UnifiedLlmTranslator):
+    """A call changes the reason only where the wire says STOP: at any other nobody runs the tool (a sibling in Python)."""
+
+    def _finish_reason(self) -> dict[str, Any]:
+        called = self.called
+        self.called = called and (self.finish is None or self.finish["reason"] == "stop")
+        reason = super()._finish_reason()
+        self.called = called
+        return reason
+
+
+@SIBLINGS.event
+def missing_total_is_a_sum(event: ev.Event) -> ev.Event:
+    """Where the wire has no total, input and output are added up for one (a sibling in Python)."""
+    if isinstance(event, ev.Usage) and event.total is None and event.input is not None:
+        event.total = event.input + (event.output or 0)
+    return event
+
+
+@SIBLINGS.payloads
+def counts_are_an_event(payloads: Items) -> Items:
+    """What was counted is an event of its own, here where thoughts were counted (a sibling in Python)."""
+    told: Items = []
+    for payload in payloads:
+        counted = payload.get("usage", {}) if payload["type"] == "FINISH" else {}
+        told += [{"type": "USAGE", "usage": counted}] if counted.get("reasoning_tokens") else []
+        told.append(payload)
+    return told
+
+
+@SIBLINGS.payloads
+def timeouts_are_tried_again(payloads: Items) -> Items:
+    """The status 408 counts as one that waiting may mend (siblings in Python)."""
+    for payload in of_type(payloads, "ERROR"):
+        if payload["error"].get("status_code") == 408:
+            payload["error"]["retryable"] = True
+    return payloads
+
+
+@SIBLINGS.payloads
+def timeouts_have_no_class(payloads: Items) -> Items:
+    """The status 408 is some error of the provider (a sibling in Python)."""
+    for payload in of_type(payloads, "ERROR"):
+        if payload["error"].get("status_code") == 408:
+            payload["error"]["type"] = "ProviderError"
+    return payloads
+
+
+# What is asked: system, tools, and how hard to think
+
+
+@of_body("unified-llm")
+def instruction_is_joined(body: Body) -> None:
+    """The texts of system and developer are one part, with blank lines between them (a sibling in Python)."""
+    if "systemInstruction" in body:
+        body["systemInstruction"] = {"parts": [{"text": "\n\n".join(part.get("text", "") for part in body["systemInstruction"]["parts"])}]}
+
+
+@of_body("unified-llm")
+def no_choice_takes_the_tools_away(body: Body) -> None:
+    """The choice none takes the declarations away, too, and calls of the history are of tools that nobody knows (a sibling in Python)."""
+    if body.get("toolConfig", {}).get("functionCallingConfig", {}).get("mode") == "NONE":
+        body.pop("tools", None)
+
+
+@of_prompt("unified-llm")
+def any_word_is_a_tool(prompt: Json, options: Json) -> None:
+    """A choice that nobody knows is taken for the name of a tool that must be called (a sibling in Python)."""
+    choice = prompt.get("tool_choice")
+    if isinstance(choice, str) and choice not in ("auto", "none", "required", "named"):
+        prompt["tools"] = [*(prompt.get("tools") or []), {"name": choice}]
+        prompt["tool_choice"] = {"mode": "named", "tool_name": choice}
+
+
+@of_body("unified-llm")
+def effort_is_not_sent(body: Body) -> None:
+    """How hard to think is left out (a sibling in Python)."""
+    for name in ("thinkingLevel", "thinkingBudget"):
+        body.get("generationConfig", {}).get("thinkingConfig", {}).pop(name, None)
+
+
+@of_body("unified-llm")
+def effort_is_always_a_budget(body: Body) -> None:
+    """How hard to think is a number of tokens for every model, also for those that take a level (siblings in Python and TypeScript)."""
+    config = body.get("generationConfig", {}).get("thinkingConfig", {})
+    if config.get("thinkingLevel") in EFFORTS:
+        config["thinkingBudget"] = EFFORTS[config.pop("thinkingLevel")]
+
+
+@of_prompt("unified-llm")
+def effort_for_known_models(prompt: Json, options: Json) -> None:
+    """How hard to think is sent for models of a catalogue, and left out for any that is older or newer (a sibling in Python)."""
+    if not str(prompt.get("model")).endswith(KNOWN_MODELS):
+        prompt.pop("reasoning_effort", None)
+
+
+# What is asked: messages, calls and results
+
+
+@of_prompt("unified-llm")
+def empty_messages_have_a_part(prompt: Json, options: Json) -> None:
+    """A message without content is sent as one with empty text (a sibling in Python)."""
+    for message in messages_with(prompt.get("messages"), "user", "assistant"):
+        if message.get("content") == []:
+            message["content"] = [{"kind": "text", "text": ""}]
+
+
+@of_body("unified-llm")
+def objects_are_wrapped(body: Body) -> None:
+    """A result that is an object stands under another key ``result`` (siblings in Python and TypeScript)."""
+    for response in responses(body):
+        if not response.get("response", {}).keys() & {"result", "error"}:
+            response["response"] = {"result": response.get("response", {})}
+
+
+@of_body("unified-llm")
+def other_results_are_text(body: Body) -> None:
+    """A result that is neither string nor object is sent as its Python text (a sibling in Python)."""
+    for response in responses(body):
+        result = response.get("response", {}).get("result")
+        if isinstance(result, list | int | float):
+            response["response"]["result"] = str(result)
+
+
+@of_prompt("unified-llm")
+def empty_results_are_text(prompt: Json, options: Json) -> None:
+    """An empty list, zero and false are sent as an empty string (a sibling in Python)."""
+    for message in messages_with(prompt.get("messages"), "tool"):
+        for part in message["content"] if isinstance(message.get("content"), list) else []:
+            result = part.get("tool_result") if isinstance(part, dict) else None
+            if isinstance(result, dict) and not result.get("content"):
+                result["content"] = ""
+
+
+@of_prompt("unified-llm")
+def bad_json_is_raw(prompt: Json, options: Json) -> None:
+    """Arguments that are no JSON are sent below a key ``raw`` that no tool has (a sibling in Python)."""
+    for call in tool_calls(prompt):
+        for name in ("arguments", "input"):
+            if isinstance(call.get(name), str):
+                try:
+                    json.loads(call[name])
+                except ValueError:
+                    call[name] = {"raw": call[name]}
+
+
+# What is asked: schemas
+
+
+@of_prompt("unified-llm", "anthropic")
+def constants_are_lost(prompt: Json, options: Json) -> None:
+    """That an argument has one value only is not sent (the Go code; the proxy)."""
+    for schema in schemas(prompt.get("tools") or []):
+        if isinstance(schema.get("const"), str):
+            del schema["const"]
+
+
+@of_asked("unified-llm", "anthropic")
+def losses_are_not_told(asked: Asked, prompt: Json, session: Session) -> Asked:
+    """What Gemini has no word for is left out in silence (the Go code; the proxy)."""
+    return replace(asked, warnings=())
