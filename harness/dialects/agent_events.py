@@ -139,11 +139,7 @@ class AgentEventsTranslator:
     def _tool_result(self, event: ev.ToolResult) -> list[Payload]:
         waiting = self.waiting.get(event.id or "")
         call_id = waiting.pop(0) if waiting else self.given.get(event.id or "", event.id)
-        error = event.error
-        if event.status is not None and event.status in ("", "success"):
-            error = None
-        elif event.status and not error:
-            error = event.status
+        error = event.error or (event.status if event.status not in (None, "", "success") else None)
         name = self.names.get(call_id or "", None if event.status is not None else event.name)
         return [self.make("tool.completed", toolName=name, toolId=call_id, output=_output(event), error=error)]
 

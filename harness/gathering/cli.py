@@ -103,12 +103,17 @@ def _read_line(facts: Facts, line: dict[str, Json]) -> None:
             facts.calls.append((str(_first(line, "tool_name", "name") or ""), _arguments(line)))
         case "tool_result":
             facts.others.add("functionResponse")
-            facts.add_result(line.get("status") not in (None, "", "success"), line.get("output"))
+            facts.add_result(line.get("status") not in (None, "", "success") or _says_why(line.get("error")), line.get("output"))
         case "error":
             facts.others |= {"severity", "message"} & line.keys()
             facts.notices.append(str(line.get("message") or ""))
         case _:
             _read_result(facts, line)
+
+
+def _says_why(error: Json) -> bool:
+    message = error.get("message") if isinstance(error, dict) else error
+    return isinstance(message, str) and message != ""
 
 
 def _read_result(facts: Facts, line: dict[str, Json]) -> None:
@@ -154,6 +159,14 @@ def count_stats(facts: Facts, stats: dict[str, Json]) -> None:
     facts.usage |= sums
 
 
+def _decoded(value: Json) -> Json:
+    """Arguments that some write as JSON text."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return None
+
+
 def _fail(facts: Facts, error: Json) -> None:
     own = error if isinstance(error, dict) else {"message": error}
     facts.add_error(own["code"] if isinstance(own.get("code"), int) else None, str(own.get("message") or ""), own.get("type"))
@@ -164,7 +177,7 @@ def _first(line: dict[str, Json], *names: str) -> Json:
 
 
 def _arguments(line: dict[str, Json]) -> Json:
-    given = [value for name in ("parameters", "input") if isinstance(value := line.get(name), dict)]
+    given = [value for name in ("parameters", "input") if isinstance(value := _decoded(line.get(name)), dict)]
     lists = [value for value in given if isinstance(value.get("todos"), list)]
     chosen = lists if _first(line, "tool_name", "name") == "write_todos" and lists else given
     return chosen[0] if chosen else {}
