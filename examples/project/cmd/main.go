@@ -1,0 +1,7 @@
+package main
+
+import "example.com/project/run"
+
+func main() {
+	run.Run("night")
+}

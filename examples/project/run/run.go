@@ -1,0 +1,6 @@
+package run
+
+// Run does what the night is for.
+func Run(when string) {
+	println("it is " + when)
+}
