@@ -287,6 +287,50 @@ def test_another_shape_is_told_with_its_severity_and_feature(
     assert SECRET_TEXT not in said.out + said.err
 
 
+def as_vertex(messages: Messages) -> Exchange:
+    url = "https://aiplatform.googleapis.com/v1beta1/publishers/google/models/gemini-3-flash-preview:streamGenerateContent?alt=sse"
+    return exchange(messages, request=Request("POST", url, {}, json.dumps(ASKED).encode()))
+
+
+def as_code_assist(messages: Messages) -> Exchange:
+    body = {"model": "gemini-3-flash-preview", "user_prompt_id": "p", "request": ASKED}
+    url = "https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse"
+    wrapped = [one if "error" in one else {"response": one, "traceId": "t"} for one in messages]
+    return exchange(wrapped, request=Request("POST", url, {}, json.dumps(body).encode()))
+
+
+@pytest.mark.parametrize(("alter", "found"), [ALTERED[0], ALTERED[8], ALTERED[12], ALTERED[18], ALTERED[20], ALTERED[24], ALTERED[27]])
+@pytest.mark.parametrize(
+    ("provider", "on_the_wire", "inside"), [("vertex-ai", as_vertex, ""), ("code-assist", as_code_assist, "response.")]
+)
+def test_the_other_providers_are_asked_anew_as_well(
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    provider: str,
+    on_the_wire: Callable[[Messages], Exchange],
+    inside: str,
+    alter: Callable[[Messages], Any],
+    found: list[tuple[str, str, str, str]],
+) -> None:
+    monkeypatch.setenv("CODE_ASSIST_ACCESS_TOKEN", "a-token-of-this-test")
+    name, messages = f"{provider}/a", copy.deepcopy(recorded())
+    keep(tape(on_the_wire(recorded())), name)
+    with serve(tape(on_the_wire(recorded())), pace="instant") as server:
+        assert main(["drift", "--provider", provider, "--base-url", server.base_url]) == 0
+    assert capsys.readouterr().out == f"{name}: no drift\n1 of 1 cassettes compared: 0 breaking, 0 notable, 0 harmless\n"
+    alter(messages)
+    with serve(tape(on_the_wire(messages)), pace="instant") as server:
+        status = main(["drift", name, "--base-url", server.base_url])
+        assert (server.unused, server.misses) == ([], [])
+    words = {"finish reason", "order of parts", "error"}
+    assert capsys.readouterr().out.splitlines()[1:-1] == sorted(
+        f"  {severity:<8}  exchange 1  {path if path in words else inside + path}: {says}  [{feature}]"
+        for severity, path, says, feature in found
+    )
+    assert status == (3 if any(severity == "breaking" for severity, *_ in found) else 1)
+
+
 FAILED: Final = b'{"error": {"code": 404, "message": "no such model", "status": "NOT_FOUND"}}'
 ANSWERS: Final[list[tuple[Exchange, list[tuple[str, str, str, str]]]]] = [
     (
