@@ -12,12 +12,16 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from fuzz import limits
+from fuzz import limits, targets
 from fuzz.changes import CHANGES, LONGEST, changed
 from fuzz.guided import Fuzzer
 from fuzz.limits import TooSlow, in_time, peak
 from fuzz.marks import TAKEN, WORDS, marked, watch
 from fuzz.targets import TARGETS
+
+from harness.cassette import Cassette, CassetteError
+from harness.framing import Frame, SseFramer
+from harness.tool_code import Splitter
 
 ROOT = Path(__file__).parent.parent
 BRANCHES = b"""
@@ -68,6 +72,39 @@ def test_no_input_of_a_target_raises_anything_but_its_typed_errors(name: str, ni
     assert 0 < int(first[1]) == int(last[2]) <= int(last[3]) == int(last[1])
     assert done.returncode == 0
     assert list((folder / name).iterdir())
+
+
+class _Loser(Splitter):
+    def close(self) -> str:
+        return super().close()[1:]
+
+
+class _Careless(SseFramer):
+    def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
+        return [*super().feed(data, at_ms), Frame(0)]
+
+
+def refused(cassette: Cassette) -> str:
+    raise CassetteError("this cassette can't be written")
+
+
+EMPTY = b"version: 1\nmetadata: {harness: 1, origin: written}\ninteractions: []\n"
+FAULTS: dict[str, tuple[str, object, bytes, str]] = {
+    "framing": ("frame_by_content", _Careless, b"data: 1\n\n", "cuts matter"),
+    "normalization": ("out_of_order", lambda kinds: 0, b"data: {}\n\n", "out of order"),
+    "tool-code": ("Splitter", _Loser, b"a <tool_co", "text was lost"),
+    "cassette": ("dumps", refused, EMPTY, "can't be written"),
+}
+"""Target → what is broken, by what, and an input that shows it."""
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_is_given_has_to_be_what_was_promised(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    part, fault, data, what = FAULTS[name]
+    TARGETS[name].run(data)
+    monkeypatch.setattr(targets, part, fault)
+    with pytest.raises((AssertionError, CassetteError), match=what):
+        TARGETS[name].run(data)
 
 
 def test_what_is_kept_covers_at_once_what_it_took_a_run_to_find(tmp_path: Path) -> None:
