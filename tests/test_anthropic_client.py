@@ -1,10 +1,14 @@
-"""The official anthropic client holds recorded conversations through both halves of the dialect: it reads our streams, and what it sends
-next becomes the recorded Gemini request."""
+"""The official anthropic client holds recorded conversations through both halves of the dialect, in a proxy of the test and with ``harness
+serve``: it reads our streams, and what it sends next becomes the recorded Gemini request."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -92,6 +96,58 @@ def test_the_official_client_holds_the_conversation(case: Json) -> None:
         if optional:  # the client insists on a limit that the recording does not have
             assert asked.get("request", asked).pop("generationConfig") == {"maxOutputTokens": 1}
         assert asked == recorded
+
+
+SERVED = {name: case for name, case in CASES.items() if "max_tokens" in case["turns"][0]["prompt"]["anthropic"]}
+"""The conversations whose recording has the limit that the client insists on."""
+
+
+@contextmanager
+def served(cassette: Path) -> Iterator[str]:
+    """``harness serve --dialect anthropic`` as a process, by its address."""
+    command = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())", "serve", "--dialect", "anthropic"]
+    process = subprocess.Popen([*command, "--pace", "instant", str(cassette)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+    finally:
+        process.terminate()
+        _, told = process.communicate(timeout=10)
+    assert told == "", "every request was one of the recorded"
+
+
+@pytest.mark.parametrize("case", SERVED.values(), ids=SERVED)
+def test_the_official_client_holds_the_conversation_with_harness_serve(case: Json) -> None:
+    """The server answers a turn only if its Gemini request is the recorded one, each signature at its part."""
+    need("anthropic", importlib.util.find_spec("anthropic"), "anthropic is not installed")
+    anthropic = import_module("anthropic")
+    cassette = ROOT / f"cassettes/{case['cassette']}.yaml"
+    first, *later = case["turns"]
+    prompt, session = first["prompt"]["anthropic"], Session()
+    assert ANTHROPIC.requests is not None
+    with served(cassette) as url, anthropic.Anthropic(api_key="none", base_url=url, max_retries=0) as client:
+        for exchange, turn in zip(harness.load(cassette).exchanges, [*later, None], strict=True):
+            with client.messages.stream(**prompt) as stream:
+                message = stream.get_final_message()
+            harness.request(prompt, dialect="anthropic", session=session)  # so that names and ids are as the server gives them
+            payloads = harness.replay(exchange, dialect="anthropic", session=session)
+            (told,) = [payload for payload in payloads if payload["type"] == "message_delta"]
+            assert (message.stop_reason, message.usage.output_tokens) == (told["delta"]["stop_reason"], told["usage"]["output_tokens"])
+            if turn is None:
+                break
+            expected = ANTHROPIC.requests.follow_up(prompt, payloads, outcomes(turn))
+            assert as_sent(message.content) == expected["messages"][-2]["content"]
+            prompt = {**prompt, "messages": [*prompt["messages"], {"role": "assistant", "content": as_sent(message.content)}]}
+            prompt["messages"].append(expected["messages"][-1])
+
+
+def test_what_is_served_shows_every_kind_of_block() -> None:
+    """Text, thinking, signatures in thinking and calls stand in the conversations above."""
+    kinds = set()
+    for case in SERVED.values():
+        for exchange in harness.load(ROOT / f"cassettes/{case['cassette']}.yaml").exchanges:
+            kinds |= {ANTHROPIC.label(payload) for payload in harness.replay(exchange, dialect="anthropic")}
+    assert {"start text", "start thinking", "thinking_delta", "signature_delta", "start tool_use"} <= kinds
 
 
 def has_calls(message: Json) -> bool:
