@@ -132,7 +132,8 @@ class _Collector:
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed and report.nodeid.endswith((".yaml", ".yml")):
-            self.unread += str(report.longrepr).splitlines()
+            lines = str(report.longrepr).splitlines()
+            self.unread += [line for line in lines if line not in self.unread]  # features that can't be read are told by every spec
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         folder = self.config.getoption("--harness-report")

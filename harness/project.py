@@ -69,7 +69,7 @@ class Project:
         """The features files of the specs roots, or the checklist that comes with the package."""
         if self._features is None:
             own = [path for root in self.specs for path in yaml_files(root) if kind_of(path) == "features"]
-            texts = [(str(path), read_text(path)) for path in own] or [shipped_features()]
+            texts = [(_shown(path), read_text(path)) for path in own] or [shipped_features()]
             self._features = [feature for name, text in texts for feature in read_features(text, name)]
         return self._features
 
@@ -87,7 +87,7 @@ class Project:
         """The cases of a spec file; raises `SpecError`, with ``today`` also for marks that have expired."""
         return read_spec(
             read_text(path),
-            str(path),
+            _shown(path),
             dialects=DIALECTS,
             providers=PROVIDERS,
             features={feature.id for feature in self.features()},
@@ -152,7 +152,7 @@ def read_text(path: Path) -> str:
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
-        raise SpecError(str(path), [(1, f"not UTF-8 at byte {error.start}; save the file as UTF-8")]) from None
+        raise SpecError(_shown(path), [(1, f"not UTF-8 at byte {error.start}; save the file as UTF-8")]) from None
 
 
 def shipped_features() -> tuple[str, str]:

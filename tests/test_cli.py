@@ -206,7 +206,7 @@ PROBLEMS = [
     ),
     (("specs/b.yaml", SPEC.replace("harness: 1", "harnes: 1")), "specs/b.yaml:1: has `cases:` but does not begin with `harness: 1`"),
     (("cassettes/c.yaml", dumps(Cassette((EXCHANGE,), Origin("imported")))), "cassettes/c.yaml: line 8 shows a Google API key"),
-    (("specs/features.yaml", "harness: 1\nfeatures: 7\n"), "specs/features.yaml:2: "),
+    (("specs/features.yaml", "harness: 1\nfeatures: 7\n"), "specs/features.yaml:2: features must be a list, not the number 7"),
     (
         ("cassettes/b.yaml", "version: 1\nmetadata:\n  harness: 1\n  origin: x\n"),
         "cassettes/b.yaml:4: origin 'x' is unknown; known are recorded, ",
@@ -232,6 +232,15 @@ def test_check_reports_a_damaged_cassette_once_however_many_specs_name_it(capsys
     assert main(["check"]) == 1
     known = "recorded, loopback, imported, written"
     problem = f"cassettes/gemini-api/a.yaml:4: origin 'x' is unknown; known are {known}"
+    assert capsys.readouterr().out.splitlines() == [problem, "nothing in order, 1 problem"]
+
+
+def test_check_reports_broken_features_once_however_many_specs_rest_on_them(capsys: pytest.CaptureFixture[str]) -> None:
+    write("specs/a.yaml", SPEC)
+    write("specs/b.yaml", SPEC)
+    write("specs/features.yaml", "harness: 1\nfeatures: 7\n")
+    assert main(["check"]) == 1
+    problem = "specs/features.yaml:2: features must be a list, not the number 7"
     assert capsys.readouterr().out.splitlines() == [problem, "nothing in order, 1 problem"]
 
 

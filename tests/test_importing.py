@@ -619,7 +619,7 @@ def test_exchanges_of_unread_kinds_inside_a_recording_are_kept() -> None:
 
 
 REFUSED = {
-    "there.yaml: the file is empty$": b" \n",
+    "there.yaml: the file is empty; restore it, or record it again$": b" \n",
     "there.yaml: this is a spec or a features file, no recording; `harness check` reads it$": b"# mine\r\n\nharness: 1\ncases: []\n",
     "text of an unknown kind, beginning 'empty'": b"empty\n",
     "an unknown kind, with 'a', 'b'": b'{"a": 1, "b": 2}',

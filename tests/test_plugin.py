@@ -172,8 +172,20 @@ def test_a_spec_that_can_not_be_read_stands_in_summary_and_report(project: pytes
     write(project, "specs/typo.yaml", CASE.replace("  cassette:", "  casette:"))
     result = run(project, "--continue-on-collection-errors", "--harness-report", "out")
     result.assert_outcomes(passed=2, errors=1)
-    result.stdout.fnmatch_lines(["not read: *specs/typo.yaml:7: unknown key 'casette'*"])
-    assert "typo.yaml:7: unknown key" in (project.path / "out/index.html").read_text(encoding="utf-8")
+    result.stdout.fnmatch_lines(["not read: specs/typo.yaml:7: unknown key 'casette'*"])
+    page = (project.path / "out/index.html").read_text(encoding="utf-8")
+    assert "specs/typo.yaml:7: unknown key" in page
+    assert str(project.path) not in page
+
+
+def test_features_that_can_not_be_read_are_said_once(project: pytest.Pytester) -> None:
+    write(project, "specs/other.yaml", CASE)
+    write(project, "specs/features.yaml", "harness: 1\nfeatures: 7\n")
+    result = run(project)
+    result.assert_outcomes(errors=2)
+    assert [line for line in result.outlines if line.startswith("not read: ")] == [
+        "not read: specs/features.yaml:2: features must be a list, not the number 7"
+    ]
 
 
 @pytest.mark.parametrize(("option", "name"), [("--harness-dialect", "anthropc"), ("--harness-provider", "gemini")])

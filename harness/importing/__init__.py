@@ -80,7 +80,7 @@ def _read(data: bytes) -> Cassette:
     if len(data) > MAX_BYTES:
         raise CassetteError(f"{len(data)} bytes; at most {MAX_BYTES} are read")
     if not data.strip():
-        raise CassetteError("the file is empty")
+        raise CassetteError("the file is empty; restore it, or record it again")
     if _OURS.match(data[:_HEAD]):
         raise CassetteError("this is a spec or a features file, no recording; `harness check` reads it")
     content = Content(data)
