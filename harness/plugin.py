@@ -64,12 +64,12 @@ def _check_names(config: pytest.Config) -> None:
         _project(config)
     dialects, providers = config.getoption("--harness-dialect"), config.getoption("--harness-provider")
     if dialects or providers:
-        from .adapters.mind_program import MIND_PROGRAM
         from .dialects import DIALECTS
+        from .project import AT_WORK
         from .providers import PROVIDERS
 
         adapters = [line.partition("=")[0].partition(":")[0].strip() for line in config.getini("harness_adapters")]
-        columns = [*DIALECTS, MIND_PROGRAM, *adapters, "events", "frames"]
+        columns = [*DIALECTS, *AT_WORK, *adapters, "events", "frames"]
         for option, names, choices in (("--harness-dialect", dialects, columns), ("--harness-provider", providers, list(PROVIDERS))):
             for name in names or ():
                 if name not in choices:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -17,6 +17,7 @@ from typing import Final, Literal
 from . import load
 from .adapters.mind_program import MIND_PROGRAM, make_mind_program
 from .adapters.named import NamedAdapter, make_adapter, read_line
+from .adapters.unified_llm_client import UNIFIED_LLM_CLIENT, make_unified_llm_client
 from .cassette import Cassette, CassetteError
 from .conformance import Adapter, AdapterError, Cell
 from .dialects import DIALECTS
@@ -26,6 +27,11 @@ from .spec import LAYERS, Case, Feature, SpecError, is_features, is_spec, read_f
 SUFFIXES: Final = (".yaml", ".yml")
 _LONGEST: Final = 100
 """So much of a name is compared with others: the time goes by the square of it."""
+AT_WORK: Final[Mapping[str, Callable[[Callable[[str], Cassette]], Adapter]]] = {
+    MIND_PROGRAM: make_mind_program,
+    UNIFIED_LLM_CLIENT: make_unified_llm_client,
+}
+"""Adapters of our own beside the dialects: a whole program or client, each with an event model of the same name."""
 KEPT: Final = 8
 """So many cassettes stay in memory: cases of one file mostly share one."""
 
@@ -41,14 +47,14 @@ class Project:
         self.adapters = {named.name: named for named in read}
         if len(self.adapters) < len(read):
             raise AdapterError(f"{len(read)} adapters have {len(self.adapters)} names; give each a name of its own")
-        if taken := self.adapters.keys() & {*DIALECTS, *LAYERS, MIND_PROGRAM}:
+        if taken := self.adapters.keys() & {*DIALECTS, *LAYERS, *AT_WORK}:
             raise AdapterError(f"adapter {min(taken)}: the name is one of our own; give it another, and say `NAME: {min(taken)} = …`")
         self._called = {name: make_adapter(named, folder) for name, named in self.adapters.items()}
-        self.adapters[MIND_PROGRAM] = NamedAdapter(MIND_PROGRAM, MIND_PROGRAM, "")
-        self._called[MIND_PROGRAM] = make_mind_program(lambda name: self.cassette(name))
         self.specs = [path.resolve() for path in specs]
         self.cassettes = cassettes.resolve()
         self.cassette = lru_cache(maxsize=KEPT)(self._cassette)
+        self._called |= {name: make(self.cassette) for name, make in AT_WORK.items()}
+        self.adapters |= {name: NamedAdapter(name, name, "") for name in AT_WORK}
         self._features: list[Feature] | None = None
 
     def adapter(self, column: str) -> Adapter | None:

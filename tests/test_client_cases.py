@@ -1,0 +1,61 @@
+"""Cases of the client at work: what a context has to say, and what is told of a call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.adapters.unified_llm_client import make_unified_llm_client
+from harness.conformance import AdapterError
+from harness.exchanges import Cassette, Exchange, Origin, Request
+from harness.providers import identified
+from harness.spec import Case
+
+URL = "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent"
+BODY = b'{"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}'
+REFUSED = b'{"error": {"code": 429, "message": "Later.", "details": [{"@type": "x/google.rpc.RetryInfo", "retryDelay": "900s"}]}}'
+ASKED = {"model": "gemini:m", "messages": [{"role": "user", "content": "Hi"}]}
+
+
+def told(context: dict[str, Any]) -> list[Any]:
+    """What is told of a call that is answered with a refusal for a quarter of an hour."""
+    exchange = identified(
+        Exchange(Request("POST", URL, {}, BODY), 429, {"content-type": ["application/json"]}, ((0.0, REFUSED),), "complete")
+    )
+    case = Case(case="c", requirement="r", features=("f",), source="https://s.example", cassette="x", context=context, expect={"x": None})
+    return make_unified_llm_client(lambda name: Cassette((exchange,), Origin("written")))(exchange, case)
+
+
+def test_a_call_that_fails_tells_what_was_sent_and_what_was_raised() -> None:
+    raised = {"type": "RateLimitError", "message": "Later.", "retryable": True, "status_code": 429, "retry_after": 900.0}
+    assert told({"call": "complete", "request": ASKED}) == [
+        {"sent": {"path": "/v1beta/models/m:generateContent", "key": ["x-goog-api-key"]}},
+        {"raised": raised},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("context", "words"),
+    [
+        ({}, "must have call"),
+        ({"call": "complete"}, "must have call"),
+        ({"call": "generate", "request": ASKED}, "must have call"),
+        ({"call": "complete", "request": "Hi"}, "must have call"),
+        ({"call": "complete", "request": ASKED, "key": "x"}, "must have call"),
+        ({"call": "complete", "request": {"model": "gemini:m", "messages": []}}, "can't be sent: messages"),
+        (
+            {
+                "call": "complete",
+                "request": {
+                    "model": "gemini:m",
+                    "messages": [{"role": "user", "content": [{"kind": "image", "image": {"url": "/etc/hosts"}}]}],
+                },
+            },
+            "can't be sent: messages",
+        ),
+    ],
+)
+def test_another_context_is_refused(context: dict[str, Any], words: str) -> None:
+    with pytest.raises(AdapterError, match=words):
+        told(context)
