@@ -17,6 +17,7 @@ import pytest
 from faulty.agent_events import AGENT_EVENTS
 from faulty.anthropic import ANTHROPIC
 from faulty.art import ART
+from faulty.clients import CLIENT_FAULTS
 from faulty.mind import MIND
 from faulty.pipeline import Fault, Table
 from faulty.programs import PROGRAM_FAULTS, ProgramFault
@@ -28,7 +29,8 @@ from faulty.unified_llm import UNIFIED_LLM
 
 from harness import Exchange
 from harness.adapters.mind_program import MIND_PROGRAM, make_mind_program
-from harness.conformance import Cell, judge, produce, stand_on
+from harness.adapters.unified_llm_client import UNIFIED_LLM_CLIENT, make_unified_llm_client
+from harness.conformance import Adapter, Cell, judge, produce, stand_on
 from harness.laws import LAWS, Replayer
 from harness.project import Project, kind_of, yaml_files
 from harness.replaying import replay
@@ -166,28 +168,43 @@ def test_no_fault_of_a_request_survives(name: str) -> None:
     assert len(sight.red) <= most, f"{name} turns {len(sight.red)} cells red, which is too much for one fault: {sight}"
 
 
+AT_WORK: dict[str, tuple[str, str, str, Adapter]] = {
+    **{name: ("mind", MIND_PROGRAM, one.says, make_mind_program(CASSETTE, one.run)) for name, one in PROGRAM_FAULTS.items()},
+    **{
+        name: ("unified-llm", UNIFIED_LLM_CLIENT, one.says, make_unified_llm_client(CASSETTE, one.make))
+        for name, one in CLIENT_FAULTS.items()
+    },
+}
+"""What only a program or a client at work shows: name of the fault → its dialect, the column of its cells, what is wrong, the adapter."""
+
+
 @cache
-def program_cells() -> list[Cell]:
-    """The cells of the mind program at work."""
+def cells_at_work(column: str) -> list[Cell]:
+    """The cells of the mind program, or of the client of unified-llm."""
     files = [path for path in yaml_files(ROOT / "specs") if kind_of(path) == "spec"]
-    return [cell for path in files for cell in PROJECT.cells(path) if cell.column == MIND_PROGRAM]
+    return [cell for path in files for cell in PROJECT.cells(path) if cell.column == column]
 
 
-def judged(fault: ProgramFault) -> list[Cell]:
-    """The cells of the mind program that are red."""
-    adapter = make_mind_program(CASSETTE, fault.run)
-    return [cell for cell in program_cells() if is_red(judge(cell, CASSETTE, adapter))]
+def judge_at_work(column: str, adapter: Adapter) -> Sight:
+    return Sight([cell for cell in cells_at_work(column) if is_red(judge(cell, CASSETTE, adapter))], [])
 
 
-def test_the_mind_program_without_a_fault_passes() -> None:
-    assert judged(ProgramFault("none", "no fault", dict)) == []
+@pytest.mark.parametrize(
+    ("column", "adapter"),
+    [
+        (MIND_PROGRAM, make_mind_program(CASSETTE, ProgramFault("none", "no fault", dict).run)),
+        (UNIFIED_LLM_CLIENT, make_unified_llm_client(CASSETTE)),
+    ],
+)
+def test_what_is_at_work_without_a_fault_passes(column: str, adapter: Adapter) -> None:
+    assert judge_at_work(column, adapter).red == []
 
 
-@pytest.mark.parametrize("name", PROGRAM_FAULTS)
-def test_no_fault_of_a_program_survives(name: str) -> None:
-    fault = PROGRAM_FAULTS[name]
-    sight = Sight(judged(fault), [])
-    print(f"\n{name}\n    {fault.says}\n    → {sight if sight.red else 'NOTHING'}")
+@pytest.mark.parametrize("name", AT_WORK)
+def test_no_fault_at_work_survives(name: str) -> None:
+    dialect, column, says, adapter = AT_WORK[name]
+    sight = judge_at_work(column, adapter)
+    print(f"\n{name}\n    {says}\n    → {sight if sight.red else 'NOTHING'}")
     assert sight.red, f"{name} survives: no case sees it"
-    most = (1 - UNHARMED) * (len(program_cells()) + len(asking_cells("mind")) + len(cells("mind")))
+    most = (1 - UNHARMED) * (len(cells_at_work(column)) + len(asking_cells(dialect)) + len(cells(dialect)))
     assert len(sight.red) <= most, f"{name} turns {len(sight.red)} cells red, which is too much for one fault: {sight}"

@@ -1,0 +1,131 @@
+"""Faulty clients of unified-llm: the Go code's, and those of its siblings, in the faults that only a call at work shows.
+
+Each is our own client with one piece replaced. Cases under ``specs/unified-llm`` that expect something of ``unified-llm-client`` judge what
+it sends, how long it waits and what its caller gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.unified_llm import Client, ContextLengthError, NetworkError, ProviderError, RequestTimeoutError, RetryPolicy, SDKError
+from harness.unified_llm.calling import Call, Payload
+
+MakeClient = Callable[..., Client]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFault:
+    """A client with one fault; ``make`` takes what ours takes."""
+
+    name: str
+    says: str
+    make: MakeClient
+
+
+CLIENT_FAULTS: dict[str, ClientFault] = {}
+
+
+def faulty(make: MakeClient) -> MakeClient:
+    name, says = make.__name__, " ".join((make.__doc__ or "").split())
+    assert says, f"{name} says nothing"
+    CLIENT_FAULTS[f"unified-llm: {name}"] = ClientFault(name, says, make)
+    return make
+
+
+@faulty
+class KeyInTheAddress(Client):
+    """The key is a parameter of the address, which every proxy writes into its log (siblings in Python and TypeScript)."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        prepare = self._caller.prepare
+
+        def with_key(request: Mapping[str, Any], *, stream: bool) -> Call:
+            call = prepare(request, stream=stream)
+            headers = dict(call.headers)
+            key = headers.pop("x-goog-api-key")
+            return replace(call, url=f"{call.url}{'&' if '?' in call.url else '?'}key={key}", headers=headers)
+
+        self._caller.prepare = with_key  # type: ignore[method-assign]  # the one piece that is another
+
+
+@faulty
+class NoStreamAtAll(Client):
+    """A stream waits for the whole answer, and then tells it in one piece (the Go code)."""
+
+    def stream(self, request: Mapping[str, Any]) -> Generator[Payload]:
+        response = self.complete(request)
+        yield {"type": "STREAM_START"}
+        yield {"type": "TEXT_DELTA", "delta": response.text, "text_id": "text_1"}
+        yield {"type": "FINISH", "finish_reason": response["finish_reason"], "response": dict(response)}
+
+
+@faulty
+class ErrorsOfStreamsSwallowed(Client):
+    """An error ends a stream with an empty answer that looks whole (the Go code)."""
+
+    def stream(self, request: Mapping[str, Any]) -> Generator[Payload]:
+        empty = {"type": "FINISH", "finish_reason": {"reason": "other"}, "response": {}}
+        try:
+            for event in super().stream(request):
+                yield empty if event["type"] == "ERROR" else event
+        except SDKError:
+            yield empty
+
+
+class Policy(RetryPolicy):
+    """A policy that takes the place of the one that is given."""
+
+    def __init__(self, given: RetryPolicy, **changed: Any) -> None:
+        fields = {"max_retries": given.max_retries, "max_delay": given.max_delay, "chance": given.chance}
+        super().__init__(**{**fields, **changed})
+
+
+def with_policy(policy: Callable[[RetryPolicy], RetryPolicy], arguments: tuple[Any, ...], named: dict[str, Any]) -> Client:
+    return Client(*arguments, **{**named, "retry": policy(named["retry"])})
+
+
+@faulty
+def four_tries(*arguments: Any, **named: Any) -> Client:
+    """A call is tried four times in all, and nobody can say otherwise (the Go code)."""
+    return with_policy(lambda given: Policy(given, max_retries=3), arguments, named)
+
+
+@faulty
+def own_wait(*arguments: Any, **named: Any) -> Client:
+    """How long the API asks to wait is not looked at: the next try comes too early (the Go code)."""
+
+    class Deaf(Policy):
+        def wait(self, error: SDKError, retries: int) -> float | None:
+            if isinstance(error, ProviderError):
+                error = ProviderError(error.message, retryable=error.retryable)
+            return super().wait(error, retries)
+
+    return with_policy(Deaf, arguments, named)
+
+
+@faulty
+def timeouts_are_tried_again(*arguments: Any, **named: Any) -> Client:
+    """The status 408 is tried again (siblings in Python)."""
+
+    class Patient(Policy):
+        def wait(self, error: SDKError, retries: int) -> float | None:
+            return super().wait(NetworkError(error.message) if isinstance(error, RequestTimeoutError) else error, retries)
+
+    return with_policy(Patient, arguments, named)
+
+
+@faulty
+class EveryBadRequestIsTooLong(Client):
+    """A wrong key is told as a prompt that is too long, as is every other 400 (the Go code)."""
+
+    def complete(self, request: Mapping[str, Any]) -> Any:
+        try:
+            return super().complete(request)
+        except ProviderError as error:
+            if error.status_code == 400:
+                raise ContextLengthError(error.message, status_code=400, retryable=False) from error
+            raise
