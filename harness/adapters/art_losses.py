@@ -109,6 +109,7 @@ SDK_LOSSES: Final[Mapping[str, Loss]] = {
 SDK_REFUSALS: Final[Mapping[str, str]] = {
     r"UnknownApiResponseError: .*Raw response: \ufeff": "a byte order mark",
     r"UnknownApiResponseError: .*Raw response: :": "comments of server-sent events",
+    r"UnknownApiResponseError: .*Raw response: (?:event|id|retry):": "the fields `event:`, `id:` and `retry:`",
     r"UnknownApiResponseError: .*Raw response: data:\{": "`data:` without a blank behind it",
     r"UnknownApiResponseError: .*Raw response: \[DONE\]": "`[DONE]`",
     r"UnknownApiResponseError: .*Raw response: \[\{": "a JSON array instead of server-sent events",
