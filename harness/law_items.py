@@ -1,4 +1,4 @@
-"""pytest's door to the laws: with ``--harness-laws`` every cassette is a file of items, one a law, exchange and dialect.
+"""pytest's door to the laws: with ``--harness-laws`` every cassette is a file of items, one a law, exchange and dialect or adapter.
 
 Nothing of ours is imported without the option. An item is judged wherever pytest-xdist puts it, and its result travels as that of a cell.
 """
@@ -14,14 +14,16 @@ import pytest
 from .plugin import HarnessFailure, ResultItem, _project
 
 if TYPE_CHECKING:
+    from .exchanges import Exchange
     from .laws.judging import LawCell
+    from .laws.strangers import Stranger
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("harness").addoption(
         "--harness-laws",
         action="store_true",
-        help="hold the laws against every exchange of the cassettes too: an item a law, exchange and dialect",
+        help="hold the laws against every exchange of the cassettes too: an item a law, exchange and dialect or adapter",
     )
 
 
@@ -52,19 +54,21 @@ class CassetteFile(pytest.File):
         from .dialects import DIALECTS
         from .laws.judging import cells
 
+        project = _project(self.config)
         providers, dialects = self.config.getoption("--harness-provider"), self.config.getoption("--harness-dialect")
         name = self.path.relative_to(_folder(self.config)).with_suffix("").as_posix()
         try:
-            cassette = _project(self.config).cassette(name)
+            cassette = project.cassette(name)
         except CassetteError as error:
             raise self.CollectError(str(error)) from None
-        for cell in cells(name, cassette.exchanges, list(DIALECTS), cassette.origin):
+        adapters = {one.name: one.dialect for one in project.adapters.values() if one.target}  # one of ours has none, and prints no answers
+        for cell in cells(name, cassette.exchanges, list(DIALECTS), cassette.origin, adapters):
             if (not dialects or cell.column in dialects) and (not providers or cell.exchange.provider in providers):
                 yield LawItem.from_parent(self, name=cell.name, nodeid=f"{self.nodeid}::{cell.name}", cell=cell)
 
 
 class LawItem(ResultItem):
-    """One law, one exchange, one dialect: ``cassette.yaml::law-1-cuts-dont-matter-2[events]``."""
+    """One law, one exchange, one dialect or adapter: ``cassette.yaml::law-1-cuts-dont-matter-2[events]``."""
 
     def __init__(self, *, cell: LawCell, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -74,11 +78,50 @@ class LawItem(ResultItem):
         from msgspec.structs import replace
 
         from .laws.judging import hold, ready_made_case
+        from .matching import visible
         from .telling import explain
 
-        self.result = replace(hold(self.cell), command=f"pytest --harness-laws '{self.nodeid}'")
-        if self.result.verdict != "passed":
-            raise HarnessFailure(f"{explain(self.result, self.cell.law.id)}\n\nA case that shows it:\n{ready_made_case(self.cell)}")
+        stranger = self._stranger() if self.cell.dialect else None
+        self.result = replace(hold(self.cell, stranger=stranger), command=f"pytest --harness-laws '{self.nodeid}'")
+        match self.result.verdict:
+            case "passed":
+                return
+            case "not-run":
+                pytest.skip(visible(f"nothing to look at: {self.result.reason}"))
+            case "failed":
+                made = ready_made_case(self.cell, stranger=stranger)
+                raise HarnessFailure(f"{explain(self.result, self.cell.law.id)}\n\nA case that shows it:\n{made}")
+            case _:
+                raise HarnessFailure(explain(self.result, self.cell.law.id))
+
+    def _stranger(self) -> Stranger:
+        """The user's adapter of this item, so that it gives payloads or says what is wrong in one way."""
+        from .conformance import AdapterError
+        from .laws.strangers import FEW_TRIES, TRIES, AdapterFault, Stranger
+        from .spec import Case
+
+        project, cell = _project(self.config), self.cell
+        adapter, named = project.adapter(cell.column), project.adapters[cell.column]
+        law = cell.law
+        case = Case(
+            case=f"law-{law.id}-{law.name}",
+            requirement=law.sentence,
+            features=(law.feature,),
+            source=law.source,
+            cassette=cell.cassette,
+            provider=cell.exchange.provider,
+            expect={cell.dialect: None},
+        )
+
+        def adapt(exchange: Exchange) -> list[Any]:
+            try:
+                return adapter(exchange, case) if adapter else []
+            except AdapterError as error:
+                raise AdapterFault(str(error)) from None
+            except (Exception, SystemExit) as error:  # noqa: BLE001  # an adapter under test may raise anything; that is its result
+                raise AdapterFault(f"the adapter raised {type(error).__name__}: {error}") from None
+
+        return Stranger(cell.column, cell.dialect, adapt, FEW_TRIES if named.runs else TRIES)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, self.name

@@ -47,6 +47,11 @@ class NamedAdapter:
     dialect: str
     target: str
 
+    @property
+    def runs(self) -> bool:
+        """Whether it is a program, which is started for every exchange."""
+        return _FUNCTION.fullmatch(self.target) is None
+
 
 def read_line(line: str) -> NamedAdapter:
     """A line as above; raises `AdapterError` for any other."""

@@ -16,8 +16,8 @@ from .carrying import legal_order, nothing_lost, same_twice
 from .cutting import cut_short, cuts_dont_matter
 from .garbling import bad_input_is_answered
 from .replayer import Replayer
-from .respelling import spelling_doesnt_matter
-from .returning import what_goes_back
+from .respelling import no_other_spelling, spelling_doesnt_matter
+from .returning import nothing_goes_back, what_goes_back
 
 __all__ = ["LAWS", "Law", "Replayer", "check"]
 
@@ -26,8 +26,8 @@ __all__ = ["LAWS", "Law", "Replayer", "check"]
 class Law:
     """A law: its number and title, what it says, and ``findings(exchange, how)``: a sentence for each breach, none where it holds.
 
-    ``layers`` are those that it looks at. One that looks at events alone says the same for every dialect. ``feature`` is the line of the
-    checklist that it belongs to, ``source`` its documentation.
+    ``layers`` are those that it looks at. What it says of events is the same for every dialect. ``feature`` is the line of the checklist
+    that it belongs to, ``source`` its documentation. ``unasked(exchange, how)``: why it has nothing to look at; "" where it has.
     """
 
     id: int
@@ -37,6 +37,7 @@ class Law:
     layers: tuple[str, ...] = ("events", "payloads")
     feature: str = "text.streaming"
     source: str = "https://ai.google.dev/api/generate-content"
+    unasked: Callable[[Exchange, Replayer], str] = lambda exchange, how: ""
 
     @property
     def name(self) -> str:
@@ -67,6 +68,7 @@ LAWS: Final[tuple[Law, ...]] = (
         spelling_doesnt_matter,
         ("events",),
         "spelling.snake-case",
+        unasked=no_other_spelling,
     ),
     Law(
         7,
@@ -83,6 +85,7 @@ LAWS: Final[tuple[Law, ...]] = (
         ("payloads",),
         "requests.signatures",
         "https://ai.google.dev/gemini-api/docs/thought-signatures",
+        nothing_goes_back,
     ),
 )
 

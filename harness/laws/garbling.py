@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import random  # noqa: TID251  # only the type; the seeded instance comes in
+from collections.abc import Iterator
 
 from ..cassette import Exchange
 from ..gathering import Facts, gather_body
 from .replayer import Replayer, plain, seeded, shown, with_reads
 
 DAMAGED = 24
+"""So many damages are tried on the events."""
+
+DAMAGED_FOR_EACH = 10
+"""So many on the payloads of each event model, other ones for each: all of them rest on the same events."""
+
 _FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
 _GARBAGE = (b"\x00\xff\xfe garbage\r\n", b"<html>502</html>\n", b"data: {\r\n\r\n", b"data: null\n\n", b'{"candidates": 7}\n', b"]]}}\n")
 
@@ -21,24 +27,36 @@ def bad_input_is_answered(exchange: Exchange, how: Replayer) -> list[str]:
 
 def breaking_damage(exchange: Exchange, how: Replayer) -> tuple[Exchange, str] | None:
     """The first damaged exchange that is answered badly, and how; None where law 7 holds."""
-    original = plain(exchange)
-    chance = seeded(original)
-    for _ in range(DAMAGED):
-        damage = chance.choice(DAMAGES)
-        damaged = with_reads(original, damage(original.body, chance))
+    of_events = "events" in how.layers
+    whose, count = ("", DAMAGED) if of_events else (how.dialect, DAMAGED_FOR_EACH)
+    for name, damaged in damaged_exchanges(exchange, whose, count):
         finding = _badly_answered(damaged, how)
         if finding is not None:
-            return damaged, f"{damage.__name__} {finding}; body {shown(damaged.body)}"
+            return damaged, f"{name} {finding}; body {shown(damaged.body)}"
     return None
+
+
+def damaged_exchanges(exchange: Exchange, whose: str, count: int) -> Iterator[tuple[str, Exchange]]:
+    """So many damaged forms of an exchange, each with the name of its damage; other ones for everybody."""
+    original = plain(exchange)
+    chance = seeded(original, whose)
+    for _ in range(count):
+        damage = chance.choice(DAMAGES)
+        yield damage.__name__, with_reads(original, damage(original.body, chance))
+
+
+def unheard(damaged: Exchange, items: object, what: str) -> str | None:
+    """What is wrong where nothing is said about a body that says something."""
+    return f"gives no {what}" if items == [] and gather_body(damaged.body, damaged.status) != Facts() else None
 
 
 def _badly_answered(damaged: Exchange, how: Replayer) -> str | None:
     try:
-        events = how.events(damaged)
-        how.payloads(damaged)
+        events = how.events(damaged) if "events" in how.layers else None
+        payloads = how.payloads(damaged) if "payloads" in how.layers else None
     except _FAULTS as error:
         return f"raises {type(error).__name__}: {shown(str(error))}"
-    return "gives no event" if not events and gather_body(damaged.body, damaged.status) != Facts() else None
+    return unheard(damaged, events, "event") or unheard(damaged, payloads, "payload")
 
 
 def flipped(body: bytes, chance: random.Random) -> bytes:

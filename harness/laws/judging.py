@@ -1,8 +1,8 @@
-"""Laws as results: one `CaseResult` for a law, an exchange and a dialect, with a ready-made case where the law is broken."""
+"""Laws as results: one `CaseResult` for a law, an exchange and a dialect or adapter, with a ready-made case where the law is broken."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -13,23 +13,32 @@ from ..exchanges import Origin as CassetteOrigin
 from ..replaying import DEFAULT_PROVIDER
 from ..results import CaseResult, Finding, Origin
 from . import LAWS, Law
-from .cutting import breaking_cuts, breaking_prefix, shortened
+from .cutting import breaking_cuts, breaking_prefix, shortened, with_cuts
 from .garbling import breaking_damage
 from .replayer import Replayer
 from .respelling import breaking_spelling
-from .shrinking import TRIES, as_case, shrink, with_cuts
+from .shrinking import TRIES, as_case, shrink
+from .strangers import ASKED, AdapterFault, Stranger, unasked
 
 MAX_FINDINGS: Final = 5
-THOROUGH: Final = frozenset({1, 4})
-"""Laws that replay an exchange thousands of times; of these a breach is made small in fewer tries."""
+BUDGET: Final = 64 * 1024 * 1024
+"""Bytes that may be replayed while a breach is made small: a count, not a time, so that the result is the same on every machine."""
 
-FEW_TRIES: Final = 40
+A_REPLAY: Final = 512
+"""What a replay of nothing costs, in bytes."""
+
+FEW_SMALLER: Final = 60
+"""A breach by a user's adapter is made small in so many tries: each may start as many programs as its law takes."""
+
 Expect = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class LawCell:
-    """One law, held against one exchange of a cassette, for a dialect or, with ``column`` ``events``, for the canonical events."""
+    """One law, held against one exchange of a cassette, for ``column``: a dialect, ``events``, or a user's adapter of that name.
+
+    ``dialect`` is the event model whose payloads that adapter gives; "" for columns of our own.
+    """
 
     law: Law
     cassette: str
@@ -37,6 +46,7 @@ class LawCell:
     exchange: Exchange
     column: str
     origin: CassetteOrigin | None = None
+    dialect: str = ""
 
     @property
     def name(self) -> str:
@@ -44,20 +54,46 @@ class LawCell:
         return f"law-{self.law.id}-{self.law.name}-{self.number}[{self.column}]"
 
 
-def cells(cassette: str, exchanges: Sequence[Exchange], dialects: Sequence[str], origin: CassetteOrigin | None = None) -> Iterator[LawCell]:
-    """A cell for every law, generate exchange and dialect; a law of events alone has one for all dialects."""
+def cells(
+    cassette: str,
+    exchanges: Sequence[Exchange],
+    dialects: Sequence[str],
+    origin: CassetteOrigin | None = None,
+    adapters: Mapping[str, str] | None = None,
+) -> Iterator[LawCell]:
+    """A cell for every law, generate exchange and column: the events, each dialect, each of ``adapters`` (name → event model)."""
     for number, exchange in enumerate(exchanges, 1):
         if exchange.generates:
             for law in LAWS:
-                for column in dialects if "payloads" in law.layers else ("events",):
+                events = ("events",) if "events" in law.layers else ()
+                for column in (*events, *(dialects if "payloads" in law.layers else ())):
                     yield LawCell(law, cassette, number, exchange, column, origin)
+                for name, dialect in (adapters or {}).items():
+                    yield LawCell(law, cassette, number, exchange, name, origin, dialect)
 
 
-def hold(cell: LawCell, replay: Callable[..., Any] | None = None) -> CaseResult:
-    """The result of one cell; ``replay``: another adapter's instead of ours."""
+def hold(cell: LawCell, replay: Callable[..., Any] | None = None, stranger: Stranger | None = None) -> CaseResult:
+    """The result of one cell; ``replay``: another's in place of ours; ``stranger``: the user's adapter that the cell is about."""
     law, exchange, how = cell.law, cell.exchange, _replayer(cell, replay)
-    findings = law.findings(exchange, how)
-    payloads = cell.column != "events"
+    blank = _blank(cell, how)
+    reason = unasked(law.id, exchange, stranger) if stranger else law.unasked(exchange, how)
+    if reason:
+        return msgspec.structs.replace(blank, verdict="not-run", reason=reason)
+    try:
+        findings = ASKED[law.id](exchange, stranger) if stranger else law.findings(exchange, how)
+    except AdapterFault as fault:
+        return msgspec.structs.replace(blank, verdict="error", reason=str(fault))
+    return msgspec.structs.replace(
+        blank,
+        verdict="failed" if findings else "passed",
+        first_layer=blank.layer if findings else "",
+        findings=tuple(Finding("", f"law {law.id}", note=finding) for finding in findings[:MAX_FINDINGS]),
+        findings_total=len(findings),
+    )
+
+
+def _blank(cell: LawCell, how: Replayer) -> CaseResult:
+    law, payloads = cell.law, cell.column != "events"
     return CaseResult(
         spec=f"laws/{law.name}",
         line=law.id,
@@ -69,39 +105,59 @@ def hold(cell: LawCell, replay: Callable[..., Any] | None = None) -> CaseResult:
         provider=how.provider or "",
         adapter=cell.column if payloads else "",
         layer="payloads" if payloads else "events",
-        verdict="failed" if findings else "passed",
+        verdict="not-run",
         cassette=cell.cassette,
         exchange=cell.number,
         origin=msgspec.convert(cell.origin, Origin, from_attributes=True) if cell.origin else None,
-        end=exchange.end,
-        first_layer=("payloads" if payloads else "events") if findings else "",
-        findings=tuple(Finding("", f"law {law.id}", note=finding) for finding in findings[:MAX_FINDINGS]),
-        findings_total=len(findings),
+        end=cell.exchange.end,
     )
 
 
 def _replayer(cell: LawCell, replay: Callable[..., Any] | None) -> Replayer:
-    dialect = "unified-llm" if cell.column == "events" else cell.column
-    how = Replayer(cell.exchange.provider or DEFAULT_PROVIDER, dialect)
+    events = cell.column == "events"
+    dialect = "unified-llm" if events or cell.dialect else cell.column
+    how = Replayer(cell.exchange.provider or DEFAULT_PROVIDER, dialect, layers=("events",) if events else ("payloads",))
     return replace(how, replay=replay) if replay else how
 
 
-def ready_made_case(cell: LawCell, replay: Callable[..., Any] | None = None) -> str:
+def ready_made_case(cell: LawCell, replay: Callable[..., Any] | None = None, stranger: Stranger | None = None) -> str:
     """A spec and a cassette that show a breach, as small as was found; the empty string where the law holds or nothing can be written."""
     law, how = cell.law, _replayer(cell, replay)
-
-    def breaks(exchange: Exchange) -> bool:
-        return bool(law.findings(exchange, how))
-
-    small = shrink(cell.exchange, breaks, FEW_TRIES if law.id in THOROUGH else TRIES)
-    shown, expect = _EXAMPLES.get(law.id, _as_it_is)(small, how)
-    name = f"law-{law.id}-{law.name}"
+    shown, expect = _example_of_stranger(cell, stranger) if stranger else _example(cell, how)
     try:
         return as_case(
-            shown, name=name, requirement=law.sentence, feature=law.feature, source=law.source, expect=expect or {cell.column: None}
+            shown,
+            name=f"law-{law.id}-{law.name}",
+            requirement=law.sentence,
+            feature=law.feature,
+            source=law.source,
+            expect=expect or {cell.dialect or cell.column: None},
         )
     except CassetteError as error:  # text that no cassette holds; the finding stands
         return f"# no case can be written: {error}\n"
+
+
+def _example(cell: LawCell, how: Replayer) -> tuple[Exchange, Expect]:
+    spent = 0
+
+    def counted(exchange: Exchange, **options: Any) -> Any:
+        nonlocal spent
+        spent += len(exchange.body) + A_REPLAY
+        return how.replay(exchange, **options)
+
+    counting = replace(how, replay=counted)
+    small = shrink(cell.exchange, lambda exchange: spent < BUDGET and bool(cell.law.findings(exchange, counting)), TRIES)
+    return _EXAMPLES.get(cell.law.id, _as_it_is)(small, how)
+
+
+def _example_of_stranger(cell: LawCell, stranger: Stranger) -> tuple[Exchange, Expect]:
+    def breaks(exchange: Exchange) -> bool:
+        try:
+            return bool(ASKED[cell.law.id](exchange, stranger))
+        except AdapterFault:
+            return False
+
+    return shrink(cell.exchange, breaks, FEW_SMALLER), {}
 
 
 def _as_it_is(exchange: Exchange, how: Replayer) -> tuple[Exchange, Expect]:

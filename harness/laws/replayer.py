@@ -17,18 +17,19 @@ from ..session import Session
 from ..unpacking import unpack
 
 Items = list[dict[str, Any]]
-SMALL = 2048
-"""A body of at most this many bytes is tried at every place, a larger one at seeded samples."""
+SMALL = 512
+"""A body of at most this many bytes is tried at every single place, a larger one at places that stand for the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replayer:
-    """``provider`` and ``tool_code`` as for `harness.replay`; None: as the exchange says."""
+    """``provider`` and ``tool_code`` as for `harness.replay`; None: as the exchange says. ``layers``: those that are looked at."""
 
     provider: str | None = None
     dialect: str = "unified-llm"
     tool_code: bool | None = None
     replay: Callable[..., Items] = replaying.replay
+    layers: tuple[str, ...] = ("events", "payloads")
 
     def events(self, exchange: Exchange, cuts: replaying.Cuts = "recorded") -> Items:
         """The canonical events."""
@@ -61,9 +62,9 @@ def plain(exchange: Exchange) -> Exchange:
     return with_reads(exchange, body)
 
 
-def seeded(exchange: Exchange) -> random.Random:
-    """Chance that depends on nothing but the body."""
-    return random.Random(zlib.crc32(exchange.body))  # noqa: S311  # no secret, the same on every machine
+def seeded(exchange: Exchange, whose: str = "") -> random.Random:
+    """Chance that depends on nothing but the body, and on whose it is."""
+    return random.Random(zlib.crc32(exchange.body, zlib.crc32(whose.encode())))  # noqa: S311  # no secret, the same on every machine
 
 
 def first_difference(expected: Items, actual: Items) -> str | None:

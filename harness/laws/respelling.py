@@ -43,6 +43,11 @@ def respellings(exchange: Exchange, how: Replayer) -> Iterator[tuple[str, Exchan
             yield name, with_reads(original, SPELLINGS[name](original.body, messages))
 
 
+def no_other_spelling(exchange: Exchange, how: Replayer) -> str:
+    """Why law 6 has nothing to look at; "" where it has."""
+    return "" if any(True for _ in respellings(exchange, how)) else "no part of the answer can be spelled otherwise"
+
+
 def breaking_spelling(exchange: Exchange, how: Replayer) -> Exchange | None:
     """The first respelled exchange with another content; None where law 6 holds."""
     expected = gather_events(how.events(plain(exchange)))

@@ -43,14 +43,10 @@ def what_goes_back(exchange: Exchange, how: Replayer) -> list[str]:
     An answer that failed, that has the results in it already, or whose calls were written into its text is not sent back here.
     """
     half = DIALECTS[how.dialect].requests
+    if half is None or nothing_goes_back(exchange, how):
+        return []
     provider = how.provider or exchange.provider or DEFAULT_PROVIDER
-    if half is None or how.dialect in WITHOUT_CALLS or how.reads_lines(exchange) or exchange.end in INTERRUPTED:
-        return []
     wire = gather_body(plain(exchange).body, exchange.status, tool_code=how.finds_tool_code(exchange))
-    if wire.errors or wire.block_reason is not None or wire.open_call or wire.blocks or wire.results:
-        return []
-    if not (wire.calls or wire.signatures):
-        return []
     session = Session()
     payloads = how.payloads(exchange, session)
     then = [ToolOutcome({"done": True}) for _ in wire.calls] if wire.calls else "Go on."
@@ -61,3 +57,20 @@ def what_goes_back(exchange: Exchange, how: Replayer) -> list[str]:
         return [f"{how.dialect}: the answer can't be sent back: {error}"]
     found = return_losses(wire, gather_request(body), OTHER_SIGNED_PARTS[how.dialect])
     return [f"{how.dialect}: {finding}" for finding in found]
+
+
+def nothing_goes_back(exchange: Exchange, how: Replayer) -> str:
+    """Why law 8 has nothing to look at; "" where it has."""
+    if DIALECTS[how.dialect].requests is None:
+        return f"{how.dialect} asks nothing"
+    if how.dialect in WITHOUT_CALLS:
+        return f"{how.dialect} declares calls as lost"
+    if how.reads_lines(exchange):
+        return "a program's output is not sent back"
+    wire = gather_body(plain(exchange).body, exchange.status, tool_code=how.finds_tool_code(exchange))
+    failed = exchange.end in INTERRUPTED or wire.errors or wire.block_reason is not None or wire.open_call
+    if failed:
+        return "the answer failed"
+    if wire.blocks or wire.results:
+        return "its calls are text, or have their results already"
+    return "" if wire.calls or wire.signatures else "the answer has no call and no signature"

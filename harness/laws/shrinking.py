@@ -1,7 +1,8 @@
 """Makes a breach small: the same breach by an exchange with fewer messages, fields and characters, and a case that shows it.
 
-Greedy: whatever can be left out without mending the breach is left out, larger pieces first, until nothing can or the tries are used up.
-The order is fixed, so that the same breach gives the same small exchange on every machine.
+Greedy: whatever can be left out without mending the breach is left out, larger pieces first, single ones last, until nothing can: what
+is left is the smallest of its kind. Only a breach that takes very long to show uses the tries up before. The order is fixed, so that the
+same breach gives the same small exchange on every machine.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 from ..cassette import Cassette, Exchange, Origin, dumps
 from ..framing import frame_by_content
 from .replayer import plain, with_reads
 
-TRIES = 400
+TRIES = 4000
 """An exchange is judged at most so many times while it is being made small."""
+
+LETTERS = 40
+"""A text of at most so many characters is made smaller by single ones, a longer one by halves."""
 
 NAME = "gemini-api/shrunk"
 """The cassette of a ready-made case, until its author names it."""
@@ -101,14 +104,10 @@ def _smaller(value: Any) -> Iterator[Any]:
         case str() if len(value) > 1:
             yield value[: len(value) // 2]
             yield value[len(value) // 2 :]
+            if 2 < len(value) <= LETTERS:
+                yield from (value[:at] + value[at + 1 :] for at in range(len(value)))
         case _:
             return
-
-
-def with_cuts(exchange: Exchange, cuts: tuple[int, ...]) -> Exchange:
-    """The exchange as the network would have cut it there."""
-    body, places = exchange.body, [0, *cuts, len(exchange.body)]
-    return with_reads(exchange, *(body[start:end] for start, end in pairwise(places)))
 
 
 def as_case(exchange: Exchange, *, name: str, requirement: str, feature: str, source: str, expect: dict[str, Any]) -> str:

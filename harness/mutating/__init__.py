@@ -8,7 +8,8 @@ has seen, an error in the middle. `mutate` gives the changed exchanges, `breache
 
     assert breaches(cassette.exchanges[0], lambda exchange: read(my_adapter(exchange))) == []
 
-``read`` makes a `Said` of an adapter's output; `reader` is the one for our own event models.
+``read`` makes a `Said` of an adapter's output: `said` does where its payloads are those of one of our event models, and an event model of
+your own fills it in by hand. `reader` reads our own adapters.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ..session import Session
 from .catalogue import MUTATIONS, Mutation
 from .relations import Relation, Said
 
-__all__ = ["MUTATIONS", "Mutation", "Relation", "Said", "breaches", "mutate", "reader"]
+__all__ = ["MUTATIONS", "Mutation", "Relation", "Said", "breaches", "mutate", "reader", "said"]
 
 
 def mutate(exchange: Exchange) -> Iterator[tuple[Mutation, Exchange]]:
@@ -49,10 +50,17 @@ def reader(dialect: str, make: Callable[..., list[dict[str, Any]]] = replay, **o
 
     def read(exchange: Exchange) -> Said:
         session = Session()
-        payloads = make(exchange, dialect=dialect, session=session, **options)
-        facts = gather_payloads(dialect, payloads, session)
-        signatures = [signature for _, signature in facts.signatures]
-        failed = any(payload["type"] in ("ERROR", "error") for payload in payloads)
-        return Said(facts.text, facts.thoughts, facts.calls, signatures, facts.finish, facts.usage, failed)
+        return said(make(exchange, dialect=dialect, session=session, **options), dialect, session)
 
     return read
+
+
+def said(payloads: list[dict[str, Any]], dialect: str, session: Session | None = None) -> Said:
+    """What payloads of one of our event models say; ``session``: the one that our own adapter kept signatures of calls in.
+
+    Raises what payloads of another shape make it raise: KeyError, TypeError, AttributeError or ValueError.
+    """
+    facts = gather_payloads(dialect, payloads, session or Session())
+    signatures = [signature for _, signature in facts.signatures]
+    failed = any(payload["type"] in ("ERROR", "error") for payload in payloads)
+    return Said(facts.text, facts.thoughts, facts.calls, signatures, facts.finish, facts.usage, failed)

@@ -1,0 +1,213 @@
+"""Laws are held against a user's own adapter too: ours pass as strangers, one fault each goes red, and what can't be asked says why."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+import pytest
+
+from harness.cassette import Cassette, Exchange, Origin, Request, dumps
+from harness.dialects import DIALECTS
+from harness.laws import LAWS
+from harness.laws.judging import LawCell, hold, ready_made_case
+from harness.laws.strangers import ASKED, FEW_TRIES, TRIES, AdapterFault, Stranger
+from harness.replaying import replay
+
+pytest_plugins = ["pytester"]
+
+Items = list[dict[str, Any]]
+URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+ANSWER = (
+    'data: {"candidates": [{"content": {"parts": [{"text": "hm","thought": true}]}}],"usageMetadata": {"promptTokenCount": 7}}\r\n\r\n'
+    'data: {"candidates": [{"content": {"parts": [{"text": "Héllo","thoughtSignature": "QQ=="}]}}]}\r\n\r\n'
+    'data: {"candidates": [{"content": {"parts": [{"functionCall": {"id": "i","name": "f","args": {"a": "b"}},"thoughtSignature": "Qg=="}'
+    ']},"finishReason": "STOP"}],"usageMetadata": {"candidatesTokenCount": 2}}\r\n\r\n'
+).encode()
+EXCHANGE = Exchange(Request("POST", URL), 200, {}, ((1.0, ANSWER[:99]), (9.0, ANSWER[99:])), "complete", "", "gemini-api", True)
+
+
+def ours(dialect: str) -> Callable[[Exchange], Items]:
+    """Our own event model, of which nothing but its payloads is seen."""
+    return lambda exchange: replay(exchange, provider="gemini-api", dialect=dialect)
+
+
+def held(number: int, who: Stranger, exchange: Exchange = EXCHANGE) -> Any:
+    return hold(cell(number, who, exchange), stranger=who)
+
+
+def cell(number: int, who: Stranger, exchange: Exchange = EXCHANGE) -> LawCell:
+    return LawCell(LAWS[number - 1], "gemini-api/hello", 1, exchange, who.name, Origin("written"), who.dialect)
+
+
+@pytest.mark.parametrize("tries", [FEW_TRIES, TRIES])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_our_own_event_models_keep_every_law_that_a_stranger_is_asked(dialect: str, tries: int) -> None:
+    who = Stranger("mine", dialect, ours(dialect), tries)
+    told = [held(law.id, who) for law in LAWS]
+    assert [one.verdict for one in told] == ["passed"] * 7 + ["not-run"]
+    assert {(one.adapter, one.layer) for one in told} == {("mine", "payloads")}
+    assert told[7].reason == "mine takes answers and sends nothing back"
+
+
+counted = count()
+
+
+def bad(exchange: Exchange) -> bool:
+    """Whether some of the answer is not as it was."""
+    return exchange.body.replace(b"\r\n", b"\n") != ANSWER.replace(b"\r\n", b"\n") and b'"i"' not in exchange.body
+
+
+def loses(kind: str) -> Callable[[Items, Exchange], Items]:
+    return lambda items, _: [one for one in items if one["type"] != kind]
+
+
+def no_signature(items: Items, _: Exchange) -> Items:
+    return json.loads(json.dumps(items).replace('"Qg=="', '""'))  # type: ignore[no-any-return]  # as it was
+
+
+def fails(items: Items, exchange: Exchange) -> Items:
+    if bad(exchange):
+        raise AdapterFault("the adapter raised KeyError: 'candidates'")
+    return items
+
+
+FAULTS: dict[str, tuple[int, str, Callable[[Items, Exchange], Items]]] = {
+    "a read that ends inside a character": (
+        1,
+        "cut at byte 182",
+        lambda items, exchange: items[:-1] if any(data.endswith(b"\xc3") for _, data in exchange.reads[:-1]) else items,
+    ),
+    "a block that is never opened": (2, "may not come in the state", loses("TEXT_START")),
+    "a signature that is lost": (3, "signature lost", no_signature),
+    "a cut that is not told": (4, "nothing tells the cut", loses("ERROR")),
+    "text that a cut changes": (
+        4,
+        "do not begin",
+        lambda items, exchange: [one | {"delta": "!"} if "delta" in one and exchange.end == "cut" else one for one in items],
+    ),
+    "something that is counted over replays": (5, "second time", lambda items, _: [*items, {"type": "x", "n": next(counted)}]),
+    "lines that must end in CRLF": (6, "LF: ", lambda items, exchange: items if b"\r\n" in exchange.body or not exchange.body else []),
+    "garbage that raises": (7, "raised KeyError", fails),
+    "garbage that is passed over": (7, "gives no payload", lambda items, exchange: [] if bad(exchange) else items),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_faulty_adapter_goes_red_on_the_law_that_its_fault_breaks(name: str) -> None:
+    number, words, fault = FAULTS[name]
+    adapt = ours("unified-llm")
+    who = Stranger("mine", "unified-llm", lambda exchange: fault(adapt(exchange), exchange))
+    told = held(number, who)
+    assert told.verdict == "failed"
+    assert words in told.findings[0].note
+    small = ready_made_case(cell(number, who), stranger=who)
+    assert "    unified-llm:\n" in small
+    assert len(small) < 2500
+
+
+def test_an_adapter_that_fails_on_the_recording_itself_is_an_error() -> None:
+    def adapt(exchange: Exchange) -> Items:
+        raise AdapterFault("it hangs")
+
+    told = [held(number, Stranger("mine", "anthropic", adapt)) for number in ASKED if number != 7]
+    assert {(one.verdict, one.reason) for one in told} == {("error", "it hangs")}
+    assert held(7, Stranger("mine", "anthropic", adapt)).verdict == "failed"
+
+
+def test_an_event_model_of_its_own_is_asked_what_needs_no_meaning() -> None:
+    who = Stranger("shop", "shop", lambda exchange: [{"bytes": len(exchange.body.replace(b"\r", b""))}])
+    told = {number: held(number, who) for number in range(1, 9)}
+    assert [number for number, one in told.items() if one.verdict == "not-run"] == [2, 3, 4, 8]
+    assert told[3].reason == "what the payloads of shop mean is not known here; it is no event model of ours"
+
+
+def test_payloads_of_no_shape_are_findings_and_no_crash() -> None:
+    who = Stranger("odd", "unified-llm", lambda exchange: [{"type": "TEXT_DELTA"}, {"type": "ERROR"}])
+    for number in (2, 3, 4):
+        assert held(number, who).verdict == "failed"
+
+
+def test_a_program_is_started_few_times_for_a_law() -> None:
+    started = 0
+
+    def adapt(exchange: Exchange) -> Items:
+        nonlocal started
+        started += 1
+        return replay(exchange, dialect="mind")
+
+    large = replace(EXCHANGE, reads=((None, ANSWER * 20),))
+    for number in ASKED:
+        started = 0
+        assert held(number, Stranger("mine", "mind", adapt, FEW_TRIES), large).verdict == "passed"
+        assert 1 <= started <= 3 * FEW_TRIES + 3
+
+
+ADAPTERS = """
+import json
+from harness import replay
+
+
+def good(exchange):
+    return replay(exchange, provider="gemini-api", dialect="anthropic")
+
+
+def deaf(exchange):
+    return [one for one in good(exchange) if one["type"] != "error"]
+
+
+def lines(exchange):
+    for line in exchange.body.splitlines():
+        if line.startswith(b"data: "):
+            yield {"say": json.loads(line[6:])["candidates"][0]["content"]["parts"][0]["text"]}
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A project with one cassette and adapters of its own."""
+    monkeypatch.delenv("CI", raising=False)
+    folder = pytester.mkdir("cassettes")
+    (folder / "hello.yaml").write_text(dumps(Cassette((EXCHANGE,), Origin("written"))), encoding="utf-8", newline="\n")
+    pytester.makepyfile(law_shop=ADAPTERS)
+    program = "import json, sys\njson.load(sys.stdin)\nprint(json.dumps({'type': 'result'}))\n"
+    pytester.makepyfile(program=program)
+    pytester.makeini(
+        "[pytest]\nharness_adapters =\n    good: anthropic = law_shop:good\n    deaf: anthropic = law_shop:deaf\n"
+        "    lines = law_shop:lines\n"
+        f"    silent: mind = run: {sys.executable} program.py\n"
+    )
+    return pytester
+
+
+def run(project: pytest.Pytester, adapter: str, *more: str) -> pytest.RunResult:
+    return project.runpytest_inprocess("cassettes", "--harness-laws", "--harness-dialect", adapter, "-p", "no:cacheprovider", "-rs", *more)
+
+
+def test_every_law_is_an_item_for_every_adapter_of_the_configuration(project: pytest.Pytester) -> None:
+    result = run(project, "good", "-v", "--harness-report", "report")
+    result.assert_outcomes(passed=7, skipped=1)
+    result.stdout.fnmatch_lines(["*hello.yaml::law-1-cuts-dont-matter-1[[]good[]] PASSED*", "*good takes answers and sends nothing back"])
+    assert "good" in (project.path / "report" / "gemini-api.html").read_text(encoding="utf-8")
+
+
+def test_a_deaf_adapter_is_told_of_and_gets_a_case(project: pytest.Pytester) -> None:
+    result = run(project, "deaf")
+    outcomes = result.parseoutcomes()
+    assert outcomes["failed"] >= 1
+    result.stdout.fnmatch_lines(["*nothing tells the cut*", "A case that shows it:", "# specs/shrunk.yaml", "    anthropic:"])
+
+
+def test_what_an_adapter_raises_is_its_result(project: pytest.Pytester) -> None:
+    result = run(project, "lines", "-k", "law-7 or law-2")
+    result.assert_outcomes(failed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*the adapter raised KeyError: *"])
+
+
+def test_a_program_is_held_against_the_laws(project: pytest.Pytester) -> None:
+    result = run(project, "silent", "-k", "law-3 or law-5")
+    result.assert_outcomes(failed=1, passed=1)
