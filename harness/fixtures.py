@@ -27,6 +27,8 @@ NO_KEY: Final = "a-replay-needs-no-key"
 
 _FAILED: Final = pytest.StashKey[bool]()
 _OURS: Final = Path(__file__).parent
+_PYTHON: Final = Path(os.__file__).parent
+_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
 
 class RecordingWarning(UserWarning):
@@ -62,22 +64,23 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def _is_ours(item: pytest.Item) -> bool:
-    """Whether it is a cell of a spec, or a test that uses a fixture of ours."""
-    return hasattr(item, "cell") or any(name.startswith("harness_") for name in getattr(item, "fixturenames", ()))
+    """Whether it is a cell of a spec, or a test that uses a fixture of ours or is marked for one."""
+    used = any(name.startswith("harness_") for name in getattr(item, "fixturenames", ()))
+    return hasattr(item, "cell") or used or item.get_closest_marker(MARKER) is not None
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     if call.excinfo is not None and _is_ours(item) and not item.config.getoption("fulltrace"):
-        _leave_out_our_frames(call.excinfo)
+        _leave_out_frames(call.excinfo)
     report: Any = yield
     if report.failed:
         item.stash[_FAILED] = True
     return report  # type: ignore[no-any-return]  # what a wrapper returns is the hook's result
 
 
-def _leave_out_our_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
-    """An error of ours says in words what is wrong: its reader looks for the line of the test, not for ours."""
+def _leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
+    """An error of ours says in words what is wrong: its reader looks for the line of the test, not for ours or a library's."""
     from .cassette import CassetteError
     from .replaying import ReplayError
 
@@ -86,7 +89,8 @@ def _leave_out_our_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
     failure.value.__cause__, failure.value.__suppress_context__ = None, True
     entry = failure.tb  # pytest cuts what it shows out of these links, so they are what there is to change
     while entry.tb_next is not None:
-        if Path(entry.tb_next.tb_frame.f_code.co_filename).is_relative_to(_OURS):
+        file = Path(entry.tb_next.tb_frame.f_code.co_filename)
+        if file.is_relative_to(_OURS) or file.is_relative_to(_PYTHON) or not _INSTALLED.isdisjoint(file.parts):
             entry.tb_next = entry.tb_next.tb_next
         else:
             entry = entry.tb_next

@@ -160,6 +160,8 @@ def test_an_unknown_request_fails_with_what_differs(suite: pytest.Pytester, monk
     result = run(suite)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*body.contents*parts*text: changed", '*recorded: "hi"', '*asked: *"ho"'])
+    places = [line.partition(":")[0] for line in result.stdout.lines if ".py:" in line and "::" not in line]
+    assert places == ["test_an_unknown_request_fails_with_what_differs.py"]  # and not twenty of the client library
     swallowed = ASKS.format(texts=["ho"]).replace("client.models", "with __import__('contextlib').suppress(Exception): client.models")
     suite.makepyfile(swallowed)
     result = run(suite)
@@ -202,11 +204,16 @@ def test_with_ours(harness_replay):
     with pytest.raises(Exception, match="192.0.2.1 port 9 was refused: this test is replayed"):
         socket.create_connection(("192.0.2.1", 9), timeout=0.01)
 
+@pytest.mark.harness_cassette("gemini-api/a")
+def test_that_is_marked_and_lacks_the_fixture():
+    with pytest.raises(Exception, match="192.0.2.1 port 9 was refused: this test is replayed"):
+        socket.create_connection(("192.0.2.1", 9), timeout=0.01)
+
 def test_without():
     with pytest.raises(OSError):
         socket.create_connection(("192.0.2.1", 9), timeout=0.01)
 """)
-    run(suite).assert_outcomes(passed=2)
+    run(suite).assert_outcomes(passed=3)
 
 
 def test_what_is_refused_and_what_is_not() -> None:
