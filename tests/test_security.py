@@ -23,13 +23,16 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
 import tracemalloc
 import xml.etree.ElementTree as ET
 import zlib
+from contextlib import suppress
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -605,6 +608,49 @@ PROGRAMS = {
     "floods its errors": "import sys\nwhile True: sys.stderr.write('x' * 65536)",
     "closes its output and stays": "import os, time\nos.close(1); os.close(2); time.sleep(60)",
 }
+
+
+LEAVERS = {
+    "and closes its output": "os.setsid()",
+    "twice": "os.setsid()\n if os.fork(): os._exit(0)",
+    "as another program": "os.setsid(); os.execvp('sleep', ['sleep', '60'])",
+}
+LEAVES = """
+import os, time
+if os.fork() == 0:
+ for n in (0, 1, 2): os.close(n)
+ {leave}
+ time.sleep(60)
+time.sleep(0.5)
+print('{{}}')
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="what left its session is found by /proc")
+@pytest.mark.parametrize("leave", LEAVERS.values(), ids=list(LEAVERS))
+def test_what_a_program_leaves_behind_ends_with_it_also_in_another_session(leave: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(LEAVES.format(leave=leave), encoding="utf-8")
+
+    def left() -> list[str]:
+        """What runs in this folder: the program's children do, and nothing else."""
+        found = []
+        for one in Path("/proc").glob("[0-9]*/cwd"):
+            with suppress(OSError):  # it has ended, or is somebody else's
+                found += [one.parent.name] if os.readlink(one) == str(tmp_path.resolve()) else []
+        return found
+
+    careless = subprocess.Popen([sys.executable, "program.py"], cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True)
+    careless.wait(20)
+    with suppress(ProcessLookupError):
+        os.killpg(careless.pid, signal.SIGKILL)  # the session alone
+    (child,) = left()
+    os.kill(int(child), signal.SIGKILL)
+    gave = make_adapter(read_line(f"mine = run: {sys.executable} program.py"), tmp_path, timeout=20.0)(exchange(TEXT), MINE)
+    assert gave == [{}]
+    until = time.monotonic() + 5
+    while left() and time.monotonic() < until:  # the kernel takes them away in its own time
+        time.sleep(0.05)
+    assert left() == []
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=list(PROGRAMS))

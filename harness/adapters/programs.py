@@ -2,7 +2,7 @@
 
 Over pipes the program gets the recorded exchange as one JSON object on stdin and prints its payloads, one JSON value a line. At a base URL
 it gets the request instead, and an address where that request is answered with the recorded bytes, read by read. Either way it runs in a
-session of its own that ends with it: what it forked is killed too.
+session of its own that ends with it: what it forked is killed too. What left that session is found, on Linux, by a mark in its environment.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final
@@ -28,6 +28,11 @@ from ..spec import Case
 MAX_PAYLOADS: Final = 1_000_000
 MAX_OUTPUT: Final = 64 * 1024 * 1024
 _TAIL: Final = 2000
+MARK: Final = "HARNESS_PROGRAM"
+"""The variable by which a program and all that it started are known."""
+
+ROUNDS: Final = 10
+"""So often is looked for what is left: what forks meanwhile is found the next time."""
 
 
 def run_over_pipes(command: Sequence[str], exchange: Exchange, case: Case, folder: Path, timeout: float) -> list[Any]:
@@ -81,6 +86,7 @@ def run_process(
     command: Sequence[str], environment: Mapping[str, str], folder: Path, timeout: float, given: bytes = b""
 ) -> tuple[bytes, bytes, int]:
     """What a program prints that is given these bytes on stdin, the end of what it says on stderr, its status; raises `AdapterError`."""
+    mark = f"{os.getpid()}-{time.monotonic_ns()}"
     with tempfile.TemporaryFile() as stdin:
         stdin.write(given)
         stdin.seek(0)
@@ -91,7 +97,7 @@ def run_process(
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=folder,
-                env=environment,
+                env={**environment, MARK: mark},
                 start_new_session=True,
             )
         except OSError as error:
@@ -103,7 +109,7 @@ def run_process(
         except subprocess.TimeoutExpired:
             raise AdapterError(f"{command[0]} closed its output and did not end within {timeout:g} s") from None
         finally:
-            _end_session(process.pid)
+            _end_session(process.pid, f"{MARK}={mark}".encode())
     return out, said, status
 
 
@@ -134,9 +140,24 @@ def _open(pipe: IO[bytes] | None) -> IO[bytes]:
     return pipe
 
 
-def _end_session(leader: int) -> None:
+def _end_session(leader: int, mark: bytes) -> None:
     with suppress(ProcessLookupError, PermissionError):  # all of them have ended
         os.killpg(leader, signal.SIGKILL)
+    for _ in range(ROUNDS):
+        left = [pid for pid in _marked(mark) if pid != leader]
+        for pid in left:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not left:
+            return
+
+
+def _marked(mark: bytes) -> Iterator[int]:
+    """The processes that were started with this in their environment; none where there is no ``/proc``, and none that emptied it."""
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it has ended, or is somebody else's
+            if mark in environ.read_bytes().split(b"\0"):
+                yield int(environ.parent.name)
 
 
 def _payload(program: str, number: int, line: bytes) -> Any:
