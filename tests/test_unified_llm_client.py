@@ -445,6 +445,17 @@ def test_generate_stops_after_its_rounds() -> None:
         assert client.generate(request, max_tool_rounds=0).tool_calls[0]["id"] == "call_4"
 
 
+def test_generate_tells_its_steps_and_what_they_cost_together() -> None:
+    first = answer({**json.loads(called(("f", {})).body), "usageMetadata": {"promptTokenCount": 5, "thoughtsTokenCount": 2}}, stream=False)
+    uncounted = called(("f", {}))
+    with Loopback(first, uncounted, answer(reply("Hi")[0], stream=False)) as client:
+        response = client.generate({**HELLO, "tools": [tool("f", lambda _: 1)]}, max_tool_rounds=2)
+    assert [len(step.tool_calls) for step in response.steps] == [1, 1, 0]
+    assert response.steps[-1] is response
+    assert response.total_usage == {"input_tokens": 8, "output_tokens": 1, "reasoning_tokens": 2, "total_tokens": 4}
+    assert response.steps[1].total_usage == {}
+
+
 def test_generate_leaves_tools_without_execute_to_the_caller() -> None:
     with Loopback(called(("f", {}))) as client:
         assert [call["name"] for call in client.generate({**HELLO, "tools": [{"name": "f"}]}).tool_calls] == ["f"]

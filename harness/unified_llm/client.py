@@ -89,15 +89,14 @@ class Client:
     def generate(self, request: Mapping[str, Any], *, max_tool_rounds: int = 1) -> Response:
         """The answer after the tools that it called have been run and their results sent, up to ``max_tool_rounds`` times.
 
-        A tool has an ``execute(arguments)``; where none of them has one, the first answer is returned with its calls.
+        A tool has an ``execute(arguments)``; where none of them has one, the first answer is returned with its calls. The answers before
+        are the Response's ``steps``.
         """
-        response, tools = self.complete(request), executable(request)
-        for _ in range(max_tool_rounds if tools else 0):
-            if not response.tool_calls:
-                break
-            request = after_tools(request, response, run(tools, response))
-            response = self.complete(request)
-        return response
+        steps, tools = [self.complete(request)], executable(request)
+        while tools and steps[-1].tool_calls and len(steps) <= max_tool_rounds:
+            request = after_tools(request, steps[-1], run(tools, steps[-1]))
+            steps.append(self.complete(request))
+        return Response(steps[-1], steps[:-1])
 
     def close(self) -> None:
         """Close the connections."""
@@ -183,13 +182,11 @@ class AsyncClient:
 
     async def generate(self, request: Mapping[str, Any], *, max_tool_rounds: int = 1) -> Response:
         """As `Client.generate`; an ``execute`` may be a coroutine function, one that is not runs in a thread."""
-        response, tools = await self.complete(request), executable(request)
-        for _ in range(max_tool_rounds if tools else 0):
-            if not response.tool_calls:
-                break
-            request = after_tools(request, response, await run_async(tools, response))
-            response = await self.complete(request)
-        return response
+        steps, tools = [await self.complete(request)], executable(request)
+        while tools and steps[-1].tool_calls and len(steps) <= max_tool_rounds:
+            request = after_tools(request, steps[-1], await run_async(tools, steps[-1]))
+            steps.append(await self.complete(request))
+        return Response(steps[-1], steps[:-1])
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..json_text import decode_json
@@ -10,6 +11,25 @@ from .errors import NoObjectGeneratedError
 
 class Response(dict[str, Any]):
     """``{"id", "model", "provider", "message", "finish_reason", "usage"?, "warnings"}``, as FINISH has it."""
+
+    def __init__(self, told: Mapping[str, Any], before: Sequence[Response] = ()) -> None:
+        super().__init__(told)
+        self._before = tuple(before)
+
+    @property
+    def steps(self) -> tuple[Response, ...]:
+        """The answers whose calls were run on the way to this one, and this one last."""
+        return (*self._before, self)
+
+    @property
+    def total_usage(self) -> dict[str, int]:
+        """Each count added up over the steps; one that no step has is absent. What the wire said stands in the steps' own ``raw``."""
+        total: dict[str, int] = {}
+        for step in self.steps:
+            for name, count in step.get("usage", {}).items():
+                if name != "raw":
+                    total[name] = total.get(name, 0) + count
+        return total
 
     @property
     def content(self) -> list[dict[str, Any]]:
