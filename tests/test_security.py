@@ -636,7 +636,7 @@ def test_what_a_program_leaves_behind_ends_with_it_also_in_another_session(leave
         found = []
         for one in Path("/proc").glob("[0-9]*/cwd"):
             with suppress(OSError):  # it has ended, or is somebody else's
-                found += [one.parent.name] if os.readlink(one) == str(tmp_path.resolve()) else []
+                found += [one.parent.name] if one.readlink() == tmp_path.resolve() else []
         return found
 
     careless = subprocess.Popen([sys.executable, "program.py"], cwd=tmp_path, stdout=subprocess.DEVNULL, start_new_session=True)
