@@ -618,6 +618,12 @@ def test_exchanges_of_unread_kinds_inside_a_recording_are_kept() -> None:
     assert len(exchanges(data)) == 4
 
 
+def test_an_event_that_nests_beyond_every_depth_is_an_event_of_the_stream() -> None:
+    deep = b'data: {"candidates": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\r\n\r\n"
+    (exchange,) = exchanges(deep + STREAM)
+    assert exchange.body == deep + STREAM
+
+
 REFUSED = {
     "there.yaml: the file is empty; restore it, or record it again$": b" \n",
     "there.yaml: this is a spec or a features file, no recording; `harness check` reads it$": b"# mine\r\n\nharness: 1\ncases: []\n",

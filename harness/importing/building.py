@@ -130,6 +130,14 @@ def decode_base64(text: Any, where: str) -> bytes:
         raise CassetteError(f"{where}: not base64: {error}") from None
 
 
+def tagged_bytes(body: Any, where: str) -> bytes:
+    """The bytes of a body that may stand as ``{"b64": …}``; errors as in `decode_base64`."""
+    match body:
+        case {"b64": text}:
+            return decode_base64(text, where)
+    return body_bytes(body)
+
+
 def join_responses(responses: Sequence[Any], *, sse: bool) -> bytes:
     """Parsed responses as a body again: one SSE event each, or one JSON value, or a JSON array of several."""
     written = [compact_json(response) for response in responses]

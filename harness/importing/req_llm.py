@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from ..cassette import Cassette, Exchange
-from .building import StatusCode, body_bytes, build_cassette, build_exchange, build_request, decode_base64
+from .building import StatusCode, build_cassette, build_exchange, build_request, decode_base64, tagged_bytes
 from .content import Content
 from .formats import Format
 
@@ -65,7 +65,7 @@ def _read(content: Content) -> Cassette:
 
 def _exchanges(recording: _Recording) -> Iterator[Exchange]:
     asked, given = recording.request, recording.response
-    body = asked.canonical_json if asked.body is None else _bytes(asked.body, "request.body")
+    body = asked.canonical_json if asked.body is None else tagged_bytes(asked.body, "request.body")
     request = build_request(asked.method, asked.url, asked.headers, body)
     reads = [decode_base64(read.b64, f"read {number}") for number, read in enumerate(recording.reads or [], 1)]
     for number, event in enumerate(recording.events or [], 1):
@@ -77,14 +77,7 @@ def _exchanges(recording: _Recording) -> Iterator[Exchange]:
             case "headers":
                 given.headers = event.value
     rebuilt = not reads and given.body is not None
-    yield build_exchange(request, given.status, given.headers, reads or _bytes(given.body, "response.body"), rebuilt=rebuilt)
-
-
-def _bytes(body: Any, where: str) -> bytes:
-    match body:
-        case {"b64": text}:
-            return decode_base64(text, where)
-    return body_bytes(body)
+    yield build_exchange(request, given.status, given.headers, reads or tagged_bytes(given.body, "response.body"), rebuilt=rebuilt)
 
 
 REQ_LLM: Final = Format("req_llm", "req_llm fixture", _recognises, _read)

@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from ..cassette import Cassette, Exchange
-from .building import StatusCode, body_bytes, build_cassette, build_exchange, build_request, decode_base64
+from .building import StatusCode, body_bytes, build_cassette, build_exchange, build_request, tagged_bytes
 from .content import Content, as_shape
 from .formats import Format
 
@@ -57,7 +57,7 @@ def _read(content: Content) -> Cassette:
 
 def _exchanges(recording: _Recording) -> Iterator[Exchange]:
     asked, given = recording.request, recording.response
-    request = build_request(asked.method, asked.url or asked.uri or "", asked.headers, _bytes(asked.body, "request.body"))
+    request = build_request(asked.method, asked.url or asked.uri or "", asked.headers, tagged_bytes(asked.body, "request.body"))
     code = given.status_code or given.http_status or 200 if given.status is None else given.status
     status = as_shape(code if isinstance(code, dict) else {"code": code}, _Status, "response.status")
     reads = [body_bytes(read) for read in recording.reads or []]
@@ -65,18 +65,11 @@ def _exchanges(recording: _Recording) -> Iterator[Exchange]:
         request,
         status.code,
         given.headers,
-        reads or _bytes(given.body, "response.body"),
+        reads or tagged_bytes(given.body, "response.body"),
         reason=status.message or "",
         rebuilt=not reads and isinstance(given.body, dict | list) and "b64" not in given.body,
         end="unknown" if reads else "complete",
     )
-
-
-def _bytes(body: Any, where: str) -> bytes:
-    match body:
-        case {"b64": text}:
-            return decode_base64(text, where)
-    return body_bytes(body)
 
 
 SINGLE_EXCHANGE: Final = Format("single", "one request and response in a JSON object", _recognises, _read)

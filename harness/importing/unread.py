@@ -55,7 +55,7 @@ def _first_message(content: Content) -> Any:
     found = _FIRST_DATA.search(content.text or "") if content.first_character in ("d", "e", "i", "r", ":") else None
     try:
         return parse_json(found[1]) if found else None
-    except CassetteError:
+    except (CassetteError, RecursionError):  # an event of a stream may hold anything
         return None
 
 
