@@ -6,7 +6,6 @@ What a run without any of this pays for is this file alone; everything else is i
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -135,7 +134,7 @@ def harness_cassette(request: pytest.FixtureRequest, harness_vcr_config: dict[st
         path = Project([], config.rootpath / config.getini("harness_cassettes")).cassette_path(name)
     mode = config.getoption("--harness-record")
     if left := left_behind(path):
-        warnings.warn(RecordingWarning(left), stacklevel=1)
+        request.node.warn(RecordingWarning(left))
     try:
         with _in_words(), use_cassette(path, name=name, mode=mode, allow_status=allow_status, options=harness_vcr_config) as tape:
             yield tape
@@ -143,7 +142,7 @@ def harness_cassette(request: pytest.FixtureRequest, harness_vcr_config: dict[st
                 raise _Failed
     except _Failed:
         return
-    _judge(tape, ordered=ordered, strict=config.getoption("--harness-strict"))
+    _judge(request.node, tape, ordered=ordered, strict=config.getoption("--harness-strict"))
 
 
 def _marked(node: pytest.Item) -> tuple[str, tuple[int, ...], bool]:
@@ -157,7 +156,7 @@ def _marked(node: pytest.Item) -> tuple[str, tuple[int, ...], bool]:
     raise pytest.UsageError(f"{node.nodeid}: no cassette is named; mark the test with @pytest.mark.{MARKER}('gemini-api/x')")
 
 
-def _judge(tape: Recording | Playback, *, ordered: bool, strict: bool) -> None:
+def _judge(node: pytest.Item, tape: Recording | Playback, *, ordered: bool, strict: bool) -> None:
     from .recording import Playback
 
     if not isinstance(tape, Playback):
@@ -168,7 +167,7 @@ def _judge(tape: Recording | Playback, *, ordered: bool, strict: bool) -> None:
     if problems and strict:
         pytest.fail("\n".join(problems), pytrace=False)
     for problem in problems:
-        warnings.warn(RecordingWarning(problem), stacklevel=1)
+        node.warn(RecordingWarning(problem))
 
 
 @pytest.fixture

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import sys
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -38,7 +40,7 @@ HELLO = streaming(event("hello"))
 ENVIRONMENT = """
     GEMINI_API_KEY GOOGLE_API_KEY GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_LOCATION GOOGLE_GENAI_HTTP_CLIENT HARNESS_MODEL CODE_ASSIST_ACCESS_TOKEN
     CODE_ASSIST_ENDPOINT CODE_ASSIST_CLIENT_ID CODE_ASSIST_CLIENT_SECRET CODE_ASSIST_TOKEN_URI GOOGLE_CLOUD_ACCESS_TOKEN
-    GOOGLE_GEMINI_BASE_URL
+    GOOGLE_GEMINI_BASE_URL GOOGLE_VERTEX_BASE_URL GOOGLE_GENAI_API_VERSION CODE_ASSIST_API_VERSION GOOGLE_APPLICATION_CREDENTIALS
 """
 KEY = "a-key-for-the-recording"
 
@@ -111,6 +113,88 @@ def test_vertex_ai_with_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert headers["authorization"] == "Bearer ya29.a-token-of-thirty-characters"
     assert load(path).exchanges[0].provider == "vertex-ai"
     assert "ya29" not in path.read_text()
+
+
+def test_vertex_ai_with_a_service_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Application Default Credentials: the file that GOOGLE_APPLICATION_CREDENTIALS names (https://google.aip.dev/auth/4110)."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
+    pem = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    token = "ya29.a-token-for-the-service-account"
+    granted = json.dumps({"access_token": token, "expires_in": 3599, "token_type": "Bearer"}).encode()
+    seen, path, file = Seen(), tmp_path / "a.yaml", tmp_path / "account.json"
+    with raw_server(plain("200 OK", granted, "Content-Type: application/json")) as tokens, raw_server(seen(HELLO)) as url:
+        account = {"type": "service_account", "client_email": "a@p.iam.gserviceaccount.com", "token_uri": f"{tokens}/token"}
+        file.write_text(json.dumps({**account, "private_key": pem.decode(), "project_id": "p"}))
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
+        record_requests("vertex-ai", [Ask(BODY, "m")], path, settings=Settings(project="p", location="us-central1", base_url=url))
+    ((first, headers, _),) = seen.requests
+    assert first.startswith("POST /v1beta1/projects/p/locations/us-central1/publishers/google/models/m:")
+    assert headers["authorization"] == f"Bearer {token}"
+    assert not any(secret in path.read_text() for secret in ("ya29", "PRIVATE KEY", tokens))
+
+
+OPTIONS = {
+    "gemini-api": Settings(model="m", api_version="v1alpha", api_key=KEY),
+    "vertex-ai": Settings(model="m", api_version="v1alpha", project="p", location="europe-west4"),
+    "code-assist": Settings(model="m", api_version="v1alpha", project="p", credentials="t"),
+}
+VARIABLES = {
+    "gemini-api": {"HARNESS_MODEL": "m", "GOOGLE_GENAI_API_VERSION": "v1alpha", "GOOGLE_GEMINI_BASE_URL": "URL", "GOOGLE_API_KEY": KEY},
+    "vertex-ai": {
+        "HARNESS_MODEL": "m",
+        "GOOGLE_GENAI_API_VERSION": "v1alpha",
+        "GOOGLE_VERTEX_BASE_URL": "URL",
+        "GOOGLE_CLOUD_PROJECT": "p",
+        "GOOGLE_CLOUD_LOCATION": "europe-west4",
+    },
+    "code-assist": {
+        "HARNESS_MODEL": "m",
+        "CODE_ASSIST_API_VERSION": "v1alpha",
+        "CODE_ASSIST_ENDPOINT": "URL",
+        "GOOGLE_CLOUD_PROJECT": "p",
+        "CODE_ASSIST_ACCESS_TOKEN": "t",
+    },
+}
+PLACES = {
+    "gemini-api": "/v1alpha/models/m:streamGenerateContent?alt=sse",
+    "vertex-ai": "/v1alpha/projects/p/locations/europe-west4/publishers/google/models/m:streamGenerateContent?alt=sse",
+    "code-assist": "/v1alpha:streamGenerateContent?alt=sse",
+}
+
+
+@pytest.mark.parametrize("by", ["option", "environment"])
+@pytest.mark.parametrize("provider", PLACES)
+def test_where_to_ask_is_said_by_options_or_by_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provider: str, by: str
+) -> None:
+    from google.oauth2.credentials import Credentials
+
+    credentials = Credentials(token="a-token-of-this-test")  # type: ignore[no-untyped-call]  # google-auth has no types
+    monkeypatch.setattr("google.auth.default", lambda **_: (credentials, None))
+    seen = Seen()
+    tier = [seen(plain("200 OK", b'{"currentTier": {"id": "free-tier"}}'))] if provider == "code-assist" else []
+    with raw_server(*tier, seen(HELLO)) as url:
+        settings = Settings()
+        if by == "environment":
+            for name, value in VARIABLES[provider].items():
+                monkeypatch.setenv(name, value.replace("URL", url))
+        else:
+            settings = replace(OPTIONS[provider], base_url=url)
+        record_requests(provider, [Ask({"contents": []})], tmp_path / "a.yaml", settings=settings)
+    assert seen.requests[-1][0] == f"POST {PLACES[provider]} HTTP/1.1"
+    if provider == "code-assist":
+        assert (seen.requests[-1][2]["model"], seen.requests[-1][2]["project"]) == ("m", "p")
+
+
+def test_a_key_that_was_given_is_refused_wherever_it_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    with raw_server(streaming(event(f"you said {KEY}"))) as url, pytest.raises(CassetteError, match="the key that was given as argument 1"):
+        ask(url, path)
+    assert list(tmp_path.rglob("*.yaml*")) == []
 
 
 TIER = b'{"currentTier": {"id": "free-tier"}, "cloudaicompanionProject": "my-project"}'
@@ -238,6 +322,18 @@ def test_a_login_that_can_not_be_renewed_says_what_to_do(tmp_path: Path, monkeyp
 def test_nobody_to_ask_as(tmp_path: Path, provider: str, said: str) -> None:
     with pytest.raises(ReplayError, match=said):
         record_requests(provider, [Ask({"prompt": "x"}, "m")], tmp_path / "a.yaml", settings=Settings(program=("no-such-program",)))
+
+
+@pytest.mark.parametrize("account", [None, "{}", '{"type": "service_account"}'])
+def test_credentials_of_google_cloud_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, account: str | None) -> None:
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    if account is not None:
+        (tmp_path / "account.json").write_text(account)
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "account.json"))
+    settings = Settings(project="p", location="l", base_url="http://127.0.0.1:1")
+    with pytest.raises(MissingCredentials, match=r"no credentials for Vertex AI: .*run `gcloud auth application-default login`"):
+        record_requests("vertex-ai", [Ask(BODY, "m")], tmp_path / "a.yaml", settings=settings)
+    assert not list(tmp_path.rglob("*.yaml*"))
 
 
 def test_no_model_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -688,6 +784,38 @@ def test_the_command_says_what_an_earlier_run_left(project: Path, capsys: pytest
     part.write_bytes(b"x")
     assert main(["record", "--missing", "--base-url", "http://127.0.0.1:1"]) == 1
     assert "two-turns.yaml.part is what an earlier recording left when it stopped" in capsys.readouterr().err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_shows_requests_tokens_and_waits(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with raw_server(HELLO, limited("0.1s"), HELLO) as url:
+        assert main(["record", "two-turns", "--base-url", url]) == 0
+    drawn = terminal.getvalue()
+    assert "gemini-api/two-turns: 3 requests" in drawn
+    assert "12 tokens" in drawn
+    assert "24 tokens" in drawn
+    assert "waiting 0 s: 429 a quota answer" in drawn
+
+
+def test_ctrl_c_says_what_is_recorded(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "specs" / "b.yaml").write_text(SPEC.replace("two-turns", "b"))
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("harness.record_command.Bar.waiting", stop)
+    with raw_server(HELLO, HELLO, HELLO, limited("5s")) as url:
+        assert main(["record", "--missing", "--base-url", url]) == 130
+    said = capsys.readouterr()
+    assert said.out == "recorded gemini-api/b: 2 exchanges of gemini-api, 24 output tokens\n"
+    assert "stopped; 1 of 2 cassettes are recorded, gemini-api/two-turns is as it was" in said.err
+    assert [path.name for path in (project / "cassettes").rglob("*.yaml")] == ["b.yaml"]
 
 
 def test_a_missing_library_is_said_with_the_command(

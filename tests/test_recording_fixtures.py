@@ -10,7 +10,7 @@ import httpcore2
 import pytest
 import vcr
 from google import genai
-from raw_server import plain, raw_server, streaming
+from raw_server import Connection, plain, raw_server, streaming
 
 import harness.project
 import harness.recording.google
@@ -62,6 +62,15 @@ def test_async(harness_http_options):
 """
 
 
+FIVE_LINES = """\
+import pytest
+from google import genai
+@pytest.mark.harness_cassette("gemini-api/five")
+def test_five(harness_http_options):
+    assert genai.Client(http_options=harness_http_options).models.generate_content(model="m", contents="hi").text == "t0"
+"""
+
+
 @pytest.fixture
 def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_HTTP_CLIENT"):
@@ -83,16 +92,23 @@ def run(suite: pytest.Pytester, *arguments: str) -> pytest.RunResult:
 @pytest.mark.parametrize("library", ["httpx2", "httpx"])
 def test_a_first_tape(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, library: str) -> None:
     monkeypatch.setenv("GOOGLE_GENAI_HTTP_CLIENT", library)
-    suite.makepyfile(FIRST, test_async=ASYNC)
-    with raw_server(streaming(*EVENTS)) as url:
-        record(suite, monkeypatch, url).assert_outcomes(passed=2)
-    paths = sorted(suite.path.rglob("*.yaml*"))
-    assert [path.name for path in paths] == ["async.yaml", "first.yaml"]
+    suite.makepyfile(FIRST, test_async=ASYNC, test_five=FIVE_LINES)
+    assert len(FIVE_LINES.splitlines()) == 5
+
+    def answer(connection: Connection) -> None:
+        whole = plain("200 OK", EVENTS[0][len("data: ") :], "Content-Type: application/json")
+        (streaming(*EVENTS) if b":streamGenerateContent" in connection.request else whole)(connection)
+
+    with raw_server(answer) as url:
+        record(suite, monkeypatch, url).assert_outcomes(passed=3)
+    *paths, five = sorted(suite.path.rglob("*.yaml*"), key=lambda path: "five" in path.name)
+    assert {path.name for path in paths} == {"async.yaml", "first.yaml"}
+    assert "a-key-for-the-recording" not in five.read_text()
     for path in paths:
         (exchange,) = load(path).exchanges
         assert [data for _, data in exchange.reads] == EVENTS
         assert "a-key-for-the-recording" not in path.read_text()
-    run(suite, "-W", "error", "--harness-strict").assert_outcomes(passed=2)  # no server, no key
+    run(suite, "-W", "error", "--harness-strict").assert_outcomes(passed=3)  # no server, no key
 
 
 def test_what_is_there_is_kept_until_something_better_is_whole(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,6 +128,56 @@ def test_what_is_there_is_kept_until_something_better_is_whole(suite: pytest.Pyt
         result.stdout.fnmatch_lines(["*first.yaml.part is what an earlier recording left*"])
         assert path.read_bytes() != before
     assert list(suite.path.rglob("*.yaml*")) == [path]
+
+
+ANY_CLIENT = """\
+import os, urllib.request
+import pytest
+
+@pytest.mark.harness_cassette("gemini-api/any")
+def test_any(harness_base_url):
+    assert os.environ["GOOGLE_GEMINI_BASE_URL"] == harness_base_url
+    url = f"{harness_base_url}/v1beta/models/m:streamGenerateContent?alt=sse"
+    with urllib.request.urlopen(urllib.request.Request(url, b"{}", {"x-goog-api-key": "a-key-for-the-recording"})) as answer:
+        assert answer.read().count(b"data: ") == 3
+"""
+
+
+def test_any_client_is_recorded_and_answered_by_its_base_url(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite.makepyfile(ANY_CLIENT)
+    with raw_server(streaming(*EVENTS)) as url:
+        record(suite, monkeypatch, url).assert_outcomes(passed=1)
+    (path,) = suite.path.rglob("*.yaml*")
+    (exchange,) = load(path).exchanges
+    assert exchange.request is not None
+    assert exchange.request.url == f"{url}/v1beta/models/m:streamGenerateContent?alt=sse"
+    assert [data for _, data in exchange.reads] == EVENTS
+    assert "a-key-for-the-recording" not in path.read_text()
+    run(suite, "-W", "error", "--harness-strict").assert_outcomes(passed=1)
+
+
+RETRIES = """\
+import pytest
+from google import genai
+from google.genai import types
+
+@pytest.mark.harness_cassette("gemini-api/retries", allow_status=[503])
+def test_retries(harness_http_options):
+    retry = types.HttpRetryOptions(attempts=2, initial_delay=0.01, max_delay=0.02)
+    client = genai.Client(http_options=harness_http_options.model_copy(update={"retry_options": retry}))
+    assert client.models.generate_content(model="m", contents="hi").text == "t0"
+"""
+
+
+def test_retries_are_exchanges_in_start_order(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite.makepyfile(RETRIES)
+    body = b'{"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}'
+    json = "Content-Type: application/json"
+    with raw_server(plain("503 Busy", body, json), plain("200 OK", EVENTS[0][len("data: ") :], json)) as url:
+        record(suite, monkeypatch, url).assert_outcomes(passed=1)
+    (path,) = suite.path.rglob("*.yaml*")
+    assert [exchange.status for exchange in load(path).exchanges] == [503, 200]
+    run(suite, "-W", "error", "--harness-strict").assert_outcomes(passed=1)
 
 
 REFUSED = """\
@@ -186,7 +252,7 @@ def test_order_and_use_are_reported_and_can_fail(
     suite.makepyfile(ASKS.format(texts=texts))
     result = run(suite)
     result.assert_outcomes(passed=1, warnings=1)
-    result.stdout.fnmatch_lines([f"*{said}"])
+    result.stdout.fnmatch_lines(["*test_order_and_use_are_reported_and_can_fail.py:*", f"*{said}"])
     result = run(suite, "--harness-strict")
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines([said])

@@ -156,3 +156,16 @@ def test_a_look_up_costs_the_same_in_a_long_cassette() -> None:
     few, many = cost(50), cost(10_000)
     assert many < 0.2
     assert many < 3 * few
+
+
+def test_a_look_up_is_linear_in_the_body() -> None:
+    def cost(parts: int) -> float:
+        body = asks("x", filler=[{"role": "user", "parts": [{"text": "and so on, and so forth"}]} for _ in range(parts)])
+        index, costs = RequestIndex(recorded(("POST", STREAM, body)), again=True), []
+        for _ in range(9):
+            started = perf_counter()
+            assert index.find("POST", STREAM, body) is not None
+            costs.append(perf_counter() - started)
+        return min(costs)
+
+    assert cost(8000) < 8 * cost(2000)  # four times the body; a square would cost sixteen times as much

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -78,6 +79,7 @@ class GenaiDriver:
         self._genai = import_genai()
         self._tape = tape
         transport_error = transports(library()).http.TransportError
+        self._auth_error = import_module("google.auth.exceptions").GoogleAuthError
         self._odd = (self._genai.errors.APIError, transport_error, ValueError, TypeError, LookupError, AttributeError)
         self._model = settings.model
         given = {name: value for name in ("api_version", "base_url") if (value := getattr(settings, name)) is not None}
@@ -108,6 +110,13 @@ class GenaiDriver:
         model = self._model or ask.model or os.environ.get("HARNESS_MODEL")
         if not model:
             raise ReplayError("no model is named; name one with --model, in the prompt, or in HARNESS_MODEL")
+        try:
+            self._ask(ask, model)
+        except self._auth_error as error:
+            said = error.args[0] if error.args else type(error).__name__
+            raise MissingCredentials(f"no credentials for Vertex AI: {said}; run `gcloud auth application-default login`") from None
+
+    def _ask(self, ask: Ask, model: str) -> None:
         models, before = self._client.models, len(self._tape.takes)
         config = {"http_options": {"extra_body": dict(ask.body)}}
         try:
