@@ -81,6 +81,17 @@ def test_one_call_less_in_the_events_is_red_by_both_readers(tmp_path: Path) -> N
     assert any("google-genai sees the call f" in line for line in result.red)
 
 
+def without_the_call_from_code_assist(exchange: harness.Exchange, **options: Any) -> list[dict[str, Any]]:
+    replay = without_the_call if options.get("provider") == "code-assist" else harness.replay
+    return replay(exchange, **options)
+
+
+def test_a_loss_under_the_name_of_another_provider_is_red(tmp_path: Path) -> None:
+    result = walked(corpus(tmp_path), replay=without_the_call_from_code_assist)
+    assert 'exchange 1: as code-assist: unified-llm: call lost: f({"a": 1})' in result.red
+    assert all("as code-assist" in line for line in result.red)
+
+
 def forgetful(exchange: harness.Exchange, **options: Any) -> list[dict[str, Any]]:
     return harness.replay(exchange, **{**options, "session": harness.Session()})
 

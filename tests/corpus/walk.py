@@ -4,7 +4,8 @@
 
 A file is red when it can't be loaded, when its calls are not as many as the manifest says, or when the replay of a call crashes, depends on
 how the bytes are cut, leaves the legal order, loses something on its way back into the next request, or loses or invents something by the
-word of one of two independent readers: `harness.gathering` and google-genai.
+word of one of two independent readers: `harness.gathering` and google-genai. All five event models read it, from its own provider and from
+the others whose answers have the same form.
 Exit 0: all green; 1: something is red; 2: no such folder or manifest.
 """
 
@@ -35,6 +36,8 @@ from harness.strict_yaml import parse
 from .second_opinion import SecondOpinion, unseen
 
 DIALECTS = tuple(harness.dialects.DIALECTS)
+WIRES = ("gemini-api", "vertex-ai", "code-assist")
+"""Providers that read one another's answers: each recording is read as one of each, so that all of the matrix is walked."""
 MAX_EXCEPTIONS = 20
 BYTEWISE = 16 * 1024
 """Bodies up to this size are also fed byte by byte; all are fed whole and in seeded random reads."""
@@ -104,13 +107,10 @@ class Walk:
         before = len(result.red)
         found: list[str] = []
         for dialect in DIALECTS:
-            how = Replayer(dialect=dialect, replay=self.replay)
-            found += [
-                *legal_order(exchange, how),
-                *nothing_lost(exchange, how),
-                *what_goes_back(exchange, how),
-                *self._cut_anew(exchange, dialect),
-            ]
+            found += [*self._read(exchange, dialect), *self._cut_anew(exchange, dialect)]
+            for provider in WIRES if exchange.provider in WIRES else ():
+                if provider != exchange.provider:
+                    found += [f"as {provider}: {finding}" for finding in self._read(exchange, dialect, provider)]
         if self.laws:
             found += check(exchange, Replayer(replay=self.replay))
         result.red += [f"exchange {number}: {finding}" for finding in dict.fromkeys(found)]
@@ -127,6 +127,10 @@ class Walk:
             result.second["read"] += 1
             result.red += [f"exchange {number}: {finding}" for finding in unseen(opinion, gather_events(events))]
         result.losses += len(result.red) - before
+
+    def _read(self, exchange: harness.Exchange, dialect: str, provider: str | None = None) -> list[str]:
+        how = Replayer(provider=provider, dialect=dialect, replay=self.replay)
+        return [*legal_order(exchange, how), *nothing_lost(exchange, how), *what_goes_back(exchange, how)]
 
     def _cut_anew(self, exchange: harness.Exchange, dialect: str) -> Iterator[str]:
         expected = self.replay(exchange, dialect=dialect)
