@@ -90,8 +90,8 @@ def test_a_field_is_shrunk_to_the_shortest_value_in_the_fewest_fields(body: byte
 
 def test_a_text_is_shrunk_by_single_characters_too() -> None:
     def fault(items: Items, _: AnyExchange, __: Any) -> Items:
-        whole = "".join(one.get("text", "") for one in items if one["kind"] == "text")
-        return [one for one in items if one["kind"] != "text"] if "e" in whole and "t" in whole else items
+        whole = "".join(one.get("text", "") for one in items if one.get("kind") == "text")
+        return [one for one in items if one.get("kind") != "text"] if "e" in whole and "t" in whole else items
 
     small, _ = shrunk(3, BODY, fault)
     assert small.body == b'data: {"candidates": [{"content": {"parts": [{"text": "te"}]}}]}\n\n'

@@ -9,11 +9,8 @@ from ..cassette import Exchange
 from ..gathering import Facts, gather_body
 from .replayer import Replayer, plain, seeded, shown, with_reads
 
-DAMAGED = 24
-"""So many damages are tried on the events."""
-
-DAMAGED_FOR_EACH = 10
-"""So many on the payloads of each event model, other ones for each: all of them rest on the same events."""
+DAMAGED = 8
+"""So many damages are tried for an exchange and an event model, other ones for each model: the events see all of them."""
 
 _FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
 _GARBAGE = (b"\x00\xff\xfe garbage\r\n", b"<html>502</html>\n", b"data: {\r\n\r\n", b"data: null\n\n", b'{"candidates": 7}\n', b"]]}}\n")
@@ -27,9 +24,7 @@ def bad_input_is_answered(exchange: Exchange, how: Replayer) -> list[str]:
 
 def breaking_damage(exchange: Exchange, how: Replayer) -> tuple[Exchange, str] | None:
     """The first damaged exchange that is answered badly, and how; None where law 7 holds."""
-    of_events = "events" in how.layers
-    whose, count = ("", DAMAGED) if of_events else (how.dialect, DAMAGED_FOR_EACH)
-    for name, damaged in damaged_exchanges(exchange, whose, count):
+    for name, damaged in damaged_exchanges(exchange, how.dialect, DAMAGED):
         finding = _badly_answered(damaged, how)
         if finding is not None:
             return damaged, f"{name} {finding}; body {shown(damaged.body)}"
@@ -52,8 +47,7 @@ def unheard(damaged: Exchange, items: object, what: str) -> str | None:
 
 def _badly_answered(damaged: Exchange, how: Replayer) -> str | None:
     try:
-        events = how.events(damaged) if "events" in how.layers else None
-        payloads = how.payloads(damaged) if "payloads" in how.layers else None
+        events, payloads = how.events(damaged), how.payloads(damaged)
     except _FAULTS as error:
         return f"raises {type(error).__name__}: {shown(str(error))}"
     return unheard(damaged, events, "event") or unheard(damaged, payloads, "payload")

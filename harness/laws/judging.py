@@ -61,12 +61,14 @@ def cells(
     origin: CassetteOrigin | None = None,
     adapters: Mapping[str, str] | None = None,
 ) -> Iterator[LawCell]:
-    """A cell for every law, generate exchange and column: the events, each dialect, each of ``adapters`` (name → event model)."""
+    """A cell for every law, generate exchange and dialect, and each of ``adapters`` (name → event model).
+
+    A law of events alone has one for all dialects.
+    """
     for number, exchange in enumerate(exchanges, 1):
         if exchange.generates:
             for law in LAWS:
-                events = ("events",) if "events" in law.layers else ()
-                for column in (*events, *(dialects if "payloads" in law.layers else ())):
+                for column in dialects if "payloads" in law.layers else ("events",):
                     yield LawCell(law, cassette, number, exchange, column, origin)
                 for name, dialect in (adapters or {}).items():
                     yield LawCell(law, cassette, number, exchange, name, origin, dialect)
@@ -114,9 +116,8 @@ def _blank(cell: LawCell, how: Replayer) -> CaseResult:
 
 
 def _replayer(cell: LawCell, replay: Callable[..., Any] | None) -> Replayer:
-    events = cell.column == "events"
-    dialect = "unified-llm" if events or cell.dialect else cell.column
-    how = Replayer(cell.exchange.provider or DEFAULT_PROVIDER, dialect, layers=("events",) if events else ("payloads",))
+    dialect = "unified-llm" if cell.column == "events" or cell.dialect else cell.column
+    how = Replayer(cell.exchange.provider or DEFAULT_PROVIDER, dialect)
     return replace(how, replay=replay) if replay else how
 
 

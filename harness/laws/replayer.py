@@ -23,13 +23,12 @@ SMALL = 512
 
 @dataclass(frozen=True, slots=True)
 class Replayer:
-    """``provider`` and ``tool_code`` as for `harness.replay`; None: as the exchange says. ``layers``: those that are looked at."""
+    """``provider`` and ``tool_code`` as for `harness.replay`; None: as the exchange says."""
 
     provider: str | None = None
     dialect: str = "unified-llm"
     tool_code: bool | None = None
     replay: Callable[..., Items] = replaying.replay
-    layers: tuple[str, ...] = ("events", "payloads")
 
     def events(self, exchange: Exchange, cuts: replaying.Cuts = "recorded") -> Items:
         """The canonical events."""

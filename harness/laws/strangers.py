@@ -19,7 +19,7 @@ from ..gathering import Facts
 from ..session import Session
 from .carrying import carried_losses, gather_payloads, gather_wire, illegal_payloads
 from .cutting import BYTEWISE, Cuts, cut_sets, fewest, first_prefix, prefixes, told, told_short, with_cuts
-from .garbling import DAMAGED, damaged_exchanges, unheard
+from .garbling import damaged_exchanges, unheard
 from .replayer import SMALL, Items, Replayer, first_difference, plain, shown
 from .respelling import respellings
 
@@ -28,6 +28,9 @@ TRIES: Final = 64
 
 FEW_TRIES: Final = 6
 """Replays of an exchange that a law asks of a program."""
+
+GARBLED: Final = 24
+"""So many damaged forms of an exchange a function is given."""
 
 SAME_WIRE: Final = ("LF", "CRLF", "CR", "SSE")
 """Spellings that no client has to be told of: the others are of other wires, or change text that is JSON itself."""
@@ -162,7 +165,7 @@ def _respelled(exchange: Exchange) -> Iterator[tuple[str, Exchange]]:
 
 
 def _bad_input(exchange: Exchange, who: Stranger) -> list[str]:
-    for name, damaged in damaged_exchanges(_bare(exchange), who.name, min(DAMAGED, who.tries)):
+    for name, damaged in damaged_exchanges(_bare(exchange), who.name, min(GARBLED, who.tries)):
         try:
             finding = unheard(damaged, who.adapt(damaged), "payload")
         except AdapterFault as fault:
