@@ -152,6 +152,13 @@ def test_a_bug_behind_branches_is_found_cut_down_and_counted_once() -> None:
     assert fuzzer.result.kept == [b"s", b"abb", b"abc"]
 
 
+def test_a_bug_that_is_met_while_an_input_is_cut_down_is_found() -> None:
+    read, _ = made(b"def read(data):\n  if data == b'cd':\n    raise KeyError(data)\n  return 1 if b'cd' in data else 0\n")
+    fuzzer = Fuzzer(read, TAKEN)
+    fuzzer.begin([], [b"abcdefgh"])
+    assert fuzzer.result.found == [(b"cd", "KeyError at read:3: b'cd'")]
+
+
 def test_a_run_can_be_had_again() -> None:
     def run() -> Fuzzer:
         fuzzer = Fuzzer(read, TAKEN, WORDS, seed=5)

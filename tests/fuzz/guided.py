@@ -48,31 +48,34 @@ class Fuzzer:
         kept, first = sorted(kept, key=len), sorted(first, key=len)
         self._taken[:] = bytes(len(self._taken))  # what making the corpus took is not the target's
         for data in kept:
-            self._read(data, self.result.kept.append)
+            self._read(data, cut_down=False)
         for data in first:
             if len(data) <= LONGEST:
-                self._read(data, lambda data: self.result.kept.append(self._cut_down(data)))
+                self._read(data)
         self.result.kept = self.result.kept or [b""]
         self.result.started = self.result.edges
 
     def once(self) -> None:
         """One more input."""
-        data = changed(self._chance, self.result.kept, self._words)
-        self._read(data, lambda data: self.result.kept.append(self._cut_down(data)))
+        self._read(changed(self._chance, self.result.kept, self._words))
 
-    def _read(self, data: bytes, keep: Callable[[bytes], None]) -> None:
-        kind, message = self._raised(data)
-        if kind not in self._known:
-            self._known.add(kind)
-            if kind != TooSlow.__name__:  # a try would take as long again
-                data = self._shortest(data, lambda less: self._raised(less)[0] == kind)
-                message = self._raised(data)[1]
-            self.result.found.append((data, f"{kind}: {message}"))
+    def _read(self, data: bytes, *, cut_down: bool = True) -> None:
+        self._judge(data)
         if self._taken != self._seen:
-            keep(data)
+            self.result.kept.append(self._cut_down(data) if cut_down else data)
             self._seen = bytes(self._taken)
             self.result.edges = sum(self._seen)
             self._words = sorted({word for words, taken in zip(self._all_words, self._seen, strict=False) if taken for word in words})
+
+    def _judge(self, data: bytes) -> None:
+        kind, message = self._raised(data)
+        if kind in self._known:
+            return
+        self._known.add(kind)
+        if kind != TooSlow.__name__:  # a try would take as long again
+            data = self._shortest(data, lambda less: self._raised(less)[0] == kind)
+            message = self._raised(data)[1]
+        self.result.found.append((data, f"{kind}: {message}"))
 
     def _raised(self, data: bytes) -> tuple[str, str]:
         """What kind of exception and where, and its message; nothing if it was read, or refused as it should be."""
@@ -91,7 +94,7 @@ class Fuzzer:
         def takes_them(less: bytes) -> bool:
             for number in fresh:
                 self._taken[number] = 0
-            self._raised(less)
+            self._judge(less)
             return all(self._taken[number] for number in fresh)
 
         short = self._shortest(data, takes_them)
