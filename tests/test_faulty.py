@@ -2,12 +2,12 @@
 
 An adapter here is our own pipeline with one fault of those that real ones had (``faulty/``). It is judged by all cases of its dialect, and
 held against the laws on answers in which its fault shows and on a few that have something of everything. A fault that nothing sees is a
-gap in the cases, and is closed there.
+gap in the cases, and is closed there. The summary of a run says which case or law caught which fault.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -61,6 +61,15 @@ OF_ONE_REPLAY = (2, 3)
 TWICE = 5
 OF_CUTS = (1, 4)
 OF_SPELLING = 6
+
+
+Tell = Callable[[str, object], None]
+CAUGHT = "faulty adapter"
+"""The property of a test that the summary of a run prints (see conftest.py)."""
+
+
+def row(name: str, says: str, caught_by: str) -> str:
+    return f"{name}: {says}\n    → {caught_by or 'NOTHING'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +141,11 @@ def test_the_pipeline_without_a_fault_is_ours(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_no_fault_survives(name: str) -> None:
+def test_no_fault_survives(name: str, record_property: Tell) -> None:
     fault = FAULTS[name]
     sight = look(fault)
     caught_by = "; ".join(filter(None, [str(sight), *dict.fromkeys(breaches(fault, sight.differing))]))
-    print(f"\n{name}\n    {fault.says}\n    → {caught_by or 'NOTHING'}")
+    record_property(CAUGHT, row(name, fault.says, caught_by))
     assert sight.differing, f"{name} changes nothing that any shipped case gives: it has no fault, or no case is about it"
     assert caught_by, f"{name} survives: neither case nor law sees it, although {[cell.name for cell in sight.differing]} are not as ours"
     most = (1 - UNHARMED) * len(cells(fault.dialect))
@@ -156,12 +165,12 @@ def our_requests(dialect: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", REQUEST_FAULTS)
-def test_no_fault_of_a_request_survives(name: str) -> None:
+def test_no_fault_of_a_request_survives(name: str, record_property: Tell) -> None:
     fault = REQUEST_FAULTS[name]
     cells_and_ours = zip(asking_cells(fault.dialect), our_requests(fault.dialect), strict=True)
     differing = [cell for cell, own in cells_and_ours if produce(cell, stand_on(cell.case, CASSETTE), fault.half) != own]
     sight = Sight([cell for cell in asking_cells(fault.dialect) if is_red(judge(cell, CASSETTE, requests=fault.half))], differing)
-    print(f"\n{name}\n    {fault.says}\n    → {sight if sight.red else 'NOTHING'}")
+    record_property(CAUGHT, row(name, fault.says, str(sight)))
     assert sight.differing, f"{name} changes no request that any shipped case asks for: it has no fault, or no case is about it"
     assert sight.red, f"{name} survives: no case sees it, although {[cell.name for cell in sight.differing]} are not as ours"
     most = (1 - UNHARMED) * (len(asking_cells(fault.dialect)) + len(cells(fault.dialect)))
@@ -201,10 +210,10 @@ def test_what_is_at_work_without_a_fault_passes(column: str, adapter: Adapter) -
 
 
 @pytest.mark.parametrize("name", AT_WORK)
-def test_no_fault_at_work_survives(name: str) -> None:
+def test_no_fault_at_work_survives(name: str, record_property: Tell) -> None:
     dialect, column, says, adapter = AT_WORK[name]
     sight = judge_at_work(column, adapter)
-    print(f"\n{name}\n    {says}\n    → {sight if sight.red else 'NOTHING'}")
+    record_property(CAUGHT, row(name, says, str(sight)))
     assert sight.red, f"{name} survives: no case sees it"
     most = (1 - UNHARMED) * (len(cells_at_work(column)) + len(asking_cells(dialect)) + len(cells(dialect)))
     assert len(sight.red) <= most, f"{name} turns {len(sight.red)} cells red, which is too much for one fault: {sight}"

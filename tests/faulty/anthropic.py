@@ -100,8 +100,8 @@ class TailTwice(Translator):
 
 @ANTHROPIC.payloads
 def errors_swallowed(payloads: Items) -> Items:
-    """An error in the answer drops the connection, and the client learns nothing of it (the later state)."""
-    return [payload for payload in payloads if payload["type"] != "error"]
+    """An error in the answer, here of a server that has too much to do, drops the connection without a word (the later state)."""
+    return [payload for payload in payloads if payload.get("error", {}).get("type") != "overloaded_error"]
 
 
 @ANTHROPIC.payloads

@@ -225,11 +225,11 @@ def text_of_one_part(message: Json) -> None:
 
 
 @ART.payloads
-def reasons_in_lower_case(payloads: Items) -> Items:
-    """Another reason than STOP is no word of the wire (what the contract of the event model forbids)."""
+def reasons_in_other_words(payloads: Items) -> Items:
+    """A reason is no word of the wire, here that of a full answer (what the contract of the event model forbids)."""
     for data in metadata_of(payloads):
-        if data.get("stopReason", "STOP") != "STOP":
-            data["stopReason"] = data["stopReason"].lower()
+        if data.get("stopReason") == "MAX_TOKENS":
+            data["stopReason"] = "length"
     return payloads
 
 

@@ -210,6 +210,18 @@ def text_trimmed(body: Body) -> None:
         part["text"] = part["text"].strip()
 
 
+@of_asked("art")
+def the_default_is_the_example(asked: Asked, prompt: Json, session: Session) -> Asked:
+    """Without a model that of the document's example is asked, and not its default (the document)."""
+    return replace(asked, model="gemini-2.5-pro-preview-05-06") if asked.model == "gemini-1.5-flash-latest" else asked
+
+
+@of_prompt("art")
+def provider_config_is_not_read(prompt: Json, options: Json) -> None:
+    """The model of providerConfig is not looked at, though the document says that it is asked (both states)."""
+    options.pop("providerConfig", None)
+
+
 # unified-llm: the Go code and its siblings
 
 

@@ -62,8 +62,8 @@ def told_when_it_is_over(payloads: Items) -> Items:
 
 @UNIFIED_LLM.event
 def error_in_the_stream_swallowed(event: ev.Event) -> ev.Event | None:
-    """An error ends in an empty response that looks whole (the Go code's stream)."""
-    return None if isinstance(event, ev.Error) else event
+    """An error, here one of the server, ends in an empty response that looks whole (the Go code's stream)."""
+    return None if isinstance(event, ev.Error) and (event.code or 0) >= 500 else event
 
 
 @UNIFIED_LLM.payloads
