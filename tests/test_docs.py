@@ -27,6 +27,12 @@ def blocks(page: Path) -> list[re.Match[str]]:
     return list(_BLOCK.finditer(page.read_text(encoding="utf-8")))
 
 
+def surroundings() -> dict[str, str]:
+    """The environment of somebody at a terminal, with this Python's commands."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {**{name: value for name, value in os.environ.items() if name != "CI"}, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def run_page(page: Path, folder: Path, environment: dict[str, str]) -> int:
     """Write, execute and run what the page shows; returns how many blocks that were."""
     done = 0
@@ -74,8 +80,7 @@ def fits(shown: list[str], lines: list[str]) -> bool:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_a_page_shows_is_so(page: Path, tmp_path: Path) -> None:
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
-    environment.pop("CI", None)
+    environment = surroundings()
     for needed in NEEDS.get(page.name, []):
         run_page(page.parent / needed, tmp_path, environment)
     assert run_page(page, tmp_path, environment) > 0
@@ -84,6 +89,21 @@ def test_what_a_page_shows_is_so(page: Path, tmp_path: Path) -> None:
         command = [sys.executable, "-m", "pytest", "specs", "-q", "-p", "no:cacheprovider"]
         ran = subprocess.run(command, cwd=tmp_path, env=environment, text=True, capture_output=True, check=False)
         assert ran.returncode == 0, ran.stdout
+
+
+def test_the_commands_of_the_workflow_run(tmp_path: Path) -> None:
+    """In the project of the README, as CI runs them: all but the installation of the package."""
+    environment = surroundings()
+    run_page(ROOT / "README.md", tmp_path, environment)
+    (workflow,) = (parse(block["body"]) for block in blocks(ROOT / "docs" / "github-actions.md") if block["language"] == "yaml")
+    commands = [step["run"] for step in workflow["jobs"]["replay"]["steps"] if not step.get("run", "pip").startswith("pip")]
+    assert len(commands) == 3
+    environment |= {"CI": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+    for command in commands:
+        ran = subprocess.run(["bash", "-ec", command], cwd=tmp_path, env=environment, text=True, capture_output=True, check=False)
+        assert ran.returncode == 0, f"{command}\n{ran.stdout}{ran.stderr}"
+    assert "The one cell passed." in (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert (tmp_path / workflow["jobs"]["replay"]["steps"][-1]["with"]["path"] / "index.html").exists()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
