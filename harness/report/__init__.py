@@ -80,8 +80,7 @@ def _pages(run: Run, names: Names, cells: Sequence[Cell], changes: Sequence[Chan
     per_wire = allowance(len(streams), WIRE_ROOM, 120, 1600)
     for name in names.providers:
         values = provider_page(name, [cell for cell in cells if cell.result.provider == name], names)
-        blocks = [block.cells for section in values["sections"] for block in section.blocks]
-        values["detail"] = detail(blocks, per_cell=per_cell, per_wire=per_wire)
+        values["detail"] = detail(name, values["sections"], values["sources"], per_cell=per_cell, per_wire=per_wire)
         values["room"] = max(40, min(1000, per_cell // 8))
         pages[page_name(name)] = fill("provider.html", values, run.header.day)
     return pages

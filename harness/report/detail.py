@@ -6,43 +6,47 @@ A page has room for so much. The fewer cells differ, the more each may say; what
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 from markupsafe import Markup
 
 from ..events import INTERRUPTED
-from ..results import CaseResult, Evidence, Finding, Origin, Read, Stream
+from ..results import CaseResult, Evidence, Finding, LayerView, Origin, Read, Stream
 from .capping import cut
 from .document import MAX_GREEN_WIRE
-from .placing import Cell
+from .sections import Section
 from .text import shortened, visible
 
 ROOM: Final = 2_000_000
 """Characters that the evidence of all differing cells may take together, on all pages."""
 WIRE_ROOM: Final = 1_000_000
 """The same for the beginnings of streams."""
-DIGEST: Final = 10
+DIGEST: Final = 8
 """Digits of a digest that are shown."""
 
 
-def detail(blocks: Iterable[Sequence[Cell]], *, per_cell: int, per_wire: int) -> Markup:
-    """The JSON for the blocks of a page in their order: origins, cassettes, streams once each; for each block its stream and its cells."""
+def detail(provider: str, sections: Iterable[Section], sources: Mapping[str, int], *, per_cell: int, per_wire: int) -> Markup:
+    """The JSON for the cases of a page in their order: origins, cassettes, streams once each; for each case its stream and its cells."""
     origins: dict[str, int] = {}
     cassettes: dict[str, int] = {}
     streams: dict[str, int] = {}
     cases = []
-    for cells in blocks:
-        facts = max((cell.result for cell in cells), key=lambda result: len(result.wire))
-        holds = all(cell.result.verdict in ("passed", "not-carried") for cell in cells)
-        origin = origins.setdefault(_dump(_origin(facts.origin)), len(origins)) if facts.origin else -1
-        cassette = cassettes.setdefault(_dump(visible(shortened(facts.cassette, 200))), len(cassettes)) if facts.cassette else -1
-        stream = _dump([origin, cassette, facts.exchange, *_stream(facts, min(per_wire, MAX_GREEN_WIRE) if holds else per_wire)])
-        cases.append([streams.setdefault(stream, len(streams)), *(_cell(cell.result, per_cell) for cell in cells)])
+    for section in sections:
+        known = section.feature.link if section.feature else ""
+        for block in section.blocks:
+            facts = max((cell.result for cell in block.cells), key=lambda result: len(result.wire))
+            holds = all(cell.result.verdict in ("passed", "not-carried") for cell in block.cells)
+            origin = origins.setdefault(_dump(_origin(facts.origin)), len(origins)) if facts.origin else -1
+            cassette = cassettes.setdefault(_dump([visible(shortened(facts.cassette, 200)), origin]), len(cassettes))
+            stream = _dump([cassette, facts.exchange, *_stream(facts, min(per_wire, MAX_GREEN_WIRE) if holds else per_wire)])
+            source = "" if facts.source == known else sources.get(facts.source, visible(shortened(facts.source, 120)))
+            more = [source or 0, *block.also] if block.also else source or 0
+            cases.append([streams.setdefault(stream, len(streams)), more, *(_cell(cell.result, per_cell) for cell in block.cells)])
     lists = {"origins": origins, "cassettes": cassettes, "streams": streams}
     text = "".join(f'"{name}":[{",".join(found)}],' for name, found in lists.items())
-    text = f'{{{text}"cases":{_dump(cases)}}}'
+    text = f'{{"provider":{_dump(provider)},{text}"cases":{_dump(cases)}}}'
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704  # no tag is left
 
 
@@ -100,11 +104,11 @@ def _cell(result: CaseResult, room: int) -> Any:
         return digest
     findings, room = _findings(result.findings, room)
     layers, left_out = _layers(evidence, room)
-    found: dict[str, Any] = {"digest": digest, "findings": findings, "total": result.findings_total}
+    found: dict[str, Any] = {"digest": digest, "findings": findings[1:], "total": result.findings_total}
     found |= {"first": result.first_layer, "layers": layers, "without": int(left_out)}
     found = {name: value for name, value in found.items() if value}
-    if set(found) <= {"digest", "layers"} and [view[0] for view in layers] == ["prompt", "requests"]:
-        return [digest, *(lines for view in layers for lines in view[1:])] if len(layers[0]) == len(layers[1]) == 2 else found
+    if set(found) <= {"digest", "layers"} and [view.layer for view in evidence.layers] == ["prompt", "requests"]:
+        return [digest, *(lines for view in layers for lines in view[1:2]), *_totals(evidence.layers)]
     if evidence.breaches is not None:
         found["laws"] = [[one.law, visible(one.title), [visible(text) for text in one.counterexamples]] for one in evidence.breaches]
     return found
@@ -136,6 +140,11 @@ def _layers(evidence: Evidence, room: int) -> tuple[list[list[Any]], bool]:
         if view.first is None:
             del views[-1][2 if (view.start, view.total) == (0, len(lines)) else 4 :]
     return views, False
+
+
+def _totals(views: Sequence[LayerView]) -> list[int]:
+    """How many lines each has, unless all of them are here."""
+    return [view.total for view in views] if any(view.total > len(view.lines) for view in views) else []
 
 
 def _dump(value: Any) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from hashlib import sha256
@@ -30,7 +32,9 @@ STALE_DAYS: Final = 180
 
 def fill(template: str, values: Mapping[str, Any], today: str) -> str:
     """A page. ``today`` (YYYY-MM-DD) gives ages; without one they are reckoned by the page's script."""
-    return _templates().get_template(template).render(values, today=today)
+    filled = _templates()
+    script, style = _own(f"{template.removesuffix('.html')}.js"), _own(f"{template.removesuffix('.html')}.css")
+    return filled.get_template(template).render(values, today=today, script=script, style=style.text)
 
 
 def age(day: str, today: str) -> int | None:
@@ -53,15 +57,35 @@ def _templates() -> Environment:
     )
     environment.filters.update(short=shortened, prose=with_code, verbatim=verbatim, web=web_link, brief=last_part)
     environment.filters.update(number="{:,}".format, slug=slug, age=age)
-    script = environment.get_template("script.js").render(STALE_DAYS=STALE_DAYS)
-    hashed = b64encode(sha256(script.encode()).digest()).decode()
     environment.globals.update(
         VERDICTS=VERDICTS,
         ENDS=ENDS,
         STALE_DAYS=STALE_DAYS,
         DRAWING_WIDTH=WIDTH,
         legend=legend,
-        script=Markup(script),  # noqa: S704  # our own file
-        script_hash=f"sha256-{hashed}",
     )
     return environment
+
+
+@dataclass(frozen=True, slots=True)
+class Inlined:
+    """A script or a style as it stands in a page, and its hash for the page's policy."""
+
+    text: Markup
+    hash: str
+
+
+@cache
+def _own(name: str) -> Inlined:
+    """A script or a style, filled, and without what only its source is read with: comments and blanks, in a style the line ends too."""
+    lines = [line.strip() for line in _templates().get_template(name).render().splitlines()]
+    text = ("" if name.endswith(".css") else "\n").join(line for line in lines if line and not line.startswith("//"))
+    if name.endswith(".js"):
+        text = "".join(part if place % 2 else _BLANKS.sub(r"\1", part) for place, part in enumerate(_LITERALS.split(text)))
+    hashed = b64encode(sha256(text.encode()).digest()).decode()
+    return Inlined(Markup(text), f"sha256-{hashed}")  # noqa: S704  # our own file
+
+
+_LITERALS: Final = re.compile(r"""("(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|/(?![ /*])(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\\\[\n])+/)""")
+"""Texts and patterns of a script, in which a blank is a blank: a division has blanks around it, and no backtick stands inside backticks."""
+_BLANKS: Final = re.compile(r" *([=+*/<>?:,{}()\[\]&|!;-]) *")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,9 @@ from .comparing import KINDS, Change, Kind, KindWords
 from .counting import ORIGINS, Tally, by_feature, by_pair, column, headline, rests_on, streams, tally, worst
 from .document import Header
 from .drawing import Fingerprint, fingerprint
-from .placing import Cell, Feature, block_key, group_title, page_name
-from .text import slug, web_link
+from .placing import Cell, Feature, group_title, page_name
+from .sections import Section, feature_anchor, sections_of, sources_of
+from .text import slug
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,34 +63,6 @@ class Checklist:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """One requirement on a provider's page: the first of its results speaks for what all share.
-
-    ``also`` are the places, among the sections of the page, of the features that it names after its first.
-    """
-
-    facts: CaseResult
-    cells: list[Cell]
-    command: str
-    also: list[int]
-
-    @property
-    def others(self) -> list[Cell]:
-        """The cells that say something else than that they passed."""
-        return [cell for cell in self.cells if cell.result.verdict != "passed"]
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A feature on a provider's page: the cases whose first feature it is, and how many name it further on."""
-
-    feature: Feature | None
-    anchor: str
-    blocks: list[Block]
-    elsewhere: int
-
-
-@dataclass(frozen=True, slots=True)
 class Remark:
     """One line of what is not passed: cells of one provider that have verdict, reason, and requirement or (``alike``) column in common."""
 
@@ -121,17 +93,17 @@ def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str,
 def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, Any]:
     """The values of one provider's page; ``cells`` are this provider's."""
     results = [cell.result for cell in cells]
-    sections = _sections(cells, names.features)
+    sections = sections_of(cells, names.features)
     groups: dict[str, list[Section]] = {}
     for section in sections:
         groups.setdefault(group_title(section.feature), []).append(section)
     return {
         "title": names.providers[name],
-        "sources": _sources(sections),
+        "sources": sources_of(sections),
         "whole": tally(results),
         "rests": rests_on(results),
         "pairs": [pair for one in names.columns for pair in _pairs_of(one, results, names)],
-        "checklist": checklist(name, cells, names),
+        "missing": checklist(name, cells, names).missing,
         "groups": [(group, f"group:{slug(group.lower())}", found) for group, found in groups.items()],
         "verdicts": [verdict for verdict in VERDICTS if any(result.verdict == verdict for result in results)],
         "levels": sorted({result.level for result in results}),
@@ -169,11 +141,6 @@ def change_list(
         where = f"{names.providers.get(result.provider, result.provider)} → {names.columns.get(one, one)}"
         found[change.kind].append((where, change, now.get(id(change.head))))
     return [(kind, KINDS[kind], listed) for kind, listed in found.items()]
-
-
-def feature_anchor(feature: str) -> str:
-    """The colon keeps features apart from cases, whose anchors have none."""
-    return f"feature:{slug(feature)}"
 
 
 def _pairs_of(one: str, results: Sequence[CaseResult], names: Names) -> list[Pair]:
@@ -217,40 +184,3 @@ def _remarks(cells: Sequence[Cell], providers: Mapping[str, str]) -> list[tuple[
         for verdict, found in remarks.items()
         if found
     ]
-
-
-def _sections(cells: Sequence[Cell], features: Sequence[Feature]) -> list[Section]:
-    """A provider's cases under their first feature, features in the order of their file; those without one come last."""
-    blocks: dict[tuple[object, ...], list[Cell]] = {}
-    for cell in cells:
-        blocks.setdefault(block_key(cell.result), []).append(cell)
-    named = {feature for found in blocks.values() for feature in found[0].result.features}
-    listed = [feature for feature in features if feature.id in named]
-    places = {feature.id: place for place, feature in enumerate(listed)}
-    own: dict[str, list[Block]] = {}
-    elsewhere: Counter[str] = Counter()
-    for found in blocks.values():
-        facts = found[0].result
-        first, *others = dict.fromkeys(facts.features) or [""]
-        own.setdefault(first, []).append(Block(facts, found, _command([cell.result for cell in found]), [places[one] for one in others]))
-        elsewhere.update(others)
-    sections = [Section(one, feature_anchor(one.id), own.get(one.id, []), elsewhere[one.id]) for one in listed]
-    return [*sections, Section(None, "feature:none", own[""], 0)] if "" in own else sections
-
-
-def _sources(sections: Iterable[Section]) -> dict[str, int]:
-    """Every address of documentation on a page, numbered: of the features, and of the cases that have another."""
-    addresses: dict[str, int] = {}
-    for section in sections:
-        links = [section.feature.link] if section.feature else []
-        for address in (*links, *(block.facts.source for block in section.blocks)):
-            if web_link(address):
-                addresses.setdefault(address, len(addresses) + 1)
-    return addresses
-
-
-def _command(results: Sequence[CaseResult]) -> str:
-    """The commands of a block's cells, as one with ``[DIALECT]`` where that is all they differ in: most of a page would be these."""
-    commands = list(dict.fromkeys(result.command for result in results if result.command))
-    spelled = {result.command.replace(f"[{column(result)}]", "[DIALECT]") for result in results}
-    return spelled.pop() if len(spelled) == 1 and len(commands) > 1 else "\n".join(commands)

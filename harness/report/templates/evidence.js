@@ -1,0 +1,183 @@
+{# A cell's evidence, made when it is opened. -#}
+const draw = (tag, facts, ...inside) => {
+  const one = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(facts)) one.setAttribute(name, value);
+  one.append(...inside);
+  return one;
+};
+
+function facts(pairs) {
+  const list = make("dl", [], "pairs");
+  for (const [word, value] of pairs) if (value) list.append(make("dt", word), make("dd", value));
+  return list;
+}
+
+function part(title, note, ...inside) {
+  const section = make("section", [], "part");
+  section.append(make("h6", note ? [`${title} `, make("small", note)] : title), ...inside);
+  return section;
+}
+
+const INSIDE = { message: "ends inside a message", character: "ends inside a character" };
+
+function timeline(stream, title) {
+  const reads = stream.reads.map(([at, size, many = 1, inside = ""]) => ({ at, size, many, inside }));
+  const timed = reads.every((read) => read.at !== null);
+  const last = timed ? Math.max(...reads.map((read) => read.at), 1) : Math.max(reads.length - 1, 1);
+  const most = Math.max(...reads.map((read) => read.size), 1);
+  const width = 720, floor = 84, left = 4, room = width - 60;
+  const across = (value) => left + (room * value) / last;
+  const picture = draw("svg", { viewBox: `0 0 ${width} 112`, role: "img", class: "timeline" });
+  let first = 0;
+  const cuts = reads.filter((read) => read.inside).length;
+  const said = `${counted(stream.total ?? reads.reduce((sum, read) => sum + read.many, 0), "read")}, ${counted(reads.reduce((sum, read) => sum + read.size, 0), "byte")}` +
+    (timed ? `, first byte after ${number(reads[0].at)} ms, last after ${number(last)} ms` : ", times not known: in their order") +
+    (cuts ? `, ${cuts} of them cut inside a message or a character` : "") + `, ${stream.broken ? "broken off: " : ""}${stream.end}`;
+  picture.setAttribute("aria-label", said);
+  picture.append(draw("line", { x1: 0, y1: floor, x2: width, y2: floor, class: "axis" }));
+  const step = timed ? 10 ** Math.floor(Math.log10(last)) / (last / 10 ** Math.floor(Math.log10(last)) < 3 ? 2 : 1) : 0;
+  if (timed) for (let at = 0; at <= last; at += step) {
+    picture.append(draw("line", { x1: across(at), y1: floor, x2: across(at), y2: floor + 5, class: "axis" }),
+      draw("text", { x: across(at), y: floor + 18 }, `${number(Math.round(at * 100) / 100)}${at === 0 ? " ms" : ""}`));
+  }
+  reads.forEach((read, index) => {
+    const height = 6 + 58 * Math.sqrt(read.size / most), x = across(timed ? read.at : index);
+    const which = read.many > 1 ? `reads ${first + 1} to ${first + read.many}` : `read ${first + 1}`;
+    const label = `${which}: ${counted(read.size, "byte")}` + (read.at === null ? "" : ` at ${number(read.at)} ms`) + (read.inside ? `, ${INSIDE[read.inside]}` : "");
+    first += read.many;
+    picture.append(draw("rect", { x, y: floor - height, width: 6, height, rx: 1.5, class: read.inside ? "cut" : "whole" },
+      draw("title", {}, label)));
+    if (read.inside) picture.append(draw("path", { d: `M${x} ${floor + 1}l6 6m-6 0l6-6`, class: "nick" }));
+  });
+  if (timed) picture.append(draw("text", { x: across(reads[0].at), y: 12, class: "said" }, "first byte"),
+    draw("line", { x1: across(reads[0].at) + 3, y1: 16, x2: across(reads[0].at) + 3, y2: floor, class: "axis dashed" }));
+  const end = across(timed ? last : reads.length - 1) + 14;
+  picture.append(draw("path", { d: stream.broken ? `M${end} ${floor - 8}l8 8m-8 0l8-8` : `M${end} ${floor - 8}h7v7h-7z`, class: stream.broken ? "nick" : "stop" }),
+    draw("text", { x: end + 12, y: floor - 1, class: "said" }, stream.end));
+  const table = make("table", make("thead", make("tr", ["Reads", "ms", "bytes", "ends"].map((word) => {
+    const cell = make("th", word);
+    cell.scope = "col";
+    return cell;
+  }))));
+  let place = 0;
+  const body = make("tbody");
+  for (const read of reads) {
+    const numbers = read.many > 1 ? `${place + 1}–${place + read.many}` : `${place + 1}`;
+    place += read.many;
+    body.append(make("tr", [numbers, read.at === null ? "not known" : number(read.at), number(read.size), INSIDE[read.inside] ?? "between messages"].map((word) => make("td", word))));
+  }
+  table.append(body);
+  const list = make("details", make("summary", "The same as a table"));
+  list.append(table);
+  const key = cuts ? make("p", `✕ under a bar: the read ${[...new Set(reads.map((read) => INSIDE[read.inside]).filter(Boolean))].join(" or ")}.`, "note") : "";
+  return part(title, said, picture, key, list);
+}
+
+const LAYERS = { frames: "Wire: frames", events: "Events", payloads: "Payloads", prompt: "Prompt", requests: "Request" };
+
+function layers(cell) {
+  const grid = make("div", [], "layers");
+  const only = cell.layers.some(([, , , , first = null]) => first !== null);
+  for (const [layer, lines, start = 0, total = lines.length, first = null, differs = false] of cell.layers) {
+    const list = make("ol", [], layer === "prompt" || layer === "requests" ? "text" : "");
+    list.start = start;
+    const shown = [...lines];
+    if (first !== null && first >= start + lines.length) shown.push("nothing more came");
+    shown.forEach((line, index) => {
+      const here = start + index === first;
+      const item = make("li", line, here ? (differs ? "first" : "from") : "");
+      if (here) item.prepend(make("b", differs ? "◀ first difference" : "◂ made from this"));
+      list.append(item);
+    });
+    const left = total - lines.length;
+    const box = make("section", [make("h6", LAYERS[layer]), list]);
+    if (left > 0) box.append(make("p", `${number(lines.length)} of ${number(total)}`, "note"));
+    if (!total) box.append(make("p", "nothing", "note"));
+    grid.append(box);
+  }
+  grid.tabIndex = 0;
+  grid.setAttribute("role", "region");
+  grid.setAttribute("aria-label", "Layers side by side");
+  if (cell.layers[0][0] === "prompt") return part("Prompt and request", "", grid);
+  const title = cell.first ? `First difference: ${cell.first}` : "Layers";
+  return part(title, only ? "each layer around the place, and what it was made of one layer below" : "the expectation has no fixed places, so none is marked", grid);
+}
+
+function sides(expected, got) {
+  const list = make("dl");
+  let head = 0, tail = 0;
+  if (expected !== null && got !== null) {
+    const least = Math.min(expected.length, got.length);
+    while (head < least && expected[head] === got[head]) head += 1;
+    while (tail < least - head && expected.at(-1 - tail) === got.at(-1 - tail)) tail += 1;
+  }
+  for (const [word, text] of [["expected", expected], ["got", got]]) {
+    const marked = text === null ? make("em", "nothing") : make("pre", [text.slice(0, head), head + tail && head + tail < text.length ? make("mark", text.slice(head, text.length - tail)) : text.slice(head, text.length - tail), text.slice(text.length - tail)]);
+    list.append(make("dt", word), make("dd", marked));
+  }
+  return list;
+}
+
+function findings(written, cell) {
+  const first = written.cloneNode(true);
+  first.firstChild.firstChild.data = "";
+  first.querySelector("p .note")?.remove();
+  const side = (place) => find("dd", written)[place].querySelector("pre")?.textContent ?? null;
+  first.querySelector("dl").replaceWith(sides(side(0), side(1)));
+  const boxes = (cell.findings ?? []).map(([path, kind, note, expected, got]) => {
+    const line = make("p", [make("code", path || "(the whole)"), " ", make("b", kind), note ? ` ${note}` : ""]);
+    return make("div", [line, sides(expected, got)], "finding");
+  });
+  return part("Expected and got", `${number(boxes.length + 1)} of ${counted(cell.total, "finding")}`, first, ...boxes);
+}
+
+function laws(cell) {
+  const list = make("ul");
+  for (const [law, title, examples] of cell.laws) {
+    list.append(make("li", [make("b", `Law ${law}, ${title}, is broken.`), ...examples.map((example) => make("pre", example))]));
+  }
+  return part("Laws", cell.laws.length ? "with the smallest counter-example that was found" : "", cell.laws.length ? list : make("p", "Every law holds for this stream: however it is cut, spelled or damaged, nothing else goes wrong."));
+}
+
+function quoted(text) {
+  const box = make("pre", text, "wire");
+  box.tabIndex = 0;
+  return box;
+}
+
+function panel(link) {
+  const article = link.closest("article");
+  const [place] = data.cases[article.case.place];
+  const found = article.case.known[cellsOf(article).indexOf(link)];
+  const cell = typeof found === "string" ? { digest: found } :
+    Array.isArray(found) ? { digest: found[0], layers: [["prompt", found[1], 0, found[3]], ["requests", found[2], 0, found[4]]] } : found;
+  const [made, exchange, wire, digest = "", reads = [], unusual] = data.streams[place];
+  const stream = { status: 200, end: "complete", digest, reads, ...unusual };
+  const [cassette, origin] = data.cassettes[made];
+  const name = link.firstChild.data.trim();
+  const box = make("div", [], "panel");
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", `Evidence: ${link.textContent}`);
+  const close = make("button", "Close");
+  close.type = "button";
+  close.addEventListener("click", () => { shut(link); link.focus(); });
+  box.append(make("header", [make("h6", [name, " ", link.querySelector("i").cloneNode(true)]), close]));
+  const first = find(".found", article).find((one) => one.querySelector("a").hash === link.hash)?.querySelector(".finding");
+  if (first) box.append(findings(first, cell));
+  if (cell.layers?.length) box.append(layers(cell));
+  if (cell.without) box.append(make("p", "The layers are left out of this page, to keep it small; run the command below with --harness-report to have them.", "note"));
+  const before = (stream.before ?? []).map(([digest, reads, unusual]) => ({ status: 200, end: "complete", digest, reads, ...unusual }));
+  const turns = [...before, stream], spoken = (title, turn) => before.length ? `Turn ${turn + 1}: ${title.toLowerCase()}` : title;
+  turns.forEach((one, turn) => { if (one.reads.length) box.append(timeline(one, spoken("How the stream came", turn))); });
+  if (cell.laws) box.append(laws(cell));
+  turns.forEach(({ sent }, turn) => {
+    if (sent) box.append(part(spoken("Request", turn), `${sent[0]} ${sent[1]}`, quoted(sent[2]), make("p", counted(sent[3], "byte") + " in all", "note")));
+  });
+  if (wire) box.append(part("The stream's beginning", stream.status ? `status ${stream.status}` : "", quoted(wire)));
+  const named = cassette ? [["cassette", exchange > 1 ? `${cassette}, exchange ${exchange}` : cassette]] : [];
+  if (origin >= 0) box.append(part("Where the stream is from", "", facts([...named, ...data.origins[origin]])));
+  box.append(facts([["SHA-256 of the stream", digest && `${digest}…`], ["of what came out", cell.digest && `${cell.digest}…`]]));
+  const run = article.querySelector(":scope>pre");
+  if (run) box.append(part("Run it", "", make("pre", run.textContent.replace("[ADAPTER]", () => `[${name}]`), "run")));
+  return box;
+}

@@ -1,0 +1,28 @@
+{# The index: every mark leads to the cells that it stands for, and a search leaves the rows that have all the words. -#}
+"use strict";
+(() => {
+{% include "reading.js" %}
+
+for (const table of find(".features")) {
+  const columns = find("th[data-in]", table).map((one) => one.dataset.in);
+  for (const row of find("tr:has(td)", table)) {
+    find("td", row).forEach((box, index) => {
+      if (!box.textContent.trim()) return;
+      const mark = box.querySelector("i") ?? make("i", box.firstChild.data.trim());
+      const small = box.querySelector("small");
+      box.replaceChildren(link(`${row.querySelector("a").getAttribute("href")}:${columns[index]}`, mark, "mark"), ...(small ? [" ", small] : []));
+    });
+  }
+}
+
+listen(() => {
+  const rows = find(".features tr:has(td), li.row"), wanted = words();
+  let left = 0;
+  for (const row of rows) {
+    row.hidden = !wanted.every((word) => plain(row).includes(word));
+    left += !row.hidden;
+  }
+  for (const body of find(".features tbody")) body.hidden = !body.querySelector("tr:has(td):not([hidden])");
+  say(left, rows.length, "row");
+});
+})();

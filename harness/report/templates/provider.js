@@ -1,0 +1,192 @@
+{# A provider's page: what stands there in short is written out, a case an article; a cell opens its evidence; search and filters. -#}
+"use strict";
+(() => {
+{% include "reading.js" %}
+const ORDER = {{ VERDICTS.items()|sort(attribute="1.order")|map("first")|list|tojson }};
+const block = document.getElementById("data");
+const data = block ? JSON.parse(block.textContent) : { cases: [] };
+const nameOf = (cell) => slug(cell.firstChild.data.trim());
+const verdictOf = (mark) => mark.className || "passed";
+const docs = (place) => link(document.getElementById(place).href, "docs");
+
+// Every address of documentation stands once, at the end of the page
+for (const one of find("a[href^='#d']")) one.href = document.getElementById(one.hash.slice(1)).href;
+
+// What many cases share stands once, above them: the line of their streams, and their command
+const sections = find("section.group>section");
+const judging = new Map(sections.map((section) => [section.id, []]));
+const stemOf = (command) => {
+  const path = /^[^']*'[^/']+\/([^']*)\.yaml::CASE\[ADAPTER\]'$/.exec(command)?.[1];
+  return path?.startsWith(`${data.provider}/`) ? path.slice(data.provider.length + 1) : path;
+};
+
+const lists = new Map();  // the cells of a case that has the same ones as one before are that one's again
+const listOf = (names) => {
+  if (!lists.has(names)) lists.set(names, make("ul", names.split(", ").map((name) => make("li", make("a", [`${name} `, make("i", "passed")])))));
+  return lists.get(names).cloneNode(true);
+};
+function article(item, [, more, ...known], about, command) {
+  const [doc, ...also] = [more].flat();
+  const name = item.firstElementChild.matches("b") ? item.firstElementChild.textContent : "";
+  const line = item.querySelector("p"), title = make("h5"), origin = about.cloneNode(true), cells = [];
+  const anchor = item.id || slug(`${stemOf(command)}.${name}`);
+  if (name) item.firstElementChild.remove();
+  while (item.firstChild !== line) title.append(item.firstChild);
+  if (name) title.firstChild.data = title.firstChild.data.trimStart();
+  const names = line.firstChild?.data?.match(/passed: ([\w., -]+)/)?.[1].trim(), list = names ? listOf(names) : make("ul");
+  for (let entry = list.firstChild; entry; entry = entry.nextSibling) {
+    const cell = entry.firstChild;
+    cell.id = `${anchor}.${cell.firstChild.data.trim()}`;
+    cells.push(cell);
+  }
+  for (const cell of [...line.children]) {
+    list.append(make("li", cell));
+    cells.push(cell);
+  }
+  for (const cell of cells) cell.href = `#${cell.id}`;
+  line.remove();
+  if (doc) origin.append(" ", typeof doc === "string" ? `· ${doc}` : docs(`d${doc}`));
+  const one = make("article", [title, origin, list, ...item.childNodes]);
+  if (command) one.append(make("pre", command.replace("CASE", () => name)));
+  one.case = { known, also, anchor, cells, level: about.dataset.level ?? "must" };
+  return one;
+}
+
+const articles = [];
+for (const section of sections) {
+  let about = null, command = "";
+  const made = new DocumentFragment();
+  for (const one of [...section.children].slice(2)) {
+    one.remove();
+    if (one.matches("p")) [about, command] = [one, ""];
+    else if (one.matches("pre")) command = one.textContent;
+    else for (const item of [...one.children]) {
+      const found = article(item, data.cases[articles.length], about, command);
+      found.case.place = articles.push(found) - 1;
+      judging.get(section.id).push(found);
+      made.append(found);
+    }
+  }
+  section.append(made);
+}
+const cellsOf = (one) => one.case.cells;
+const cells = articles.flatMap(cellsOf);
+for (const one of articles) for (const place of one.case.also) judging.get(sections[place].id).push(one);
+for (const section of sections) {
+  const others = judging.get(section.id).filter((one) => one.parentElement !== section);
+  if (others.length) section.append(make("p", ["Also judged by: ", ...others.flatMap((one, index) => {
+    const other = link(`#${cellsOf(one)[0].id}`, one.case.anchor);
+    return index ? [" · ", other] : [other];
+  })], "also"));
+}
+
+// The checklist: what the cells of a feature come to in each column
+function checklist() {
+  const columns = find(".pairs.one tbody tr").map((row) => [row.id.slice(3), row.querySelector("th").textContent]);
+  const head = (words, scope) => {
+    const one = make("th", words);
+    one.scope = scope;
+    return one;
+  };
+  const table = make("table", make("thead", make("tr", [head("Feature", "col"), ...columns.map(([, title]) => head(title, "col"))])), "features");
+  for (const group of find("section.group")) {
+    const top = head(group.querySelector("h3").textContent, "rowgroup");
+    top.colSpan = columns.length + 1;
+    table.append(make("tbody", [make("tr", top, "group"), ...find(":scope>section", group).map((section) => {
+      const title = section.querySelector("h4"), source = section.querySelector("h4+p>a");
+      const first = [link(`#${section.id}`, title.textContent)];
+      if (source) first.push(" ", link(source.href, "docs"));
+      const found = new Map();
+      for (const cell of judging.get(section.id).flatMap(cellsOf)) {
+        const name = nameOf(cell);
+        if (found.has(name)) found.get(name).push(cell); else found.set(name, [cell]);
+      }
+      return make("tr", [head(first, "row"), ...columns.map(([name]) => mark(section.id, name, found.get(name)))]);
+    })]));
+  }
+  const box = document.getElementById("table");
+  box.append(table);
+  box.hidden = false;
+}
+const marks = new Map();
+function mark(feature, column, found) {
+  if (!found) return make("td");
+  const worst = ORDER.find((name) => found.some((cell) => verdictOf(cell.lastElementChild) === name));
+  const alike = found.filter((cell) => verdictOf(cell.lastElementChild) === worst);
+  marks.set(`${feature}:${column}`, alike[0].id);
+  const one = [link(`#${alike[0].id}`, alike[0].lastElementChild.cloneNode(true), "mark")];
+  return make("td", alike.length < found.length ? [...one, " ", make("small", `${number(alike.length)} of ${number(found.length)}`)] : one);
+}
+if (articles.length) checklist();
+
+{% include "evidence.js" %}
+
+function shut(cell) {
+  cell.classList.remove("open");
+  cell.closest("article").querySelector(".panel")?.remove();
+}
+
+function open(cell) {
+  for (const other of find("a.open", cell.closest("article"))) shut(other);
+  cell.classList.add("open");
+  cell.closest("article").append(panel(cell));
+}
+
+// Finding and filtering
+const choices = Object.fromEntries(find("[data-by]").map((one) => [one.dataset.by, one]));
+for (const section of sections) choices.feature?.append(new Option(section.querySelector("h4").textContent, section.id));
+let texts = null;
+
+function filter() {
+  texts ??= new Map(articles.map((one) => [one, `${plain(one)} ${one.case.anchor} ${data.cassettes[data.streams[data.cases[one.case.place][0]][0]]?.[0]}`.toLowerCase()]));
+  const [wanted, chosen] = [words(), Object.fromEntries(Object.entries(choices).map(([by, one]) => [by, one.value]))];
+  let left = 0;
+  for (const one of articles) {
+    const fits = wanted.every((word) => texts.get(one).includes(word)) && (!chosen.feature || judging.get(chosen.feature).includes(one)) &&
+      (!chosen.level || one.case.level === chosen.level);
+    let shown = 0;
+    for (const cell of cellsOf(one)) {
+      const verdict = verdictOf(cell.lastElementChild);
+      const fit = fits && (!chosen.adapter || nameOf(cell) === chosen.adapter.slice(3)) &&
+        (!chosen.verdict || (chosen.verdict === "!passed" ? verdict !== "passed" : verdict === chosen.verdict));
+      cell.parentElement.hidden = !fit;
+      shown += fit;
+    }
+    one.hidden = !shown;
+    left += shown;
+  }
+  for (const section of sections) section.hidden = !section.querySelector("article:not([hidden])") && left < cells.length;
+  for (const group of find("section.group")) group.hidden = !group.querySelector("section:not([hidden])");
+  say(left, cells.length, "cell");
+}
+listen(filter);
+if (output) say(cells.length, cells.length, "cell");
+
+function arrive() {
+  const name = decodeURIComponent(location.hash.slice(1));
+  const target = name && document.getElementById(name);
+  if (!target && marks.has(name)) location.replace(`#${marks.get(name)}`);
+  if (!target) return;
+  if (name.startsWith("in:") && choices.adapter) {
+    choices.adapter.value = name;
+    filter();
+    return;
+  }
+  if (target.closest("[hidden]")) { tools.reset(); setTimeout(() => { filter(); target.scrollIntoView(); }); }
+  if (cells.includes(target)) {
+    if (!target.classList.contains("open")) open(target);
+    target.focus({ preventScroll: true });
+    target.closest("article").scrollIntoView();
+  } else target.scrollIntoView();
+}
+document.addEventListener("click", (event) => {
+  const cell = event.target.closest("a[href^='#']");
+  if (!cell || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (cell.classList.contains("open")) {
+    event.preventDefault();
+    shut(cell);
+  } else if (cell.hash === location.hash) arrive();
+});
+addEventListener("hashchange", arrive);
+if (location.hash) arrive();
+})();

@@ -1,0 +1,40 @@
+{# What every page's script begins with: it reads the page, asks nobody for anything, and writes text only as text. -#}
+const find = (selector, within = document) => [...within.querySelectorAll(selector)];
+const make = (tag, words, name) => {
+  const one = document.createElement(tag);
+  if (name) one.className = name;
+  for (const word of [words].flat()) if (word != null) one.append(word);
+  return one;
+};
+const number = (value) => value.toLocaleString("en");
+const slug = (text) => text.replace(/[^A-Za-z0-9._-]+/g, "-").slice(0, 120) || "-";
+const counted = (value, noun) => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
+const link = (target, words, name) => {
+  const one = make("a", words, name);
+  one.href = target;
+  return one;
+};
+
+// Ages: the page itself knows no clock
+for (const time of find("time")) {
+  const days = Math.floor((Date.now() - Date.parse(time.textContent)) / 86400000);
+  if (!(days >= 0) || /^ \(/.test(time.nextSibling?.data ?? "")) continue;
+  time.title = `${counted(days, "day")} ago`;
+  if (time.closest("[data-origin]") && days > {{ STALE_DAYS }}) time.after(" ", make("b", `stale: ${counted(days, "day")} old`, "broken"));
+}
+
+// Searching
+const tools = document.querySelector(".tools");
+const search = document.querySelector("[data-search]");
+const output = tools?.querySelector("output");
+const words = () => search.value.toLowerCase().split(/\s+/).filter(Boolean);
+const plain = (one) => one.textContent.toLowerCase();
+const say = (left, all, noun) => { output.textContent = left === all ? counted(all, noun) : `${number(left)} of ${counted(all, noun)}`; };
+const listen = (filter) => {
+  if (!tools) return;
+  tools.hidden = false;
+  tools.addEventListener("submit", (event) => event.preventDefault());
+  tools.addEventListener("input", filter);
+  tools.addEventListener("reset", () => setTimeout(filter));
+  search.addEventListener("keydown", (event) => { if (event.key === "Escape") tools.reset(); });
+};
