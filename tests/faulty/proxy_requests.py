@@ -69,6 +69,16 @@ def names_become_alike(body: Body) -> None:
             declaration["name"] = re.sub(r"(?<=[a-z])_[2-9]$", "", declaration["name"])
 
 
+@of_asked("anthropic")
+def letters_stay(asked: Asked, prompt: Json, session: Session) -> Asked:
+    """A letter of any alphabet stays in the name of a tool, which Gemini refuses (both states)."""
+    declared = [tool for one in asked.body.get("tools", []) for tool in one["functionDeclarations"]]
+    for tool, declaration in zip(prompt.get("tools") or [], declared, strict=True):
+        if not tool["name"].isascii():
+            declaration["name"] = re.sub(r"[^\w.:-]", "_", tool["name"])
+    return asked
+
+
 @of_prompt("anthropic")
 def results_of_no_call_are_sent(prompt: Json, options: Json) -> None:
     """A result that answers no call is sent as that of an "unknown_function" (both states)."""
@@ -128,6 +138,17 @@ def unknown_blocks_of_results_are_python(prompt: Json, options: Json) -> None:
                 text = str(inner)
                 inner.clear()
                 inner.update(type="text", text=text)
+
+
+@of_body("anthropic")
+def files_of_results_are_text(body: Body) -> None:
+    """A picture that a tool gave stands in the text of its result, where no model sees it (both states)."""
+    for part in parts(body, "functionResponse"):
+        response = part["functionResponse"]
+        files = {f"file_{number}": file for number, file in enumerate(response.pop("parts", []), 1)}
+        for key, said in response["response"].items():
+            if isinstance(said, list):
+                response["response"][key] = [files.get(one.get("$ref"), one) for one in said]
 
 
 @of_prompt("anthropic")

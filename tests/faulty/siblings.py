@@ -12,6 +12,7 @@ from typing import Any
 from harness import events as ev
 from harness.asking import Asked
 from harness.dialects.unified_llm import UnifiedLlmTranslator
+from harness.framing import Frame
 from harness.session import Session
 
 from .pipeline import Items, Json, Table
@@ -80,6 +81,12 @@ def timeouts_have_no_class(payloads: Items) -> Items:
         if payload["error"].get("status_code") == 408:
             payload["error"]["type"] = "ProviderError"
     return payloads
+
+
+@SIBLINGS.frame
+def end_mark_skipped(frame: Frame) -> Frame | None:
+    """A mark of the end that Gemini does not send is passed over, so that nobody learns who sent it (a sibling in TypeScript)."""
+    return None if frame.raw == "[DONE]" else frame
 
 
 # What is asked: system, tools, and how hard to think
