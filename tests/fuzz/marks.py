@@ -1,7 +1,7 @@
 """Marks the branches of the package's source while it is imported, so that a run leaves behind which of them it took.
 
-Each way on from a branch is an edge and gets a number; the code that is imported sets ``TAKEN[number]`` where it goes that way. A mark
-costs a third of the time of what it stands in; the interpreter's own tracing costs five times that time, and Atheris' callbacks twice.
+Each way on from a branch is an edge and gets a number; the code that is imported sets ``TAKEN[number]`` where it goes that way. With marks
+the readers take 1.4 times as long as without; under Atheris they take two to three times as long, under the interpreter's own tracing six.
 `watch` has to come before the first import of the package.
 """
 
