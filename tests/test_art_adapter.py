@@ -313,15 +313,30 @@ def test_a_unary_answer_is_one_token() -> None:
     ]
 
 
-def test_a_prompt_that_cannot_be_translated_is_not_sent() -> None:
-    payloads, wire = call(HELLO, [*HI, {"role": "tool_result", "content": "x", "name": "f"}], {"threadId": "t"})
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (
+            {"role": "tool_result", "content": "x", "name": "f"},
+            "messages[1].tool_call_id: is missing; a tool_result message has tool_call_id and name",
+        ),
+        ({"role": "tool", "content": "x", "tool_call_id": "1"}, "messages[1].name: is missing; a tool message has tool_call_id and name"),
+        (
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{"}}],
+            },
+            "messages[1].tool_calls[0].function.arguments: is no JSON",
+        ),
+    ],
+)
+def test_a_prompt_that_cannot_be_translated_is_not_sent(message: Payload, reason: str, stream: bool) -> None:
+    payloads, wire = call(HELLO, [*HI, message], {"threadId": "t", "stream": stream})
     assert wire.asked == []
     assert [payload["type"] for payload in payloads] == ["ERROR", "END"]
-    assert payloads[0]["data"] == {
-        "name": "ARTError",
-        "message": "messages[1].tool_call_id: is missing; a tool_result message has tool_call_id and name",
-        "code": "PROMPT_TRANSLATION_FAILED",
-    }
+    assert payloads[0]["data"] == {"name": "ARTError", "message": reason, "code": "PROMPT_TRANSLATION_FAILED"}
 
 
 FAILED = '{"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}'
