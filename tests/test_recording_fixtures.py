@@ -282,6 +282,39 @@ def test_without():
     run(suite).assert_outcomes(passed=3)
 
 
+ADAPTED = """\
+harness: 1
+cases:
+- case: told
+  requirement: What is recorded is told.
+  features: [text.streaming]
+  source: https://ai.google.dev/api/generate-content
+  cassette: a
+  expect:
+    agent-events: {$any: array}
+"""
+
+
+def test_a_case_reaches_no_other_machine_either(suite: pytest.Pytester) -> None:
+    for folder in ("cassettes", "specs"):
+        (suite.path / folder).mkdir()
+    (suite.path / "cassettes" / "a.yaml").write_bytes(EVENTS[0])
+    (suite.path / "specs" / "told.yaml").write_text(ADAPTED)
+    suite.makepyfile(
+        mine="""\
+import socket
+
+def adapt(exchange):
+    socket.create_connection(("192.0.2.1", 9), timeout=0.01)
+    return []
+"""
+    )
+    suite.makeini("[pytest]\npythonpath = .\nharness_adapters = mine: agent-events = mine:adapt\n")
+    result = run(suite, "specs")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*192.0.2.1 port 9 was refused: this test is replayed*"])
+
+
 def test_what_is_refused_and_what_is_not() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, refuse_network("because"):
         port = server.getsockname()[1]
