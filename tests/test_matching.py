@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from itertools import pairwise
+from time import process_time
 from typing import Any
 
 import pytest
@@ -407,6 +408,17 @@ def test_a_run_of_missing_items_is_one_finding_with_all_of_them() -> None:
 def test_one_event_of_5000_deleted_is_one_finding() -> None:
     events = words(5000)
     assert compare(events, events[:2500] + events[2501:]) == [Mismatch("[2500]", "missing", events[2500])]
+
+
+def test_one_event_of_5000_deleted_is_found_in_100_ms() -> None:
+    events = words(5000)
+    without = events[:2500] + events[2501:]
+    spent = []
+    for _ in range(5):
+        began = process_time()
+        compare(events, without)
+        spent.append(process_time() - began)
+    assert min(spent) <= 0.1
 
 
 def test_several_unrelated_differences_are_several_findings() -> None:
