@@ -141,6 +141,41 @@ def test_the_official_client_holds_the_conversation_with_harness_serve(case: Jso
             prompt["messages"].append(expected["messages"][-1])
 
 
+RECORDED = [
+    pytest.param(exchange, id=f"{path.parent.name}-{path.stem}-{number}")
+    for path in sorted((ROOT / "cassettes").glob("*/*.yaml"))
+    for number, exchange in enumerate(harness.load(path).exchanges, 1)
+    if exchange.generates
+]
+
+
+@pytest.mark.parametrize("exchange", RECORDED)
+def test_the_official_client_reads_every_recorded_answer(exchange: Exchange) -> None:
+    """What it puts together is what `follow_up` takes an application to have; an error raises and takes the message with it."""
+    need("anthropic", importlib.util.find_spec("anthropic"), "anthropic is not installed")
+    anthropic, http = import_module("anthropic"), import_module("httpx2")
+    payloads = harness.replay(exchange, dialect="anthropic")
+    body = "".join(f"event: {payload['type']}\ndata: {json.dumps(payload)}\n\n" for payload in payloads)
+    transport = http.MockTransport(lambda _: http.Response(200, headers={"content-type": "text/event-stream"}, content=body.encode()))
+    prompt: Json = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}]}
+    with (
+        anthropic.Anthropic(api_key="none", http_client=http.Client(transport=transport), max_retries=0) as client,
+        client.messages.stream(**prompt) as stream,
+    ):
+        if payloads[-1]["type"] == "error":
+            with pytest.raises(anthropic.APIStatusError) as raised:
+                stream.until_done()
+            assert raised.value.body["error"] == payloads[-1]["error"]
+            return
+        message = stream.get_final_message()
+    assert ANTHROPIC.requests is not None
+    later = ANTHROPIC.requests.follow_up(prompt, payloads, "Go on.")["messages"]
+    assert as_sent(message.content) == (later[1]["content"] if len(later) == 3 else [])
+    told = payloads[-2]
+    assert message.stop_reason == told["delta"]["stop_reason"]
+    assert {name: count for name, count in message.usage.to_dict().items() if count is not None} == told["usage"]
+
+
 def test_what_is_served_shows_every_kind_of_block() -> None:
     """Text, thinking, signatures in thinking and calls stand in the conversations above."""
     kinds = set()
