@@ -76,7 +76,8 @@ def gather_wire(exchange: Exchange, how: Replayer) -> Facts:
     """What the raw answer says, read by the witness."""
     body = plain(exchange).body
     if how.reads_lines(exchange):
-        return gather_cli(body, exchange.header(EXIT_CODE) or "0", exchange.header(STDERR) or "")
+        code = None if exchange.end in INTERRUPTED else exchange.header(EXIT_CODE)  # of a run that was ended it says just that
+        return gather_cli(body, code or "0", exchange.header(STDERR) or "")
     return gather_body(body, exchange.status, tool_code=how.finds_tool_code(exchange))
 
 

@@ -84,7 +84,10 @@ class CliNormalizer:
         return [*[Unknown("rest", text) for text in rest], *self._read_exit()]
 
     def _read_exit(self) -> list[Event]:
-        """The error of a run that failed without saying so: exit code and stderr are recorded beside its output."""
+        """The error of a run that failed without saying so: exit code and stderr are recorded beside its output.
+
+        One that was ended by a signal is incomplete, and no more than that: its exit code says the same.
+        """
         code = self._answer.headers.get(EXIT_CODE, "0")
         if self._ended or code == "0":
             return []
