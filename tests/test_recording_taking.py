@@ -250,6 +250,17 @@ def test_what_an_earlier_run_left_stays_until_something_has_arrived(tmp_path: Pa
     assert [exchange.reads[0][1] for exchange in load(part_of(path)).exchanges] == [EVENTS[0]]
 
 
+def test_a_recording_goes_on_where_the_unfinished_one_can_not_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.write", full)
+    with raw_server(streaming(*EVENTS)) as url, use_cassette(tmp_path / "a.yaml", mode="once") as tape:
+        assert stream("httpx2", tape, url) == (EVENTS, None)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.yaml"]
+    assert len(load(tmp_path / "a.yaml").exchanges[0].reads) == len(EVENTS)
+
+
 def test_who_can_not_know_what_is_secret_asks_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "adc.json"
     file.write_text("{")

@@ -111,8 +111,12 @@ class Unfinished:
             while (tell := self._facts.get()) is not None:
                 if self._facts.empty():
                     self._closing.wait(PAUSE_S)
-                if not writer.doubted:
+                if writer.doubted:
+                    continue
+                try:
                     tell(writer)
+                except (CassetteError, OSError):
+                    writer.doubted = True  # nobody knows what is secret, or the disk is full: whoever saves the recording is told
         finally:
             writer.close()
 
@@ -131,11 +135,7 @@ class _Writer:
 
     def asked(self, take: int, request: Request | None) -> None:
         if self._guard is None:
-            try:
-                origin, self._guard = self._begin(request)
-            except CassetteError:
-                self.doubted = True  # nobody knows what is secret; whoever saves the recording is told why
-                return
+            origin, self._guard = self._begin(request)
             self._waiting.append(unfinished.head_line(origin))
         line = unfinished.asked_line(take, request and self._guard.scrubber.request(request))
         self._append(line, line)
