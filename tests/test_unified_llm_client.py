@@ -177,6 +177,20 @@ def test_a_model_name_cannot_change_the_address() -> None:
     assert str(asked.url) == f"{API}/tunedModels/mine%3Fkey%3Dx%23y:generateContent"
 
 
+@pytest.mark.parametrize(
+    ("provider", "model", "path"),
+    [
+        ("gemini-api", "gemini:models/m", "/v1beta/models/m:generateContent"),
+        ("gemini-api", "tunedModels/m", "/v1beta/tunedModels/m:generateContent"),
+        ("vertex-ai", "models/m", "/v1/publishers/google/models/m:generateContent"),
+        ("vertex-ai", "publishers/google/models/m", "/v1/publishers/google/models/m:generateContent"),
+        ("vertex-ai", "gemini:projects/p/locations/l/endpoints/7", "/v1/projects/p/locations/l/endpoints/7:generateContent"),
+    ],
+)
+def test_a_model_may_be_named_with_its_place(provider: str, model: str, path: str) -> None:
+    assert sent({"provider": provider}, {**HELLO, "model": model}).url.path == path
+
+
 def test_key_and_address_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_API_KEY", "second")
     assert sent({"api_key": None}).headers["x-goog-api-key"] == "second"

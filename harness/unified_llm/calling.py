@@ -30,17 +30,18 @@ _FIRST_VERSION: Final = re.compile(r"^/v[0-9][a-z0-9]*(?=/)")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a provider listens: its address, the path of a call, and the header that has the key."""
+    """Where a provider listens: its address, the path of a call, the header that has the key, and the folder of its own models."""
 
     base_url: str
     path: str
     header: str = "x-goog-api-key"
     prefix: str = ""
+    folder: str = ""
 
 
 ENDPOINTS: Final = {
     "gemini-api": Endpoint("https://generativelanguage.googleapis.com", "/v1beta/{model}:{method}"),
-    "vertex-ai": Endpoint("https://aiplatform.googleapis.com", "/v1/publishers/google/{model}:{method}"),
+    "vertex-ai": Endpoint("https://aiplatform.googleapis.com", "/v1/{model}:{method}", folder="publishers/google/"),
     "code-assist": Endpoint("https://cloudcode-pa.googleapis.com", "/v1internal:{method}", "authorization", "Bearer "),
 }
 
@@ -96,8 +97,10 @@ class Caller:
     def _url(self, model: str, stream: bool) -> str:
         """The address; a version that the base URL has already is not added again."""
         method = "streamGenerateContent?alt=sse" if stream else "generateContent"
-        named = quote(model if "/" in model else f"models/{model}", safe="/")
-        path = self._endpoint.path.format(model=named, method=method)
+        named = model if "/" in model else f"models/{model}"
+        if not named.startswith(("projects/", "publishers/")):  # whose whole place is named already
+            named = self._endpoint.folder + named
+        path = self._endpoint.path.format(model=quote(named, safe="/"), method=method)
         if _VERSION.search(urlsplit(self._base_url).path):
             path = _FIRST_VERSION.sub("", path)
         return self._base_url + path
