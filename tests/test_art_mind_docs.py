@@ -24,8 +24,10 @@ from harness.dialects.mind_tools import DECLARATIONS, READERS
 from harness.mind.acting import SHELL_SECONDS
 from harness.mind.program import MAX_ROUNDS
 from harness.requesting import ask
+from harness.strict_yaml import parse
 
 DOCS = Path(__file__).parent.parent / "docs"
+SPECS = DOCS.parent / "specs"
 NAMES = ("art", "mind", "agent-events")
 _CODE = re.compile(r"`([^`]+)`")
 
@@ -61,6 +63,15 @@ def spread(name: str, table: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("name", NAMES)
 def test_losses(name: str) -> None:
     assert {words(row[0])[0]: row[1] for row in TABLES[name]["loss"]} == DIALECTS[name].losses
+
+
+def test_every_loss_of_every_event_model_is_shown_by_a_case() -> None:
+    shown: dict[str, set[str]] = {name: set() for name in DIALECTS}
+    for spec in sorted(SPECS.glob("*/*.yaml")):
+        for case in parse(spec.read_text(encoding="utf-8"))["cases"]:
+            for name, losses in case.get("not_carried", {}).items():
+                shown[name].update(losses)
+    assert shown == {name: set(dialect.losses) for name, dialect in DIALECTS.items()}
 
 
 @pytest.mark.parametrize("name", NAMES)
