@@ -15,7 +15,7 @@ from harness.cassette import Exchange, Request
 from harness.cli import main
 from harness.dialects import DIALECTS
 from harness.gathering import gather_body
-from harness.mutating import MUTATIONS, Said, breaches, mutate, reader
+from harness.mutating import MUTATIONS, Said, breaches, mutate, reader, said
 from harness.mutating.relations import ANSWERED, FAILED, PREFIX, equal
 from harness.replaying import replay
 
@@ -27,7 +27,7 @@ ANSWER = (
     'data: {"candidates": [{"content": {"parts": [{"functionCall": {"id": "i","name": "f","args": {"a": "b"}},"thoughtSignature": "Qg=="},'
     '{"functionCall": {"name": "g","args": {}}}]},"finishReason": "STOP"}],"usageMetadata": {"candidatesTokenCount": 2}}\r\n\r\n'
 ).encode()
-EXCHANGE = Exchange(Request("POST", URL), 200, {}, ((None, ANSWER),), "complete", "", "gemini-api", True)
+EXCHANGE = Exchange(Request("POST", URL), 200, {}, ((None, ANSWER[:40]), (None, ANSWER[40:])), "complete", "", "gemini-api", True)
 Items = list[dict[str, Any]]
 
 
@@ -49,6 +49,7 @@ def test_every_relation_holds_for_our_event_models(dialect: str) -> None:
     assert breaches(EXCHANGE, reader(dialect)) == []
 
 
+CUTS = {"uncut", "cut-every-byte", "cut-anywhere", "cut-inside-characters", "cut-inside-line-ends"}
 SHIPPED = (
     "gemini-api/calls-and-text",
     "gemini-api/parallel-calls",
@@ -85,7 +86,7 @@ def test_the_shipped_cassettes_carry_every_mutation() -> None:
     ],
 )
 def test_an_answer_that_is_not_whole_is_only_cut_anew(unfit: Exchange) -> None:
-    assert {mutation.name for mutation, _ in mutate(unfit)} <= {"cut-every-byte", "cut-inside-characters", "cut-inside-line-ends"}
+    assert {mutation.name for mutation, _ in mutate(unfit)} <= CUTS
 
 
 def faulty(fault: Callable[[Items, Exchange], Items]) -> Callable[..., Items]:
@@ -134,6 +135,8 @@ BEFORE = Said("ab", "t", [("f", {})], ["s"], "stop", {"n": 1})
         (PREFIX, replace(BEFORE, text="a", failed=True), True),
         (PREFIX, replace(BEFORE, text="a"), False),
         (PREFIX, replace(BEFORE, text="b", failed=True), False),
+        (PREFIX, replace(BEFORE, calls=[("f", {"cut": 1})], failed=True), True),
+        (PREFIX, replace(BEFORE, calls=[("g", {}), ("f", {})], failed=True), False),
         (FAILED, Said(failed=True), True),
         (FAILED, replace(BEFORE, failed=True), False),
         (ANSWERED, Said(), True),
@@ -155,3 +158,47 @@ def test_the_command_lists_the_catalogue_and_writes_cassettes(tmp_path: Path, ca
     assert main(["mutate", recording, "-o", str(target)]) == 2
     assert main(["mutate", recording, "--exchange", "99"]) == 2
     assert main(["mutate", recording, "--only", "cut-inside-tags"]) == 1
+
+
+def test_a_truncation_ends_where_it_says() -> None:
+    by_name = {mutation.name: changed for mutation, changed in mutate(EXCHANGE) if mutation.name.startswith("truncated")}
+    assert {changed.end for changed in by_name.values()} == {"cut"}
+    assert all(ANSWER.startswith(changed.body) for changed in by_name.values())
+    assert by_name["truncated-at-once"].body == b""
+    assert by_name["truncated-behind-event"].body == ANSWER[: ANSWER.index(b"\r\n\r\n") + 4]
+    assert by_name["truncated-in-character"].body.endswith(b"H\xc3")
+    assert by_name["truncated-late"].body == ANSWER[:-1]
+    assert 0 < len(by_name["truncated-anywhere"].body) < len(ANSWER)
+    again = {mutation.name: changed.body for mutation, changed in mutate(EXCHANGE)}
+    assert again["truncated-anywhere"] == by_name["truncated-anywhere"].body
+
+
+NAMED = {
+    "cut in every way": {"uncut", "cut-every-byte", "cut-anywhere", "cut-inside-characters", "cut-inside-tags", "cut-inside-line-ends"},
+    "line ends": {"lf", "cr", "crlf"},
+    "comments and unknown fields": {"comments", "event-fields", "unknown-fields"},
+    "spellings": {"snake-case", "numeric-reasons", "envelope"},
+    "unknown things": {"unknown-part", "unknown-reason", "unknown-block"},
+    "counts": {"no-usage", "usage-last"},
+    "signatures": {"signature-moved"},
+    "calls": {"parallel-split", "arguments-streamed", "ids-repeated", "ids-missing"},
+    "finish": {"finish-twice", "finish-missing", "text-after-finish"},
+    "errors": {"error-raw", "error-as-event", "error-as-array", "error-instead"},
+    "truncation": {"truncated", "truncated-at-once", "truncated-behind-event", "truncated-in-character", "truncated-anywhere"},
+    "candidates": {"second-candidate"},
+    "values": {"huge-text", "empty-text", "large-integer", "lone-surrogate", "deep-argument", "too-deep"},
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_the_catalogue_has_what_a_wire_is_known_to_do(kind: str) -> None:
+    assert NAMED[kind] <= {mutation.name for mutation in MUTATIONS}
+
+
+def test_a_user_s_own_adapter_is_held_to_the_relations_by_its_payloads_alone() -> None:
+    def mine(exchange: Exchange) -> Items:
+        return replay(exchange, dialect="unified-llm")
+
+    assert breaches(EXCHANGE, lambda exchange: said(mine(exchange), "unified-llm")) == []
+    found = breaches(EXCHANGE, lambda exchange: said(FAULTS["truncated"](mine(exchange), exchange), "unified-llm"))
+    assert any(finding.startswith("truncated-late (a prefix, then an error)") for finding in found)

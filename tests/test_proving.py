@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from harness.cassette import Cassette, Exchange, Origin, Request, dumps
 from harness.cli import main
 from harness.dialects import DIALECTS
 from harness.project import Project, kind_of, yaml_files
-from harness.proving import ALL, DAMAGES, ENOUGH, REQUEST_DAMAGES, Proof, prove
+from harness.proving import ALL, DAMAGES, ENOUGH, REQUEST_DAMAGES, Damage, Proof, prove
 from harness.replaying import replay
 
 ROOT = Path(__file__).parent.parent
@@ -158,3 +160,59 @@ def test_a_case_that_fails_undamaged_shows_nothing(tmp_path: Path, capsys: pytes
 
 def test_without_a_spec_there_is_nothing_to_prove(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(project(tmp_path), capsys)[0] == 1
+
+
+NO_NEED = ("aiohttp", "anthropic", "google", "httpx", "httpx2", "hypothesis", "jsonschema", "mypy", "orjson", "playwright", "xdist", "tqdm")
+
+
+def test_it_reads_the_folders_where_it_stands_and_needs_no_development_package(tmp_path: Path) -> None:
+    script = f"import sys; sys.modules.update(dict.fromkeys({NO_NEED!r})); from harness.cli import main; sys.exit(main(['prove']))"
+    ran = subprocess.run(
+        [sys.executable, "-c", script], cwd=project(tmp_path, SEEING), capture_output=True, text=True, encoding="utf-8", check=False
+    )
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert "! mind: call-lost: applied to 1 of the 3 cases that it needs" in ran.stdout
+
+
+def test_an_exception_kills_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(payloads: Any) -> bool:
+        raise KeyError("not a kill")
+
+    monkeypatch.setattr("harness.proving.DAMAGES", (Damage("broken", "it raises", {"mind": breaks}),))
+    found = Project([project(tmp_path, SEEING) / "specs"], tmp_path / "cassettes")
+    with pytest.raises(KeyError):
+        prove([cell for file in yaml_files(tmp_path / "specs") for cell in found.cells(file)], found.cassette, ["mind"])
+
+
+NAMED = {
+    "a signature": {"signature-lost", "sent-signature-lost"},
+    "a call": {"call-lost", "sent-call-lost"},
+    "an argument": {"argument-lost", "sent-argument-lost"},
+    "stopped early": {"stopped-early"},
+    "parts merged or swapped": {"parts-merged", "parts-swapped", "sent-parts-swapped", "sent-contents-merged"},
+    "another id, index, reason to stop, count": {"id-wrong", "sent-id-wrong", "index-wrong", "stop-reason-wrong", "usage-wrong"},
+    "text trimmed": {"text-trimmed"},
+    "thought shown as answer": {"thought-as-answer"},
+}
+
+
+@pytest.mark.parametrize("fault", NAMED)
+def test_the_faults_that_every_suite_must_notice_are_in_the_table(fault: str) -> None:
+    assert NAMED[fault] <= {damage.name for damage in ALL}
+
+
+WITHOUT: Mapping[str, set[str]] = {
+    "signature-lost": {"agent-events", "art", "mind"},  # have no signatures
+    "call-lost": {"art"},  # declares calls as lost
+    "call-renamed": {"art"},
+    "argument-lost": {"art"},
+    "id-wrong": {"art", "mind"},  # mind's calls have no id
+    "index-wrong": {"agent-events", "art", "mind"},  # number no block
+    "usage-wrong": {"agent-events", "mind"},  # count nothing
+    "thought-as-answer": {"agent-events", "mind"},  # show no thought that could be taken for the answer
+}
+
+
+def test_every_event_model_carries_every_damage_that_it_has_a_place_for() -> None:
+    for damage in DAMAGES:
+        assert set(DIALECTS) - set(damage.of) == WITHOUT.get(damage.name, set()), damage.name

@@ -9,13 +9,24 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..exchanges import Exchange
-from .lines import ERROR, around, cut_at, followed_by, inside_characters, line_ends, refused, truncated
+from .lines import (
+    ERROR,
+    anywhere,
+    around,
+    behind_an_event,
+    cut_at,
+    followed_by,
+    inside_a_character,
+    inside_characters,
+    line_ends,
+    refused,
+    truncated,
+    uncut,
+)
 from .messages import Messages, after, answers, as_stream, calls, changed, holder_of, messages_of, parts, responses, with_body
 from .relations import ANSWERED, FAILED, PREFIX, Relation, equal
+from .spelling import envelop, number_reasons, spell_in_snake_case, unknown_fields
 
-_NUMBERED: Final = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")
-_CAPITAL: Final = re.compile("[A-Z]")
-_OPAQUE: Final = frozenset({"args", "response", "partMetadata", "metadata", "error"})
 HUGE: Final = 1 << 20
 BEYOND: Final = 2**64 + 1
 DEEP: Final = 50
@@ -30,48 +41,6 @@ class Mutation:
     says: str
     relation: Relation
     change: Callable[[Exchange], Exchange | None]
-
-
-# Spelling
-
-
-def _snake(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_snake(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        _CAPITAL.sub(lambda found: f"_{found[0].lower()}", name): item
-        if name in _OPAQUE and "candidates" not in str(item)[:40]
-        else _snake(item)
-        for name, item in value.items()
-    }
-
-
-def _spell_in_snake_case(messages: Messages) -> bool:
-    messages[:] = [_snake(message) for message in messages]
-    return True
-
-
-def _number_reasons(messages: Messages) -> bool:
-    found = [one for one in answers(messages) if one.get("finishReason") in _NUMBERED]
-    for one in found:
-        one["finishReason"] = _NUMBERED.index(one["finishReason"])
-    return bool(found)
-
-
-def _envelop(messages: Messages) -> bool:
-    bare = all("response" not in message and "error" not in message for message in messages)
-    messages[:] = [{"response": message, "traceId": "0"} for message in messages]
-    return bare
-
-
-def _unknown_fields(messages: Messages) -> bool:
-    for response in responses(messages):
-        response["newField"] = {"deep": [1]}
-    for candidate in answers(messages):
-        candidate["newField"] = "x"
-    return True
 
 
 # Parts
@@ -228,6 +197,8 @@ _HUGE_TEXT: Final = "x" * HUGE
 
 MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation("cut-every-byte", "each byte comes in a read of its own", SAME, cut_at(lambda body: list(range(1, len(body))))),
+    Mutation("uncut", "all bytes come in one read", SAME, uncut),
+    Mutation("cut-anywhere", "reads end at places like any others", SAME, cut_at(anywhere)),
     Mutation("cut-inside-characters", "reads end inside UTF-8 characters", SAME, cut_at(inside_characters)),
     Mutation(
         "cut-inside-line-ends",
@@ -246,10 +217,10 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation("crlf", "lines end in CRLF", SAME, line_ends(b"\r\n")),
     Mutation("comments", "comments stand around the events", SAME, around(b": ping\n\n", b": pong\n\n")),
     Mutation("event-fields", "events have names, ids and times", SAME, around(b"event: message\nid: 7\nretry: 1000\n", b"")),
-    Mutation("snake-case", "fields are spelled in snake_case", SAME, changed(_spell_in_snake_case)),
-    Mutation("numeric-reasons", "finish reasons are numbers", SAME, changed(_number_reasons)),
-    Mutation("envelope", "each message is wrapped as Code Assist does", SAME, changed(_envelop)),
-    Mutation("unknown-fields", "messages and candidates have fields that nobody knows", SAME, changed(_unknown_fields)),
+    Mutation("snake-case", "fields are spelled in snake_case", SAME, changed(spell_in_snake_case)),
+    Mutation("numeric-reasons", "finish reasons are numbers", SAME, changed(number_reasons)),
+    Mutation("envelope", "each message is wrapped as Code Assist does", SAME, changed(envelop)),
+    Mutation("unknown-fields", "messages and candidates have fields that nobody knows", SAME, changed(unknown_fields)),
     Mutation("unknown-part", "a part is of a kind that nobody knows", SAME, changed(_append({"hologram": {"x": 1}}))),
     Mutation("unknown-reason", "the finish reason is a new word", equal(less=["finish"]), changed(_finish("BRAND_NEW"))),
     Mutation("unknown-block", "the prompt is blocked for a new reason", ANSWERED, changed(_blocked)),
@@ -269,7 +240,12 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
         "error-as-array", "an event is an array with an error", PREFIX, followed_by(b"data: " + json.dumps([ERROR]).encode() + b"\n\n")
     ),
     Mutation("error-instead", "an error comes instead of the answer", FAILED, refused),
-    Mutation("truncated", "the connection breaks in the middle", PREFIX, truncated),
+    Mutation("truncated", "the connection breaks in the middle", PREFIX, truncated(lambda body: len(body) // 2)),
+    Mutation("truncated-at-once", "the connection breaks before a byte has come", PREFIX, truncated(lambda body: 0)),
+    Mutation("truncated-behind-event", "the connection breaks between two events", PREFIX, truncated(behind_an_event)),
+    Mutation("truncated-in-character", "the connection breaks inside a UTF-8 character", PREFIX, truncated(inside_a_character)),
+    Mutation("truncated-anywhere", "the connection breaks at a place like any other", PREFIX, truncated(lambda body: anywhere(body)[0])),
+    Mutation("truncated-late", "the connection breaks before the last byte", PREFIX, truncated(lambda body: len(body) - 1)),
     Mutation("second-candidate", "another candidate stands beside the answer", SAME, changed(_another_candidate)),
     Mutation("empty-text", "a piece of text is empty", SAME, changed(_append({"text": ""}))),
     Mutation("huge-text", f"a piece of text has {HUGE} characters", equal(text=_HUGE_TEXT), changed(_append({"text": _HUGE_TEXT}))),

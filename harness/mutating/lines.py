@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import random  # noqa: TID251  # seeded by the body in one place, `anywhere`
+import re
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -11,6 +14,7 @@ from typing import Final
 from ..exchanges import Exchange
 from .messages import as_stream, messages_of, parts, with_body
 
+ANYWHERE: Final = 20
 ERROR: Final = {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}
 
 
@@ -45,13 +49,39 @@ def around(before: bytes, between: bytes) -> Callable[[Exchange], Exchange | Non
     return change
 
 
-def truncated(exchange: Exchange) -> Exchange | None:
-    half = len(exchange.body) // 2
-    messages = messages_of(exchange)
-    said = "".join(str(listed[at].get("text") or "") for listed, at in parts(messages or []))
-    if messages is None or "<tool_code>" in said:  # a block that is not whole is text
-        return None
-    return replace(with_body(exchange, exchange.body[:half]), end="cut")
+def uncut(exchange: Exchange) -> Exchange | None:
+    """All of it in one read."""
+    return with_body(exchange, exchange.body) if len(exchange.reads) > 1 else None
+
+
+def anywhere(body: bytes) -> list[int]:
+    """Places that look random, and are the same every time."""
+    chance = random.Random(zlib.crc32(body))  # noqa: S311  # no secret, the same on every machine
+    return [chance.randrange(1, len(body)) for _ in range(ANYWHERE)] if len(body) > 1 else []
+
+
+def truncated(place: Callable[[bytes], int | None]) -> Callable[[Exchange], Exchange | None]:
+    """The connection breaks after so many bytes; None: not in this body."""
+
+    def change(exchange: Exchange) -> Exchange | None:
+        messages = messages_of(exchange)
+        said = "".join(str(listed[at].get("text") or "") for listed, at in parts(messages or []))
+        if messages is None or "<tool_code>" in said:  # a block that is not whole is text
+            return None
+        at = place(exchange.body)
+        return replace(with_body(exchange, exchange.body[:at]), end="cut") if at is not None else None
+
+    return change
+
+
+def behind_an_event(body: bytes) -> int | None:
+    """Where the first event is whole and another follows."""
+    found = re.search(rb"\r\n\r\n|\n\n|\r\r", body)
+    return found.end() if found and found.end() < len(body) else None
+
+
+def inside_a_character(body: bytes) -> int | None:
+    return next(iter(inside_characters(body)), None)
 
 
 def followed_by(text: bytes) -> Callable[[Exchange], Exchange | None]:

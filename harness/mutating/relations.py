@@ -69,6 +69,9 @@ def _prefix(before: Said, after: Said) -> list[str]:
         for name in ("text", "thoughts")
         if not getattr(before, name).startswith(getattr(after, name))
     ]
+    whole = after.calls[:-1]  # the last may lack arguments
+    if before.calls[: len(whole)] != whole:
+        found.append(f"calls are {_short(after.calls)}, which do not begin {_short(before.calls)}")
     return found + ([] if after.failed else ["the answer looks whole"])
 
 
