@@ -366,6 +366,18 @@ def test_the_accumulator_rebuilds_every_response_from_its_pieces(exchange: Excha
     assert StreamAccumulator([*events[:-1], empty]).response.content == said, "what has a kind is rebuilt without FINISH"
 
 
+def test_the_accumulator_tells_an_unknown_part_from_an_unknown_fact_that_looks_like_it() -> None:
+    parts = [{"text": "a", "newThing": 1}, {"newThing": 1}, {"text": "b"}]
+    exchange = answer([{"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}], stream=True)
+    events = harness.replay(exchange, provider="gemini-api")
+    assert [event["type"] for event in events].count("PROVIDER_EVENT") == 2
+    rebuilt = StreamAccumulator(events).response
+    assert [part["kind"] for part in rebuilt.content] == ["text", "provider", "text"]
+    assert rebuilt == events[-1]["response"]
+    without = [event for event in events if event["type"] != "PROVIDER_EVENT"]
+    assert [part["kind"] for part in StreamAccumulator(without).response.content] == ["text", "text"], "only what came is rebuilt"
+
+
 def test_the_accumulator_of_an_unfinished_stream() -> None:
     accumulator = StreamAccumulator(
         [{"type": "STREAM_START"}, {"type": "TEXT_START"}, {"type": "TEXT_DELTA", "delta": "Hi"}, {"type": "TEXT_END"}]

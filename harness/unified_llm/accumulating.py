@@ -1,7 +1,7 @@
 """Rebuilds a Response from the events of its stream, piece by piece, without looking at the one that FINISH carries.
 
 Two things are in no piece, and are taken from FINISH: id, model, provider and warnings; and which PROVIDER_EVENTs stand for parts of the
-message, since an unknown part looks like an unknown fact beside the parts. Such an event keeps its place until FINISH has spoken.
+message, and between which others, since an unknown part looks like an unknown fact beside the parts.
 """
 
 from __future__ import annotations
@@ -74,15 +74,18 @@ class StreamAccumulator:
         return Response({**whole, "warnings": told["warnings"]})
 
     def _settled(self, told: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The content, less the provider's events that are no parts."""
-        raws = [part["raw"] for part in told if part["kind"] == "provider"]
-        content = []
-        for part in self._content:
-            if part["kind"] != _ASIDE:
-                content.append(part)
-            elif raws and part["raw"] == raws[0]:
-                content.append({"kind": "provider", "raw": raws.pop(0)})
-        return content
+        """The content: our own parts in their order, and between them those of the provider's events that FINISH tells for parts."""
+        own = [part for part in self._content if part["kind"] != _ASIDE]
+        asides = [part["raw"] for part in self._content if part["kind"] == _ASIDE]
+        content: list[dict[str, Any]] = []
+        for part in told:
+            if part["kind"] != "provider":
+                content += own[:1]
+                del own[:1]
+            elif part["raw"] in asides:
+                asides.remove(part["raw"])
+                content.append({"kind": "provider", "raw": part["raw"]})
+        return content + own
 
 
 def _signature(event: Event) -> dict[str, Any]:
