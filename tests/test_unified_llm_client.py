@@ -12,6 +12,8 @@ from typing import Any
 
 import httpx2
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import harness
 from harness import Cassette, Exchange, Origin, Request, Session, TranslationError
@@ -376,6 +378,29 @@ def test_the_accumulator_tells_an_unknown_part_from_an_unknown_fact_that_looks_l
     assert rebuilt == events[-1]["response"]
     without = [event for event in events if event["type"] != "PROVIDER_EVENT"]
     assert [part["kind"] for part in StreamAccumulator(without).response.content] == ["text", "text"], "only what came is rebuilt"
+
+
+PARTS = st.sampled_from(
+    [
+        *({"text": "a"}, {"text": ""}, {"text": "b", "thoughtSignature": "U0lH"}, {"text": "", "thoughtSignature": "U0lI"}),
+        *({"text": "t", "thought": True}, {"text": "", "thought": True, "thoughtSignature": "U0lJ"}),
+        *({"functionCall": {"name": "f", "args": {"x": 1}}}, {"functionCall": {"id": "c", "name": "g"}, "thoughtSignature": "U0lK"}),
+        *({"inlineData": {"mimeType": "image/png", "data": "aGk="}}, {"fileData": {"fileUri": "gs://b/f"}, "thoughtSignature": "U0lL"}),
+        *({"inline_data": {"mime_type": "audio/wav", "data": "aGk="}}, {"executableCode": {"code": "1", "language": "PYTHON"}}),
+        *({"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}}, {"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "args": {}}}),
+        *({"functionResponse": {"name": "f", "response": {"a": 1}}}, {"newThing": 1}, {"text": "c", "newThing": 1}, {}, {"newThing": {}}),
+    ]
+)
+
+
+@given(st.lists(st.lists(PARTS, max_size=4), max_size=5), st.sampled_from([None, "STOP", "MAX_TOKENS"]))
+@settings(max_examples=200, deadline=None)
+def test_whatever_the_parts_the_accumulator_rebuilds_the_response(frames: list[list[Any]], finish: str | None) -> None:
+    messages: list[Any] = [{"candidates": [{"content": {"role": "model", "parts": parts}}]} for parts in frames]
+    if finish:
+        messages.append({"candidates": [{"finishReason": finish}], "usageMetadata": {"promptTokenCount": 1}, "newThing": 1})
+    events = harness.replay(answer(messages, stream=True), provider="gemini-api")
+    assert StreamAccumulator(events).response == events[-1]["response"]
 
 
 def test_the_accumulator_of_an_unfinished_stream() -> None:
