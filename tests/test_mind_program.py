@@ -31,8 +31,11 @@ CASSETTES = Path(__file__).parent.parent / "cassettes"
 
 
 class Reply(NamedTuple):
+    """``missing``: so many bytes more are promised than come."""
+
     body: str
     status: int = 200
+    missing: int = 0
 
 
 class Gemini:
@@ -66,7 +69,7 @@ def gemini(*replies: Reply | Json | list[Json]) -> Iterator[Gemini]:
             data = reply.body.encode()
             self.send_response(reply.status)
             self.send_header("Content-Type", "text/event-stream" if data.startswith(b"data:") else "application/json")
-            self.send_header("Content-Length", str(len(data)))
+            self.send_header("Content-Length", str(len(data) + reply.missing))
             self.end_headers()
             self.wfile.write(data)
 
@@ -315,6 +318,10 @@ FAILURES: dict[str, tuple[list[Any], list[Json]]] = {
     "in the stream": (
         [Reply(said([frame("Hi", finish=None)]) + failed(503, "UNAVAILABLE", "Overloaded.").body)],
         [text("Hi"), {"type": "error", "code": "AGENT_ERROR", "message": "Overloaded."}],
+    ),
+    "a cut": (
+        [Reply(said([frame("Hi", finish=None)]), missing=99)],
+        [text("Hi"), {"type": "error", "code": "AGENT_ERROR", "message": "the stream ended before it was complete (cut)"}],
     ),
     "a blocked prompt": (
         [[{"promptFeedback": {"blockReason": "SAFETY"}}]],
