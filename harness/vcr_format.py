@@ -6,6 +6,7 @@ the cassette's metadata. `export` leaves those out.
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -48,8 +49,14 @@ class Guard:
 
 
 def deserialize(text: str) -> dict[str, Any]:
-    """vcrpy's serializer interface: our text → its cassette dict. Raises `CassetteError` for a damaged text, never an empty cassette."""
-    return to_vcr(loads(text))
+    """vcrpy's serializer interface: our text → its cassette dict. Raises `CassetteError` for a damaged text, never an empty cassette.
+
+    The file's name is known to vcrpy's persister alone, which puts it before the message.
+    """
+    try:
+        return to_vcr(loads(text, "line"))
+    except CassetteError as error:
+        raise CassetteError(re.sub(r"^line:(?=\d)", "line ", str(error).removeprefix("line: "))) from None
 
 
 def to_vcr(cassette: Cassette) -> dict[str, Any]:

@@ -99,10 +99,20 @@ def test_an_answer_without_a_request_can_not_be_exported() -> None:
         export(Cassette((Exchange(None, 200, {}, READS),), Origin("imported")))
 
 
-@pytest.mark.parametrize("damaged", ["", "version: 1\nmetadata:\n  harness: 1\n", "\ufffe\x00", "interactions: ["])
-def test_a_damaged_cassette_is_an_error_and_never_recorded_over(upstream: str, tmp_path: Path, damaged: str) -> None:
+HEAD = b"version: 1\nmetadata:\n  harness: 1\n"
+DAMAGED = {
+    "a.yaml: line 1: the file is empty": b"",
+    "a.yaml: line 2: the file is cut short": HEAD,
+    "a.yaml: format 2 is newer than 1": HEAD.replace(b"harness: 1", b"harness: 2"),
+    "a.yaml: not UTF-8 at byte 35": HEAD + b" \xff",
+    "a.yaml: line 2: the text ends inside a bracket": b"interactions: [\n",
+}
+
+
+@pytest.mark.parametrize(("said", "damaged"), DAMAGED.items())
+def test_a_damaged_cassette_is_an_error_and_never_recorded_over(upstream: str, tmp_path: Path, said: str, damaged: bytes) -> None:
     path = tmp_path / "a.yaml"
-    path.write_text(damaged, encoding="utf-8")
-    with pytest.raises(CassetteError), recorder().use_cassette(str(path)):
+    path.write_bytes(damaged)
+    with pytest.raises(CassetteError, match=said), recorder().use_cassette(str(path)):
         fetch(upstream)
-    assert path.read_text(encoding="utf-8") == damaged
+    assert path.read_bytes() == damaged
