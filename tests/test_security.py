@@ -300,6 +300,13 @@ def test_no_name_of_a_cassette_leaves_its_folder(name: str, project: Path) -> No
         Project([Path("specs")], Path("cassettes")).cassette(name)
 
 
+@pytest.mark.parametrize("name", ["../outside", "a/b", "/etc/passwd", "..", ".", "a\\\\b", "a\\0", "a%2fb", "-"])
+def test_no_name_of_a_case_is_a_path(name: str) -> None:
+    assert spec(SPEC)
+    with pytest.raises(SpecError, match="case"):
+        spec(SPEC.replace("case: hello", f'case: "{name}"'))
+
+
 @pytest.mark.parametrize("number", ["0", "-1", "2", "9" * 30])
 @pytest.mark.parametrize("command", ["replay", "show", "mutate"])
 def test_an_exchange_that_is_not_there_is_an_error(command: str, number: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -600,6 +607,27 @@ def test_a_function_that_swallows_exceptions_is_stopped_all_the_same(tmp_path: P
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(AdapterError, match=r"did not return within 0\.2 s"):
         make_adapter(read_line("mine = swallowing_adapter:run"), tmp_path, timeout=0.2)(exchange(TEXT), MINE)
+
+
+FORKS = """
+import os, warnings
+def run(exchange):
+    open('calls', 'a').write('x')
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        os.fork()
+    return [{'type': 'result'}]
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_the_child_of_a_function_that_forks_does_not_go_on_with_the_tests(project: Path, pytester: pytest.Pytester) -> None:
+    Path("forking_adapter.py").write_text(FORKS, encoding="utf-8")
+    pytester.makeini("[pytest]\nharness_adapters =\n    own: mind = forking_adapter:run\n")
+    Path("specs/test_after.py").write_text("def test_after() -> None:\n    open('after', 'a').write('x')\n", encoding="utf-8")
+    ran = pytester.runpytest_subprocess("specs", "--harness-dialect", "own", "-p", "no:cacheprovider")
+    ran.assert_outcomes(passed=2)
+    assert Path("calls").read_text(encoding="utf-8") == Path("after").read_text(encoding="utf-8") == "x"
 
 
 PROGRAMS = {

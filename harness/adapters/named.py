@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import re
 import shlex
 import signal
@@ -78,8 +79,13 @@ def make_adapter(named: NamedAdapter, folder: Path, *, timeout: float = 30.0) ->
     function = _find(named, folder)
 
     def call(exchange: Exchange, case: Case) -> list[Any]:
-        with _alarm(named.name, timeout):
-            return _gather(function(exchange), named.name)
+        ours = os.getpid()
+        try:
+            with _alarm(named.name, timeout):
+                return _gather(function(exchange), named.name)
+        finally:
+            if os.getpid() != ours:  # the function forked, and its child would go on with the tests
+                os._exit(1)
 
     return call
 
