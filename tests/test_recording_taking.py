@@ -520,6 +520,48 @@ def test_vcrpys_own_filters_hold_for_recording_and_for_playing(tmp_path: Path) -
             assert run("http://127.0.0.1:1", tape) == [200, 200]  # the second is asked of the server, as vcrpy would
 
 
+def test_what_vcrpys_filters_leave_out_does_not_stand_in_the_unfinished_one_either(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    options = {"ignore_hosts": ["localhost"], "filter_post_data_parameters": ["user"], "filter_headers": ["user-agent"]}
+
+    def ask(url: str) -> None:
+        with use_cassette(path, mode="once", options=options) as tape, client("httpx2", tape) as http:
+            for host in (url.replace("127.0.0.1", "localhost"), url):
+                http.post(host + PATH, json={"user": "somebody", "a": 1})
+            raise RuntimeError("the test failed")
+
+    with raw_server(plain("200 OK", b"left out"), plain("200 OK", b"kept")) as url, pytest.raises(RuntimeError):
+        ask(url)
+    (exchange,) = load(part_of(path)).exchanges
+    assert exchange.request is not None
+    assert (exchange.body, json.loads(exchange.request.body)) == (b"kept", {"a": 1})
+    assert "user-agent" not in {name.lower() for name in exchange.request.headers}
+    assert not any(word in part_of(path).read_bytes() for word in (b"somebody", b"left out"))
+
+
+def test_a_suite_of_vcrpys_own_has_an_unfinished_recording_until_it_is_written(tmp_path: Path) -> None:
+    recorder, path, gate = vcr.VCR(record_on_exception=False), tmp_path / "a.yaml", threading.Semaphore(0)
+    register(recorder)
+
+    def ask(url: str, fail: bool) -> None:
+        with recorder.use_cassette(str(path)), httpx2.Client() as http, http.stream("POST", url + PATH, json=BODY) as response:
+            for number, _ in enumerate(response.iter_raw(), 1):
+                if number == 2:
+                    assert b"t1" in wait_for(b"t1", part_of(path))
+                gate.release()
+            if fail:
+                raise RuntimeError("the test failed")
+
+    with raw_server(streaming(*EVENTS, gate=gate)) as url:
+        with pytest.raises(RuntimeError):
+            ask(url, fail=True)
+        assert not path.exists()
+        with pytest.warns(UserWarning, match=r"a\.yaml\.part is what an earlier recording left"):
+            ask(url, fail=False)
+    assert [data for _, data in load(path).exchanges[0].reads] == EVENTS
+    assert [file.name for file in tmp_path.iterdir()] == ["a.yaml"]
+
+
 def test_a_hook_says_what_of_an_exchange_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
 
@@ -628,6 +670,17 @@ def test_a_suite_of_vcrpys_own_is_recorded_read_by_read(tmp_path: Path, awaits: 
                 run(url)
         assert got == EVENTS * 2
         assert path.read_bytes() == before
+
+
+def test_a_cassette_with_a_serializer_of_vcrpys_own_stays_vcrpys(tmp_path: Path) -> None:
+    recorder, path = vcr.VCR(), tmp_path / "a.json"
+    register(recorder)
+    with raw_server(plain("200 OK", b"one")) as url:
+        for _ in range(2):
+            with recorder.use_cassette(str(path), serializer="json"), httpx2.Client() as http:
+                assert http.post(url, json=BODY).content == b"one"
+    assert json.loads(path.read_text())["interactions"][0]["response"]["status"]["code"] == 200
+    assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
 
 
 def test_vcrpys_decorator_opens_the_same_cassette(tmp_path: Path) -> None:

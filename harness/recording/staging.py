@@ -63,13 +63,20 @@ def save(path: Path, text: str) -> None:
 class Unfinished:
     """The unfinished file of one cassette: told of facts, it writes them; the file is made when the first answer comes.
 
-    ``begin`` gives, from the first request, the origin and who knows what is secret. It is called by the thread, as is all that takes
-    time: who tells a fact stands between a client and its answer.
+    ``begin`` gives, from the first request, the origin and who knows what is secret; ``keep`` what of a request vcrpy's filters let
+    stand, None for one that is not recorded. Both are called by the thread, as is all that takes time: who tells a fact stands between
+    a client and its answer.
     """
 
-    def __init__(self, path: Path, begin: Callable[[Request | None], tuple[Origin, Guard]]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        begin: Callable[[Request | None], tuple[Origin, Guard]],
+        keep: Callable[[Request], Request | None] = lambda request: request,
+    ) -> None:
         self.part: Final = part_of(path)
         self._begin = begin
+        self._keep = keep
         self._facts: SimpleQueue[Callable[[_Writer], None] | None] = SimpleQueue()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
@@ -106,7 +113,7 @@ class Unfinished:
 
     def _write(self) -> None:
         """The thread."""
-        writer = _Writer(self.part, self._begin)
+        writer = _Writer(self.part, self._begin, self._keep)
         try:
             while (tell := self._facts.get()) is not None:
                 if self._facts.empty():
@@ -124,10 +131,14 @@ class Unfinished:
 class _Writer:
     """Facts into lines that may be written; a request that has no answer yet waits for it, since no exchange could be read of it."""
 
-    def __init__(self, part: Path, begin: Callable[[Request | None], tuple[Origin, Guard]]) -> None:
+    def __init__(
+        self, part: Path, begin: Callable[[Request | None], tuple[Origin, Guard]], keep: Callable[[Request], Request | None]
+    ) -> None:
         self.doubted = False
         self._part = part
         self._begin = begin
+        self._keep = keep
+        self._left_out: set[int] = set()
         self._file: int | None = None
         self._guard: Guard | None = None
         self._waiting: list[bytes] = []
@@ -137,11 +148,17 @@ class _Writer:
         if self._guard is None:
             origin, self._guard = self._begin(request)
             self._waiting.append(unfinished.head_line(origin))
-        line = unfinished.asked_line(take, request and self._guard.scrubber.request(request))
+        kept = request and self._keep(request)
+        if request and not kept:
+            self._left_out.add(take)
+            return
+        line = unfinished.asked_line(take, kept and self._guard.scrubber.request(kept))
         self._append(line, line)
 
     def answered(self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]) -> None:
         assert self._guard is not None, "what is answered was asked"
+        if take in self._left_out:
+            return
         line = unfinished.answered_line(take, status, reason_phrase, self._guard.scrubber.request(Request("", "", headers)).headers)
         if self._file is None:
             self._part.parent.mkdir(parents=True, exist_ok=True)
@@ -151,13 +168,16 @@ class _Writer:
 
     def read(self, take: int, at: float, data: bytes) -> None:
         assert self._guard is not None, "what is read was asked"
+        if take in self._left_out:
+            return
         kept = self._guard.scrubber.body(data)
         seen = self._tails.get(take, b"") + kept
         self._tails[take] = seen[-OVERLAP:]
         self._append(unfinished.read_line(take, at, kept), seen)
 
     def ended(self, take: int, end: End) -> None:
-        self._append(unfinished.ended_line(take, end), b"")
+        if take not in self._left_out:
+            self._append(unfinished.ended_line(take, end), b"")
 
     def close(self) -> None:
         if self._file is None:

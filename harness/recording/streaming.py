@@ -1,20 +1,25 @@
 """vcrpy's cassette with our transport where its stubs for httpx2 and httpx would stand: a client gets every read when it comes.
 
-Whether a request is answered or recorded is vcrpy's decision: its record modes, its matchers, its filters, its errors.
+Whether a request is answered or recorded is vcrpy's decision: its record modes, its matchers, its filters, its errors. What arrives
+stands in an unfinished recording until vcrpy has written the cassette.
 """
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Final
 
 from vcr.cassette import Cassette as VcrCassette
 from vcr.errors import CannotOverwriteExistingCassetteException
 
 from ..cassette import Exchange, Request
+from .staging import Unfinished, left_behind
 from .taking import Tape
 from .transport import patches
-from .using import append, read_interactions, vcr_request
+from .using import append, filtered, origin_of, read_interactions, vcr_request
 
 LIBRARIES: Final = ("httpx2", "httpx")
 
@@ -29,16 +34,35 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         self.tape: Final = _Tape(self)
         self.custom_patches = (*options.get("custom_patches", ()), *(patch for library in ours for patch in patches(library, self.tape)))
 
+    def _load(self) -> None:
+        super()._load()
+        guard = getattr(self._serializer, "guard", None)  # a suite may give single cassettes another serializer
+        if self.write_protected or guard is None:
+            return
+        path = Path(self._path)
+        if left := left_behind(path):
+            warnings.warn(left, stacklevel=2)
+        self.tape.listener = Unfinished(path, lambda request: (origin_of([request], {}), guard()), partial(filtered, self))
+        self.tape.listener.start()
+
     def _save(self, force: bool = False) -> None:
         """Everything that was taken, in start order, before vcrpy writes the file."""
         taken, self.tape.takes = self.tape.exchanges(), []
-        append(taken, self)
-        super()._save(force=force)
+        unfinished = self.tape.listener
+        try:
+            append(taken, self)
+            super()._save(force=force)
+        finally:
+            if unfinished:
+                unfinished.close()
+        if taken and unfinished:
+            unfinished.discard()
 
 
 class _Tape(Tape):
     def __init__(self, cassette: Any) -> None:
         super().__init__()
+        self.listener: Unfinished | None = None
         self._cassette = cassette
 
     def answer(self, request: Request) -> Exchange | None:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 from urllib.parse import urlsplit
@@ -26,7 +27,7 @@ from ..vcr_format import Guard, from_vcr, to_vcr
 from .persisting import Persister, keep_format
 from .refusing import refuse_errors
 from .staging import Unfinished
-from .taking import Tape
+from .taking import Take, Tape
 
 Mode = Literal["none", "once", "rewrite"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
@@ -130,13 +131,18 @@ def use_cassette(
     scrubber = Scrubber(secrets.read_rules(path.parent), given.pop("before_record", None))
     recorder = VCR(record_mode="none" if mode == "none" else "once", record_on_exception=False, skip_patchers=_all_patchers(), **given)
     known = dict(told or {})
-    tape = Recording(Unfinished(path, lambda request: (origin_of([request], known), _guard(scrubber, [request], keys))), whole=whole)
-    keep_format(recorder, lambda: _guard(scrubber, [take.request for take in tape.takes], keys))
+    takes: list[Take] = []
+    keep_format(recorder, lambda: _guard(scrubber, [take.request for take in takes], keys))
     with recorder.use_cassette(str(path), persister=_Anew if mode == "rewrite" else Persister) as cassette:
         if cassette.rewound:
             yield Playback(name, cassette, scrubber)
             return
         _guard(scrubber, (), keys)  # who can't know what is secret asks for nothing
+        unfinished = Unfinished(
+            path, lambda request: (origin_of([request], known), _guard(scrubber, [request], keys)), partial(filtered, cassette)
+        )
+        tape = Recording(unfinished, whole=whole)
+        takes = tape.takes
         tape.unfinished.start()
         try:
             yield tape
@@ -145,6 +151,15 @@ def use_cassette(
             tape.unfinished.close()
     if tape.takes:
         tape.unfinished.discard()
+
+
+def filtered(cassette: Any, request: Request) -> Request | None:
+    """What vcrpy's filters let stand of a request; None for one that they leave out."""
+    kept = cassette.filter_request(vcr_request(request))
+    if kept is None:
+        return None
+    headers = {name: value if isinstance(value, list) else [value] for name, value in kept.headers.items()}
+    return Request(kept.method, kept.uri, headers, kept.body or b"")
 
 
 def _guard(scrubber: Scrubber, requests: Iterable[Request | None], known: Collection[str]) -> Guard:
