@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, Literal, get_args
 
@@ -139,11 +139,11 @@ class _Frames:
     def __iter__(self) -> Iterator[list[Frame]]:
         encoding = self.exchange.header("content-encoding")
         unpacker = Unpacker(encoding) if encoding else None
-        framer = self.framer
+        reads: Iterable[tuple[float | None, bytes]] = cut_reads(self.exchange.reads, self.cuts)
+        framer, feed = self.framer, self.framer.feed
         try:
-            for at_ms, data in cut_reads(self.exchange.reads, self.cuts):
-                for piece in unpacker.feed(data) if unpacker else (data,):
-                    yield framer.feed(piece, at_ms)
+            for at_ms, data in ((at, piece) for at, packed in reads for piece in unpacker.feed(packed)) if unpacker else reads:
+                yield feed(data, at_ms)
             last = framer.close()
             for frame in last:  # the last read completed them
                 if frame.at_ms is None and self.exchange.reads and self.cuts == "recorded":

@@ -79,13 +79,15 @@ class SseFramer:
         size = len(data)
         if size > self.usual_size or self.line.held or self.data or self.bare.pieces.held:
             return False
-        line_end = data.find(b"\n")
-        if line_end == size - 3 and data.find(b"\r") == size - 4 and data[-4:] == b"\r\n\r\n":
-            line_end -= 1
-        elif line_end != size - 2 or data[-1] != 10 or data.find(b"\r") >= 0:
+        line, _, rest = data.partition(b"\n")
+        if rest == b"\r\n":
+            line = line.removesuffix(b"\r")
+        elif rest != b"\n":
+            return False
+        if b"\r" in line:
             return False
         try:
-            frames.append(Frame(self.offset, decode_json(data[5:line_end]), None, at_ms))
+            frames.append(Frame(self.offset, decode_json(line[5:]), None, at_ms))
         except ValueError:
             return False
         self.after_cr = False

@@ -61,18 +61,18 @@ class Candidates:
 
     def _is_read(self, candidate: Json, out: list[Event]) -> bool:
         """The usual one, which is the answer: parts and perhaps a reason; whether it was that."""
-        if type(candidate) is not dict:
+        try:
+            content = candidate["content"]
+            parts = content["parts"]
+        except (KeyError, TypeError):
             return False
-        get = candidate.get
-        content, reason, index = get("content"), get("finishReason"), get("index")
+        reason = candidate.get("finishReason")
         if (
-            type(content) is not dict
-            or len(candidate) != 1 + (reason is not None) + (index is not None)
-            or (index is not None and index != 0)
+            type(parts) is not list
+            or len(content) > 1 + (content.get("role") == "model")
+            or len(candidate) > 1 + ("finishReason" in candidate) + (candidate.get("index") == 0)
+            or type(reason) not in _USUAL_REASON
         ):
-            return False
-        parts = content.get("parts")
-        if type(parts) is not list or type(reason) not in _USUAL_REASON or len(content) > 1 + (content.get("role") == "model"):
             return False
         read = self.parts.read
         for part in parts:
