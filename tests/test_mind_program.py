@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import entry_points
 from pathlib import Path
 from threading import Thread
 from time import sleep
@@ -345,6 +346,11 @@ def test_an_error_in_text_mode_is_not_on_stdout(tmp_path: Path) -> None:
         ran = run(server.base_url, tmp_path, "-p", "hi", "--output-format", "text")
     assert (ran.code, ran.out) == (1, "")
     assert "Error: Slow down." in ran.err
+
+
+def test_the_console_script_is_the_program() -> None:
+    (script,) = entry_points(group="console_scripts", name="harness-mind")
+    assert script.load() is main
 
 
 # Keys, models, arguments
