@@ -42,7 +42,7 @@ def result(verdict: Verdict = "passed", case: str = "one", adapter: str = "anthr
         "cassette": "gemini-api/text",
         "origin": Origin("written", "2026-11-22"),
         "end": "complete",
-        "command": f"pytest 'specs/gemini-api/text.yaml::{case}[{adapter}]'",
+        "command": f"pytest 'specs/gemini-api/text.yaml::{case}[{adapter or 'events'}]'",
         "wire": "data: {}\n\n",
         "evidence": Evidence(STREAM, "b" * 32),
     }
@@ -179,13 +179,16 @@ def test_the_streams_of_earlier_turns_come_back_too() -> None:
 
 def failing(number: int, *, lines: int = 11, wide: int = 1000) -> list[CaseResult]:
     layers = tuple(LayerView(name, ("z" * 260,) * lines, 0, 200, 5, True) for name in ("frames", "events", "payloads"))
-    findings = tuple(Finding(f"[{n}]", "changed", "x" * wide, "y" * wide) for n in range(4))
-    sent = Sent("POST", "https://x.example/v1", "b" * 800, 9000)
+    findings = tuple(Finding(f"[{n}].delta.partial_json", "changed", "x" * wide, "y" * wide) for n in range(4))
+    url = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro-preview:streamGenerateContent?alt=sse"
+    sent = Sent("POST", url, "b" * 800, 9000)
     return [
         result(
             "failed",
-            f"case-{n}",
+            f"arguments-in-pieces-{n}",
             f"adapter-{m}",
+            requirement="Arguments that come in several pieces are one call whose pieces keep their order.",
+            source="https://ai.google.dev/gemini-api/docs/function-calling#streaming",
             exchange=n + 1,
             wire="w" * 1600,
             findings=findings,
@@ -197,15 +200,30 @@ def failing(number: int, *, lines: int = 11, wide: int = 1000) -> list[CaseResul
     ]
 
 
-def test_ten_thousand_failing_cells_fit_into_10_mb_and_what_is_left_out_is_said() -> None:
-    packed = pack(Run(HEADER, failing(2000)))
-    assert len(packed) < 10_000_000
-    first = unpack(packed).results[0]
-    assert first.findings[0].expected == "x" * 60 + " … (an excerpt)"
+FIVE = replace(HEADER, adapters=tuple(Named(f"adapter-{m}", f"adapter-{m}", m) for m in range(5)))
+
+
+def test_all_files_of_ten_thousand_failing_cells_fit_into_10_mb_and_what_is_left_out_is_said() -> None:
+    files = render(Run(FIVE, failing(2000)))
+    assert sum(len(text.encode()) for text in files.values()) < 10_000_000
+    first = unpack(files["results.json"].encode()).results[0]
+    assert first.findings[0].expected == "x" * 25 + " … (an excerpt)"
     assert (len(first.findings), first.findings_total) == (1, 9)
     assert first.evidence is not None
-    assert [(view.lines, view.total) for view in first.evidence.layers] == [((), 200)] * 3
-    assert first.wire == "w" * 350 + " … (an excerpt)"
+    assert (first.evidence.layers, first.evidence.capped) == ((), True)
+    assert first.wire == "w" * 80 + " … (an excerpt)"
+    page = files["gemini-api.html"]
+    assert page.count("first difference: <code>[0].delta.partial_json</code> <small>capped</small>") == 10_000
+    assert "no room for what was expected and got, nor for the layers: they are capped here" in page
+    assert '<failure message="failed"></failure>' in files["junit.xml"]
+
+
+def test_a_command_that_differs_in_nothing_but_the_adapter_stands_once() -> None:
+    run = Run(HEADER, [result(), result(adapter="unified-llm"), result(adapter="", layer="events", command="another")])
+    document = json.loads(pack(run))
+    assert [case.get("command") for case in document["cases"]] == [None, "pytest 'specs/gemini-api/text.yaml::one[ADAPTER]'"]
+    assert [row.get("command") for row in document["results"]] == ["another", None, None]
+    assert by_key(list(unpack(pack(run)).results)) == by_key(list(run.results))
 
 
 def test_few_failing_cells_keep_all_that_they_have() -> None:

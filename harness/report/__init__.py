@@ -76,12 +76,12 @@ def _pages(run: Run, names: Names, cells: Sequence[Cell], changes: Sequence[Chan
     index["changes"] = None if changes is None else change_list(changes, cells, names)
     pages = {"index.html": fill("index.html", index, run.header.day)}
     streams = {(cell.result.cassette, cell.result.exchange) for cell in cells}
-    per_cell = allowance(sum(_says_more(cell.result) for cell in cells), ROOM, 240, 60_000)
-    per_wire = allowance(len(streams), WIRE_ROOM, 120, 1600)
+    per_cell = allowance(sum(_says_more(cell.result) for cell in cells), ROOM, 100, 60_000)
+    per_wire = allowance(len(streams), WIRE_ROOM, 40, 1600)
     for name in names.providers:
         values = provider_page(name, [cell for cell in cells if cell.result.provider == name], names)
         values["detail"] = detail(name, values["sections"], values["sources"], per_cell=per_cell, per_wire=per_wire)
-        values["room"] = max(40, min(1000, per_cell // 8))
+        values["room"] = min(1000, per_cell // 8)
         pages[page_name(name)] = fill("provider.html", values, run.header.day)
     return pages
 

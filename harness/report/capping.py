@@ -18,15 +18,15 @@ ROOM: Final = 1_200_000
 """Characters that findings may take in all results together, and again the lines of layers."""
 BODY_ROOM: Final = 700_000
 """The same for the beginnings of streams, and again for those of requests."""
-LEAST: Final = 120
+LEAST: Final = 50
 MARK: Final = " … (an excerpt)"
 SIDES: Final = 2
 """No text of a finding takes more than this part of its cell's room."""
 
 
-def allowance(number: int, room: int, least: int, most: int) -> int:
-    """How many characters each of ``number`` may take."""
-    return max(least, min(most, room // max(number, 1)))
+def allowance(number: int, room: int, least: int, most: int, own: int = 0) -> int:
+    """How many characters each of ``number`` may take, that have taken ``own`` before."""
+    return max(least, min(most, room // max(number, 1) - own))
 
 
 def cut(text: str, limit: int) -> str:
@@ -38,11 +38,11 @@ def cut(text: str, limit: int) -> str:
 def rooms(results: Sequence[CaseResult], streams: int) -> tuple[int, int]:
     """What a cell and a body may take in a run of these results on so many streams."""
     number = sum(bool(result.findings or (result.evidence and result.evidence.layers)) for result in results)
-    return allowance(number, ROOM, LEAST, 64_000), allowance(streams, BODY_ROOM, LEAST, 4_000)
+    return allowance(number, ROOM, LEAST, 64_000, own=70), allowance(streams, BODY_ROOM, LEAST, 4_000, own=270)
 
 
 def cap(result: CaseResult, room: int, body: int) -> CaseResult:
-    """The result within its room: its first findings, its layers with their lines or without any, the beginning of its request."""
+    """The result within its room: its first findings, its layers or, capped, none of them, the beginning of its request."""
     evidence = result.evidence
     return replace(result, findings=_findings(result.findings, room), evidence=evidence and _evidence(evidence, room, body))
 
@@ -63,10 +63,9 @@ def _findings(findings: Sequence[Finding], room: int) -> tuple[Finding, ...]:
 
 def _evidence(evidence: Evidence, room: int, body: int) -> Evidence:
     streams = {"stream": evidence.stream and _stream(evidence.stream, body), "before": tuple(_stream(one, body) for one in evidence.before)}
-    layers = evidence.layers
-    if sum(len(line) for view in layers for line in view.lines) > room:
-        layers = tuple(replace(view, lines=()) for view in layers)
-    return replace(evidence, layers=layers, **streams)
+    if sum(len(line) for view in evidence.layers for line in view.lines) > room:
+        return replace(evidence, layers=(), capped=True, **streams)
+    return replace(evidence, **streams)
 
 
 def _stream(stream: Stream, body: int) -> Stream:

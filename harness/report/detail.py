@@ -19,10 +19,12 @@ from .document import MAX_GREEN_WIRE
 from .sections import Section
 from .text import shortened, visible
 
-ROOM: Final = 2_000_000
+ROOM: Final = 1_000_000
 """Characters that the evidence of all differing cells may take together, on all pages."""
-WIRE_ROOM: Final = 1_000_000
+WIRE_ROOM: Final = 300_000
 """The same for the beginnings of streams."""
+LEAST_CELL: Final = 240
+"""A cell that has less room than this has none for evidence."""
 DIGEST: Final = 8
 """Digits of a digest that are shown."""
 
@@ -100,8 +102,10 @@ def _cell(result: CaseResult, room: int) -> Any:
     """The digest alone for a cell that has nothing more to say, with prompt and request for one of those; else all of it by name."""
     evidence = result.evidence or Evidence()
     digest = evidence.digest[:DIGEST]
-    if not (result.findings or evidence.layers or evidence.breaches is not None):
+    if not (result.findings or evidence.layers or evidence.capped or evidence.breaches is not None):
         return digest
+    if room < LEAST_CELL:
+        return digest  # the page says that this is capped, for all of them
     findings, room = _findings(result.findings, room)
     layers, left_out = _layers(evidence, room)
     found: dict[str, Any] = {"digest": digest, "findings": findings[1:], "total": result.findings_total}
@@ -131,7 +135,7 @@ def _findings(findings: Sequence[Finding], room: int) -> tuple[list[list[str | N
 
 def _layers(evidence: Evidence, room: int) -> tuple[list[list[Any]], bool]:
     """The layers, or none where there is no room for them."""
-    if sum(len(line) for view in evidence.layers for line in view.lines) > room:
+    if evidence.capped or sum(len(line) for view in evidence.layers for line in view.lines) > room:
         return [], True
     views: list[list[Any]] = []
     for view in evidence.layers:

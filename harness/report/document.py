@@ -34,6 +34,7 @@ from ..results import (
     spell_surrogates,
 )
 from .capping import LEAST, cap, cut, rooms
+from .counting import column
 
 FORMAT: Final = 1
 MAX_GREEN_WIRE: Final = 240
@@ -80,7 +81,7 @@ class Run:
 
 
 class CaseEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What all cells of a case have in common."""
+    """What all cells of a case have in common; ``[ADAPTER]`` in its ``command`` is a cell's adapter, or its layer if it has none."""
 
     spec: str
     line: Annotated[int, Meta(ge=1)]
@@ -89,6 +90,7 @@ class CaseEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     features: tuple[str, ...]
     level: Level
     source: str
+    command: str = ""
 
 
 class StreamEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -105,24 +107,27 @@ class StreamEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
 
 
 class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One cell. ``case`` and ``stream`` are places in the lists of the document, from 0; ``judged``: there is evidence."""
+    """One cell. ``case`` and ``stream`` are places in the lists of the document, from 0; ``judged``: there is evidence;
+    ``command`` is its own if that of its case is not.
+    """
 
     case: Count
     stream: Count
     adapter: str
-    layer: Layer
     verdict: Verdict
+    layer: Layer = "payloads"
     reason: str = ""
     link: str = ""
     first_layer: FirstLayer = ""
     findings: tuple[Finding, ...] = ()
     findings_total: Count = 0
     command: str = ""
-    judged: bool = False
+    judged: bool = True
     digest: str = ""
     tool_code: bool | None = None
     layers: tuple[LayerView, ...] = ()
     breaches: tuple[Breach, ...] | None = None
+    capped: bool = False
 
 
 class Footer(Struct, frozen=True, forbid_unknown_fields=True):
@@ -255,7 +260,9 @@ def _longest_wires(results: Iterable[CaseResult], room: int) -> Mapping[StreamEn
 
 
 def _case(result: CaseResult) -> CaseEntry:
-    return CaseEntry(result.spec, result.line, result.case, result.requirement, result.features, result.level, result.source)
+    facts = (result.spec, result.line, result.case, result.requirement, result.features, result.level, result.source)
+    head = result.command.removesuffix(f"[{column(result)}]'")
+    return CaseEntry(*facts, f"{head}{_ANY}" if head != result.command and _ANY not in head else "")
 
 
 def _stream(result: CaseResult) -> StreamEntry:
@@ -268,18 +275,22 @@ def _row(result: CaseResult, case: int, stream: int) -> ResultEntry:
     evidence = result.evidence or Evidence()
     same = {name: getattr(result, name) for name in _SAME}
     seen = {name: getattr(evidence, name) for name in _SEEN}
-    return ResultEntry(case=case, stream=stream, judged=result.evidence is not None, **same, **seen)
+    own = "" if _case(result).command else result.command
+    return ResultEntry(case=case, stream=stream, command=own, judged=result.evidence is not None, **same, **seen)
 
 
 def _result(row: ResultEntry, case: CaseEntry, stream: StreamEntry) -> CaseResult:
     evidence = Evidence(stream.how, before=stream.before, **{name: getattr(row, name) for name in _SEEN}) if row.judged else None
     same = {name: getattr(row, name) for name in _SAME}
     shared = {name: getattr(stream, name) for name in ("provider", "cassette", "exchange", "origin", "end", "wire")}
-    return CaseResult(**msgspec.structs.asdict(case), **shared, **same, evidence=evidence)
+    facts = msgspec.structs.asdict(case)
+    command = row.command or facts["command"].replace(_ANY, f"[{row.adapter or row.layer}]'")
+    return CaseResult(**(facts | shared | same | {"command": command}), evidence=evidence)
 
 
-_SAME: Final = ("adapter", "layer", "verdict", "reason", "link", "first_layer", "findings", "findings_total", "command")
-_SEEN: Final = ("digest", "tool_code", "layers", "breaches")
+_SAME: Final = ("adapter", "layer", "verdict", "reason", "link", "first_layer", "findings", "findings_total")
+_SEEN: Final = ("digest", "tool_code", "layers", "breaches", "capped")
+_ANY: Final = "[ADAPTER]'"
 
 
 def _encode(item: Struct) -> bytes:

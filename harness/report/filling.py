@@ -30,6 +30,10 @@ STALE_DAYS: Final = 180
 """A recording this old may say what a provider no longer does. What was written from documentation has no such age."""
 
 
+LEAST_ROOM: Final = 30
+"""Characters: where a text may have fewer, it isn't quoted at all."""
+
+
 def fill(template: str, values: Mapping[str, Any], today: str) -> str:
     """A page. ``today`` (YYYY-MM-DD) gives ages; without one they are reckoned by the page's script."""
     filled = _templates()
@@ -61,6 +65,7 @@ def _templates() -> Environment:
         VERDICTS=VERDICTS,
         ENDS=ENDS,
         STALE_DAYS=STALE_DAYS,
+        LEAST_ROOM=LEAST_ROOM,
         DRAWING_WIDTH=WIDTH,
         legend=legend,
     )

@@ -17,15 +17,17 @@ from .placing import Cell
 from .text import shortened, visible
 
 MAX_FINDINGS: Final = 5
-ROOM: Final = 1_500_000
+ROOM: Final = 900_000
 """Characters that all details may take together."""
+LEAST: Final = 200
+"""Where there is less room than this, each has its verdict alone."""
 _NOT_XML: Final = re.compile("[\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def junit(cells: Sequence[Cell], providers: Mapping[str, str]) -> str:
     """The XML document."""
     suites = {name: [cell.result for cell in cells if cell.result.provider == name] for name in providers}
-    room = allowance(sum(cell.result.verdict != "passed" for cell in cells), ROOM, 200, 4000)
+    room = allowance(sum(cell.result.verdict != "passed" for cell in cells), ROOM, 0, 4000)
     body = "".join(_suite(providers[name], results, room) for name, results in suites.items() if results)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites{_counts([cell.result for cell in cells])}>\n{body}</testsuites>\n'
 
@@ -63,8 +65,8 @@ def _case(result: CaseResult, room: int) -> str:
     if result.verdict == "passed":
         return f"{opening}/>\n"
     words = VERDICTS[result.verdict].word
-    message = _text(shortened(f"{words}: {result.reason or result.requirement}", 300))
-    details = _text(shortened(_details(result), room))
+    message = _text(shortened(f"{words}: {result.reason or result.requirement}", 300) if room >= LEAST else words)
+    details = _text(shortened(_details(result), room)) if room >= LEAST else ""
     kind = _kind(result)
     inner = f'<{kind} message="{message}">{details}</{kind}>' if kind else f"<system-out>{message}\n{details}</system-out>"
     return f"{opening}>{inner}</testcase>\n"

@@ -55,6 +55,10 @@ class Block:
         """The cells that say something else than that they passed."""
         return [cell for cell in self.cells if cell.result.verdict != "passed"]
 
+    def written(self, cell: Cell) -> bool:
+        """Whether a cell has more to say than its verdict and a reason."""
+        return bool(cell.result.findings or cell.result.link or cell.result.first_layer)
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -120,8 +124,9 @@ def _block(cells: Sequence[Cell], also: list[int]) -> tuple[str, Block]:
     command, name = _command([cell.result for cell in cells])
     case = cells[0].case
     follows = case == _follows(command, name, cells[0].result.provider)
-    ordered = sorted(cells, key=lambda cell: not _quiet(cell))
-    return command, Block(cells[0].result, ordered, name, "" if follows else case, also)
+    block = Block(cells[0].result, list(cells), name, "" if follows else case, also)
+    block.cells.sort(key=lambda cell: (not _quiet(cell), block.written(cell)))
+    return command, block
 
 
 def _batches(blocks: Iterable[tuple[str, Block]]) -> list[Batch]:

@@ -121,9 +121,9 @@ function sides(expected, got) {
 function findings(written, cell) {
   const first = written.cloneNode(true);
   first.firstChild.firstChild.data = "";
-  first.querySelector("p .note")?.remove();
+  first.querySelector("small")?.remove();
   const side = (place) => find("dd", written)[place].querySelector("pre")?.textContent ?? null;
-  first.querySelector("dl").replaceWith(sides(side(0), side(1)));
+  first.querySelector("dl")?.replaceWith(sides(side(0), side(1)));
   const boxes = (cell.findings ?? []).map(([path, kind, note, expected, got]) => {
     const line = make("p", [make("code", path || "(the whole)"), " ", make("b", kind), note ? ` ${note}` : ""]);
     return make("div", [line, sides(expected, got)], "finding");

@@ -39,7 +39,8 @@ function article(item, [, more, ...known], about, command) {
     cell.id = `${anchor}.${cell.firstChild.data.trim()}`;
     cells.push(cell);
   }
-  for (const cell of [...line.children]) {
+  for (const cell of [...line.children, ...find(".found>p>a[id]", item)]) {
+    if (cell.parentNode !== line) cell.replaceWith(link(`#${cell.id}`, cell.firstChild.data.trim()), " ", cell.lastElementChild.cloneNode(true));
     list.append(make("li", cell));
     cells.push(cell);
   }
