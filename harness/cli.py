@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from . import drift_command, load, mutate_command, prove_command, record_command, report_command, scan_command, serve_command
 from .asking import TranslationError
@@ -25,6 +25,7 @@ from .cassette import Cassette, CassetteError, Exchange, is_cassette
 from .conformance import stand_on
 from .dialects import DIALECTS
 from .json_text import decode_json
+from .matching import visible
 from .project import Project, kind_of, read_text, unheaded, yaml_files
 from .providers import PROVIDERS
 from .replaying import DEFAULT_PROVIDER, ReplayError, replay
@@ -47,15 +48,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  # for the interpreter's last flush
         return 0
     except (CassetteError, ReplayError, SpecError, TranslationError) as error:
-        print(_printable(f"harness: {error}"), file=sys.stderr)
+        print(visible(f"harness: {error}"), file=sys.stderr)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        print(_printable(f"harness: {place}{error.strerror or error}"), file=sys.stderr)
+        print(visible(f"harness: {place}{error.strerror or error}"), file=sys.stderr)
     return BAD
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with a command in one line, as every other fault is said."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD, visible(f"{self.prog}: {message}; see {self.prog} --help") + "\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="harness", description="Record-and-replay conformance tests for Gemini streams.")
+    parser: argparse.ArgumentParser = _Parser(prog="harness", description="Record-and-replay conformance tests for Gemini streams.")
     parser.add_argument("--version", action="version", version=report_command.tool())
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_looking(commands)
@@ -157,7 +165,7 @@ def _show(parsed: argparse.Namespace) -> int:
     cassette = load(parsed.file)
     if parsed.list:
         for line in list_exchanges(cassette):
-            print(_printable(line))
+            print(visible(line))
         return 0
     found = False
     for number, exchange in _numbered(cassette, parsed.exchange):
@@ -165,7 +173,7 @@ def _show(parsed: argparse.Namespace) -> int:
             found = True
             print(f"exchange {number}: {exchange.provider or 'provider not told'}, status {exchange.status}, end {exchange.end}")
             for line in show_frames(exchange, parsed.provider):
-                print(_printable(line))
+                print(visible(line))
     if not found:
         _note(f"{parsed.file}: no exchange generates (--list says what they are)")
     return 0 if found else NOTHING
@@ -190,7 +198,7 @@ def _check(parsed: argparse.Namespace) -> int:
         problems.append(f"nothing to check: neither {parsed.specs} nor {parsed.cassettes} holds a YAML file; name files or folders")
     problems = _each_once(problems)
     for problem in problems:
-        print(_printable(problem))
+        print(visible(problem))
     counted = ", ".join(_counted(count, kind) for kind, count in sorted(counts.items(), key=lambda item: _KINDS.index(item[0])))
     print(f"{counted or 'nothing'} in order, {_counted(len(problems), 'problem')}")
     return 1 if problems else 0
@@ -289,9 +297,4 @@ def _spelled(found: re.Match[str]) -> str:
 
 
 def _note(text: str) -> None:
-    print(_printable(f"harness: {text}"), file=sys.stderr)
-
-
-def _printable(text: str) -> str:
-    """One line that cannot move a terminal's cursor: whatever is not printable is escaped."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+    print(visible(f"harness: {text}"), file=sys.stderr)

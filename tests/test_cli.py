@@ -76,10 +76,22 @@ def test_failures_are_one_line_and_a_status(arguments: list[str], status: int, m
     assert "\x1b" not in err
 
 
-def test_bad_usage_is_status_2() -> None:
+USAGE = [
+    (["replay"], "harness replay: the following arguments are required: file; see harness replay --help\n"),
+    (["replay", "a", "--dialect", "\x1b[2J"], "harness replay: argument --dialect: invalid choice: '\\x1b[2J' (choose from "),
+    (["replai"], "harness: argument COMMAND: invalid choice: 'replai' (choose from "),
+    (["check", "--nosuch"], "harness: unrecognized arguments: --nosuch; see harness --help\n"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), USAGE)
+def test_bad_usage_is_status_2_and_one_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(["replay"])
+        main(arguments)
+    err = capsys.readouterr().err
     assert stop.value.code == 2
+    assert err.startswith(message)
+    assert err.count("\n") == 1
 
 
 def test_a_provider_that_nothing_tells_is_said(capsys: pytest.CaptureFixture[str]) -> None:
