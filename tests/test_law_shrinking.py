@@ -1,20 +1,24 @@
-"""A known fault is shrunk to what is known to be the smallest thing that shows it: a cut, a prefix, a field; and comes as a case."""
+"""A known fault is shrunk to the smallest thing that shows it, a cut, a prefix, a field, and comes as a case; laws cost few replays."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.cassette import Exchange, Origin, Request, loads
+from harness.dialects import DIALECTS
 from harness.exchanges import Exchange as AnyExchange
 from harness.laws import LAWS
-from harness.laws.cutting import BYTEWISE, COMB, cut_sets, fewest, first_prefix, prefixes
-from harness.laws.judging import LawCell, hold, ready_made_case
-from harness.laws.replayer import SMALL
+from harness.laws.cutting import BYTEWISE, COMB, LINES, PREFIXES, RANDOM_CUTS, cut_sets, fewest, first_prefix, prefixes
+from harness.laws.judging import LawCell, cells, hold, ready_made_case
+from harness.laws.replayer import SMALL, Replayer
+from harness.project import Project, yaml_files
 from harness.replaying import replay as our_replay
 
 Items = list[dict[str, Any]]
@@ -119,3 +123,35 @@ def test_a_large_body_is_cut_short_behind_its_lines_and_the_shortest_wrong_prefi
     assert {at for at in range(1, len(LARGE)) if LARGE[at - 1 : at] == b"\n"} <= set(tried)
     assert first_prefix(large, tried, lambda short: "wrong" if len(short.body) >= 1111 else None) == (1111, "wrong")
     assert first_prefix(replace(large, reads=()), [0], lambda short: None) is None
+
+
+def test_a_cut_costs_one_pass_over_the_body_and_a_larger_body_no_more_of_them() -> None:
+    def passes(number: int, body: bytes) -> list[int]:
+        fed: list[int] = []
+
+        def replay(recorded: AnyExchange, **options: Any) -> Items:
+            fed.append(len(recorded.body))
+            return our_replay(recorded, **options)
+
+        assert LAWS[number - 1].findings(exchange(body), Replayer(replay=replay)) == []
+        return fed
+
+    small, large = passes(1, LARGE), passes(1, LARGE * 10)
+    assert len(small) == len(large) == 3 + COMB + RANDOM_CUTS
+    assert set(large) == {len(LARGE) * 10}  # each is fed the body once
+    assert len(passes(4, LARGE * 10)) <= 1 + LINES + PREFIXES
+    assert len(passes(1, BODY[:200])) <= 3 + 200
+
+
+def test_the_laws_take_little_time() -> None:
+    """All of them over all shipped cassettes take less than 60 s on two cores: so a tenth of these less than 8 s of one."""
+    root = Path(__file__).parent.parent
+    project = Project([root / "specs"], root / "cassettes")
+    names = [file.relative_to(root / "cassettes").with_suffix("").as_posix() for file in yaml_files(root / "cassettes")]
+    found = [cell for name in names for cell in cells(name, project.cassette(name).exchanges, list(DIALECTS))]
+    exchanges = set(sorted({(cell.cassette, cell.number) for cell in found})[::10])
+    began = time.process_time()
+    held = [hold(cell).verdict for cell in found if (cell.cassette, cell.number) in exchanges]
+    assert time.process_time() - began < 8
+    assert set(held) == {"passed", "not-run"}
+    assert len(held) > 1000

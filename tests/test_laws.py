@@ -90,6 +90,11 @@ EXCHANGES = {
     "cut": exchange(ANSWER[:300], end="cut"),
     "cut inside a call": exchange(STREAMED_ARGUMENTS[:300], end="reset"),
     "cut inside tool code": exchange(leaking("{}")[:200], end="aborted", provider="code-assist"),
+    "more calls than a session remembers": exchange(
+        b'data: {"candidates":[{"content":{"parts":['
+        + b",".join(b'{"functionCall":{"id":"c%d","name":"f"},"thoughtSignature":"QQ=="}' % number for number in range(1001))
+        + b']},"finishReason":"STOP"}]}\n\n'
+    ),
     "large": exchange(b"".join(b'data: {"candidates":[{"content":{"parts":[{"text":"%d"}]}}]}\r\n\r\n' % n for n in range(60))),
 }
 

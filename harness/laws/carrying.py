@@ -21,7 +21,7 @@ from ..gathering import (
 )
 from ..providers import EXIT_CODE, STDERR
 from ..session import Session
-from .replayer import Items, Replayer, first_difference, plain, shown
+from .replayer import BOUNDLESS, Items, Replayer, first_difference, plain, shown
 
 _GATHERERS: dict[str, Callable[[Items, Session], Facts]] = {
     "agent-events": lambda payloads, session: gather_payloads_agent_events(payloads),
@@ -64,7 +64,7 @@ def nothing_lost(exchange: Exchange, how: Replayer) -> list[str]:
     """Law 3: the facts of the raw body are those of the events, and those of the payloads less the declared losses."""
     wire = gather_wire(exchange, how)
     interrupted = exchange.end in INTERRUPTED
-    session = Session()
+    session = Session(limit=BOUNDLESS)
     payloads = how.payloads(exchange, session)
     return [
         *_named("events", losses(wire, gather_events(how.events(exchange)), "events", interrupted=interrupted)),

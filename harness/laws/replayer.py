@@ -17,6 +17,9 @@ from ..session import Session
 from ..unpacking import unpack
 
 Items = list[dict[str, Any]]
+BOUNDLESS = 1 << 62
+"""The limit of a session that forgets nothing: what a smaller one forgets is its contract, and no law's business."""
+
 SMALL = 512
 """A body of at most this many bytes is tried at every single place, a larger one at places that stand for the others."""
 

@@ -16,7 +16,7 @@ from ..gathering import gather_body, gather_request, return_losses
 from ..replaying import DEFAULT_PROVIDER
 from ..requesting import ask, wrap
 from ..session import Session
-from .replayer import Replayer, plain
+from .replayer import BOUNDLESS, Replayer, plain
 
 PROMPTS: Final[dict[str, Any]] = {
     "art": [{"role": "user", "content": "Hello"}],
@@ -47,7 +47,7 @@ def what_goes_back(exchange: Exchange, how: Replayer) -> list[str]:
         return []
     provider = how.provider or exchange.provider or DEFAULT_PROVIDER
     wire = gather_body(plain(exchange).body, exchange.status, tool_code=how.finds_tool_code(exchange))
-    session = Session()
+    session = Session(limit=BOUNDLESS)
     payloads = how.payloads(exchange, session)
     then = [ToolOutcome({"done": True}) for _ in wire.calls] if wire.calls else "Go on."
     try:
