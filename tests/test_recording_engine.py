@@ -621,6 +621,18 @@ def test_the_command_records_what_a_request_case_asks(
     assert sent in [body for _, _, body in seen.requests[len(setup) + 1 :]]
 
 
+def test_a_request_case_of_one_text_is_what_a_program_is_asked(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = project / "specs" / "ask.yaml"
+    spec.write_text(REQUESTS.replace("  PROVIDER\n", "").replace("Hi", "Say hello"))
+    (project / "cli.py").write_text(PROGRAM)
+    words = ["record", "greeting", "--provider", "gemini-cli", "--allow-status", "401", "--program", f"{sys.executable} cli.py"]
+    assert main(words) == 0
+    assert load(project / "cassettes" / "gemini-cli" / "greeting.yaml").exchanges[0].provider == "gemini-cli"
+    spec.write_text(spec.read_text().replace("messages: [", "messages: [{role: system, content: Be brief}, "))
+    assert main(words) == 1
+    assert "gemini-cli is given one text, on its command line; this prompt says more" in capsys.readouterr().err
+
+
 def test_several_request_cases_of_one_name_are_told_apart(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, text in (("a", "Hi"), ("b", "Ho")):
         spec = REQUESTS.replace("  PROVIDER\n", "").replace("Hi", text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 
-from ..asking import ToolOutcome, TranslationError
+from ..asking import Asked, ToolOutcome, TranslationError
 from ..cassette import Cassette, CassetteError, Exchange
 from ..json_text import decode_json
 from ..providers import identify
@@ -72,11 +72,21 @@ def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[Ask
         session = Session()
         try:
             asked = request_half(dialect).translate(prompt, case.options.get(dialect, {}), session)
-            return [Ask(wrap(asked, provider, session), asked.model, streamed)]
+            body = _words(asked) if provider == "gemini-cli" else wrap(asked, provider, session)
+            return [Ask(body, asked.model, streamed)]
         except TranslationError as error:
-            failed = failed or error
+            failed = error
     assert failed is not None, "a request case has a prompt"
     raise failed
+
+
+def _words(asked: Asked) -> dict[str, object]:
+    """A request as a program is given it, on its command line; raises `TranslationError` for more than one text."""
+    told = {key: value for key, value in asked.body.items() if value}
+    match told:
+        case {"contents": [{"parts": [{"text": str(text)}]}]} if len(told) == 1:
+            return {"prompt": text}
+    raise TranslationError("", "gemini-cli is given one text, on its command line; this prompt says more")
 
 
 def ask_again(cassette: Cassette, name: str) -> list[Ask]:
