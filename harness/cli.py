@@ -125,7 +125,7 @@ def _add_files(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def _replay(parsed: argparse.Namespace) -> int:
     found = False
-    for number, exchange in _numbered(load(parsed.file), parsed.exchange):
+    for number, exchange in _numbered(load(parsed.file), parsed):
         if not exchange.generates and parsed.exchange is None:
             continue
         if exchange.generates and parsed.provider is None and exchange.provider is None:
@@ -168,7 +168,7 @@ def _show(parsed: argparse.Namespace) -> int:
             print(visible(line))
         return 0
     found = False
-    for number, exchange in _numbered(cassette, parsed.exchange):
+    for number, exchange in _numbered(cassette, parsed):
         if exchange.generates:
             found = True
             print(f"exchange {number}: {exchange.provider or 'provider not told'}, status {exchange.status}, end {exchange.end}")
@@ -279,12 +279,12 @@ def _write(text: str, target: Path | None) -> None:
     _note(f"wrote {target}")
 
 
-def _numbered(cassette: Cassette, wanted: int | None) -> list[tuple[int, Exchange]]:
-    numbered = list(enumerate(cassette.exchanges, 1))
+def _numbered(cassette: Cassette, parsed: argparse.Namespace) -> list[tuple[int, Exchange]]:
+    numbered, wanted = list(enumerate(cassette.exchanges, 1)), parsed.exchange
     if wanted is None:
         return numbered
     if not 1 <= wanted <= len(numbered):
-        raise ReplayError(f"there is no exchange {wanted}; the recording has {len(numbered)}")
+        raise ReplayError(f"{parsed.file}: there is no exchange {wanted}; it has {len(numbered)} (harness show --list says which)")
     return numbered[wanted - 1 : wanted]
 
 

@@ -41,7 +41,11 @@ class Guard:
     def export(self, cassette: Cassette, name: str) -> str:
         """The same as plain vcrpy YAML (`export`)."""
         kept = self.scrubber.cassette(cassette)
-        return self.scanner.refuse(export(kept), name, kept)
+        try:
+            text = export(kept)
+        except CassetteError as error:
+            raise CassetteError(f"{name}: {error}") from None
+        return self.scanner.refuse(text, name, kept)
 
     def serialize(self, cassette_dict: dict[str, Any]) -> str:
         """vcrpy's serializer interface: its cassette dict → our text, scrubbed. Raises `CassetteError`."""
@@ -90,7 +94,7 @@ def export(cassette: Cassette) -> str:
     """Plain vcrpy YAML, for stock vcrpy: reads joined, origin in a comment. Raises `CassetteError` for an exchange without a request."""
     for number, exchange in enumerate(cassette.exchanges, 1):
         if exchange.request is None:
-            raise CassetteError(f"exchange {number} has no request; vcrpy finds an answer by its request, so it can't be exported")
+            raise CassetteError(f"exchange {number} has no request, by which vcrpy would find its answer; give it one by hand")
     plain = {
         "interactions": [{"request": _request_dict(exchange), "response": _response_dict(exchange)} for exchange in cassette.exchanges],
         "version": 1,

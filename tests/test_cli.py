@@ -59,7 +59,8 @@ FAILURES = [
     (["replay", "none.yaml"], 1, "harness: none.yaml: nothing to replay; no exchange generates (harness show --list says what they are)"),
     (["show", "none.yaml"], 1, "harness: none.yaml: no exchange generates (--list says what they are)"),
     (["replay", "two.yaml", "--exchange", "1"], 2, "harness: this exchange does not generate: POST https://generativelanguage"),
-    (["replay", "two.yaml", "--exchange", "3"], 2, "harness: there is no exchange 3; the recording has 2"),
+    (["replay", "two.yaml", "--exchange", "3"], 2, "harness: two.yaml: there is no exchange 3; it has 2 (harness show --list says which)"),
+    (["export", "bare.txt"], 2, "harness: bare.txt: exchange 1 has no request, by which vcrpy would find its answer; give it one by hand"),
     (["replay", "missing.yaml"], 2, "harness: missing.yaml: No such file or directory"),
     (["replay", "bad.txt"], 2, "harness: bad.txt"),
     (["import", "two.yaml", "-o", "none.yaml"], 2, "harness: none.yaml exists already; name another file, or delete it first"),
@@ -69,6 +70,7 @@ FAILURES = [
 @pytest.mark.parametrize(("arguments", "status", "message"), FAILURES)
 def test_failures_are_one_line_and_a_status(arguments: list[str], status: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     write("bad.txt", "hello\x1b[2J\n")
+    Path("bare.txt").write_bytes(BODY)
     assert main(arguments) == status
     err = capsys.readouterr().err
     assert err.startswith(message)
