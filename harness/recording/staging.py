@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import mkstemp
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 from .. import unfinished
 from ..cassette import CassetteError, Origin, Request
@@ -85,6 +86,13 @@ class Unfinished:
         """Have the thread wait for facts, before there are any: starting one takes longer than a first answer may wait."""
         self._thread = threading.Thread(target=self._write, name="harness-unfinished", daemon=True)
         self._thread.start()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
 
     def asked(self, take: int, request: Request | None) -> None:
         self._facts.put(lambda writer: writer.asked(take, request))

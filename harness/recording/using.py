@@ -138,18 +138,15 @@ def use_cassette(
             yield Playback(name, cassette, scrubber)
             return
         _guard(scrubber, (), keys)  # who can't know what is secret asks for nothing
-        unfinished = Unfinished(
-            path, lambda request: (origin_of([request], known), _guard(scrubber, [request], keys)), partial(filtered, cassette)
+        tape = Recording(
+            Unfinished(path, lambda request: (origin_of([request], known), _guard(scrubber, [request], keys)), partial(filtered, cassette)),
+            whole=whole,
         )
-        tape = Recording(unfinished, whole=whole)
         takes = tape.takes
-        tape.unfinished.start()
-        try:
+        with tape.unfinished:
             yield tape
             _keep(tape.exchanges(), cassette, allow_status, known)
-        finally:
-            tape.unfinished.close()
-    if tape.takes:
+    if takes:
         tape.unfinished.discard()
 
 
