@@ -660,6 +660,7 @@ REFUSED = {
     "interaction 1: base64_string: it must be a string, not a whole number; the file is": (
         b"interactions:\n- request: {uri: u, method: GET, body: {base64_string: 5}}\n  response: {status: {code: 200}}\n"
     ),
+    r"response.status: a number must stand where '\\ud800' stands; the file is": SINGLE.replace(b": 200", rb': "\ud800"'),
     "a body of kind 'blob'": BRAINTRUST.replace(b'"empty"', b'"blob"'),
     "a body in encoding 'rot13'": HAR.replace(b'"base64"', b'"rot13"'),
     "definition 4: response is not hex": NOCK.replace(b"ff00", b"ff0"),

@@ -105,9 +105,10 @@ def as_shape(value: Any, shape: type[Shape], where: str = "") -> Shape:
     try:
         return msgspec.convert(value, shape, strict=False)
     except msgspec.ValidationError as error:
-        raise CassetteError(
-            f"{where or 'the recording'}: {say_misfit(str(error))}; the file is cut short, or was changed by hand"
-        ) from None
+        misfit = say_misfit(str(error))
+    except UnicodeEncodeError as error:  # a lone surrogate, in a string that could be a number
+        misfit = f"a number must stand where {ascii(error.object)[:80]} stands"
+    raise CassetteError(f"{where or 'the recording'}: {misfit}; the file is cut short, or was changed by hand")
 
 
 def parse_json(text: str) -> Any:
