@@ -5,9 +5,10 @@ Nothing of ours is imported without the option. An item is judged wherever pytes
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from .exchanges import Exchange
     from .laws.judging import LawCell
     from .laws.strangers import Stranger
+
+
+PATIENCE_S: Final = 120.0
+"""So long a user's adapter may take for one law and exchange, with all replays and with making a breach small."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -97,7 +102,7 @@ class LawItem(ResultItem):
     def _stranger(self) -> Stranger:
         """The user's adapter of this item, so that it gives payloads or says what is wrong in one way."""
         from .conformance import AdapterError
-        from .laws.strangers import FEW_TRIES, TRIES, AdapterFault, Stranger
+        from .laws.strangers import FEW_TRIES, TRIES, AdapterFault, OutOfTime, Stranger
         from .spec import Case
 
         project, cell = _project(self.config), self.cell
@@ -113,7 +118,11 @@ class LawItem(ResultItem):
             expect={cell.dialect: None},
         )
 
+        until = time.monotonic() + PATIENCE_S
+
         def adapt(exchange: Exchange) -> list[Any]:
+            if time.monotonic() > until:
+                raise OutOfTime(f"adapter {cell.column} took more than {PATIENCE_S:g} s for this law")
             try:
                 return adapter(exchange, case) if adapter else []
             except AdapterError as error:

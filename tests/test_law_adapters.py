@@ -149,6 +149,7 @@ def test_a_program_is_started_few_times_for_a_law() -> None:
 
 ADAPTERS = """
 import json
+import time
 from harness import replay
 
 
@@ -158,6 +159,11 @@ def good(exchange):
 
 def deaf(exchange):
     return [one for one in good(exchange) if one["type"] != "error"]
+
+
+def slow(exchange):
+    time.sleep(0.1)
+    return good(exchange)
 
 
 def lines(exchange):
@@ -178,7 +184,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     pytester.makepyfile(program=program)
     pytester.makeini(
         "[pytest]\nharness_adapters =\n    good: anthropic = law_shop:good\n    deaf: anthropic = law_shop:deaf\n"
-        "    lines = law_shop:lines\n"
+        "    lines = law_shop:lines\n    slow: anthropic = law_shop:slow\n"
         f"    silent: mind = run: {sys.executable} program.py\n"
     )
     return pytester
@@ -206,6 +212,13 @@ def test_what_an_adapter_raises_is_its_result(project: pytest.Pytester) -> None:
     result = run(project, "lines", "-k", "law-7 or law-2")
     result.assert_outcomes(failed=1, skipped=1)
     result.stdout.fnmatch_lines(["*the adapter raised KeyError: *"])
+
+
+def test_an_adapter_that_takes_all_day_is_told_and_not_waited_for(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.law_items.PATIENCE_S", 0.5)
+    result = run(project, "slow", "-k", "law-1 or law-5 or law-7")
+    result.assert_outcomes(failed=2, passed=1)
+    result.stdout.fnmatch_lines(["*adapter slow took more than 0.5 s for this law*"])
 
 
 def test_a_program_is_held_against_the_laws(project: pytest.Pytester) -> None:

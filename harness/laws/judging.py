@@ -18,7 +18,7 @@ from .garbling import breaking_damage
 from .replayer import Replayer
 from .respelling import breaking_spelling
 from .shrinking import TRIES, as_case, shrink
-from .strangers import ASKED, AdapterFault, Stranger, unasked
+from .strangers import ASKED, AdapterFault, OutOfTime, Stranger, unasked
 
 MAX_FINDINGS: Final = 5
 BUDGET: Final = 64 * 1024 * 1024
@@ -83,7 +83,7 @@ def hold(cell: LawCell, replay: Callable[..., Any] | None = None, stranger: Stra
         return msgspec.structs.replace(blank, verdict="not-run", reason=reason)
     try:
         findings = ASKED[law.id](exchange, stranger) if stranger else law.findings(exchange, how)
-    except AdapterFault as fault:
+    except (AdapterFault, OutOfTime) as fault:
         return msgspec.structs.replace(blank, verdict="error", reason=str(fault))
     return msgspec.structs.replace(
         blank,
@@ -155,7 +155,7 @@ def _example_of_stranger(cell: LawCell, stranger: Stranger) -> tuple[Exchange, E
     def breaks(exchange: Exchange) -> bool:
         try:
             return bool(ASKED[cell.law.id](exchange, stranger))
-        except AdapterFault:
+        except (AdapterFault, OutOfTime):
             return False
 
     return shrink(cell.exchange, breaks, FEW_SMALLER), {}

@@ -40,9 +40,16 @@ class AdapterFault(Exception):
     """An adapter raised, or broke a rule of the calling: the message says how."""
 
 
+class OutOfTime(Exception):
+    """An adapter has had all the time that a law gives it: the message says how long."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stranger:
-    """A user's adapter: the event model whose payloads it gives, perhaps one of its own; ``adapt`` raises `AdapterFault`."""
+    """A user's adapter: the event model whose payloads it gives, perhaps one of its own.
+
+    ``adapt`` raises `AdapterFault`, and `OutOfTime` where it will not be called any more.
+    """
 
     name: str
     dialect: str
