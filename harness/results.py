@@ -6,6 +6,7 @@ Workers finish in any order: `sort_key` is total, and everything that prints res
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
@@ -177,6 +178,25 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     evidence: Evidence | None = None
 
 
+_FAULTS: Final = (
+    (re.compile(r"Input data was truncated"), "it ends in the middle"),
+    (re.compile(r"JSON is malformed: (.*) \(byte (\d+)\)"), r"it is no JSON from byte \2 on"),
+    (re.compile(r"Object missing required field `(.*)`"), r"`\1` is missing"),
+    (re.compile(r"Object contains unknown field `(.*)`"), r"`\1` is not known"),
+    (re.compile(r"Invalid enum value (.*)"), r"\1 is none of the known values"),
+    (re.compile(r"Expected `(.*?)`, got `(.*?)`"), r"a value of type \2 where \1 belongs"),
+    (re.compile(r"Expected `(.*?)` (>=|<=) (.*)"), r"a number that is not \2 \3"),
+)
+
+
+def told(fault: Exception) -> str:
+    """What a decoder says is wrong, in our words, after its place in the document: ``$.results[0].verdict: 'green' is none of …``."""
+    fact, _, place = str(fault).partition(" - at `")
+    for pattern, words in _FAULTS:
+        fact = pattern.sub(words, fact)
+    return f"{place.removesuffix('`')}: {fact}" if place else fact
+
+
 def sort_key(result: CaseResult) -> tuple[Any, ...]:
     """By place in the specs, then provider and cell; the rest of the result breaks what ties remain."""
     place = (result.spec, result.line, result.case, result.provider, result.layer, result.adapter, result.cassette, result.exchange)
@@ -193,7 +213,7 @@ def decode(data: bytes) -> list[CaseResult]:
     try:
         return msgspec.json.decode(data, type=list[CaseResult])
     except (msgspec.DecodeError, UnicodeDecodeError) as fault:  # a ValidationError is a DecodeError
-        raise ResultsError(f"results: {fault}; expected the JSON array that a run writes; run the specs again to get one") from fault
+        raise ResultsError(f"results: {told(fault)}; expected the JSON array that a run writes; run the specs again to get one") from fault
 
 
 def _encode_one(result: CaseResult) -> bytes:

@@ -12,14 +12,17 @@ from .scanning.shapes import SHAPES
 from .scrubbing import SCRUBBED
 
 SCANNER: Final = Scanner()
+MAX_GIST: Final = 300
 _REST: Final = {b"-----BEGIN": rb"(?s:.*)"}
 """A shape is known by its beginning; so much more, by its mark, may belong to it."""
 _WORD: Final = rb"[0-9A-Za-z+/=_.-]*"
 
 
 def explain(result: CaseResult, line: int) -> str:
-    """A red cell in words: requirement, line of its expectation, first layer that differs, path, expected and got of each finding."""
-    lines = [f"requirement: {visible(result.requirement)}", f"at:          {visible(result.spec)}:{line}"]
+    """A red cell in words: what differs, in one line, which is all that a short summary has room for; then requirement, line of its
+    expectation, first layer that differs, path, expected and got of each finding.
+    """
+    lines = [_gist(result), f"requirement: {visible(result.requirement)}", f"at:          {visible(result.spec)}:{line}"]
     origin = result.origin
     if origin:
         made = f"{origin.kind} {origin.date or 'at an unknown date'}"
@@ -39,6 +42,14 @@ def explain(result: CaseResult, line: int) -> str:
     if more > 0:
         lines.append(f"and {more} more")
     return "\n".join(lines)
+
+
+def _gist(result: CaseResult) -> str:
+    if result.reason or not result.findings:
+        return _shown(result.reason or result.verdict).partition("\n")[0]
+    first = result.findings[0]
+    sides = [f"{word} {_shown(side)}" for word, side in (("expected", first.expected), ("got", first.got)) if side is not None]
+    return f"{_shown(first.path)} {', '.join(sides) or _shown(first.note or first.kind)}".replace("\n", " ").strip()[:MAX_GIST]
 
 
 def _shown(text: str) -> str:

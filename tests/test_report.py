@@ -127,12 +127,12 @@ def test_a_lone_surrogate_becomes_text_on_the_way_out() -> None:
 @pytest.mark.parametrize(
     ("data", "fact"),
     [
-        (b"", "truncated"),
-        (b"\xff", "malformed"),
-        (b"[{}]", "missing required field `spec`"),
-        (encode([result()]).replace(b'"passed"', b'"green"'), "Invalid enum value 'green' - at `$[0].verdict`"),
-        (encode([result()]).replace(b'"line":3', b'"line":0'), "Expected `int` >= 1"),
-        (encode([result()]).replace(b'"line"', b'"lime"'), "unknown field `lime`"),
+        (b"", "it ends in the middle"),
+        (b"\xff", "it is no JSON from byte 0 on"),
+        (b"[{}]", "$[0]: `spec` is missing"),
+        (encode([result()]).replace(b'"passed"', b'"green"'), "$[0].verdict: 'green' is none of the known values"),
+        (encode([result()]).replace(b'"line":3', b'"line":0'), "$[0].line: a number that is not >= 1"),
+        (encode([result()]).replace(b'"line"', b'"lime"'), "$[0]: `lime` is not known"),
     ],
 )
 def test_results_that_cannot_be_read_are_a_typed_error(data: bytes, fact: str) -> None:

@@ -113,14 +113,14 @@ def test_documents_satisfy_the_published_schema_which_is_the_one_that_the_code_h
 @pytest.mark.parametrize(
     ("data", "fact"),
     [
-        (WHOLE[: WHOLE.index(b',\n"footer"')] + b"}", "missing required field `footer`"),
-        (WHOLE[:-40], "truncated"),
-        (b"", "truncated"),
-        (b"[]", "Expected `object`"),
+        (WHOLE[: WHOLE.index(b',\n"footer"')] + b"}", "`footer` is missing"),
+        (WHOLE[:-40], "it ends in the middle"),
+        (b"", "it ends in the middle"),
+        (b"[]", "a value of type array where object belongs"),
         (WHOLE.replace(b'"results":5', b'"results":6'), "the footer counts other results than there are"),
         (WHOLE.replace(b'"case":0', b'"case":9'), "a result points to a case or stream that is not there"),
-        (WHOLE.replace(b'"failed"', b'"green"'), "Invalid enum value 'green'"),
-        (WHOLE.replace(b'"header":{', b'"header":{"format":2,'), "Invalid enum value 2"),
+        (WHOLE.replace(b'"failed"', b'"green"'), ".verdict: 'green' is none of the known values"),
+        (WHOLE.replace(b'"header":{', b'"header":{"format":2,'), "$.header.format: 2 is none of the known values"),
     ],
 )
 def test_a_document_that_is_not_whole_is_refused(data: bytes, fact: str) -> None:

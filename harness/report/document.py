@@ -32,9 +32,9 @@ from ..results import (
     Verdict,
     sort_key,
     spell_surrogates,
+    told,
 )
 from .capping import LEAST, cap, cut, rooms
-from .counting import column
 
 FORMAT: Final = 1
 MAX_GREEN_WIRE: Final = 240
@@ -183,7 +183,7 @@ def unpack(data: bytes, name: str = "results") -> Run:
     try:
         document = msgspec.json.decode(data, type=Document)
     except (msgspec.DecodeError, UnicodeDecodeError) as fault:  # a ValidationError is a DecodeError
-        raise ResultsError(f"{name}: {fault}; {way_out}") from fault
+        raise ResultsError(f"{name}: {told(fault)}; {way_out}") from fault
     counted = Counter(row.verdict for row in document.results)
     footer = Footer(len(document.cases), len(document.streams), len(document.results), dict(counted))
     if footer != document.footer:
@@ -261,7 +261,7 @@ def _longest_wires(results: Iterable[CaseResult], room: int) -> Mapping[StreamEn
 
 def _case(result: CaseResult) -> CaseEntry:
     facts = (result.spec, result.line, result.case, result.requirement, result.features, result.level, result.source)
-    head = result.command.removesuffix(f"[{column(result)}]'")
+    head = result.command.removesuffix(f"[{result.adapter or result.layer}]'")
     return CaseEntry(*facts, f"{head}{_ANY}" if head != result.command and _ANY not in head else "")
 
 

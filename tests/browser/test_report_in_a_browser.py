@@ -409,6 +409,13 @@ def test_ages_are_reckoned_in_the_page_and_an_old_recording_is_stale(reader: Rea
         "written 2026-11-22 docs",
         "recorded soon docs",
     ]
+    assert [one.inner_text() for one in page.locator("article > ul a").all()] == [
+        "anthropic passed stale",
+        "anthropic passed",
+        "anthropic passed",
+    ]
+    page.locator("[data-by=verdict]").select_option(label="stale recording")
+    assert page.locator("article:visible").count() == 1
 
 
 # Text stays text

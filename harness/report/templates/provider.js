@@ -40,16 +40,20 @@ function article(item, [, more, ...known], about, command) {
     cells.push(cell);
   }
   for (const cell of [...line.children, ...find(".found>p>a[id]", item)]) {
-    if (cell.parentNode !== line) cell.replaceWith(link(`#${cell.id}`, cell.firstChild.data.trim()), " ", cell.lastElementChild.cloneNode(true));
+    if (cell.parentNode !== line) cell.replaceWith(link(`#${cell.id}`, cell.firstChild.data.trim()), " ", cell.firstElementChild.cloneNode(true));
     list.append(make("li", cell));
     cells.push(cell);
   }
-  for (const cell of cells) cell.href = `#${cell.id}`;
+  const stale = about.querySelector(".stale");
+  for (const cell of cells) {
+    cell.href = `#${cell.id}`;
+    if (stale) cell.append(" ", make("b", "stale", "stale"));
+  }
   line.remove();
   if (doc) origin.append(" ", typeof doc === "string" ? `· ${doc}` : docs(`d${doc}`));
   const one = make("article", [title, origin, list, ...item.childNodes]);
   if (command) one.append(make("pre", command.replace("CASE", () => name)));
-  one.case = { known, also, anchor, cells, level: about.dataset.level ?? "must" };
+  one.case = { known, also, anchor, cells, stale, level: about.dataset.level ?? "must" };
   return one;
 }
 
@@ -112,10 +116,10 @@ function checklist() {
 const marks = new Map();
 function mark(feature, column, found) {
   if (!found) return make("td");
-  const worst = ORDER.find((name) => found.some((cell) => verdictOf(cell.lastElementChild) === name));
-  const alike = found.filter((cell) => verdictOf(cell.lastElementChild) === worst);
+  const worst = ORDER.find((name) => found.some((cell) => verdictOf(cell.firstElementChild) === name));
+  const alike = found.filter((cell) => verdictOf(cell.firstElementChild) === worst);
   marks.set(`${feature}:${column}`, alike[0].id);
-  const one = [link(`#${alike[0].id}`, alike[0].lastElementChild.cloneNode(true), "mark")];
+  const one = [link(`#${alike[0].id}`, alike[0].firstElementChild.cloneNode(true), "mark")];
   return make("td", alike.length < found.length ? [...one, " ", make("small", `${number(alike.length)} of ${number(found.length)}`)] : one);
 }
 if (articles.length) checklist();
@@ -136,6 +140,7 @@ function open(cell) {
 // Finding and filtering
 const choices = Object.fromEntries(find("[data-by]").map((one) => [one.dataset.by, one]));
 for (const section of sections) choices.feature?.append(new Option(section.querySelector("h4").textContent, section.id));
+if (articles.some((one) => one.case.stale)) choices.verdict.append(new Option("stale recording", "stale"));
 let texts = null;
 
 function filter() {
@@ -147,11 +152,11 @@ function filter() {
       (!chosen.level || one.case.level === chosen.level);
     let shown = 0;
     for (const cell of cellsOf(one)) {
-      const verdict = verdictOf(cell.lastElementChild);
+      const verdict = verdictOf(cell.firstElementChild);
       const fit = fits && (!chosen.adapter || nameOf(cell) === chosen.adapter.slice(3)) &&
-        (!chosen.verdict || (chosen.verdict === "!passed" ? verdict !== "passed" : verdict === chosen.verdict));
+        (!chosen.verdict || (chosen.verdict === "!passed" ? verdict !== "passed" : chosen.verdict === "stale" ? one.case.stale : verdict === chosen.verdict));
       cell.parentElement.hidden = !fit;
-      shown += fit;
+      shown += Boolean(fit);
     }
     one.hidden = !shown;
     left += shown;
