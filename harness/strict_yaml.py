@@ -3,9 +3,9 @@
 libyaml finds the tokens; this module builds the data from libyaml's *events*, one at a time, so that nesting, size, aliases, tags and
 duplicate keys are judged while the parser is still at that place. (Its composer recurses in C and takes the process with it near 25,000
 levels; how deep a text is, only a parser can say, for brackets stand in words and in quotes too.) What the parser itself would take too
-long for is refused before it begins. Plain scalars follow the YAML 1.2 core schema: ``no`` and ``2026-11-21`` are strings. Our own files may use neither aliases nor
-tags; recordings of other projects (``foreign``) may: aliases share one object, ``!!binary`` gives bytes, any other tag is looked
-through.
+long for is refused before it begins. Plain scalars follow the YAML 1.2 core schema: ``no`` and ``2026-11-21`` are strings. Our own files
+may use neither aliases nor tags; recordings of other projects (``foreign``) may: aliases share one object, ``!!binary`` gives bytes, any
+other tag is looked through.
 """
 
 from __future__ import annotations
