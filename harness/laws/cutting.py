@@ -18,7 +18,7 @@ from .replayer import SMALL, Items, Replayer, first_difference, seeded, shown, w
 BYTEWISE = 256 * 1024
 """Bodies up to this size are fed byte by byte, and cut at every place."""
 
-COMB = 64
+COMB = 32
 """A larger body is cut at every place in so many replays: each place stands alone among so many bytes."""
 
 RANDOM_CUTS = 12
