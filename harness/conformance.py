@@ -33,6 +33,10 @@ class AdapterError(Exception):
     """An adapter that can't be called, or that broke a rule of the calling: the message says which."""
 
 
+class AdapterMissing(AdapterError):
+    """An adapter that needs what is not installed: its cells are not run. The message has the command that installs it."""
+
+
 NOTHING_EXPECTED: Final = "nothing is expected yet; write it, or run once with --harness-accept and review what that fills in"
 
 MAX_FINDINGS: Final = 20
@@ -122,7 +126,8 @@ def judge(
     try:
         got = adapter(ground.exchanges[0], case) if adapter and cell.layer == "payloads" else produce(cell, ground, requests)
     except AdapterError as error:
-        return msgspec.structs.replace(blank, verdict="error", reason=str(error))
+        verdict: Verdict = "not-run" if isinstance(error, AdapterMissing) else "error"
+        return msgspec.structs.replace(blank, verdict=verdict, reason=str(error))
     except (Exception, SystemExit) as error:  # noqa: BLE001  # an adapter under test may raise anything; that is its result
         return msgspec.structs.replace(
             blank, verdict="error", reason=f"the adapter raised {type(error).__name__}{_raised_at(error)}: {error}"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request
-from harness.conformance import Adapter, Cell, judge, own_adapter
+from harness.conformance import Adapter, AdapterMissing, Cell, judge, own_adapter
 from harness.providers import identified
 from harness.results import CaseResult
 from harness.spec import Case
@@ -105,6 +105,14 @@ def test_an_adapter_that_raises_is_an_error_and_not_a_crash() -> None:
 
     result, line = verdict(adapter=broken), broken.__code__.co_firstlineno + 1
     assert (result.verdict, result.reason) == ("error", f"the adapter raised KeyError at test_conformance.py:{line}: 'parts'")
+
+
+def test_an_adapter_that_lacks_a_library_is_not_run() -> None:
+    def lacking(exchange: Exchange, case: Case) -> list[Any]:
+        raise AdapterMissing("it needs httpx2: pip install httpx2")
+
+    result = verdict(adapter=lacking)
+    assert (result.verdict, result.reason) == ("not-run", "it needs httpx2: pip install httpx2")
 
 
 def test_values_and_excerpts_are_shortened_and_say_so() -> None:

@@ -13,10 +13,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from ..conformance import Adapter, AdapterError
+from ..conformance import Adapter, AdapterError, AdapterMissing
 from ..exchanges import Cassette, Exchange
 from ..json_text import decode_json
 from ..spec import Case
@@ -52,11 +53,14 @@ def make_mind_program(load: Callable[[str], Cassette], run: Run = run_as_process
 
     Payloads are the records that were printed, without their ``timestamp`` where that is a time; ``{"stdout": line}`` for every line
     that is no record; last ``{"exit": code, "asked": n}``, n being how many of the recorded requests were sent, and ``"refused": […]`` if
-    there were others. Raises `AdapterError` for a context that it doesn't know or that leads out of the program's own folder.
+    there were others. Raises `AdapterError` for a context that it doesn't know or that leads out of the program's own folder,
+    `AdapterMissing` without google-genai.
     """
 
     def adapt(exchange: Exchange, case: Case) -> list[Any]:
         cassette, context = load(case.cassette), _read_context(case.context)
+        if find_spec("google") is None or find_spec("google.genai") is None:
+            raise AdapterMissing("the mind program needs google-genai: pip install 'gemini-conformance[genai]'")
         with tempfile.TemporaryDirectory() as folder:
             for name, text in context["files"].items():
                 (Path(folder) / name).write_text(text, encoding="utf-8", newline="")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
 from ..asking import TranslationError
-from ..conformance import Adapter, AdapterError
+from ..conformance import Adapter, AdapterError, AdapterMissing
 from ..exchanges import Cassette, Exchange
 from ..requesting import ask
 from ..session import Session
@@ -35,7 +35,7 @@ def make_unified_llm_client(load: Callable[[str], Cassette], client: Callable[..
     Payloads, in the order of what happens: ``{"sent": {"path", "query"?, "key"}}`` for every request, ``key`` being the headers and the
     parameters (``?name``) that have it; ``{"waited": seconds}`` before another try; the stream events, or ``{"response": Response}``; and
     ``{"raised": {"type", "message", "status_code"?, "retryable", "retry_after"?}}``. Raises `AdapterError` for another context, for a
-    request that can't be sent, and where httpx2 is missing.
+    request that can't be sent, `AdapterMissing` without httpx2.
     """
 
     def adapt(exchange: Exchange, case: Case) -> list[Any]:
@@ -64,7 +64,7 @@ def _run(cassette: Cassette, call: str, request: dict[str, Any], client: Callabl
 
         from ..unified_llm import Client, RetryPolicy, SDKError
     except ImportError as error:
-        raise AdapterError(str(error)) from None
+        raise AdapterMissing(str(error)) from None
     told: list[Any] = []
 
     class Recorder(httpx2.HTTPTransport):
