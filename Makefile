@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help report test test-browser lint types floors unit laws specs check scan test-clients corpus fuzz bench lock clean
+.PHONY: help report test test-browser test-install lint types floors unit laws specs check scan test-clients corpus fuzz bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -43,6 +43,11 @@ scan: $(READY) ## look for secrets in all that is shipped but the tests, which p
 
 test-clients: $(READY) tests/clients/node_modules/.ready ## real clients against harness serve: google-genai, @google/genai and the Gemini CLI (needs Node 20 and npm)
 	HARNESS_REQUIRE=clients $(BIN)/python -m pytest -q tests/clients
+
+test-install: ## the package alone, as a user installs it: the specs are green with nothing beside it
+	$(PYTHON) -m venv --clear build/plain
+	build/plain/bin/pip install -q .
+	build/plain/bin/python -m pytest specs -q
 
 corpus: $(READY) ## replay a folder of real recordings: make corpus CORPORA=DIR
 	@test -n "$(CORPORA)" || { echo "make corpus: say where the recordings are: make corpus CORPORA=DIR"; exit 2; }
