@@ -28,8 +28,13 @@ def say_misfit(finding: str) -> str:
     if found := _MISSING.fullmatch(said):
         return f"{place + ' lacks' if place else 'there is no'} `{found[1]}`"
     if found := _OTHER.fullmatch(said):
-        wanted = " or ".join(_KINDS.get(kind, kind) for kind in found[1].split(" | "))
-        return f"{place or 'it'} must be {wanted}, not {_KINDS.get(found[2], found[2])}"
+        return f"{place or 'it'} must be {say_kinds(found[1], found[2])}"
     if found := _BOUND.fullmatch(said):
         return f"{place or 'it'} must be a whole number, {'at least' if found[1] == '>=' else 'at most'} {found[2]}"
     return finding
+
+
+def say_kinds(wanted: str, got: str) -> str:
+    """``a string or a list, not a whole number``, of ``str | array | null`` and ``int``: that a thing may be left out goes unsaid."""
+    kinds = [kind for kind in wanted.split(" | ") if kind != "null"]
+    return f"{' or '.join(_KINDS.get(kind, kind) for kind in kinds)}, not {_KINDS.get(got, got)}"

@@ -329,9 +329,9 @@ def test_a_recording_is_not_written_through_a_link(project: Path) -> None:
     for name in ("new.yaml", "new.yaml.part"):
         precious.write_text("precious", encoding="utf-8")
         (project / name).symlink_to(precious)
-    unfinished = Unfinished(cassette, lambda request: (Origin("recorded"), guard()))
-    unfinished.asked(0, None)
-    unfinished.close()
+    with Unfinished(cassette, lambda request: (Origin("recorded"), guard())) as unfinished:
+        unfinished.asked(0, None)
+        unfinished.answered(0, 200, "OK", {})
     assert not (project / "new.yaml.part").is_symlink()
     save(cassette, "text\n")
     assert not cassette.is_symlink()

@@ -14,6 +14,7 @@ from ..body_text import BodyText, BodyTextError, text_to_body
 from ..events import End
 from ..exchanges import Cassette, CassetteError, Exchange, Origin, OriginKind, Request
 from ..json_text import decode_json
+from ..misfits import say_kinds
 from ..strict_yaml import Path, YamlError, parse, parse_located
 
 FORMAT: Final = 1
@@ -194,21 +195,8 @@ def _in_our_words(finding: str) -> tuple[Path, str]:
     if found := re.fullmatch(r"Invalid enum value (.+)", said):
         return path, f"{key} {found[1]} is unknown; known are {', '.join(get_args(OriginKind if key == 'origin' else End))}"
     if found := re.fullmatch(r"Expected `(.+)`, got `(.+)`", said):
-        wanted = " or ".join(_KINDS.get(kind, kind) for kind in found[1].split(" | ") if kind != "null")
-        return path, f"{key} must be {wanted}, not {_KINDS.get(found[2], found[2])}{at}"
+        return path, f"{key} must be {say_kinds(found[1], found[2])}{at}"
     return path, f"{said}{at}"
-
-
-_KINDS: Final = {
-    "int": "a whole number",
-    "float": "a number",
-    "str": "a string",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "a mapping",
-    "null": "empty",
-}
-"""msgspec's names of what YAML holds, as a sentence says them."""
 
 
 def _shape_of(path: Path) -> type[_Closed]:
