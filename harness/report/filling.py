@@ -16,6 +16,8 @@ from markupsafe import Markup
 
 from ..events import End
 from ..results import VERDICTS
+from .comparing import KINDS, STEPS
+from .detail import DIGEST
 from .drawing import WIDTH, legend
 from .text import last_part, shortened, shown, slug, verbatim, web_link, with_code
 
@@ -65,6 +67,9 @@ def _templates() -> Environment:
         VERDICTS=VERDICTS,
         ENDS=ENDS,
         STALE_DAYS=STALE_DAYS,
+        STEPS=STEPS,
+        KIND_WORDS=[(kind, words.word) for kind, words in KINDS.items()],
+        DIGEST=DIGEST,
         LEAST_ROOM=LEAST_ROOM,
         DRAWING_WIDTH=WIDTH,
         legend=legend,

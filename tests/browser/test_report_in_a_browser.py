@@ -297,6 +297,25 @@ def test_a_link_to_documentation_leads_straight_to_it_and_a_case_under_another_f
     page.wait_for_selector(".panel")
 
 
+def test_a_page_tells_what_changed_since_a_run_whose_results_are_chosen_from_disk(reader: Reader, mixed: Path, tmp_path: Path) -> None:
+    before = [replace(one, verdict="passed" if one.verdict == "failed" else one.verdict) for one in RESULTS[:-2]]
+    gone = result(case="old", line=99)
+    other = replace(before[1], evidence=Evidence(STREAM, "d" * 32))
+    write_files(render(Run(HEADER, [before[0], other, *before[2:], gone])), tmp_path)
+    visit = reader.open(mixed / "gemini-api.html")
+    visit.page.get_by_label("What changed since another run?").set_input_files(tmp_path / "results.json")
+    since = visit.page.locator("#since")
+    since.locator("p").wait_for()
+    assert since.locator("p").inner_text() == "1 broken, 0 fixed, 1 new, 1 gone, 1 changed evidence since that run."
+    since.get_by_text("1 broken", exact=True).click()
+    since.get_by_role("link", name="anthropic failed").click()
+    visit.page.wait_for_selector(".panel")
+    (tmp_path / "cut.json").write_bytes((tmp_path / "results.json").read_bytes()[:-9])
+    visit.page.get_by_label("What changed since another run?").set_input_files(tmp_path / "cut.json")
+    since.get_by_text("These are no results of a run").wait_for()
+    assert (len(visit.asked), visit.said) == (1, [])
+
+
 # By keyboard alone
 
 

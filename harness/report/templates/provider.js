@@ -168,6 +168,8 @@ function filter() {
 listen(filter);
 if (output) say(cells.length, cells.length, "cell");
 
+{% include "baseline.js" %}
+
 function arrive() {
   const name = decodeURIComponent(location.hash.slice(1));
   const target = name && document.getElementById(name);
