@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, get_args
 from msgspec import to_builtins
 
 from .cassette import Exchange
-from .dialects import DIALECTS, Payload
+from .dialects import DIALECTS, Payload, Translator
 from .events import INTERRUPTED, Event, Unknown
 from .framing import MAX_FRAME, DocumentFramer, Frame, Framer, FramingError
 from .providers import PROVIDERS, Answer, Identity, declared_tools, identified, identify
@@ -25,6 +25,9 @@ from .unpacking import Unpacker
 Layer = Literal["payloads", "events", "frames"]
 Cuts = Literal["recorded", "whole", "bytes"] | Sequence[int]
 """Where the body is cut into reads: as recorded, not at all, after every byte, or at the given offsets."""
+
+Step = tuple[Frame | None, list[Event]]
+"""A frame with the events it gave; None for the end of the stream."""
 
 DEFAULT_PROVIDER: Final = "gemini-api"
 
@@ -72,7 +75,11 @@ def replay(
         tools = declared_tools(exchange.request.body) if exchange.request else []
     session = Session() if session is None else session
     session.streamed, session.at_ms = _asked(exchange).streamed, None
-    translator = DIALECTS[dialect].translator(tools, session)
+    return _translate(steps, DIALECTS[dialect].translator(tools, session), session)
+
+
+def _translate(steps: Iterable[Step], translator: Translator, session: Session) -> list[Payload]:
+    """The payloads of all steps; the session's clock goes with the frames."""
     payloads: list[Payload] = []
     feed = translator.feed
     for frame, events in steps:
@@ -90,7 +97,7 @@ def trace(
     cuts: Cuts = "recorded",
     tool_code: bool | None = None,
     max_frame: int = MAX_FRAME,
-) -> Iterator[tuple[Frame | None, list[Event]]]:
+) -> Iterator[Step]:
     """Each frame with the events it gave, then (None, the events of the end); arguments and errors as in `replay`."""
     exchange = _check_generates(exchange)
     chosen = PROVIDERS[choose_provider(exchange, provider)]
