@@ -303,6 +303,7 @@ def test_a_page_tells_what_changed_since_a_run_whose_results_are_chosen_from_dis
     other = replace(before[1], evidence=Evidence(STREAM, "d" * 32))
     write_files(render(Run(HEADER, [before[0], other, *before[2:], gone])), tmp_path)
     visit = reader.open(mixed / "gemini-api.html")
+    assert visit.page.get_by_label("What changed since another run?").is_visible()
     visit.page.get_by_label("What changed since another run?").set_input_files(tmp_path / "results.json")
     since = visit.page.locator("#since")
     since.locator("p").wait_for()

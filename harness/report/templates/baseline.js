@@ -26,7 +26,7 @@ function changes(base) {
 
 const said = (found) => Object.entries(KINDS).map(([kind, word]) => `${number(found[kind].length)} ${word}`);
 const chosen = document.querySelector("[data-baseline]");
-chosen?.parentElement.removeAttribute("hidden");
+chosen?.closest("p").removeAttribute("hidden");
 chosen?.addEventListener("change", async () => {
   const box = document.getElementById("since");
   try {
