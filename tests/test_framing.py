@@ -144,6 +144,13 @@ def test_a_message_over_the_limit_is_a_framing_error(opening: bytes) -> None:
             frames(body, cuts, frame_by_content(max_frame=1000))
 
 
+@pytest.mark.parametrize("line", [b"x" * 150, b": " + b"x" * 150, b"event: " + b"x" * 150])
+@pytest.mark.parametrize("step", [1, 7, 1000])
+def test_a_line_over_the_limit_that_is_no_message_is_refused_for_every_cut(line: bytes, step: int) -> None:
+    with pytest.raises(FramingError, match="the message at byte 0 is longer than 100 bytes"):
+        frames(line + b"\n", list(range(step, len(line) + 1, step)), frame_by_content(max_frame=100))
+
+
 def test_the_memory_of_a_large_message_is_bounded_by_a_multiple_of_it() -> None:
     size, piece = 16 * 2**20, 65536
     tracemalloc.start()

@@ -104,6 +104,8 @@ class SseFramer:
             raise too_long(self.starts[0], self.max_frame)
 
     def _take_other(self, line: bytes, at_ms: float | None, offset: int, frames: list[Frame]) -> None:
+        if len(line) > self.max_frame:  # in pieces, it would be refused where it is held
+            raise too_long(offset, self.max_frame)
         if self.bare.pieces.held or not _is_field(line):
             self._end_event(at_ms, frames)
             self.bare.feed(line, at_ms, offset, frames)
