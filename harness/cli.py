@@ -28,7 +28,7 @@ from .json_text import decode_json
 from .matching import visible
 from .project import Project, kind_of, read_text, unheaded, yaml_files
 from .providers import PROVIDERS
-from .replaying import DEFAULT_PROVIDER, ReplayError, replay
+from .replaying import DEFAULT_PROVIDER, ReplayError, is_answer, replay
 from .requesting import request
 from .secrets import guard
 from .spec import Case, SpecError, json_schema, read_features
@@ -126,7 +126,7 @@ def _add_files(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _replay(parsed: argparse.Namespace) -> int:
     found = False
     for number, exchange in _numbered(load(parsed.file), parsed):
-        if not exchange.generates and parsed.exchange is None:
+        if parsed.exchange is None and not is_answer(exchange, parsed.provider):
             continue
         if exchange.generates and parsed.provider is None and exchange.provider is None:
             _note(f"exchange {number}: neither URL nor body tells the provider; replayed as gemini-api")

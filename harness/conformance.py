@@ -19,7 +19,7 @@ from .cassette import Cassette, CassetteError, Exchange
 from .conversing import converse, expected_requests, sent
 from .dialects.translation import Requests
 from .matching import Mismatch, compare, sides
-from .replaying import DEFAULT_PROVIDER, ReplayError, choose_provider, replay
+from .replaying import DEFAULT_PROVIDER, ReplayError, choose_provider, is_answer, replay
 from .requesting import request_half
 from .results import CaseResult, Finding, FirstLayer, Layer, Origin, Verdict
 from .session import Session
@@ -190,7 +190,7 @@ def stand_on(case: Case, load: Callable[[str], Cassette]) -> Ground:
         raise CassetteError(f"cassette {case.cassette} has {count} exchange{'s' if count != 1 else ''}; the case names number {last}")
     named = cassette.exchanges[case.exchange - 1 : last]
     for number, exchange in enumerate(named, case.exchange):
-        if not exchange.generates:
+        if not is_answer(exchange, case.provider):
             raise CassetteError(f"exchange {number} of cassette {case.cassette} does not generate; there is nothing to replay")
     origin = msgspec.convert(cassette.origin, Origin, from_attributes=True)
     provider = choose_provider(named[0], case.provider)

@@ -57,12 +57,13 @@ def replay(
     the declared ones, by default those of the recorded request; ``tool_code`` says whether ``<tool_code>`` in text is a call, by
     default what the provider does. ``session`` is filled with what a later request must send back.
 
-    Raises `ReplayError` for unknown names and for an exchange that does not generate; never for what is in the stream.
+    Raises `ReplayError` for unknown names and for an exchange that does not generate; never for what is in the stream: of an answer
+    without a request, whose body tells nothing, ``provider`` says what it is.
     """
     check_known("layer", layer, get_args(Layer))
     if isinstance(cuts, str):
         check_known("cuts", cuts, ("recorded", "whole", "bytes"))
-    exchange = _check_generates(exchange)
+    exchange = _check_generates(exchange, provider)
     if provider is None and exchange.provider is None:
         warnings.warn(f"neither URL nor body tells the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=2)
     if layer == "frames":
@@ -99,7 +100,7 @@ def trace(
     max_frame: int = MAX_FRAME,
 ) -> Iterator[Step]:
     """Each frame with the events it gave, then (None, the events of the end); arguments and errors as in `replay`."""
-    exchange = _check_generates(exchange)
+    exchange = _check_generates(exchange, provider)
     chosen = PROVIDERS[choose_provider(exchange, provider)]
     normalizer = chosen.normalizer(
         Answer(
@@ -192,10 +193,15 @@ def check_known(what: str, name: object, known: Mapping[str, object] | Sequence[
         raise ReplayError(f"unknown {what} {name!r}; known are {', '.join(known)}")
 
 
-def _check_generates(exchange: Exchange) -> Exchange:
+def is_answer(exchange: Exchange, provider: str | None) -> bool:
+    """Whether there is something to replay: URL or body say so or, of an answer without a request, the caller who names its provider."""
+    return exchange.generates or (exchange.request is None and provider is not None)
+
+
+def _check_generates(exchange: Exchange, provider: str | None) -> Exchange:
     """The exchange, told by URL and body if nobody has told it yet; raises `ReplayError` if it does not generate."""
     told = exchange if exchange.generates else identified(exchange)
-    if not told.generates:
+    if not is_answer(told, provider):
         place = f"{exchange.request.method} {exchange.request.url}" if exchange.request else "an answer without a request"
         raise ReplayError(f"this exchange does not generate: {place}; only generateContent and streamGenerateContent can be replayed")
     return told

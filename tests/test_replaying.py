@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import harness
 from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps
+from harness.dialects import DIALECTS
 from harness.loading import read_recording
-from harness.providers import identified
+from harness.providers import PROVIDERS, identified
 from harness.replaying import ReplayError, replay
 from harness.session import Session, Tool
 
@@ -143,6 +144,24 @@ def test_nothing_in_a_stream_raises(body: bytes, status: int) -> None:
         )
         for dialect in ("unified-llm", "anthropic"):
             assert replay(garbage, dialect=dialect)
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>Oops</html>", b"[7]", b'{"totalTokens": 3}', b"data: [DONE]\n\n", b"\x1f\x8b"])
+def test_an_answer_without_a_request_is_one_of_the_provider_that_the_caller_names(body: bytes) -> None:
+    alone = Exchange(None, 200, {}, ((None, body),), "complete")
+    with pytest.raises(ReplayError, match="this exchange does not generate: an answer without a request"):
+        replay(alone)
+    for provider in PROVIDERS:
+        kinds = [event["kind"] for event in replay(alone, provider=provider, layer="events")]
+        assert ("unknown" in kinds) == bool(body), kinds
+        assert all(replay(alone, provider=provider, dialect=dialect) for dialect in DIALECTS)
+
+
+def test_lines_of_an_older_gemini_cli_have_no_times_and_are_read_where_the_caller_names_it() -> None:
+    lines = b'{"type":"message","role":"assistant","content":"Hi"}\n{"type":"result","status":"success"}\n'
+    alone = Exchange(None, 200, {}, ((None, lines),), "complete")
+    kinds = [payload["type"] for payload in replay(alone, provider="gemini-cli", dialect="agent-events")]
+    assert kinds == ["text", "turn.completed"]
 
 
 def test_load_reads_cassettes_and_foreign_recordings_by_content(tmp_path: Path) -> None:
