@@ -144,6 +144,14 @@ def test_a_message_over_the_limit_is_a_framing_error(opening: bytes) -> None:
             frames(body, cuts, frame_by_content(max_frame=1000))
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+@pytest.mark.parametrize("line", [b'data: "' + b"x" * 92 + b'"', b": " + b"x" * 98, b"event: " + b"x" * 93])
+@pytest.mark.parametrize("cut", [[], [7], [99], [100], [101]])
+def test_a_line_of_the_greatest_length_is_read_for_every_cut(cut: list[int], line: bytes, end: bytes) -> None:
+    assert len(line) == 100
+    assert len(frames(line + end, cut, frame_by_content(max_frame=100))) == line.startswith(b"data")
+
+
 @pytest.mark.parametrize("line", [b"x" * 150, b": " + b"x" * 150, b"event: " + b"x" * 150])
 @pytest.mark.parametrize("step", [1, 7, 1000])
 def test_a_line_over_the_limit_that_is_no_message_is_refused_for_every_cut(line: bytes, step: int) -> None:

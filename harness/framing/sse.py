@@ -44,8 +44,7 @@ class SseFramer:
         lines = data.splitlines(keepends=True)
         rest = b"" if lines[-1][-1] in b"\r\n" else lines.pop()
         if lines and self.line.held:
-            self.line.add(lines[0], self.offset + self.line.size)
-            lines[0] = self.line.take()
+            lines[0] = self.line.take() + lines[0]
         offset = self.offset
         for line in lines:  # the two usual lines here, all others in a method: this is the hot path
             if line in _BLANK_LINES and not self.bare.pieces.held:
@@ -99,12 +98,12 @@ class SseFramer:
             self.bare.close(frames)
         self.data.append(line)
         self.starts.append(offset)
-        self.data_size += len(line)
+        self.data_size += _length(line)
         if self.data_size > self.max_frame:
             raise too_long(self.starts[0], self.max_frame)
 
     def _take_other(self, line: bytes, at_ms: float | None, offset: int, frames: list[Frame]) -> None:
-        if len(line) > self.max_frame:  # in pieces, it would be refused where it is held
+        if _length(line) > self.max_frame:  # in pieces, it would be refused where it is held
             raise too_long(offset, self.max_frame)
         if self.bare.pieces.held or not _is_field(line):
             self._end_event(at_ms, frames)
@@ -159,6 +158,11 @@ _BARE_FIELDS: Final = frozenset({b"data", b"event", b"id", b"retry", b""})
 
 def _is_field(line: bytes) -> bool:
     return line.startswith(_FIELDS) or (len(line) < 8 and line.rstrip(b"\r\n") in _BARE_FIELDS)
+
+
+def _length(line: bytes) -> int:
+    """Without its line end, which may come in two reads."""
+    return len(line) - line.endswith((b"\n", b"\r")) - line.endswith(b"\r\n")
 
 
 _LONG: Final = 1 << 20

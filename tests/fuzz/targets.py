@@ -39,16 +39,17 @@ class Target:
 
 
 def _framing(data: bytes) -> None:
-    try:
-        whole, cut = _frames([data]), _frames(data[start : start + CUT] for start in range(0, len(data), CUT))
-    except FramingError:
-        return
+    whole, cut = _frames([data]), _frames(data[start : start + CUT] for start in range(0, len(data), CUT))
     assert whole == cut, f"cuts matter: {whole} whole, {cut} in pieces of {CUT} bytes"
 
 
-def _frames(pieces: Iterable[bytes]) -> list[Frame]:
+def _frames(pieces: Iterable[bytes]) -> list[Frame] | None:
+    """None where a message is refused for its length: when it is, depends on the cuts, and what came before it as well."""
     framer = frame_by_content(LONGEST_FRAME)
-    return [*(frame for piece in pieces for frame in framer.feed(piece)), *framer.close()]
+    try:
+        return [*(frame for piece in pieces for frame in framer.feed(piece)), *framer.close()]
+    except FramingError:
+        return None
 
 
 def _normalization(data: bytes) -> None:
