@@ -103,6 +103,7 @@ class LawItem(ResultItem):
         """The user's adapter of this item, so that it gives payloads or says what is wrong in one way."""
         from .conformance import AdapterError
         from .laws.strangers import FEW_TRIES, TRIES, AdapterFault, OutOfTime, Stranger
+        from .replaying import DEFAULT_PROVIDER
         from .spec import Case
 
         project, cell = _project(self.config), self.cell
@@ -114,7 +115,7 @@ class LawItem(ResultItem):
             features=(law.feature,),
             source=law.source,
             cassette=cell.cassette,
-            provider=cell.exchange.provider,
+            provider=cell.exchange.provider or DEFAULT_PROVIDER,
             expect={cell.dialect: None},
         )
 

@@ -201,6 +201,12 @@ def test_every_law_is_an_item_for_every_adapter_of_the_configuration(project: py
     assert "good" in (project.path / "report" / "gemini-api.html").read_text(encoding="utf-8")
 
 
+def test_an_exchange_that_tells_no_provider_is_asked_as_a_case_without_one_is(project: pytest.Pytester) -> None:
+    bare = Cassette((replace(EXCHANGE, request=None, provider=None),), Origin("written"))
+    (project.path / "cassettes" / "hello.yaml").write_text(dumps(bare), encoding="utf-8", newline="\n")
+    run(project, "good").assert_outcomes(passed=7, skipped=1)
+
+
 def test_a_deaf_adapter_is_told_of_and_gets_a_case(project: pytest.Pytester) -> None:
     result = run(project, "deaf")
     outcomes = result.parseoutcomes()
