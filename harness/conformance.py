@@ -112,17 +112,18 @@ def judge(
     """
     case = cell.case
     blank = _blank_result(cell)
-    not_run = NOTHING_EXPECTED if case.expect[cell.key] is None else ""
+    not_run = case.expect[cell.key] is None
     try:
         ground = stand_on(case, load)
         expected = case.expect[cell.key]
         if cell.layer == "requests" and not not_run:
             expected = expected_requests(case, expected, ground.exchanges)
     except (CassetteError, ReplayError) as error:
-        return msgspec.structs.replace(blank, verdict="not-run" if not_run else "error", reason=not_run or str(error))
+        reason = f"nothing is expected yet, and {error}" if not_run else str(error)
+        return msgspec.structs.replace(blank, verdict="not-run" if not_run else "error", reason=reason)
     blank = msgspec.structs.replace(blank, provider=ground.provider, origin=ground.origin, **_seen(ground.exchanges))
     if not_run:
-        return msgspec.structs.replace(blank, verdict="not-run", reason=not_run)
+        return msgspec.structs.replace(blank, verdict="not-run", reason=NOTHING_EXPECTED)
     try:
         got = adapter(ground.exchanges[0], case) if adapter and cell.layer == "payloads" else produce(cell, ground, requests)
     except AdapterError as error:

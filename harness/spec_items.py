@@ -97,7 +97,7 @@ class CellItem(ResultItem):
         project = _project(self.config)
         filled = self.config.getoption("--harness-accept") and self._accept(project)
         result = examine(self.cell, project.cassette, project.adapter(self.cell.column), today=date.today())
-        if result.cassette and result.verdict != "error":
+        if result.origin and result.verdict != "error":
             self._say_a_guess(project)
         if filled:
             result = replace(result, verdict="unreviewed", reason=f"filled in {self.path.name}; read it, then delete `reviewed: no`")

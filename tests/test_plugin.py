@@ -135,6 +135,14 @@ def test_a_missing_cassette_is_an_error_that_says_so(project: pytest.Pytester) -
     )
 
 
+@pytest.mark.parametrize("arguments", [(), ("--harness-accept",)])
+def test_nothing_expected_of_a_missing_cassette_is_not_run_and_says_both(project: pytest.Pytester, arguments: tuple[str, ...]) -> None:
+    write(project, "specs/hello.yaml", CASE[: CASE.index("    unified-llm")].replace("gemini-api/hello", "gemini-api/none") + "    art:\n")
+    result = run(project, "-rs", *arguments)
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*not run: nothing is expected yet, and no cassette gemini-api/none: *record or import one there*"])
+
+
 def test_a_recording_that_does_not_tell_its_provider_is_judged_as_the_default_and_the_guess_is_said(project: pytest.Pytester) -> None:
     bare = Exchange(None, 200, {}, ((1.0, HELLO),), "complete")
     write(project, "cassettes/gemini-api/hello.yaml", dumps(Cassette((bare,), Origin("imported"))))
