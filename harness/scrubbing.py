@@ -59,11 +59,12 @@ Span = tuple[int, int, bytes]
 
 _RULE_KEY: Final = re.compile(r"[A-Za-z_$][\w.$-]*", re.ASCII)
 _RULE_PATTERN: Final = "re:"
-_STRING: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"', re.DOTALL)
+_STRING: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)', re.DOTALL)  # a body may be cut in a text
 _WHOLE: Final = re.compile(rb"\A(.+)", re.DOTALL)
 _ESCAPE: Final = re.compile(r'\\u([0-9a-fA-F]{4})|\\(["\\/bfnrt])')
 _ESCAPED: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _FORM: Final = re.compile(rb"[\w.%+*-]++=[^&\s]*+(?:&[\w.%+*-]++=[^&\s]*+)*+")
+_FORM_BEGINS: Final = re.compile(rb"[\w.%+*-]++(?:=|\Z)")
 _JSON: Final = re.compile(rb'[\s\xef\xbb\xbf]*[\[{"]|[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)')
 
 
@@ -87,6 +88,8 @@ class Scrubber:
             else:
                 raise CassetteError(f"the scrub rule {rule!r} is no name; a regular expression begins with `re:`")
         self._before_record = before_record
+        self.asks_whole: Final = before_record is not None
+        """Whether exchanges can be scrubbed only when they are whole."""
         self._parameters: Final = SECRET_PARAMETERS | {key.lower() for key in keys}
         self._members: Final = [_members(SECRET_KEYS), *([_members(keys), _numbers(keys)] if keys else [])]
         self._names: Final = {key.lower().encode() for key in (*SECRET_KEYS, *keys)}
@@ -148,6 +151,12 @@ class Scrubber:
             reads, body = _replaced(reads, body, list(self._matches(body)))
         return reads
 
+    def may_touch(self, begun: bytes, *, first: bool = False) -> bool:
+        """Whether something may be taken out of a body that goes on after these bytes, the ``first`` of it; False is certain."""
+        lowered = begun.lower()
+        form = first and _FORM_BEGINS.match(begun) is not None
+        return form or bool(self._patterns) or any(name in lowered for name in self._names)
+
     def _matches(self, body: bytes) -> Iterator[Span]:
         """What the user's patterns match: in JSON inside its strings, so that it stays JSON; else anywhere."""
         try:
@@ -191,7 +200,7 @@ def _compiled(rule: str) -> re.Pattern[str]:
 def _members(keys: Iterable[str]) -> re.Pattern[bytes]:
     """Finds string members by name, also in JSON that is itself a JSON string; its last group is the value."""
     names = "|".join(map(re.escape, keys)).encode()
-    plain = rb'"(?i:%b)"\s*+:\s*+"((?:[^"\\]++|\\.)*+)"' % names
+    plain = rb'"(?i:%b)"\s*+:\s*+"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)' % names
     inner = rb'\\++"(?i:%b)\\++"\s*+:\s*+\\++"((?:[^"\\]++|\\++[^"\\])*+)' % names
     return re.compile(rb"(?<!\\)(?:%b|%b)" % (plain, inner), re.DOTALL)
 

@@ -57,6 +57,8 @@ BODIES = [
     (b'[{"apiKey":"a"},{"apiKey":"b"}]', b'[{"apiKey":"SCRUBBED"},{"apiKey":"SCRUBBED"}]'),
     (b"grant_type=refresh_token&refresh_token=abc&client_id=x", b"grant_type=refresh_token&refresh_token=SCRUBBED&client_id=x"),
     (b"assertion=eyJ.abc", b"assertion=SCRUBBED"),
+    (b'{"access_token": "cut in the midd', b'{"access_token": "SCRUBBED'),
+    (b'{"access_token": "cut in an escape\\', b'{"access_token": "SCRUBBED\\'),
 ]
 KEPT = [
     b"",
@@ -68,7 +70,6 @@ KEPT = [
     b'{"access_token": "", "refresh_token": null, "id_token": 7}',
     b'{"access_token": "SCRUBBED"}',
     b"\x1f\x8b\x08\x00\xff\xfe",
-    b'{"access_token": "cut in the midd',
 ]
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ from urllib.parse import urlsplit
 from ..events import End
 from ..providers import EXIT_CODE, STDERR
 from ..replaying import ReplayError
-from .taking import Tape
+from .taking import Take, Tape
 from .using import LOOPBACK
 
 if TYPE_CHECKING:
@@ -73,17 +74,35 @@ def run_program(tape: Tape, command: list[str], *, environ: Mapping[str, str] | 
     Raises `ReplayError` for a program that does not start.
     """
     take = tape.begin(None)
+    process = _start(command, environ)
+    assert process.stderr is not None
+    said: list[bytes] = []
+    reader = threading.Thread(target=_drain, args=(process.stderr, said), daemon=True)
+    reader.start()
+    with _ending(process, time_limit_s) as late:
+        take.answered(200, {})
+        code = _read_all(process, take)
+    reader.join()
+    lines = b"".join(said).decode("utf-8", "replace").splitlines()[:MAX_STDERR_LINES]
+    take.headers = {EXIT_CODE: [str(code)], **({STDERR: lines} if lines else {})}
+    end: End = "aborted" if late.is_set() else "cut" if code < 0 else "complete"
+    take.ended(end)
+    return code
+
+
+def _start(command: list[str], environ: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
     try:
-        process = subprocess.Popen(  # noqa: S603  # the command is the user's own
+        return subprocess.Popen(  # noqa: S603  # the command is the user's own
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, env=environ
         )
     except OSError as error:
         way_out = "npm install -g @google/gemini-cli, or name it with --program"
         raise ReplayError(f"{command[0]} does not start: {error.strerror}; {way_out}") from None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    said: list[bytes] = []
-    reader = threading.Thread(target=_drain, args=(process.stderr, said), daemon=True)
+
+
+@contextmanager
+def _ending(process: subprocess.Popen[bytes], time_limit_s: float) -> Iterator[threading.Event]:
+    """End the process when its time is over, which sets the event, or when whoever reads it gives up."""
     late = threading.Event()
 
     def end_it() -> None:
@@ -91,26 +110,23 @@ def run_program(tape: Tape, command: list[str], *, environ: Mapping[str, str] | 
         process.kill()
 
     timer = threading.Timer(time_limit_s, end_it)
-    reader.start()
     timer.start()
     try:
-        take.answered(200, {})
-        while data := process.stdout.read(_READ):
-            take.read(data)
-        code = process.wait()
+        yield late
     except BaseException:
         process.kill()
         process.wait()
         raise
     finally:
         timer.cancel()
-        process.stdout.close()
-    reader.join()
-    lines = b"".join(said).decode("utf-8", "replace").splitlines()[:MAX_STDERR_LINES]
-    take.headers = {EXIT_CODE: [str(code)], **({STDERR: lines} if lines else {})}
-    end: End = "aborted" if late.is_set() else "cut" if code < 0 else "complete"
-    take.ended(end)
-    return code
+
+
+def _read_all(process: subprocess.Popen[bytes], take: Take) -> int:
+    assert process.stdout is not None
+    with process.stdout as output:
+        while data := output.read(_READ):
+            take.read(data)
+        return process.wait()
 
 
 def _drain(pipe: IO[bytes], into: list[bytes]) -> None:

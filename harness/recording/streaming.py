@@ -16,6 +16,7 @@ from vcr.cassette import Cassette as VcrCassette
 from vcr.errors import CannotOverwriteExistingCassetteException
 
 from ..cassette import Exchange, Request
+from ..scanning import SecretFound
 from .staging import Unfinished, left_behind
 from .taking import Tape
 from .transport import patches
@@ -52,6 +53,10 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         try:
             append(taken, self)
             super()._save(force=force)
+        except SecretFound:
+            if unfinished:
+                unfinished.discard()
+            raise
         finally:
             if unfinished:
                 unfinished.close()

@@ -6,7 +6,7 @@ transports are given to the client. A recording reaches the file when everything
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
@@ -21,13 +21,13 @@ from ..matching import Mismatch, sides, visible
 from ..providers import identify
 from ..replaying import ReplayError
 from ..request_index import RequestIndex
-from ..scanning import SECRET_HEADERS, Scanner
+from ..scanning import SECRET_HEADERS, Scanner, SecretFound
 from ..scrubbing import Scrubber
 from ..vcr_format import Guard, from_vcr, to_vcr
 from .persisting import Persister, keep_format
 from .refusing import refuse_errors
 from .staging import Unfinished
-from .taking import Take, Tape
+from .taking import Tape
 
 Mode = Literal["none", "once", "rewrite"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
@@ -116,38 +116,56 @@ def use_cassette(
     and ``before_record``, which sees whole exchanges (see `Scrubber`);
     ``keys`` are secrets that neither the environment nor a request's headers tell; with ``whole`` answers are read to their end, even if
     the client leaves; ``told`` is what of the `Origin` no request can tell, such as that of a program's output.
-    An exception out of the block saves nothing: what had arrived stays in NAME.yaml.part.
-
+    An exception out of the block saves nothing: what had arrived stays in NAME.yaml.part, unless a secret was found in it.
     Raises `CassetteError` for a file that can't be read or written, `RecordingRefused` for a recording that is not kept.
     """
-    from vcr import VCR
+    name = _checked(path, name or str(path), mode)
+    scrubber, recorder = _recorder(path, mode, dict(options or {}))
+    known = dict(told or {})
+    tape: Recording | None = None
+    keep_format(recorder, lambda: _guard(scrubber, [take.request for take in tape.takes] if tape else (), keys))
+    try:
+        with recorder.use_cassette(str(path), persister=_Anew if mode == "rewrite" else Persister) as cassette:
+            if cassette.rewound:
+                yield Playback(name, cassette, scrubber)
+                return
+            tape = _recording(path, cassette, partial(_begin, scrubber, known, keys), whole=whole)
+            with tape.unfinished:
+                yield tape
+                _keep(tape.exchanges(), cassette, allow_status, known)
+    except SecretFound:
+        if tape:
+            tape.unfinished.discard()
+        raise
+    if tape and tape.takes:
+        tape.unfinished.discard()
 
-    name = name or str(path)
+
+def _checked(path: Path, name: str, mode: str) -> str:
     if mode not in MODES:
         raise ReplayError(f"unknown record mode {mode!r}; known are {', '.join(MODES)}")
     if mode == "none" and not path.exists():
         raise CassetteError(f"no cassette {name}: {path} does not exist; record it with --harness-record once")
-    given = dict(options or {})
-    scrubber = Scrubber(secrets.read_rules(path.parent), given.pop("before_record", None))
-    recorder = VCR(record_mode="none" if mode == "none" else "once", record_on_exception=False, skip_patchers=_all_patchers(), **given)
-    known = dict(told or {})
-    takes: list[Take] = []
-    keep_format(recorder, lambda: _guard(scrubber, [take.request for take in takes], keys))
-    with recorder.use_cassette(str(path), persister=_Anew if mode == "rewrite" else Persister) as cassette:
-        if cassette.rewound:
-            yield Playback(name, cassette, scrubber)
-            return
-        _guard(scrubber, (), keys)  # who can't know what is secret asks for nothing
-        tape = Recording(
-            Unfinished(path, lambda request: (origin_of([request], known), _guard(scrubber, [request], keys)), partial(filtered, cassette)),
-            whole=whole,
-        )
-        takes = tape.takes
-        with tape.unfinished:
-            yield tape
-            _keep(tape.exchanges(), cassette, allow_status, known)
-    if takes:
-        tape.unfinished.discard()
+    return name
+
+
+def _recorder(path: Path, mode: Mode, options: dict[str, Any]) -> tuple[Scrubber, Any]:
+    """The rules and the hook that hold for a file, and vcrpy, which patches nothing."""
+    from vcr import VCR
+
+    scrubber = Scrubber(secrets.read_rules(path.parent), options.pop("before_record", None))
+    mode_of_vcrpy = "none" if mode == "none" else "once"
+    return scrubber, VCR(record_mode=mode_of_vcrpy, record_on_exception=False, skip_patchers=_all_patchers(), **options)
+
+
+def _recording(path: Path, cassette: Any, begin: Callable[[Request | None], tuple[Origin, Guard]], *, whole: bool) -> Recording:
+    begin(None)  # who can't know what is secret asks for nothing
+    return Recording(Unfinished(path, begin, partial(filtered, cassette)), whole=whole)
+
+
+def _begin(scrubber: Scrubber, told: Mapping[str, Any], keys: Collection[str], request: Request | None) -> tuple[Origin, Guard]:
+    """What an unfinished recording is told at its first request."""
+    return origin_of([request], told), _guard(scrubber, [request], keys)
 
 
 def filtered(cassette: Any, request: Request) -> Request | None:

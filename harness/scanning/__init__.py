@@ -23,12 +23,16 @@ from .needles import Needles
 from .shapes import search_shapes
 from .spellings import spellings
 
-__all__ = ["Finding", "Scanner", "refuse_secrets"]
+__all__ = ["Finding", "Scanner", "SecretFound", "refuse_secrets"]
 
 MAX_TOLD: Final = 5
 SECRET_HEADERS: Final = frozenset(
     {"authorization", "proxy-authorization", "cookie", "set-cookie", "x-goog-api-key", "x-goog-iam-authorization-token", "api-key"}
 )
+
+
+class SecretFound(CassetteError):
+    """A text that shows a secret, or what can't be looked into, and so may not be written."""
 
 
 class Finding(NamedTuple):
@@ -52,7 +56,7 @@ class Scanner:
         self._scrubber = scrubber or Scrubber()
 
     def refuse(self, text: str, name: str, cassette: Cassette | None = None) -> str:
-        """``text`` itself, if neither it nor what it holds shows a secret; else raises `CassetteError`, which says where.
+        """``text`` itself, if neither it nor what it holds shows a secret; else raises `SecretFound`, which says where.
 
         ``name`` is the file's, and is looked at as well. ``cassette``: what the text holds, if it is no cassette of ours.
         """
@@ -63,7 +67,7 @@ class Scanner:
         if found:
             told = "; ".join(map(str, found[:MAX_TOLD])) + (f"; and {len(found) - MAX_TOLD} more" if len(found) > MAX_TOLD else "")
             shown = "the file" if any(one.place == "the file's name" for one in found) else name
-            raise CassetteError(f"{shown}: {told}; no file may hold one, take it out of the recording")
+            raise SecretFound(f"{shown}: {told}; no file may hold one, take it out of the recording")
         return text
 
     def scan(self, data: bytes, name: str = "") -> list[Finding]:
