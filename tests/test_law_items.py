@@ -33,7 +33,7 @@ ANSWER = (
     b'"finishReason": "STOP","index": 0}],"usageMetadata": {"promptTokenCount": 7,"candidatesTokenCount": 2}}\r\n\r\n'
 )
 EXCHANGE = Exchange(Request("POST", URL), 200, {}, ((1.0, ANSWER[:50]), (9.0, ANSWER[50:])), "complete", "", "gemini-api", True)
-PER_EXCHANGE = sum(len(DIALECTS) if "payloads" in law.layers else 1 for law in LAWS)
+PER_EXCHANGE = sum(len(DIALECTS) + ("payloads" not in law.layers) for law in LAWS)
 SENDS_NOTHING = 2
 """Event models of which no call goes back: art and agent-events."""
 
@@ -65,8 +65,7 @@ def test_without_the_option_nothing_is_held_against_cassettes(project: pytest.Py
 
 def test_an_item_is_chosen_by_its_name_and_by_dialect_and_provider(project: pytest.Pytester) -> None:
     run(project, "--harness-laws", "cassettes/hello.yaml::law-5-same-twice-1[art]").assert_outcomes(passed=1)
-    only = len([law for law in LAWS if "payloads" in law.layers])
-    run(project, "cassettes", "--harness-laws", "--harness-dialect", "anthropic").assert_outcomes(passed=only)
+    run(project, "cassettes", "--harness-laws", "--harness-dialect", "anthropic").assert_outcomes(passed=len(LAWS))
     run(project, "cassettes", "--harness-laws", "--harness-provider", "vertex-ai").assert_outcomes()
 
 
@@ -138,6 +137,24 @@ def test_a_breach_becomes_a_small_case_that_can_be_read_back(number: int) -> Non
     assert len(small.body) < len(ANSWER)
 
 
+IN_PAYLOADS_ALONE: dict[int, Callable[[Items, AnyExchange, dict[str, Any]], Items]] = {
+    1: lambda items, cut, options: items[1:] if "layer" not in options and len(cut.reads) > 1 and len(cut.reads[0][1]) == 1 else items,
+    4: lambda items, cut, options: items if "layer" in options or cut.end != "cut" else items[:-2],
+    6: lambda items, spelled, options: items if "layer" in options or b"\r\n" in spelled.body else items[:-1],
+}
+"""Law of events → what only a dialect's payloads show: the events stay as they are."""
+
+
+@pytest.mark.parametrize("number", IN_PAYLOADS_ALONE)
+def test_a_law_of_events_is_asked_of_the_payloads_of_every_dialect_too(number: int) -> None:
+    replay = faulty(IN_PAYLOADS_ALONE[number])
+    assert hold(cell(number), replay).verdict == "passed"
+    for dialect in DIALECTS:
+        assert hold(cell(number, dialect)).verdict == "passed"
+        assert hold(cell(number, dialect), replay).verdict == "failed"
+    assert f"law-{number}-" in ready_made_case(cell(number, "art"), replay)
+
+
 def test_the_case_of_a_cut_has_the_one_cut_and_what_should_have_come() -> None:
     text = ready_made_case(cell(1), faulty(lambda items, _, options: items[:-1] if isinstance(options.get("cuts"), tuple) else items))
     assert len(re.findall(r"^ {6}- \d+$", text, re.MULTILINE)) == 2, text
@@ -173,12 +190,14 @@ def test_shrinking_ends_when_its_tries_are_used_up() -> None:
 
 def test_results_say_law_exchange_and_dialect() -> None:
     told = [hold(one) for one in cells("gemini-api/hello", [EXCHANGE, replace(EXCHANGE, generates=False)], ["art"], Origin("written"))]
-    assert [(one.spec, one.case, one.adapter, one.layer) for one in told[:3]] == [
+    assert [(one.spec, one.case, one.adapter, one.layer) for one in told[:4]] == [
         ("laws/cuts-dont-matter", "gemini-api/hello.1", "", "events"),
+        ("laws/cuts-dont-matter", "gemini-api/hello.1", "art", "payloads"),
         ("laws/legal-order", "gemini-api/hello.1", "art", "payloads"),
         ("laws/nothing-lost-nothing-invented", "gemini-api/hello.1", "art", "payloads"),
     ]
     assert (told[-1].verdict, told[-1].reason) == ("not-run", "art declares calls as lost")
+    assert {one.line for one in told if one.adapter == "art"} == {law.id for law in LAWS}
     assert {one.origin.kind for one in told if one.origin} == {"written"}
 
 

@@ -26,8 +26,9 @@ __all__ = ["LAWS", "Law", "Replayer", "check"]
 class Law:
     """A law: its number and title, what it says, and ``findings(exchange, how)``: a sentence for each breach, none where it holds.
 
-    ``layers`` are those that it looks at. One that looks at events alone says the same for every dialect. ``feature`` is the line of the
-    checklist that it belongs to, ``source`` its documentation. ``unasked(exchange, how)``: why it has nothing to look at; "" where it has.
+    ``layers`` are those that ``findings`` looks at. One that looks at events alone says the same for every dialect. ``feature`` is the
+    line of the checklist that it belongs to, ``source`` its documentation. ``unasked(exchange, how)``: why it has nothing to look at; ""
+    where it has.
     """
 
     id: int

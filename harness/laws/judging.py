@@ -27,6 +27,9 @@ BUDGET: Final = 64 * 1024 * 1024
 A_REPLAY: Final = 512
 """What a replay of nothing costs, in bytes."""
 
+OWN_TRIES: Final = 6
+"""Replays that a law of events asks of the payloads of a dialect of ours: the events, of which these are made, are tried everywhere."""
+
 FEW_SMALLER: Final = 60
 """A breach by a user's adapter is made small in so many tries: each may start as many programs as its law takes."""
 
@@ -63,12 +66,12 @@ def cells(
 ) -> Iterator[LawCell]:
     """A cell for every law, generate exchange and dialect, and each of ``adapters`` (name → event model).
 
-    A law of events alone has one for all dialects.
+    A law of events alone has one for these, and asks of a dialect's payloads what it asks of an adapter's.
     """
     for number, exchange in enumerate(exchanges, 1):
         if exchange.generates:
             for law in LAWS:
-                for column in dialects if "payloads" in law.layers else ("events",):
+                for column in dialects if "payloads" in law.layers else ("events", *dialects):
                     yield LawCell(law, cassette, number, exchange, column, origin)
                 for name, dialect in (adapters or {}).items():
                     yield LawCell(law, cassette, number, exchange, name, origin, dialect)
@@ -78,6 +81,7 @@ def hold(cell: LawCell, replay: Callable[..., Any] | None = None, stranger: Stra
     """The result of one cell; ``replay``: another's in place of ours; ``stranger``: the user's adapter that the cell is about."""
     law, exchange, how = cell.law, cell.exchange, _replayer(cell, replay)
     blank = _blank(cell, how)
+    stranger = stranger or _payloads_alone(cell, how)
     reason = unasked(law.id, exchange, stranger) if stranger else law.unasked(exchange, how)
     if reason:
         return msgspec.structs.replace(blank, verdict="not-run", reason=reason)
@@ -121,9 +125,17 @@ def _replayer(cell: LawCell, replay: Callable[..., Any] | None) -> Replayer:
     return replace(how, replay=replay) if replay else how
 
 
+def _payloads_alone(cell: LawCell, how: Replayer) -> Stranger | None:
+    """A dialect of ours as an adapter, for a law that looks at events and has no other way to ask for payloads."""
+    if "payloads" in cell.law.layers or cell.column == "events" or cell.dialect:
+        return None
+    return Stranger(cell.column, cell.column, how.payloads, OWN_TRIES)
+
+
 def ready_made_case(cell: LawCell, replay: Callable[..., Any] | None = None, stranger: Stranger | None = None) -> str:
     """A spec and a cassette that show a breach, as small as was found; the empty string where the law holds or nothing can be written."""
     law, how = cell.law, _replayer(cell, replay)
+    stranger = stranger or _payloads_alone(cell, how)
     shown, expect = _example_of_stranger(cell, stranger) if stranger else _example(cell, how)
     try:
         return as_case(
