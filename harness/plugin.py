@@ -77,7 +77,7 @@ def _check_names(config: pytest.Config) -> None:
 
 
 def _spec_roots(config: pytest.Config) -> list[Path]:
-    roots: list[Path] = config.getini("harness_specs")
+    roots = [Path(os.path.normpath(root)) for root in config.getini("harness_specs")]  # `../other/specs`, as pytest names its files
     return roots or [config.rootpath / "specs"]
 
 

@@ -271,6 +271,12 @@ def test_a_folder_of_specs_that_is_not_there_is_a_mistake(project: pytest.Pytest
     result.stderr.fnmatch_lines(["*harness_specs: there is no folder */spec"])
 
 
+def test_specs_beside_the_project_are_found(project: pytest.Pytester) -> None:
+    inner = project.mkdir("inner")
+    (inner / "pytest.ini").write_text("[pytest]\nharness_specs = ../specs\nharness_cassettes = ../cassettes\n", encoding="utf-8")
+    run(project, "-c", str(inner / "pytest.ini"), "specs").assert_outcomes(passed=2)
+
+
 def test_a_link_that_leads_round_is_not_walked(project: pytest.Pytester) -> None:
     (project.path / "specs" / "self").symlink_to(".")
     (project.path / "specs" / "up").symlink_to("..")
