@@ -1,7 +1,7 @@
-"""The shell's door: ``harness replay``, ``request``, ``show``, ``check``, ``import``, ``export`` and ``schema``.
+"""The shell's door: ``harness replay``, ``request``, ``show``, ``import``, ``export`` and ``schema``; the other commands add themselves.
 
-Data goes to stdout, one line about what went wrong to stderr. Exit status: 0; 1 nothing to replay, or `check` found something; 2 a bad
-file or bad usage.
+Data goes to stdout, one line about what went wrong to stderr. Exit status: 0; 1 nothing to replay, or something found; 2 a bad file
+or bad usage.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ import os
 import re
 import sys
 import warnings
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from . import drift_command, load, mutate_command, prove_command, record_command, report_command, scan_command, serve_command
+from . import check_command, drift_command, load, mutate_command, prove_command, record_command, report_command, scan_command, serve_command
 from .asking import TranslationError
-from .cassette import Cassette, CassetteError, Exchange, is_cassette
-from .conformance import stand_on
+from .cassette import Cassette, CassetteError, Exchange
 from .dialects import DIALECTS
+from .importing import FORMATS
 from .json_text import decode_json
 from .matching import visible
-from .project import Project, kind_of, read_text, unheaded, yaml_files
 from .providers import PROVIDERS
 from .replaying import DEFAULT_PROVIDER, ReplayError, is_answer, replay
 from .requesting import request
 from .secrets import guard
-from .spec import Case, SpecError, json_schema, read_features
+from .spec import SpecError, json_schema
 
 NOTHING: Final = 1
 BAD: Final = 2
+
+_ANY: Final = "a recording of any format that is read"
+_WHOSE: Final = "replay as this provider's, whatever its address and body tell"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,11 +76,12 @@ def _parser() -> argparse.ArgumentParser:
 def _add_looking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """What prints what something is made into."""
     one = commands.add_parser("replay", help="print what a layer makes of a recording, one JSON object a line")
-    one.add_argument("file", type=Path)
-    one.add_argument("--provider", choices=PROVIDERS)
-    one.add_argument("--dialect", choices=DIALECTS, default="unified-llm")
-    one.add_argument("--layer", choices=("payloads", "events", "frames"), default="payloads")
-    one.add_argument("--cuts", choices=("recorded", "whole", "bytes"), default="recorded")
+    one.add_argument("file", type=Path, help=_ANY)
+    one.add_argument("--provider", choices=PROVIDERS, help=_WHOSE)
+    one.add_argument("--dialect", choices=DIALECTS, default="unified-llm", help="the event model of the payloads (default: unified-llm)")
+    one.add_argument("--layer", choices=("payloads", "events", "frames"), default="payloads", help="what is printed (default: payloads)")
+    cuts = "where the body is cut into reads: as it came (default), nowhere, or behind each byte"
+    one.add_argument("--cuts", choices=("recorded", "whole", "bytes"), default="recorded", help=cuts)
     one.add_argument("--exchange", type=int, metavar="N", help="only the N-th exchange, from 1 (default: all that generate)")
     one.set_defaults(run=_replay)
 
@@ -92,30 +93,26 @@ def _add_looking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     one.set_defaults(run=_request)
 
     one = commands.add_parser("show", help="print a recording at a glance, one line a frame")
-    one.add_argument("file", type=Path)
+    one.add_argument("file", type=Path, help=_ANY)
     one.add_argument("--list", action="store_true", help="list the exchanges instead")
-    one.add_argument("--provider", choices=PROVIDERS)
+    one.add_argument("--provider", choices=PROVIDERS, help=_WHOSE)
     one.add_argument("--exchange", type=int, metavar="N", help="only the N-th exchange, from 1")
     one.set_defaults(run=_show)
 
 
 def _add_files(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """What reads and writes files of specs and recordings."""
-    one = commands.add_parser("check", help="validate specs, features and cassettes without running anything")
-    one.add_argument("paths", type=Path, nargs="*", metavar="PATH", help="files or folders (default: specs cassettes)")
-    one.add_argument("--specs", type=Path, default=Path("specs"), help="the specs folder (default: specs)")
-    one.add_argument("--cassettes", type=Path, default=Path("cassettes"), help="the cassettes folder (default: cassettes)")
-    one.set_defaults(run=_check)
+    check_command.add_to(commands)
 
     one = commands.add_parser("import", help="turn somebody's recording into a cassette of ours")
-    one.add_argument("file", type=Path)
+    one.add_argument("file", type=Path, help=f"{_ANY}: {', '.join(known.title for known in FORMATS)}")
     one.add_argument("-o", "--output", type=Path, metavar="CASSETTE", help="the file to write (default: stdout)")
     for name, meaning in (("source", "where the recording is from"), ("commit", "at which commit"), ("licence", "under which licence")):
         one.add_argument(f"--{name}", help=meaning)
     one.set_defaults(run=_import)
 
     one = commands.add_parser("export", help="turn a recording into plain YAML that stock vcrpy replays")
-    one.add_argument("file", type=Path)
+    one.add_argument("file", type=Path, help=_ANY)
     one.add_argument("-o", "--output", type=Path, metavar="FILE", help="the file to write (default: stdout)")
     one.set_defaults(run=_export)
 
@@ -177,76 +174,6 @@ def _show(parsed: argparse.Namespace) -> int:
     if not found:
         _note(f"{parsed.file}: no exchange generates (--list says what they are)")
     return 0 if found else NOTHING
-
-
-def _check(parsed: argparse.Namespace) -> int:
-    project = Project([parsed.specs], parsed.cassettes)
-    usual = {Path("specs"), Path("cassettes")}  # only a folder that was named must be there
-    paths = parsed.paths or [path for path in (parsed.specs, parsed.cassettes) if path.exists() or path not in usual]
-    counts: Counter[str] = Counter()
-    problems: list[str] = []
-    for path in paths:
-        if not path.exists():
-            problems.append(f"{path}: no such file or folder")
-            continue
-        for file in yaml_files(path):
-            try:
-                counts[_check_file(project, file)] += 1
-            except (SpecError, CassetteError) as error:
-                problems += str(error).replace(str(project.cassettes), str(parsed.cassettes)).splitlines()
-    if not counts and not problems:
-        problems.append(f"nothing to check: neither {parsed.specs} nor {parsed.cassettes} holds a YAML file; name files or folders")
-    problems = _each_once(problems)
-    for problem in problems:
-        print(visible(problem))
-    counted = ", ".join(_counted(count, kind) for kind, count in sorted(counts.items(), key=lambda item: _KINDS.index(item[0])))
-    print(f"{counted or 'nothing'} in order, {_counted(len(problems), 'problem')}")
-    return 1 if problems else 0
-
-
-def _each_once(problems: Sequence[str]) -> list[str]:
-    """The problems without those that only say where another is met: a damaged cassette, through each spec that names it."""
-    known = set(problems)
-    return [problem for problem in dict.fromkeys(problems) if not any(problem[at.end() :] in known for at in re.finditer(": ", problem))]
-
-
-_KINDS: Final = ("spec", "features file", "cassette", "recording", "other file")
-
-
-def _counted(count: int, kind: str) -> str:
-    return f"{count} {kind}{'' if count == 1 else 's'}"
-
-
-def _check_file(project: Project, file: Path) -> str:
-    """The kind of a file that is in order; raises for one that is not."""
-    kind = kind_of(file)
-    if kind == "spec":
-        for case in project.cases(file, today=date.today()):
-            _check_case(project, file, case)
-        return "spec"
-    if kind == "features":
-        read_features(read_text(file), str(file))
-        return "features file"
-    data = file.read_bytes()
-    if is_cassette(data) or file.resolve().is_relative_to(project.cassettes):
-        load(file)
-        guard().scanner.refuse(data.decode("utf-8", "replace"), str(file))
-        return "cassette" if is_cassette(data) else "recording"
-    if fault := unheaded(data):
-        raise SpecError(str(file), [(1, fault)])
-    return "other file"
-
-
-def _check_case(project: Project, file: Path, case: Case) -> None:
-    """Whether the exchanges that a case names are there; raises `SpecError`."""
-    named = "cassette"
-    try:
-        if case.cassette:
-            project.cassette(case.cassette)
-            named = "exchange" if "exchange" in case.model_fields_set else "cassette"
-        stand_on(case, project.cassette)
-    except (CassetteError, ReplayError) as error:
-        raise SpecError(str(file), [(case.line_of(named), str(error))]) from None
 
 
 def _import(parsed: argparse.Namespace) -> int:

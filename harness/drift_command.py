@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .asking import TranslationError
 from .cassette import Cassette, CassetteError
+from .configuration import project_of
 from .drifting import SEVERITIES, Drift, compare_cassettes
 from .matching import visible
 from .project import Project, yaml_files
@@ -49,7 +50,7 @@ def _drift(parsed: argparse.Namespace) -> int:
     from .recording.engine import Spent
     from .recording.refusing import RecordingRefused
 
-    project = Project([parsed.specs], parsed.cassettes)
+    project = project_of(parsed)
     plans = list(_plans(parsed, project))
     if not plans:
         print("harness: nothing was recorded from a provider, so nothing can have drifted", file=sys.stderr)

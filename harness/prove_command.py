@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from .configuration import project_of
 from .dialects import DIALECTS
 from .matching import visible
-from .project import Project, kind_of, yaml_files
+from .project import kind_of, yaml_files
 from .proving import prove
 from .proving.table import kill_table
 
@@ -29,7 +30,7 @@ def add_to(commands: Any) -> None:
 
 
 def _prove(parsed: argparse.Namespace) -> int:
-    project = Project([parsed.specs], parsed.cassettes)
+    project = project_of(parsed)
     files = [file for file in yaml_files(parsed.specs) if kind_of(file) == "spec"]
     cells = [cell for file in files for cell in project.cells(file)]
     named = {cell.column for cell in cells}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from .asking import TranslationError
 from .cassette import CassetteError
+from .configuration import project_of
 from .matching import visible
 from .project import Project, yaml_files
 from .providers import PROVIDERS
@@ -91,7 +92,7 @@ def _record(parsed: argparse.Namespace) -> int:
     from .recording.engine import Spent
     from .recording.plans import NotRecordable
 
-    project = Project([parsed.specs], parsed.cassettes)
+    project = project_of(parsed)
     plans = list(_plans(parsed, project))
     if not plans:
         print("harness: nothing to record", file=sys.stderr)

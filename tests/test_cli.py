@@ -185,6 +185,56 @@ def test_check_judges_specs_features_and_cassettes_without_running_them(capsys: 
     assert capsys.readouterr().out == "1 spec, 1 cassette, 1 other file in order, 0 problems\n"
 
 
+CONFIGURED = [
+    ("pytest.ini", "[pytest]\nharness_adapters =\n    # ours\n    shop = nowhere:replay\n    shop-program: shop = run: nothing --x=1\n"),
+    ("pyproject.toml", "[tool.pytest.ini_options]\nharness_adapters = ['shop = nowhere:replay']\n"),
+    ("pyproject.toml", '[tool.pytest.ini_options]\nharness_adapters = """\nshop = nowhere:replay\n"""\n'),
+    ("pyproject.toml", "[tool.pytest]\nharness_adapters = ['shop = nowhere:replay']\n"),
+    ("tox.ini", "[tox]\nenvlist = py\n[pytest]\nharness_adapters = shop = nowhere:replay\n"),
+    ("setup.cfg", "[tool:pytest]\nharness_adapters = shop = nowhere:replay\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), CONFIGURED)
+def test_commands_know_the_adapters_of_pytests_configuration(name: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write("cassettes/gemini-api/a.yaml", Path("two.yaml").read_text(encoding="utf-8").replace("&key=AIza", "&kei=AIzb"))
+    write("specs/a.yaml", SPEC.replace("unified-llm: []", "shop: []"))
+    assert main(["check"]) == 1
+    assert "unknown layer or dialect 'shop'" in capsys.readouterr().out
+    write(name, text)
+    assert main(["check"]) == 0
+    assert main(["prove"]) == 1
+    assert "no spec expects payloads or requests of an event model" in capsys.readouterr().err
+
+
+BROKEN = [
+    ("pytest.ini", "[pytest]\nharness_adapters = shop shop:replay\n", "'shop shop:replay' names no adapter; expected NAME = TARGET"),
+    ("pytest.ini", "harness_adapters = shop\n", "File contains no section headers"),
+    ("pyproject.toml", "[tool\n", "Expected ']'"),
+    ("pyproject.toml", "[tool.pytest.ini_options]\nharness_adapters = 5\n", "'5' names no adapter"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "fault"), BROKEN)
+def test_a_configuration_that_names_no_adapter_is_bad_usage(name: str, text: str, fault: str, capsys: pytest.CaptureFixture[str]) -> None:
+    write("specs/a.yaml", SPEC)
+    write(name, text)
+    assert main(["check"]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"harness: {name}: harness_adapters: ")
+    assert fault in err
+    assert err.count("\n") == 1
+
+
+def test_a_configuration_of_something_else_is_passed_over(capsys: pytest.CaptureFixture[str]) -> None:
+    write("cassettes/gemini-api/a.yaml", Path("two.yaml").read_text(encoding="utf-8").replace("&key=AIza", "&kei=AIzb"))
+    write("specs/a.yaml", SPEC)
+    write("pyproject.toml", "[project]\nname = 'x'\n")
+    write("tox.ini", "[tox]\n")
+    assert main(["check"]) == 0
+    assert capsys.readouterr().out.endswith("0 problems\n")
+
+
 @pytest.mark.parametrize("option", ["--specs", "--cassettes"])
 def test_check_of_a_named_folder_that_is_not_there_is_a_problem(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", option, "nosuch"]) == 1
