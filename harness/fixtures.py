@@ -24,7 +24,7 @@ KEYS: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 NO_KEY: Final = "a-replay-needs-no-key"
 """The key that a client is given where a cassette answers it and the environment has none."""
 
-_FAILED: Final = pytest.StashKey[bool]()
+_PASSED: Final = pytest.StashKey[bool]()
 _OURS: Final = Path(__file__).parent
 _PYTHON: Final = Path(os.__file__).parent
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
@@ -73,8 +73,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.excinfo is not None and _is_ours(item) and not item.config.getoption("fulltrace"):
         _leave_out_frames(call.excinfo)
     report: Any = yield
-    if report.failed:
-        item.stash[_FAILED] = True
+    if report.when == "call":  # which a test that Ctrl-C ends has not
+        item.stash[_PASSED] = report.passed
     return report  # type: ignore[no-any-return]  # what a wrapper returns is the hook's result
 
 
@@ -107,8 +107,8 @@ def _in_words() -> Iterator[None]:
         raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
-class _Failed(Exception):
-    """The test failed, so that what it recorded is not kept."""
+class _NotPassed(Exception):
+    """The test failed, was skipped or was stopped, so that what it recorded is not kept."""
 
 
 @pytest.fixture(scope="module")
@@ -138,9 +138,9 @@ def harness_cassette(request: pytest.FixtureRequest, harness_vcr_config: dict[st
     try:
         with _in_words(), use_cassette(path, name=name, mode=mode, allow_status=allow_status, options=harness_vcr_config) as tape:
             yield tape
-            if request.node.stash.get(_FAILED, False):
-                raise _Failed
-    except _Failed:
+            if not request.node.stash.get(_PASSED, False):
+                raise _NotPassed
+    except _NotPassed:
         return
     _judge(request.node, tape, ordered=ordered, strict=config.getoption("--harness-strict"))
 

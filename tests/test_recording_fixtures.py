@@ -111,6 +111,16 @@ def test_a_first_tape(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, l
     run(suite, "-W", "error", "--harness-strict").assert_outcomes(passed=3)  # no server, no key
 
 
+@pytest.mark.parametrize(
+    "ending", ["raise KeyboardInterrupt", "pytest.exit('enough')", "pytest.skip('not today')", "pytest.xfail('known')"]
+)
+def test_what_a_test_recorded_that_did_not_pass_is_not_kept(ending: str, suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    suite.makepyfile(FIRST + f"    {ending}\n")
+    with raw_server(streaming(*EVENTS)) as url, suppress(KeyboardInterrupt):  # pytest in this process hands it on
+        record(suite, monkeypatch, url)
+    assert [file.name for file in (suite.path / "cassettes" / "gemini-api").iterdir()] == ["first.yaml.part"]
+
+
 def test_what_is_there_is_kept_until_something_better_is_whole(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     suite.makepyfile(FIRST)
     with raw_server(streaming(*EVENTS)) as url:
