@@ -35,7 +35,7 @@ def sent(prompt: Any, half: Requests, provider: str, options: Mapping[str, Any],
 
 def converse(case: Case, dialect: str, exchanges: Sequence[Exchange], half: Requests) -> list[Sent]:
     """The request of every turn; ``exchanges`` are the turns' recorded ones. Stops after a prompt that can't be translated."""
-    session = Session()
+    session = Session(limit=case.remembers)
     requests: list[Sent] = []
     prompt: Any = None
     payloads: list[Any] = []

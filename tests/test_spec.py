@@ -191,8 +191,8 @@ def test_a_long_head_of_comments_takes_linear_time() -> None:
 # ---------------------------------------------------------------- what is wrong, and where
 
 KEYS = (
-    "known keys are case, requirement, features, level, source, cassette, exchange, prompt, turns, options, provider, tool_code, "
-    "context, expect, not_carried, known_failing, reviewed"
+    "known keys are case, requirement, features, level, source, cassette, exchange, prompt, turns, remembers, options, provider, "
+    "tool_code, context, expect, not_carried, known_failing, reviewed"
 )
 NEEDS = "a case needs case, requirement, features, source, expect"
 
@@ -239,6 +239,10 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
     ("exchange 0", [("  source:", "  exchange: 0\n  source:")], [(6, "exchange must be 1 or more, not the number 0")]),
     ("exchange", [("  source:", "  exchange: true\n  source:")], [(6, "exchange must be a whole number, not true")]),
     ("exchange float", [("  source:", "  exchange: 1.0\n  source:")], [(6, "exchange must be a whole number, not the number 1.0")]),
+    ("remembers nothing", [("  source:", "  remembers: 0\n  source:")], [
+        (6, "remembers must be 1 or more, not the number 0"),
+        (6, "nothing is remembered outside a conversation; a case with remembers has turns"),
+    ]),
     ("tool_code", [("  source:", "  tool_code: no\n  source:")], [(6, "tool_code must be true or false, not 'no'")]),
     ("tool_code empty", [("  source:", "  tool_code:\n  source:")], [(6, "tool_code is empty; give it a value or delete the line")]),
     ("reviewed", [("  source:", "  reviewed: yes\n  source:")], [

@@ -122,6 +122,9 @@ class Case(_Closed):
     turns: Annotated[tuple[Turn, ...], Field(strict=False)] = Field(
         default=(), description="A conversation case: one turn for each exchange of the recording, from `exchange` on."
     )
+    remembers: Annotated[int, Field(ge=1)] = Field(
+        default=1000, description="A conversation case: of how many calls it knows name, id and signature; the oldest is forgotten first."
+    )
     options: dict[str, dict[str, Any]] = Field(default={}, description="For a dialect, the options that go with its prompt.")
     provider: Annotated[str | None, BeforeValidator(_given), WithJsonSchema({"type": "string"})] = Field(
         default=None, description="Replay as this provider instead of the one that address and body tell; whose request is asked for."

@@ -29,6 +29,8 @@ def kind_faults(case: Mapping[str, Any], dialects: Collection[str]) -> Iterator[
         yield from _turn_faults(turns, expect, dialects)
         if "context" in case:
             yield ("context",), "a conversation takes what its client chose from the recorded requests; take context away"
+    elif "remembers" in case:
+        yield ("remembers",), "nothing is remembered outside a conversation; a case with remembers has turns"
     options = case.get("options")
     if isinstance(options, dict):
         asked = prompt if isinstance(prompt, dict) else _first_prompt(turns)

@@ -178,6 +178,13 @@ def signatures_of_earlier_steps_expire(body: Body) -> None:
                 part.pop("thoughtSignature", None)
 
 
+@of_asked("anthropic")
+def nothing_is_forgotten(asked: Asked, prompt: Json, session: Session) -> Asked:
+    """The cache of signatures has no bound: where it is full only what is too old goes, and the new one is added anyway (both states)."""
+    session._limit = 1 << 62
+    return asked
+
+
 @of_body("anthropic")
 def history_is_recovered(body: Body) -> None:
     """Where no thought stands before results, messages that nobody wrote are put behind them, and thoughts are lost (the later state)."""
