@@ -20,6 +20,7 @@ from typing import Any, Final, NoReturn
 from . import check_command, drift_command, load, mutate_command, prove_command, record_command, report_command, scan_command, serve_command
 from .asking import TranslationError
 from .cassette import Cassette, CassetteError, Exchange
+from .configuration import project_of
 from .dialects import DIALECTS
 from .importing import FORMATS
 from .json_text import decode_json
@@ -28,7 +29,7 @@ from .providers import PROVIDERS
 from .replaying import DEFAULT_PROVIDER, ReplayError, is_answer, replay
 from .requesting import request
 from .secrets import guard
-from .spec import SpecError, json_schema
+from .spec import LAYERS, SpecError, json_schema
 
 NOTHING: Final = 1
 BAD: Final = 2
@@ -116,8 +117,11 @@ def _add_files(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     one.add_argument("-o", "--output", type=Path, metavar="FILE", help="the file to write (default: stdout)")
     one.set_defaults(run=_export)
 
-    one = commands.add_parser("schema", help="print the JSON Schema of spec files, for editors")
-    one.set_defaults(run=_schema)
+    one = commands.add_parser("schema", help="print the JSON Schema of this project's spec files, for editors")
+    one.add_argument(
+        "--specs", type=Path, default=Path("specs"), help="the specs folder, perhaps with features of its own (default: specs)"
+    )
+    one.set_defaults(run=_schema, cassettes=Path("cassettes"))
 
 
 def _replay(parsed: argparse.Namespace) -> int:
@@ -190,7 +194,14 @@ def _export(parsed: argparse.Namespace) -> int:
 
 
 def _schema(parsed: argparse.Namespace) -> int:
-    print(json.dumps(json_schema(), indent=2))
+    project, schema = project_of(parsed), json_schema()
+    case = schema["$defs"]["Case"]["properties"]
+    case["features"]["items"]["enum"] = [feature.id for feature in project.features()]
+    case["provider"]["enum"] = list(PROVIDERS)
+    columns = (*LAYERS, *DIALECTS, *(one.dialect for one in project.adapters.values()))
+    case["expect"]["properties"] = dict.fromkeys(columns, case["expect"].pop("additionalProperties"))
+    case["expect"]["additionalProperties"] = False
+    print(json.dumps(schema, indent=2))
     return 0
 
 

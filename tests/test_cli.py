@@ -333,4 +333,29 @@ def test_check_of_a_path_that_is_not_there_is_a_problem(capsys: pytest.CaptureFi
 
 def test_schema_is_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
-    assert json.loads(capsys.readouterr().out)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    schema = json.loads(capsys.readouterr().out)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    names = schema["$defs"]["Case"]["properties"]
+    assert "tool-calls.parallel" in names["features"]["items"]["enum"]
+    assert names["provider"]["enum"] == ["gemini-api", "vertex-ai", "code-assist", "gemini-cli"]
+    assert {"frames", "events", "anthropic", "mind-program"} <= names["expect"]["properties"].keys()
+
+
+def test_schema_offers_the_names_of_the_project(capsys: pytest.CaptureFixture[str]) -> None:
+    write("rules/features.yaml", FEATURES)
+    write("pytest.ini", "[pytest]\nharness_adapters = shop = nowhere:replay\n")
+    assert main(["schema", "--specs", "rules"]) == 0
+    names = json.loads(capsys.readouterr().out)["$defs"]["Case"]["properties"]
+    assert names["features"]["items"]["enum"] == ["own.one"]
+    assert names["expect"]["properties"]["shop"] == {"$ref": "#/$defs/Expectation"}
+    assert names["expect"]["additionalProperties"] is False
+
+
+FEATURES = """\
+harness: 1
+features:
+- id: own.one
+  title: One
+  meaning: What it is.
+  link: https://example.com/
+"""
