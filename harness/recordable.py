@@ -85,7 +85,7 @@ def find_names(what: Sequence[str], spoken: Spoken, project: Project, provider: 
         if not cases and word in spoken.cassettes:
             found[word] = None
         elif not cases:
-            raise CassetteError(f"{word} is no case and no cassette; say what to ask with --prompt")
+            raise CassetteError(f"{word} is no case and no cassette; `harness record {word} --prompt …` says what to ask for a new one")
     return found
 
 
@@ -101,7 +101,7 @@ def plan_cassette(
         if request:
             return ask_request(request, provider, streamed=streamed)
         if not project.cassette_path(name).exists():
-            raise NotRecordable("no conversation case says what to ask; write one, or say it with --prompt")
+            raise NotRecordable("no conversation case says what to ask; write one, or say it to `harness record` with --prompt")
         if provider != "gemini-cli":
             return ask_again(project.cassette(name), name)
         if not named:

@@ -665,7 +665,9 @@ def test_what_nobody_says_how_to_record_is_listed_and_fails_only_by_name(project
     for path in (cli, bare):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(dumps(Cassette((Exchange(None, 200, {"x-exit-code": ["0"]}, ((1.0, b"{}\n"),), "complete"),), Origin("loopback"))))
-    unsaid = "gemini-api/unsaid: not recordable: no conversation case says what to ask; write one, or say it with --prompt"
+    unsaid = (
+        "gemini-api/unsaid: not recordable: no conversation case says what to ask; write one, or say it to `harness record` with --prompt"
+    )
     program = "gemini-cli/run: not recordable: what a program prints does not say how it was set up; record it by its name"
     empty = "gemini-api/bare: not recordable: exchange 1 of gemini-api/bare holds no request that can be asked again"
     with raw_server(HELLO) as url:
@@ -772,7 +774,7 @@ def test_cassettes_written_by_hand_are_not_recorded_over_unless_named(project: P
     [
         ([], 2, "say what to record: names of cases or cassettes, --missing, or --all"),
         (["a", "--all"], 2, "say what to record"),
-        (["nothing"], 2, "nothing is no case and no cassette; say what to ask with --prompt"),
+        (["nothing"], 2, "nothing is no case and no cassette; `harness record nothing --prompt …` says what to ask for a new one"),
         (["a", "b", "--prompt", "x"], 2, "--prompt is recorded as one cassette"),
         (["foo/bar", "--prompt", "x"], 2, "foo of foo/bar is no provider; known are gemini-api, "),
         (["foo/bar", "--prompt", "x"], 2, "or say --provider"),

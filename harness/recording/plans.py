@@ -96,11 +96,15 @@ def ask_again(cassette: Cassette, name: str) -> list[Ask]:
         request = exchange.request
         told = identify(request.method, request.url, request.body, b"") if request else None
         if request is None or told is None or not told.generates:
-            raise NotRecordable(f"exchange {number} of {name} holds no request that can be asked again; say with --prompt what to ask")
+            raise NotRecordable(
+                f"exchange {number} of {name} holds no request that can be asked again; `harness record {name} --prompt …` says what to ask"
+            )
         try:
             asks.append(Ask(decode_json(request.body), told.model, told.streamed))
         except ValueError:
-            raise NotRecordable(f"the request of exchange {number} of {name} is no JSON; say with --prompt what to ask") from None
+            raise NotRecordable(
+                f"the request of exchange {number} of {name} is no JSON; `harness record {name} --prompt …` says what to ask"
+            ) from None
     return asks
 
 
