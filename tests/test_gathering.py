@@ -162,6 +162,13 @@ def test_a_signature_after_the_first_part_of_a_call_signs_no_call() -> None:
     assert facts.signatures == [("call", "QQ=="), ("text", "Qg==")]
 
 
+@pytest.mark.parametrize("call", ['{"partialArgs":[{"jsonPath":"$.a","numberValue":1}],"willContinue":true}', "{}"])
+def test_a_signature_of_a_piece_without_a_call_signs_none(call: str) -> None:
+    part = f'{{"functionCall":{call},"thoughtSignature":"QQ=="}}'
+    facts = gather_body(f'{{"candidates":[{{"content":{{"parts":[{part}]}}}}]}}'.encode())
+    assert (facts.calls, facts.marks, facts.signatures) == ([], [], [("piece", "QQ==")])
+
+
 @pytest.mark.parametrize(
     ("inside", "name", "arguments"),
     [

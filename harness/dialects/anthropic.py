@@ -61,6 +61,7 @@ class Translator:
         self._held: _Held | None = None
         self._calls = 0
         self._finish: ev.FinishClass | None = None
+        self._refused = False  # a blocked prompt: no later reason says otherwise
 
     def feed(self, event: ev.Event) -> list[Payload]:
         """The payloads that this event completes, perhaps none."""
@@ -234,10 +235,10 @@ class Translator:
         return usage
 
     def _blocked(self, event: ev.Blocked) -> None:
-        self._finish = "content_filter"
+        self._finish, self._refused = "content_filter", True
 
     def _finished(self, event: ev.Finish) -> None:
-        if event.candidate <= 0:
+        if event.candidate <= 0 and not self._refused:
             self._finish = event.reason
 
     # The end by an error

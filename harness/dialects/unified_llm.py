@@ -40,6 +40,7 @@ class UnifiedLlmTranslator:
         self.counts: dict[str, int] = {}
         self.raw_usage: dict[str, Any] = {}
         self.finish: dict[str, Any] | None = None
+        self.blocked = False  # then no later reason says otherwise
 
     def feed(self, event: ev.Event) -> list[Payload]:
         kind = type(event)
@@ -214,13 +215,13 @@ class UnifiedLlmTranslator:
         return []
 
     def _finish(self, event: ev.Finish) -> list[Payload]:
-        self.finish = {"reason": FINISH_REASONS[event.reason], "raw": event.raw}
-        if event.message is not None:
-            self.finish["message"] = event.message
+        if not self.blocked:
+            said = {} if event.message is None else {"message": event.message}
+            self.finish = {"reason": FINISH_REASONS[event.reason], "raw": event.raw, **said}
         return [*self._open(), *self._close_block()]
 
     def _blocked(self, event: ev.Blocked) -> list[Payload]:
-        self.finish = {"reason": "content_filter", "raw": event.reason}
+        self.finish, self.blocked = {"reason": "content_filter", "raw": event.reason}, True
         if event.message is not None:
             self.finish["message"] = event.message
         return [*self._open(), *self._close_block()]

@@ -207,8 +207,10 @@ class _Reader:
             else:
                 self.facts.text += text
         if isinstance(call, dict):
-            kind = "call" if self._streamed is None or call.get("name") else "text"  # what follows a call's first part signs no call
+            before = len(self.facts.calls)
+            kind = "piece" if self._streamed is None else "text"  # what follows a call's first part signs no call
             self._read_call(call)
+            kind = "call" if len(self.facts.calls) > before else kind
         self.facts.media += sum(_pick(part, name) is not None for name in ("inlineData", "fileData"))
         self.facts.code += sum(_pick(part, name) is not None for name in ("executableCode", "codeExecutionResult"))
         answered = _pick(part, "functionResponse")
