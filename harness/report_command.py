@@ -48,7 +48,8 @@ def add_to(commands: Any) -> None:
 
 
 def read_run(path: Path) -> Run:
-    """The run in a file; raises `ResultsError` with its name, or `OSError`."""
+    """The run in a file, or in the ``results.json`` of a report's folder; raises `ResultsError` with its name, or `OSError`."""
+    path = path / "results.json" if path.is_dir() else path
     return unpack(path.read_bytes(), path.name)
 
 

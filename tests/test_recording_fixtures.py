@@ -121,6 +121,18 @@ def test_what_a_test_recorded_that_did_not_pass_is_not_kept(ending: str, suite: 
     assert [file.name for file in (suite.path / "cassettes" / "gemini-api").iterdir()] == ["first.yaml.part"]
 
 
+def test_a_cassette_of_another_format_is_told_how_to_become_ours(suite: pytest.Pytester) -> None:
+    suite.makepyfile(FIRST)
+    path = suite.path / "cassettes" / "gemini-api" / "first.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "interactions:\n- request: {body: '{}', method: POST, uri: 'https://x/'}\n  response: {body: {string: ''}}\nversion: 1\n"
+    )
+    result = run(suite)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*first.yaml: this is no cassette of ours; `harness import *first.yaml -o OTHER.yaml` makes one of *"])
+
+
 def test_what_is_there_is_kept_until_something_better_is_whole(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     suite.makepyfile(FIRST)
     with raw_server(streaming(*EVENTS)) as url:

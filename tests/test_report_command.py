@@ -33,6 +33,13 @@ def test_report_renders_results_later_as_the_run_itself_did(tmp_path: Path, caps
     assert capsys.readouterr().out == f"12 cells: {tmp_path / 'out' / 'index.html'}\n"
 
 
+def test_the_folder_of_a_report_stands_for_its_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = write(tmp_path / "1.json", RUN)
+    assert main(["report", one, "-o", str(tmp_path / "a")]) == 0
+    assert main(["compare", str(tmp_path / "a"), one]) == 0
+    assert capsys.readouterr().out.endswith("0 broken, 0 fixed, 0 new, 0 gone, 0 changed evidence\n")
+
+
 def test_report_merges_shards_in_any_order_and_from_its_own_output(tmp_path: Path) -> None:
     one, two = write(tmp_path / "1.json", Run(HEADER, MIXED[:5])), write(tmp_path / "2.json", Run(HEADER, MIXED[4:]))
     for name, shards in (("a", [one, two]), ("b", [two, one]), ("c", [str(tmp_path / "a" / "results.json"), two])):

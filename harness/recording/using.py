@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, get_args
 from urllib.parse import urlsplit
 
 from .. import secrets
-from ..cassette import Cassette, CassetteError, Exchange, Origin, Request
+from ..cassette import Cassette, CassetteError, Exchange, Origin, Request, is_cassette
 from ..matching import Mismatch, sides, visible
 from ..providers import identify
 from ..replaying import ReplayError
@@ -146,6 +146,8 @@ def _checked(path: Path, name: str, mode: str) -> str:
         raise ReplayError(f"unknown record mode {mode!r}; known are {', '.join(MODES)}")
     if mode == "none" and not path.exists():
         raise CassetteError(f"no cassette {name}: {path} does not exist; record it with --harness-record once")
+    if mode != "rewrite" and path.is_file() and not is_cassette(data := path.read_bytes()) and data.strip():
+        raise CassetteError(f"{path}: this is no cassette of ours; `harness import {path} -o OTHER.yaml` makes one of somebody's recording")
     return name
 
 
