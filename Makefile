@@ -74,6 +74,7 @@ tests/clients/node_modules/.ready: tests/clients/package-lock.json tests/clients
 
 $(READY): requirements-dev.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}; set PYTHON=…")'
+	@echo "installing what requirements-dev.lock names into $(VENV): once, a minute or two"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
