@@ -41,6 +41,10 @@ BODIES = {
     "json array": b'[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}\r\n,\r\n{"candidates":[{"finishReason":"STOP"}]}]',
     "unary": b'{\n  "candidates": [{"content": {"parts": [{"inlineData": {"data": "QQ=="}}]}, "finishReason": "STOP"}]\n}\n',
     "blocked": b'data: {"promptFeedback": {"blockReason": "SAFETY"}}\n\n',
+    "blocked, then a reason": b'[{"promptFeedback": {"blockReason": "SAFETY"}}, {"candidates": [{"finishReason": "STOP"}]}]',
+    "a piece without a call": b'[{"candidates":[{"content":{"parts":[{"functionCall":{"partialArgs":[{"jsonPath":"$.a","numberValue":1}]},'
+    b'"thoughtSignature":"QQ=="}]},"finishReason":"STOP"}]}]',
+    "unknown part in snake_case": b'data: {"candidates":[{"content":{"parts":[{"hologram":{"x":1},"thought_signature":"QQ=="}]}}]}\n\n',
     "error in mid-stream": ANSWER + b'{\n  "error": {\n    "code": 503,\n    "message": "overloaded"\n  }\n}\n',
     "error inside a call": STREAMED_ARGUMENTS[:280] + b'data: {"error":{"code":500,"message":"m"}}\n\n',
     "error, then more": b'data: {"error":{"code":500,"message":"m"}}\n\n' + ANSWER,

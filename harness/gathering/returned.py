@@ -34,7 +34,8 @@ def gather_request(body: Json) -> Returned:
     inner = body.get("request") if isinstance(body.get("request"), dict) else body
     for index, content in enumerate(inner.get("contents") or []):
         for part in content.get("parts") or []:
-            call, result, signature = part.get("functionCall"), part.get("functionResponse"), part.get("thoughtSignature")
+            call, result = part.get("functionCall"), part.get("functionResponse")
+            signature = part.get("thoughtSignature", part.get("thought_signature"))  # a part of an unknown kind goes back as it came
             if isinstance(call, dict):
                 returned.calls.append((str(call.get("name") or ""), call.get("args") or {}))
                 returned.marks.append((call.get("id"), signature))
