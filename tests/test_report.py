@@ -25,7 +25,8 @@ from harness.evidence import examine
 from harness.laws.judging import cells as law_cells
 from harness.laws.judging import hold
 from harness.project import Project, kind_of, yaml_files
-from harness.report import Header, Named, ReportError, Run, render, summary
+from harness.report import Header, Named, ReportError, Run, pack, render, summary, unpack
+from harness.report.capping import share
 from harness.report.counting import headline, rests_on
 from harness.report.drawing import fingerprint, legend
 from harness.report.text import shortened, visible
@@ -33,6 +34,7 @@ from harness.report_command import make_header
 from harness.results import (
     VERDICTS,
     CaseResult,
+    Evidence,
     Finding,
     LayerView,
     Origin,
@@ -607,6 +609,32 @@ def test_a_report_of_every_law_on_every_shipped_exchange_keeps_to_the_same_budge
 def test_two_thousand_cassettes_and_five_dialects_fit_into_10_mb_even_if_all_of_it_fails(verdict: Verdict) -> None:
     cells = run_of(2000, "data: " + "x" * 1500, verdict, ("anthropic", "b", "c", "d", "e"))
     assert sum(len(page.encode()) for page in pages(*cells, header=FIVE).values()) < 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("sizes", "room"), [([], 600), ([10, 20], 600), ([10, 500, 20], 70), ([500, 500], 50), ([99, 1, 0], 600), ([5000] * 30, 40)]
+)
+def test_who_needs_little_leaves_the_rest_of_its_room_to_the_others(sizes: list[int], room: int) -> None:
+    assert share(sizes, 100, 40, 600) == room
+
+
+def test_cells_that_hold_take_no_room_from_the_one_that_differs(shipped: tuple[Header, list[CaseResult]]) -> None:
+    header, results = shipped
+    assert sum(bool(one.evidence and one.evidence.layers) for one in results) > 200
+    views = (LayerView("events", tuple(f'{{"kind": "text", "text": "{"x" * 2000}"}}' for _ in range(4)), 0, 4, 1),)
+    lost = result(
+        "failed", "lost", features=("text.streaming",), findings=(Finding("[1]", "missing", "1", None),), evidence=Evidence(layers=views)
+    )
+    read = unpack(pack(Run(header, [*results, lost])))
+    data = Page(render(read)["gemini-api.html"]).data
+    (cell,) = [
+        cell
+        for _, _, *cells in data["cases"]
+        for cell in cells
+        if isinstance(cell, dict) and "first" not in cell and "findings" not in cell
+    ]
+    assert [len(lines) for _, lines, *_ in cell["layers"]] == [4]
+    assert "without" not in cell
 
 
 def test_what_is_left_out_to_keep_a_page_small_is_counted() -> None:

@@ -14,10 +14,10 @@ from typing import Final
 
 from ..results import CaseResult
 from .badges import badges
-from .capping import allowance
+from .capping import allowance, share
 from .comparing import Change, compare_runs, count_kinds
 from .counting import column, summary
-from .detail import ROOM, WIRE_ROOM, detail
+from .detail import ROOM, WIRE_ROOM, detail, size_of
 from .document import Header, Named, Run, merge, pack, schema, unpack
 from .filling import fill
 from .junit import junit
@@ -76,12 +76,13 @@ def _pages(run: Run, names: Names, cells: Sequence[Cell], changes: Sequence[Chan
     index["changes"] = None if changes is None else change_list(changes, cells, names)
     pages = {"index.html": fill("index.html", index, run.header.day)}
     streams = {(cell.result.cassette, cell.result.exchange) for cell in cells}
-    per_cell = allowance(sum(_says_more(cell.result) for cell in cells), ROOM, 100, 60_000)
+    says_more = [cell.result for cell in cells if _says_more(cell.result)]
+    per_cell = share(map(size_of, says_more), ROOM, 100, 60_000)
     per_wire = allowance(len(streams), WIRE_ROOM, 40, 1600)
     for name in names.providers:
         values = provider_page(name, [cell for cell in cells if cell.result.provider == name], names)
         values["detail"] = detail(name, values["sections"], values["sources"], per_cell=per_cell, per_wire=per_wire)
-        values["room"] = min(1000, per_cell // 8)
+        values["room"] = min(1000, allowance(len(says_more), ROOM, 100, 60_000) // 8)
         pages[page_name(name)] = fill("provider.html", values, run.header.day)
     return pages
 

@@ -7,7 +7,7 @@ counted where they stood.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -29,16 +29,26 @@ def allowance(number: int, room: int, least: int, most: int, own: int = 0) -> in
     return max(least, min(most, room // max(number, 1) - own))
 
 
+def share(sizes: Iterable[int], room: int, least: int, most: int) -> int:
+    """The same, where it is known what each would take: who needs less leaves the rest to the others."""
+    waiting = sorted(sizes, reverse=True)
+    while waiting and waiting[-1] <= room // len(waiting):
+        room -= waiting.pop()
+    return max(least, min(most, room // len(waiting))) if waiting else most
+
+
 def cut(text: str, limit: int) -> str:
     """The first ``limit`` characters and a mark that says so, or the text if it has no more than that."""
     whole = text.removesuffix(MARK)
     return text if len(whole) <= limit else whole[:limit] + MARK
 
 
-def rooms(results: Sequence[CaseResult], streams: int) -> tuple[int, int]:
-    """What a cell and a body may take in a run of these results on so many streams."""
-    number = sum(bool(result.findings or (result.evidence and result.evidence.layers)) for result in results)
-    return allowance(number, ROOM, LEAST, 64_000, own=70), allowance(streams, BODY_ROOM, LEAST, 4_000, own=270)
+def rooms(results: Sequence[CaseResult], streams: int) -> tuple[int, int, int]:
+    """What a cell that differs, one that does not, and a body may take in a run of these results on so many streams."""
+    differ = sum(bool(result.findings) for result in results)
+    others = sum(bool(not result.findings and result.evidence and result.evidence.layers) for result in results)
+    differing, other = (allowance(number, ROOM, LEAST, 64_000, own=70) for number in (differ, others))
+    return differing, other, allowance(streams, BODY_ROOM, LEAST, 4_000, own=270)
 
 
 def cap(result: CaseResult, room: int, body: int) -> CaseResult:

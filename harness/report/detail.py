@@ -118,6 +118,16 @@ def _cell(result: CaseResult, room: int) -> Any:
     return found
 
 
+def size_of(result: CaseResult) -> int:
+    """The characters that all evidence of a cell would take."""
+    findings = sum(len(text or "") for one in result.findings for text in (one.path, one.kind, one.note, one.expected, one.got))
+    return max(LEAST_CELL, findings + (_lines(result.evidence) if result.evidence else 0))
+
+
+def _lines(evidence: Evidence) -> int:
+    return sum(len(line) for view in evidence.layers for line in view.lines)
+
+
 def _findings(findings: Sequence[Finding], room: int) -> tuple[list[list[str | None]], int]:
     """As many findings as there is room for, at least one, and the room that is left."""
     kept: list[list[str | None]] = []
@@ -135,7 +145,7 @@ def _findings(findings: Sequence[Finding], room: int) -> tuple[list[list[str | N
 
 def _layers(evidence: Evidence, room: int) -> tuple[list[list[Any]], bool]:
     """The layers, or none where there is no room for them."""
-    if evidence.capped or sum(len(line) for view in evidence.layers for line in view.lines) > room:
+    if evidence.capped or _lines(evidence) > room:
         return [], True
     views: list[list[Any]] = []
     for view in evidence.layers:

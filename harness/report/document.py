@@ -163,8 +163,8 @@ def schema() -> dict[str, Any]:
 
 def pack(run: Run) -> bytes:
     """A run as its document, UTF-8, its texts capped: the same results give the same bytes, in whatever order they came."""
-    room, body = rooms(run.results, len(set(map(_stream, run.results))))
-    ordered = sorted((cap(result, room, body) for result in run.results), key=sort_key)
+    differing, other, body = rooms(run.results, len(set(map(_stream, run.results))))
+    ordered = sorted((cap(result, differing if result.findings else other, body) for result in run.results), key=sort_key)
     wires = _longest_wires(ordered, body)
     cases = {key: number for number, key in enumerate(dict.fromkeys(map(_case, ordered)))}
     streams = {key: number for number, key in enumerate(dict.fromkeys(map(_stream, ordered)))}
