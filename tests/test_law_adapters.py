@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.cassette import Cassette, Exchange, Origin, Request, dumps
+from harness.cassette import Cassette, Exchange, Origin, Request, dumps, loads
 from harness.dialects import DIALECTS
 from harness.laws import LAWS
 from harness.laws.judging import LawCell, hold, ready_made_case
@@ -108,6 +108,20 @@ def test_a_faulty_adapter_goes_red_on_the_law_that_its_fault_breaks(name: str) -
     small = ready_made_case(cell(number, who), stranger=who)
     assert "    unified-llm:\n" in small
     assert len(small) < 2500
+
+
+def test_the_case_of_a_damage_shows_the_damaged_answer() -> None:
+    asked: list[bytes] = []
+
+    def fussy(exchange: Exchange) -> Items:
+        asked.append(exchange.body)
+        return [] if bad(exchange) else [{"size": len(exchange.body)}]
+
+    who = Stranger("mine", "unified-llm", fussy)
+    small = ready_made_case(cell(7, who), stranger=who)
+    (shown,) = loads(small.partition("# cassettes/gemini-api/shrunk.yaml\n")[2]).exchanges
+    assert bad(shown)
+    assert shown.body == asked[-1]
 
 
 def test_an_adapter_that_fails_on_the_recording_itself_is_an_error() -> None:

@@ -18,7 +18,7 @@ from .garbling import breaking_damage
 from .replayer import Replayer
 from .respelling import breaking_spelling
 from .shrinking import TRIES, as_case, shrink
-from .strangers import ASKED, AdapterFault, OutOfTime, Stranger, unasked
+from .strangers import ASKED, AdapterFault, OutOfTime, Stranger, damage_that_breaks, unasked
 
 MAX_FINDINGS: Final = 5
 BUDGET: Final = 64 * 1024 * 1024
@@ -164,6 +164,9 @@ def _example(cell: LawCell, how: Replayer) -> tuple[Exchange, Expect]:
 
 
 def _example_of_stranger(cell: LawCell, stranger: Stranger) -> tuple[Exchange, Expect]:
+    if _EXAMPLES.get(cell.law.id) is _damaged and (broken := damage_that_breaks(cell.exchange, stranger)):
+        return broken[0], {}  # a smaller exchange would be damaged in other ways
+
     def breaks(exchange: Exchange) -> bool:
         try:
             return bool(ASKED[cell.law.id](exchange, stranger))

@@ -172,14 +172,20 @@ def _respelled(exchange: Exchange) -> Iterator[tuple[str, Exchange]]:
 
 
 def _bad_input(exchange: Exchange, who: Stranger) -> list[str]:
+    broken = damage_that_breaks(exchange, who)
+    return [broken[1]] if broken else []
+
+
+def damage_that_breaks(exchange: Exchange, who: Stranger) -> tuple[Exchange, str] | None:
+    """The first damaged exchange that the adapter answers badly, and how; None where law 7 holds."""
     for name, damaged in damaged_exchanges(_bare(exchange), who.name, min(GARBLED, who.tries)):
         try:
             finding = unheard(damaged, who.adapt(damaged), "payload")
         except AdapterFault as fault:
             finding = str(fault)
         if finding:
-            return [f"{name}: {finding}; body {shown(damaged.body)}"]
-    return []
+            return damaged, f"{name}: {finding}; body {shown(damaged.body)}"
+    return None
 
 
 ASKED: Final[dict[int, Findings]] = {
