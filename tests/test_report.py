@@ -25,7 +25,7 @@ from harness.evidence import examine
 from harness.laws.judging import cells as law_cells
 from harness.laws.judging import hold
 from harness.project import Project, kind_of, yaml_files
-from harness.report import Header, Named, ReportError, Run, pack, render, summary, unpack
+from harness.report import Header, Named, ReportError, Run, render, summary, unpack
 from harness.report.capping import share
 from harness.report.counting import headline, rests_on
 from harness.report.drawing import fingerprint, legend
@@ -625,8 +625,10 @@ def test_cells_that_hold_take_no_room_from_the_one_that_differs(shipped: tuple[H
     lost = result(
         "failed", "lost", features=("text.streaming",), findings=(Finding("[1]", "missing", "1", None),), evidence=Evidence(layers=views)
     )
-    read = unpack(pack(Run(header, [*results, lost])))
-    data = Page(render(read)["gemini-api.html"]).data
+    files = render(Run(header, [*results, lost]))
+    again = render(unpack(files["results.json"].encode()))
+    assert all(again[name] == text for name, text in files.items() if name.endswith(".html"))
+    data = Page(files["gemini-api.html"]).data
     (cell,) = [
         cell
         for _, _, *cells in data["cases"]

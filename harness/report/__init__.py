@@ -50,11 +50,13 @@ def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
     With a ``baseline`` the index says what is fixed, broken, new, gone and rests on other evidence. Raises `ReportError` for a result that
     names something its header doesn't.
     """
+    document = pack(run)
+    run = unpack(document)  # so the pages say what it holds: made of it again, they are the same
     names, cells = _placed(run)
     changes = None if baseline is None else compare_runs(baseline, run)
     return {
         **_pages(run, names, cells, changes),
-        RESULTS: pack(run).decode(),
+        RESULTS: document.decode(),
         "junit.xml": junit(cells, names.providers),
         "summary.md": markdown(cells, names, changes, run.header),
         **badges(cells, names.providers, names.columns),
