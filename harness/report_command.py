@@ -84,8 +84,9 @@ def make_header(results: Sequence[CaseResult], features: Sequence[Feature], day:
         features=tuple(Named(one.id, one.title, order, one.meaning, one.link) for order, one in enumerate(features)),
         losses=tuple(
             Named(loss, meaning, order, of=name)
-            for name, one in DIALECTS.items()
-            for order, (loss, meaning) in enumerate(one.losses.items())
+            for order, name, loss, meaning in sorted(
+                (order, name, loss, meaning) for name, one in DIALECTS.items() for order, (loss, meaning) in enumerate(one.losses.items())
+            )
         ),
         unread=tuple(unread),
     )

@@ -25,7 +25,7 @@ from harness.evidence import examine
 from harness.laws.judging import cells as law_cells
 from harness.laws.judging import hold
 from harness.project import Project, kind_of, yaml_files
-from harness.report import Header, Named, ReportError, Run, render, summary, unpack
+from harness.report import Header, Named, ReportError, Run, merge, render, summary, unpack
 from harness.report.capping import share
 from harness.report.counting import headline, rests_on
 from harness.report.drawing import fingerprint, legend
@@ -626,6 +626,7 @@ def test_cells_that_hold_take_no_room_from_the_one_that_differs(shipped: tuple[H
         "failed", "lost", features=("text.streaming",), findings=(Finding("[1]", "missing", "1", None),), evidence=Evidence(layers=views)
     )
     files = render(Run(header, [*results, lost]))
+    assert merge([Run(header)]).header == header
     again = render(unpack(files["results.json"].encode()))
     assert all(again[name] == text for name, text in files.items() if name.endswith(".html"))
     data = Page(files["gemini-api.html"]).data
