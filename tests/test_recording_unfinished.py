@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from raw_server import Connection, raw_server
 
 from harness import Exchange, load
 from harness.cassette import CassetteError
@@ -19,7 +20,6 @@ from harness.recording.arriving import Arriving
 from harness.recording.staging import part_of
 from harness.recording.transport import transports
 from harness.scrubbing import Scrubber
-from tests.raw_server import Connection, raw_server
 
 PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 HIDDEN = b"opaque"
