@@ -51,9 +51,9 @@ def _run(name: str, target: Target, fuzzer: Fuzzer, executions: int, folder: Pat
     result = fuzzer.result
     kept = [path.read_bytes() for path in sorted(folder.glob("*"))] if folder.is_dir() else []
     fuzzer.begin(kept, target.corpus())
-    print(f"{name}: {_counts(result)} at the start", flush=True)
     started, at_start, told = process_time(), result.executions, monotonic()
     try:
+        print(f"{name}: {_counts(result)} at the start", flush=True)
         while result.executions < executions:
             fuzzer.once()
             if monotonic() - told > TOLD_EVERY:
