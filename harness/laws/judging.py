@@ -27,7 +27,7 @@ BUDGET: Final = 64 * 1024 * 1024
 A_REPLAY: Final = 512
 """What a replay of nothing costs, in bytes."""
 
-OWN_TRIES: Final = 6
+OWN_TRIES: Final = 3
 """Replays that a law of events asks of the payloads of a dialect of ours: the events, of which these are made, are tried everywhere."""
 
 FEW_SMALLER: Final = 60
@@ -129,7 +129,7 @@ def _payloads_alone(cell: LawCell, how: Replayer) -> Stranger | None:
     """A dialect of ours as an adapter, for a law that looks at events and has no other way to ask for payloads."""
     if "payloads" in cell.law.layers or cell.column == "events" or cell.dialect:
         return None
-    return Stranger(cell.column, cell.column, how.payloads, OWN_TRIES)
+    return Stranger(cell.column, cell.column, how.payloads, OWN_TRIES, bytewise=False)
 
 
 def ready_made_case(cell: LawCell, replay: Callable[..., Any] | None = None, stranger: Stranger | None = None) -> str:

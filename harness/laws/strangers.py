@@ -48,13 +48,15 @@ class OutOfTime(Exception):
 class Stranger:
     """A user's adapter: the event model whose payloads it gives, perhaps one of its own.
 
-    ``adapt`` raises `AdapterFault`, and `OutOfTime` where it will not be called any more.
+    ``adapt`` raises `AdapterFault`, and `OutOfTime` where it will not be called any more. ``bytewise``: whether it is also given an
+    answer byte by byte.
     """
 
     name: str
     dialect: str
     adapt: Callable[[Exchange], Items]
     tries: int = TRIES
+    bytewise: bool = True
 
     def outcome(self, exchange: Exchange) -> Items:
         """The payloads, or one item that says what went wrong: so that an adapter that breaks on a variant differs there."""
@@ -75,7 +77,7 @@ def _cuts(exchange: Exchange, who: Stranger) -> list[str]:
     def difference(cuts: Cuts) -> str | None:
         return first_difference(expected, who.outcome(with_cuts(exchange, cuts)))
 
-    for cuts in _cut_sets(exchange, who.tries):
+    for cuts in _cut_sets(exchange, who):
         found = difference(cuts)
         if found is not None:
             few = fewest(cuts, lambda fewer: difference(fewer) is not None)
@@ -83,12 +85,12 @@ def _cuts(exchange: Exchange, who: Stranger) -> list[str]:
     return []
 
 
-def _cut_sets(exchange: Exchange, tries: int) -> Iterator[Cuts]:
+def _cut_sets(exchange: Exchange, who: Stranger) -> Iterator[Cuts]:
     size = len(exchange.body)
     yield ()
-    if 1 < size <= BYTEWISE:
+    if who.bytewise and 1 < size <= BYTEWISE:
         yield tuple(range(1, size))
-    yield from cut_sets(exchange, min(SMALL, tries), tries)
+    yield from cut_sets(exchange, min(SMALL, who.tries), who.tries)
 
 
 def _order(exchange: Exchange, who: Stranger) -> list[str]:
