@@ -7,7 +7,8 @@ of an event model answers, ours or somebody's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final, Literal
@@ -125,14 +126,11 @@ def judge(
     if not_run:
         return msgspec.structs.replace(blank, verdict="not-run", reason=NOTHING_EXPECTED)
     try:
-        got = adapter(ground.exchanges[0], case) if adapter and cell.layer == "payloads" else produce(cell, ground, requests)
+        with adapter_faults():
+            got = adapter(ground.exchanges[0], case) if adapter and cell.layer == "payloads" else produce(cell, ground, requests)
     except AdapterError as error:
         verdict: Verdict = "not-run" if isinstance(error, AdapterMissing) else "error"
         return msgspec.structs.replace(blank, verdict=verdict, reason=str(error))
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # an adapter under test may raise anything; that is its result
-        return msgspec.structs.replace(
-            blank, verdict="error", reason=f"the adapter raised {type(error).__name__}{_raised_at(error)}: {error}"
-        )
     if watch:
         watch(got)
     return _compare(blank, cell, ground, (expected, got), today)
@@ -151,6 +149,17 @@ def _compare(blank: CaseResult, cell: Cell, ground: Ground, pair: tuple[Any, Any
         findings=tuple(_finding(mismatch) for mismatch in mismatches[:MAX_FINDINGS]),
         findings_total=len(mismatches),
     )
+
+
+@contextmanager
+def adapter_faults() -> Iterator[None]:
+    """Whatever an adapter under test raises, as an `AdapterError` that says what and where."""
+    try:
+        yield
+    except AdapterError:
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # an adapter under test may raise anything; that is its result
+        raise AdapterError(f"the adapter raised {type(error).__name__}{_raised_at(error)}: {error}") from None
 
 
 def _raised_at(error: BaseException) -> str:

@@ -231,7 +231,7 @@ def test_a_deaf_adapter_is_told_of_and_gets_a_case(project: pytest.Pytester) -> 
 def test_what_an_adapter_raises_is_its_result(project: pytest.Pytester) -> None:
     result = run(project, "lines", "-k", "law-7 or law-2")
     result.assert_outcomes(failed=1, skipped=1)
-    result.stdout.fnmatch_lines(["*the adapter raised KeyError: *"])
+    result.stdout.fnmatch_lines(["*the adapter raised KeyError at *.py:*: *"])
 
 
 def test_an_adapter_that_takes_all_day_is_told_and_not_waited_for(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
