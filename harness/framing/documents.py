@@ -8,12 +8,13 @@ from typing import Final
 from ..json_text import Brackets
 from .frames import BOM, MAX_FRAME, Frame, Pieces, make_frame
 
-_BLANKS: Final = re.compile(rb"[\s,]*")
-_SCALAR: Final = re.compile(rb"[^,\]]*")
+_VALUE: Final = re.compile(rb"[^\s,]")
+_AFTER_SCALAR: Final = re.compile(rb"[,\]]")
 
 
 def _skip_blanks(data: bytes, position: int) -> int:
-    return _BLANKS.match(data, position).end()  # type: ignore[union-attr]  # matches everywhere
+    found = _VALUE.search(data, position)
+    return found.start() if found else len(data)
 
 
 class BareJson:
@@ -93,8 +94,8 @@ class JsonArrayFramer:
         if self.place == "nested":
             end = self.brackets.find_end(data, position)
         else:
-            end = _SCALAR.match(data, position).end()  # type: ignore[union-attr]  # matches everywhere
-            end = -1 if end == len(data) else end
+            found = _AFTER_SCALAR.search(data, position)
+            end = found.start() if found else -1
         self.pieces.add(data[position:] if end < 0 else data[position:end], self.offset + position)
         if end < 0:
             return len(data)

@@ -17,6 +17,7 @@ from .facts import Facts, Json, Streamed
 from .leaked import find_blocks
 
 _NUMBERED = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")
+_LINE_END = re.compile(r"[\r\n]")
 _FIELD = re.compile(r"(?:data|event|id|retry)?:|(?:data|event|id|retry)$")
 _CAPITAL = re.compile(r"[A-Z]")
 _ENVELOPE = ("traceId", "metadata", "consumedCredits", "remainingCredits")
@@ -56,7 +57,8 @@ def _messages(text: str) -> Iterator[str | tuple[Json]]:
     at = 0
     data: list[str] = []
     while at < len(text):
-        line = re.compile(r"[^\r\n]*").match(text, at)[0]  # type: ignore[index]  # the pattern matches everywhere
+        found = _LINE_END.search(text, at)
+        line = text[at : found.start() if found else len(text)]
         if text[at] == "{":
             yield from _data_message(data)
             value, end = _document(text, at)
