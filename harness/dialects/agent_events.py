@@ -20,7 +20,7 @@ from ..tool_code import infer_name
 from .translation import Dialect, Payload
 
 AGENT_TYPE: Final = "google-gemini"
-WRITE_TODOS: Final = "write_todos"
+LIST_TOOL: Final = "write_todos"
 STATUSES: Final = frozenset({"pending", "in_progress", "completed", "cancelled"})
 
 LOSSES: Final[Mapping[str, str]] = {
@@ -115,12 +115,12 @@ class AgentEventsTranslator:
         return self._called(start.id, start.name, pieces.value())
 
     def _nameless_call(self, event: ev.NamelessCall) -> list[Payload]:
-        name = WRITE_TODOS if isinstance(event.payload.get("todos"), list) else infer_name(event.payload, self.tools)
+        name = LIST_TOOL if isinstance(event.payload.get("todos"), list) else infer_name(event.payload, self.tools)
         return self._text(ev.Text(event.raw)) if name is None else self._called(None, name, event.payload)
 
     def _called(self, wire_id: str | None, name: str, arguments: dict[str, Any]) -> list[Payload]:
-        todos = arguments.get("todos") if name == WRITE_TODOS else None
-        if name == WRITE_TODOS and not isinstance(todos, list):
+        todos = arguments.get("todos") if name == LIST_TOOL else None
+        if name == LIST_TOOL and not isinstance(todos, list):
             if wire_id is not None:
                 self._remember(wire_id, wire_id, name)
             return []

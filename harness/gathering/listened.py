@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from .carried import count_named, read_raw
 from .cli import count_stats
 from .facts import Facts, Json
-from .partial import WRITE_TODOS
+from .partial import LIST_TOOL
 
 _ART_COUNTS = {"inputTokens": "promptTokenCount", "outputTokens": "candidatesTokenCount", "thinkingTokens": "thoughtsTokenCount"}
 _BLOCKED = "Gemini API call blocked: "
@@ -23,7 +23,7 @@ def gather_payloads_agent_events(payloads: Iterable[Mapping[str, Json]]) -> Fact
             case "tool.started":
                 facts.calls.append((payload["toolName"], payload["input"]))
             case "todo_list":
-                facts.calls.append((WRITE_TODOS, {"items": payload["items"]}))
+                facts.calls.append((LIST_TOOL, {"items": payload["items"]}))
             case "tool.completed":
                 facts.add_result("error" in payload, payload.get("output"))
             case "error" if payload.get("code") == "JSONL_PARSE_ERROR":

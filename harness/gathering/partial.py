@@ -12,7 +12,7 @@ from .facts import Facts, Json
 
 PARTIAL = ("agent-events", "art", "mind")
 
-WRITE_TODOS = "write_todos"
+LIST_TOOL = "write_todos"
 _STATUSES = ("pending", "in_progress", "completed", "cancelled")
 _ART_LOSSES = {
     *("citationMetadata", "groundingMetadata", "groundingAttributions", "urlContextMetadata", "urlRetrievalMetadata"),
@@ -103,7 +103,7 @@ def _text_and_calls(wire: Facts, carried: Facts, *, todo_lists: bool) -> tuple[s
     for call in calls:
         take(free, call)
     for raw, name, arguments in wire.blocks:
-        wanted = _told(name or WRITE_TODOS, arguments, todo_lists) if name or isinstance(arguments.get("todos"), list) else None
+        wanted = _told(name or LIST_TOOL, arguments, todo_lists) if name or isinstance(arguments.get("todos"), list) else None
         choices = [call for call in (wanted, (None, arguments)) if call is not None]
         taken = next((one for one in free for call in choices if call[0] in (None, one[0]) and same(call[1], one[1])), None)
         if taken is not None:
@@ -115,7 +115,7 @@ def _text_and_calls(wire: Facts, carried: Facts, *, todo_lists: bool) -> tuple[s
 
 def _told(name: str, arguments: Json, todo_lists: bool) -> tuple[str, Json] | None:
     """A call as the dialect tells it: a to-do list by its items, one without a list not at all."""
-    if not todo_lists or name != WRITE_TODOS:
+    if not todo_lists or name != LIST_TOOL:
         return name, arguments
     todos = arguments.get("todos") if isinstance(arguments, dict) else None
     return (name, {"items": [item for todo in todos if (item := _item(todo))]}) if isinstance(todos, list) else None

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness import events as ev
 from harness.dialects import Payload
-from harness.dialects.agent_events import STATUSES, WRITE_TODOS, AgentEventsTranslator
+from harness.dialects.agent_events import LIST_TOOL, STATUSES, AgentEventsTranslator
 
 from .pipeline import Items, Table
 
@@ -130,7 +130,7 @@ class ResultOfATodoListIsAnOrphan(AgentEventsTranslator):
     def feed(self, event: ev.Event) -> list[Payload]:
         told = super().feed(event)
         for payload in told:
-            if payload["type"] == "tool.completed" and payload.get("toolName") == WRITE_TODOS:
+            if payload["type"] == "tool.completed" and payload.get("toolName") == LIST_TOOL:
                 payload["toolName"] = "unknown"
         return told
 
@@ -208,7 +208,7 @@ class BadItemIsABrokenLine(AgentEventsTranslator):
     def _called(self, wire_id: str | None, name: str, arguments: dict[str, Any]) -> list[Payload]:
         told = super()._called(wire_id, name, arguments)
         todos = arguments.get("todos")
-        if name == WRITE_TODOS and isinstance(todos, list) and None in todos:
+        if name == LIST_TOOL and isinstance(todos, list) and None in todos:
             return [self.make("error", error="Failed to parse JSONL: cannot read 'description' of null", code="JSONL_PARSE_ERROR")]
         return told
 
@@ -252,7 +252,7 @@ class EmptyListDropped(AgentEventsTranslator):
 def parameters_hide_the_input(frame: Any) -> Any:
     """Empty ``parameters`` hide an ``input`` that has the list (the parser)."""
     line = frame.json
-    if isinstance(line, dict) and line.get("tool_name", line.get("name")) == WRITE_TODOS and line.get("parameters") == {}:
+    if isinstance(line, dict) and line.get("tool_name", line.get("name")) == LIST_TOOL and line.get("parameters") == {}:
         line.pop("input", None)
     return frame
 
