@@ -14,6 +14,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -41,12 +42,13 @@ _WHOSE: Final = "replay as this provider's, whatever its address and body tell"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     parsed = _parser().parse_args(arguments)
-    sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]  # stdout is a TextIOWrapper here
+    if isinstance(sys.stdout, TextIOWrapper):  # what somebody put in its place writes as that does
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     run: Callable[[argparse.Namespace], int] = parsed.run
     try:
         return run(parsed)
     except BrokenPipeError:  # whoever read has seen enough
-        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  # for the interpreter's last flush
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  # it stays open for the interpreter's last flush
         return 0
     except (CassetteError, ReplayError, SpecError, TranslationError) as error:
         print(visible(f"harness: {error}"), file=sys.stderr)

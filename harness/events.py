@@ -264,7 +264,7 @@ class Unknown(Event, tag="unknown"):
     candidate: int = 0
 
 
-KINDS: Final[dict[str, type[Event]]] = {cls.__struct_config__.tag: cls for cls in Event.__subclasses__()}  # type: ignore[misc]  # tags are str
+KINDS: Final[dict[str, type[Event]]] = {str(cls.__struct_config__.tag): cls for cls in Event.__subclasses__()}
 
 _CONTENT = ["text", "reasoning", "nameless_call", "tool_result", "media", "code", "code_result", "server_call", "server_result"]
 _ASIDE = ["metadata", "annotation", "usage", "blocked", "finish", "error", "notice", "unknown"]

@@ -6,7 +6,7 @@ What a run without any of this pays for is this file alone; everything else is i
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -69,13 +69,13 @@ def _is_ours(item: pytest.Item) -> bool:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     if call.excinfo is not None and _is_ours(item) and not item.config.getoption("fulltrace"):
         _leave_out_frames(call.excinfo)
-    report: Any = yield
+    report = yield
     if report.when == "call":  # which a test that Ctrl-C ends has not
         item.stash[_PASSED] = report.passed
-    return report  # type: ignore[no-any-return]  # what a wrapper returns is the hook's result
+    return report
 
 
 def _leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
