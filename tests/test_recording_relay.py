@@ -80,19 +80,24 @@ def test_reads_and_end_pass_as_they_come(tape: Recording, gate: threading.Semaph
     with raw_server(streaming(*EVENTS, end=end, gate=gate)) as upstream, relay(tape, upstream) as url:
         response = Client(url).ask()
         assert (response.status, response.reason, response.getheader("content-type")) == (200, "OK", "text/event-stream")
-        for event in EVENTS:
-            assert response.read1() == event
-            gate.release()  # only now may the server send the next one
-        if error:
-            with pytest.raises(error):
-                response.read()
-        else:
-            assert response.read() == b""
+        read_one_by_one(response, gate, error)
     (exchange,) = tape.exchanges()
     assert exchange.request is not None
     assert exchange.request.url == upstream + PATH
     assert [data for _, data in exchange.reads] == EVENTS
     assert exchange.end == end
+
+
+def read_one_by_one(response: http.client.HTTPResponse, gate: threading.Semaphore, error: type[Exception] | None) -> None:
+    """Each event comes when it is sent, and then the end, which may be ``error``."""
+    for event in EVENTS:
+        assert response.read1() == event
+        gate.release()  # only now may the server send the next one
+    if error:
+        with pytest.raises(error):
+            response.read()
+    else:
+        assert response.read() == b""
 
 
 @pytest.fixture
@@ -118,15 +123,7 @@ def test_upstream_is_asked_over_https(
     """http on this machine, https to the provider: read by read as without."""
     with raw_server(streaming(*EVENTS, end=end, gate=gate), tls=authority) as upstream, relay(tape, upstream) as url:
         assert (urlsplit(url).scheme, urlsplit(upstream).scheme) == ("http", "https")
-        response = Client(url).ask()
-        for event in EVENTS:
-            assert response.read1() == event
-            gate.release()
-        if error:
-            with pytest.raises(error):
-                response.read()
-        else:
-            assert response.read() == b""
+        read_one_by_one(Client(url).ask(), gate, error)
     (exchange,) = tape.exchanges()
     assert exchange.request is not None
     assert exchange.request.url == upstream + PATH

@@ -263,13 +263,19 @@ def signatures_never_sent(body: Body) -> None:
 @of_prompt("unified-llm")
 def bad_json_is_no_arguments(prompt: Json, options: Json) -> None:
     """Arguments that are no JSON are sent as none (a sibling in Python)."""
+    for call, name in calls_with_bad_json(prompt):
+        call[name] = {}
+
+
+def calls_with_bad_json(prompt: Json) -> Iterator[tuple[Body, str]]:
+    """The calls whose arguments are a text that is no JSON, with the name of the field."""
     for call in tool_calls(prompt):
         for name in ("arguments", "input"):
             if isinstance(call.get(name), str):
                 try:
                     json.loads(call[name])
                 except ValueError:
-                    call[name] = {}
+                    yield call, name
 
 
 def tool_calls(prompt: Json) -> Iterator[Body]:

@@ -5,7 +5,6 @@ What they make of answers comes first, then what they ask. `unified_llm` and `re
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +15,7 @@ from harness.framing import Frame
 from harness.session import Session
 
 from .pipeline import Items, Json, Table
-from .requests import Body, messages_with, of_asked, of_body, of_prompt, responses, schemas, tool_calls
+from .requests import Body, calls_with_bad_json, messages_with, of_asked, of_body, of_prompt, responses, schemas
 from .unified_llm import of_type
 
 SIBLINGS = Table("unified-llm")
@@ -178,13 +177,8 @@ def empty_results_are_text(prompt: Json, options: Json) -> None:
 @of_prompt("unified-llm")
 def bad_json_is_raw(prompt: Json, options: Json) -> None:
     """Arguments that are no JSON are sent below a key ``raw`` that no tool has (a sibling in Python)."""
-    for call in tool_calls(prompt):
-        for name in ("arguments", "input"):
-            if isinstance(call.get(name), str):
-                try:
-                    json.loads(call[name])
-                except ValueError:
-                    call[name] = {"raw": call[name]}
+    for call, name in calls_with_bad_json(prompt):
+        call[name] = {"raw": call[name]}
 
 
 # What is asked: schemas
