@@ -11,7 +11,9 @@ from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request,
 from harness.dialects import DIALECTS
 from harness.framing import frame_by_content
 from harness.providers import PROVIDERS
+from harness.recording.arriving import Arriving
 from harness.replaying import replay
+from harness.scrubbing import Scrubber
 from harness.spec import SpecError, read_spec
 from harness.tool_code import Block, Splitter, parse_body
 
@@ -71,6 +73,13 @@ def pieces_of_text(text: str) -> None:
     splitter.close()
 
 
+def reads_of_body(body: bytes) -> None:
+    arriving = Arriving(Scrubber(), None)
+    for start in range(0, len(body), 1000):
+        arriving.feed(0.0, body[start : start + 1000])
+    arriving.close()
+
+
 def cassette_of_text(text: bytes) -> None:
     with suppress(CassetteError):
         loads(text)
@@ -123,6 +132,8 @@ READERS: dict[str, tuple[Callable[[Any], object], Callable[[int], Any]]] = {
         cassette_of_text,
         lambda times: dumps(Cassette((Exchange(None, 200, {}, ((None, b"a\x01\\\r" * 1000 * times),)),), Origin("written"))).encode(),
     ),
+    "recording, one line": (reads_of_body, lambda times: b'{"a":"' + b"x" * 200_000 * times),
+    "recording, one line with a secret": (reads_of_body, lambda times: b'{"access_token":"x","a":"' + b"x" * 200_000 * times),
     "spec loading, 20 cases": (cases_of_text, lambda times: spec_of(20 * times)),
     "spec loading, one long expectation": (cases_of_text, lambda times: spec_of(1, "[" + "{a: [1]}, " * 500 * times + "]")),
     "spec loading, unknown keys": (cases_of_text, lambda times: spec_of(1) + "".join(f"  k{number}: 1\n" for number in range(300 * times))),

@@ -41,18 +41,20 @@ class Arriving:
         self._begun = False
         self._first = True  # nothing is written yet
         self._line = bytearray()  # what is written of the line that the next read goes on with
+        self._tail = b""  # how that line, and what waits of it, ends
         self._waiting: list[Written] = []
         self._waits = False
 
     def feed(self, at: float, data: bytes) -> list[Written]:
         """A read came; the reads that may be written now."""
         plain = self._plain(data)
-        before = b"".join([self._line[-_OVERLAP:], *(one.plain for one in self._waiting)])[-_OVERLAP:]
-        self._waits |= self._scrubber.may_touch(before + plain, first=self._first)
+        seen = self._tail + plain
+        self._waits |= self._scrubber.may_touch(seen, first=self._first)
         self._waiting.append(Written(at, data, plain))
+        self._tail = seen[-_OVERLAP:]
         if not self._waits:
             return self._pass()
-        if _LINE_END.search(before[-8:] + plain):
+        if _LINE_END.search(seen):
             text = b"".join([self._line, *(one.plain for one in self._waiting)])
             return self._settle(text, _last_end(text))
         return []
@@ -80,9 +82,10 @@ class Arriving:
 
     def _pass(self) -> list[Written]:
         passed, self._waiting, self._first = self._waiting, [], False
-        for one in passed:
-            self._line += one.plain
-        del self._line[: _last_end(self._line)]
+        known = max(0, len(self._line) - _OVERLAP)  # a line may be as long as the answer: each byte of it is looked at once
+        self._line += b"".join(one.plain for one in passed)
+        del self._line[: _last_end(self._line, known)]
+        self._tail = bytes(self._line[-_OVERLAP:])
         return passed
 
     def _settle(self, text: bytes, done: int) -> list[Written]:
@@ -98,6 +101,7 @@ class Arriving:
         self._line = bytearray(text[start : ends[count - 1]])
         self._waiting, self._first = self._waiting[count:], False
         self._waits = bool(self._waiting) or self._scrubber.may_touch(bytes(self._line))
+        self._tail = b"".join([self._line[-_OVERLAP:], *(one.plain for one in self._waiting)])[-_OVERLAP:]
         return settled
 
     @staticmethod
@@ -113,6 +117,6 @@ class Arriving:
                 raise CassetteError("a packed body shows a value that is to be scrubbed")
 
 
-def _last_end(text: bytes | bytearray) -> int:
-    """Behind the last line that is whole; 0 if there is none."""
-    return max((found.end() for found in _LINE_END.finditer(text)), default=0)
+def _last_end(text: bytes | bytearray, start: int = 0) -> int:
+    """Behind the last line that is whole and ends behind ``start``; 0 if there is none."""
+    return max((found.end() for found in _LINE_END.finditer(text, start)), default=0)

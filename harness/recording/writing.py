@@ -41,7 +41,7 @@ class Writer:
         self._begin = begin
         self._keep = keep
         self._left_out: set[int] = set()
-        self._whole: dict[int, Exchange] = {}
+        self._whole: dict[int, tuple[Exchange, list[tuple[float | None, bytes]]]] = {}  # those that the hook waits for, and their reads
         self._bodies: dict[int, Arriving] = {}
         self._file: int | None = None
         self._guard: Guard | None = None
@@ -56,7 +56,7 @@ class Writer:
         if request and not kept:
             self._left_out.add(take)
         elif self._guard.scrubber.asks_whole:
-            self._whole[take] = Exchange(kept, 0, {}, (), "aborted")
+            self._whole[take] = Exchange(kept, 0, {}, (), "aborted"), []
         else:
             self._write_asked(take, kept and self._guard.scrubber.request(kept))
 
@@ -65,7 +65,8 @@ class Writer:
         if take in self._left_out:
             return
         if take in self._whole:
-            self._whole[take] = replace(self._whole[take], status=status, headers=headers, reason_phrase=reason_phrase)
+            begun, reads = self._whole[take]
+            self._whole[take] = replace(begun, status=status, headers=headers, reason_phrase=reason_phrase), reads
             return
         coding = next((values[0] for name, values in headers.items() if name.lower() == "content-encoding" and values), None)
         self._bodies[take] = Arriving(self._guard.scrubber, coding)
@@ -76,7 +77,7 @@ class Writer:
         if take in self._left_out:
             return
         if take in self._whole:
-            self._whole[take] = replace(self._whole[take], reads=(*self._whole[take].reads, (at, data)))
+            self._whole[take][1].append((at, data))
             return
         self._write_reads(take, self._bodies[take].feed(at, data))
 
@@ -84,7 +85,8 @@ class Writer:
         if take in self._left_out:
             return
         if take in self._whole:
-            self._write_ended(take, replace(self._whole.pop(take), end=end))
+            begun, reads = self._whole.pop(take)
+            self._write_ended(take, replace(begun, reads=tuple(reads), end=end))
         elif body := self._bodies.pop(take, None):
             self._write_reads(take, body.close())
         if take not in self._left_out:
