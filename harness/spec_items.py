@@ -92,15 +92,22 @@ class CellItem(ResultItem):
     def runtest(self) -> None:
         from msgspec.structs import replace
 
+        from .conformance import AdapterError
         from .evidence import examine
 
         project = _project(self.config)
-        filled = self.config.getoption("--harness-accept") and self._accept(project)
+        filled, fault = False, ""
+        try:
+            filled = self.config.getoption("--harness-accept") and self._accept(project)
+        except AdapterError as error:
+            fault = f"nothing could be filled in: {error}"
         result = examine(self.cell, project.cassette, project.adapter(self.cell.column), today=date.today())
         if result.origin and result.verdict != "error":
             self._say_a_guess(project)
         if filled:
             result = replace(result, verdict="unreviewed", reason=f"filled in {self.path.name}; read it, then delete `reviewed: no`")
+        if fault:
+            result = replace(result, verdict="error", reason=fault)
         self.result = replace(result, command=f"pytest '{self.nodeid}'")
         self._conclude(self.result)
 
@@ -132,9 +139,9 @@ class CellItem(ResultItem):
             self.warn(HarnessWarning(f"cassette {case.cassette}: {guess}"))
 
     def _accept(self, project: Project) -> bool:
-        """Fill this cell's expectation in its file, if it is empty; whether that was done."""
+        """Fill this cell's expectation in its file, if it is empty; whether that was done. Raises `AdapterError`."""
         from .cassette import CassetteError
-        from .conformance import AdapterError, produce, stand_on
+        from .conformance import adapter_faults, produce, stand_on
         from .project import read_text
         from .replaying import ReplayError
         from .spec import accept
@@ -145,8 +152,9 @@ class CellItem(ResultItem):
         adapter = project.adapter(key)
         try:
             ground = stand_on(case, project.cassette)
-            got = adapter(ground.exchanges[0], case) if adapter else produce(self.cell, ground)
-        except (CassetteError, ReplayError, AdapterError):
+            with adapter_faults():
+                got = adapter(ground.exchanges[0], case) if adapter else produce(self.cell, ground)
+        except (CassetteError, ReplayError):
             return False  # the judge says what is wrong with it
         text = accept(read_text(self.path), case.case, key, got, path=str(self.path))
         self.path.write_bytes(text.encode())

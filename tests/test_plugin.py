@@ -257,6 +257,16 @@ def test_accept_fills_what_is_empty_and_waits_for_review(project: pytest.Pyteste
     run(project).assert_outcomes(passed=2)
 
 
+def test_accept_fills_nothing_in_where_the_adapter_raises_and_says_so(project: pytest.Pytester) -> None:
+    write(project, "broken_adapter.py", "def run(exchange):\n    raise KeyError('parts')\n")
+    project.makeini("[pytest]\nharness_adapters = mine = broken_adapter:run\n")
+    path = write(project, "specs/hello.yaml", CASE[: CASE.index("    unified-llm")] + "    mine:\n")
+    result = run(project, "--harness-accept")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*nothing could be filled in: the adapter raised KeyError at broken_adapter.py:2: 'parts'*"])
+    assert "    mine:\n" in path.read_text(encoding="utf-8")
+
+
 def test_a_spec_without_its_first_line_is_told(project: pytest.Pytester) -> None:
     write(project, "specs/lost.yaml", CASE.removeprefix("harness: 1\n"))
     result = run(project)
