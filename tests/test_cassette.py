@@ -144,6 +144,11 @@ DAMAGED = [
         "c:11: `1 2 3` is no read; expected `at_ms length`, such as `251.3 209` or `- 209`",
     ),
     (
+        HEAD
+        + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: xy}\n    reads: 1 2.0",
+        "c:11: `1 2.0` is no read; expected `at_ms length`, such as `251.3 209` or `- 209`",
+    ),
+    (
         HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: x, eol: crfl}",
         "c:10: `crfl` is no line end; known are lf, crlf, cr, then exceptions such as `crlf; lf 9-15`",
     ),

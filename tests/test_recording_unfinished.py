@@ -72,6 +72,12 @@ def test_where_nothing_is_to_be_taken_out_each_read_is_written_when_it_comes(cod
     assert arriving.close() == []
 
 
+def test_a_line_that_waits_is_given_on_as_soon_as_it_ends_also_where_its_end_is_a_read_of_its_own() -> None:
+    arriving = Arriving(Scrubber(), None)
+    read = [arriving.feed(float(at), data) for at, data in enumerate([b'data: {"access_token": ', b'"opaque-1"}', b"\n", b"\n"])]
+    assert [b"".join(one.data for one in given) for given in read] == [b"", b"", b'data: {"access_token": "SCRUBBED"}\n', b"\n"]
+
+
 @pytest.mark.parametrize(
     ("coding", "body", "message"),
     [
@@ -131,8 +137,11 @@ def test_a_recording_that_is_refused_for_a_secret_leaves_no_unfinished_one(tmp_p
 
 
 def test_a_hook_judges_what_stands_in_the_unfinished_one(tmp_path: Path) -> None:
+    seen = []
+
     def before_record(exchange: Exchange) -> Exchange | None:
         asked = exchange.request.body if exchange.request else b""
+        seen.append(exchange.body)
         return None if b"private" in asked else replace(exchange, reads=((1.0, b"what the hook lets be"),))
 
     with raw_server(answer(b"as it came")) as url, pytest.raises(RuntimeError):
@@ -142,6 +151,7 @@ def test_a_hook_judges_what_stands_in_the_unfinished_one(tmp_path: Path) -> None
     assert b"as it came" not in text
     (kept,) = load(part_of(tmp_path / "a.yaml")).exchanges
     assert (kept.body, kept.end) == (b"what the hook lets be", "complete")
+    assert set(seen) == {b"as it came"}
 
 
 def test_a_hook_that_fails_leaves_no_unfinished_one(tmp_path: Path) -> None:
