@@ -174,6 +174,12 @@ def test_every_verdict_is_said_in_words_and_with_its_symbol() -> None:
         assert words.sentence in Page(rendered["index.html"]).text
 
 
+def test_a_page_without_a_cell_has_only_what_every_page_has() -> None:
+    without, one = pages(result())["code-assist.html"], pages(result(provider="code-assist"))["code-assist.html"]
+    assert "No case replayed this provider in this run." in without
+    assert len(without) < 13_000 < 30_000 < len(one)
+
+
 def test_every_result_is_one_cell() -> None:
     rendered = pages(*MIXED, MIXED[0])  # the same result twice is two cells
     found = [Page(page) for page in rendered.values()]
@@ -231,7 +237,8 @@ def test_every_link_inside_leads_somewhere_and_every_id_is_there_once() -> None:
 def test_what_many_cases_share_stands_once_above_them() -> None:
     several = [result(case=f"case-{n}", line=n + 1, adapter=adapter) for n in range(9) for adapter in DIALECTS]
     rendered = pages(*several)["gemini-api.html"]
-    assert rendered.count("pytest 'specs/gemini-api/tool-calls.yaml::CASE[ADAPTER]'") == 1
+    assert rendered.count("pytest 'specs/FILE.yaml::CASE[ADAPTER]'") == 1
+    assert rendered.count("<h5>gemini-api/tool-calls</h5>") == 1
     assert rendered.count("<b>written</b> 2026-11-22") == 1
     assert rendered.count("passed: unified-llm, anthropic\n") == 9
     assert [re.findall(r"<li><b>(.*?)</b> Two calls stay two calls\.", rendered)] == [[f"case-{n}" for n in range(9)]]
@@ -250,6 +257,17 @@ def test_cells_of_a_case_whose_commands_have_not_that_form_have_them_whole(other
     rendered = pages(result(**other), result(adapter="unified-llm"))["gemini-api.html"]
     assert f"<pre>pytest 'specs/gemini-api/tool-calls.yaml::two-calls[unified-llm]'\n{other['command']}</pre>" in rendered
     assert "<li id=tool-calls.two-calls>Two calls" in rendered
+
+
+def test_the_command_of_a_page_is_that_of_most_of_its_files_and_others_have_theirs() -> None:
+    commands = ["specs/a", "specs/b", "mine/c", "specs/d", "x/y-\u202e"]
+    files = [result(spec=f"{place}.yaml", command=f"pytest '{place}.yaml::two-calls[anthropic]'") for place in commands]
+    rendered = pages(*files)["gemini-api.html"]
+    assert "<code id=\"form\">pytest 'specs/FILE.yaml::CASE[ADAPTER]'</code>" in rendered
+    assert re.findall("<h5>(.*)</h5>", rendered) == ["a", "b", "d"]
+    assert re.findall("<pre>(.*::CASE.*)</pre>", rendered) == [
+        f"pytest '{place}.yaml::CASE[ADAPTER]'" for place in ("mine/c", "x/y-⟨U+202E⟩")
+    ]
 
 
 def test_an_anchor_that_does_not_follow_from_the_command_is_written() -> None:
@@ -659,8 +677,8 @@ def test_what_is_left_out_to_keep_a_page_small_is_counted() -> None:
         (Origin("recorded", "2026-01-01T10:00:00Z"), "2026-11-22", "recorded 2026-01-01 (325 days old) stale", True),
         (Origin("recorded", "2026-11-20"), "2026-11-22", "recorded 2026-11-20 (2 days old)", False),
         (Origin("written", "2020-01-01"), "2026-11-22", "written 2020-01-01 (2,517 days old)", False),
-        (Origin("recorded", "2020-01-01"), "", "recorded 2020-01-01 pytest", False),
-        (Origin("recorded", "soon"), "2026-11-22", "recorded soon pytest", False),
+        (Origin("recorded", "2020-01-01"), "", "recorded 2020-01-01 gemini-api/tool-calls", False),
+        (Origin("recorded", "soon"), "2026-11-22", "recorded soon gemini-api/tool-calls", False),
     ],
 )
 def test_an_age_stands_in_a_page_only_for_a_day_that_was_given(origin: Origin, today: str, words: str, stale: bool) -> None:

@@ -76,16 +76,17 @@ def _placed(run: Run) -> tuple[Names, list[Cell]]:
 def _pages(run: Run, names: Names, cells: Sequence[Cell], changes: Sequence[Change] | None) -> Mapping[str, str]:
     index = index_page(cells, run.header, names)
     index["changes"] = None if changes is None else change_list(changes, cells, names)
-    pages = {"index.html": fill("index.html", index, run.header.day)}
+    pages = {"index.html": fill("index", index, run.header.day)}
     streams = {(cell.result.cassette, cell.result.exchange) for cell in cells}
     says_more = [cell.result for cell in cells if _says_more(cell.result)]
     per_cell = share(map(size_of, says_more), ROOM, 100, 60_000)
     per_wire = allowance(len(streams), WIRE_ROOM, 40, 1600)
     for name in names.providers:
-        values = provider_page(name, [cell for cell in cells if cell.result.provider == name], names)
+        own = [cell for cell in cells if cell.result.provider == name]
+        values = provider_page(name, own, names)
         values["detail"] = detail(name, values["sections"], values["sources"], per_cell=per_cell, per_wire=per_wire)
         values["room"] = min(1000, allowance(len(says_more), ROOM, 100, 60_000) // 8)
-        pages[page_name(name)] = fill("provider.html", values, run.header.day)
+        pages[page_name(name)] = fill("provider", values, run.header.day, "" if own else "reading")
     return pages
 
 

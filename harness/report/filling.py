@@ -36,11 +36,11 @@ LEAST_ROOM: Final = 30
 """Characters: where a text may have fewer, it isn't quoted at all."""
 
 
-def fill(template: str, values: Mapping[str, Any], today: str) -> str:
-    """A page. ``today`` (YYYY-MM-DD) gives ages; without one they are reckoned by the page's script."""
-    filled = _templates()
-    script, style = _own(f"{template.removesuffix('.html')}.js"), _own(f"{template.removesuffix('.html')}.css")
-    return filled.get_template(template).render(values, today=today, script=script, style=style.text)
+def fill(page: str, values: Mapping[str, Any], today: str, dress: str = "") -> str:
+    """A page, with the script and style of its name, or of ``dress``: a page with nothing to search or open has those of every page,
+    ``reading``. ``today`` (YYYY-MM-DD) gives ages; without one they are reckoned by the page's script."""
+    script, style = _own(f"{dress or page}.js"), _own(f"{dress or page}.css")
+    return _templates().get_template(f"{page}.html").render(values, today=today, script=script, style=style.text)
 
 
 def age(day: str, today: str) -> int | None:

@@ -12,7 +12,7 @@ from .counting import ORIGINS, Tally, by_feature, by_pair, column, headline, res
 from .document import Header
 from .drawing import Fingerprint, fingerprint
 from .placing import Cell, Feature, group_title, page_name
-from .sections import Section, feature_anchor, sections_of, sources_of
+from .sections import Section, feature_anchor, file_of, form_of, sections_of, sources_of
 from .text import slug
 
 
@@ -108,6 +108,8 @@ def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, A
         "verdicts": [verdict for verdict in VERDICTS if any(result.verdict == verdict for result in results)],
         "levels": sorted({result.level for result in results}),
         "sections": sections,
+        "form": form_of(sections),
+        "file_of": file_of,
     }
 
 

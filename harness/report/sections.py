@@ -1,12 +1,14 @@
 """The cases of a provider's page, feature by feature, with what many of them share written once.
 
-Most of a page is that something passed. Cases of one spec file whose streams are alike in origin and date are a batch: its command and that
-line stand once, above them. Anchors are made by the page's script where they follow from the command, as here, and written where not.
+Most of a page is that something passed. Cases of one spec file whose streams are alike in origin and date are a batch: its file and that
+line stand once, above them, and the command that runs a case of a file once on the page. Anchors are made by the page's script where they
+follow from the command, as here, and written where not.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,10 +21,12 @@ from .text import slug, visible, web_link
 
 ANY: Final = "CASE[ADAPTER]"
 """What stands in a batch's command for the names of case and adapter."""
+FILE: Final = "FILE"
+"""What stands in a page's command for the name of a spec file, without its folder of specs and ``.yaml``."""
 MAX_NAME: Final = 200
 
 _COMMAND: Final = re.compile(r"([^']*'[^']*::)([^\[\]:']+)\[([^\]']*)\]'")
-_PATH: Final = re.compile(r"[^']*'[^/']+/([^']*)\.yaml::" + re.escape(ANY) + "'")
+_PATH: Final = re.compile(r"([^']*'[^/']+/)([^']*)(\.yaml::" + re.escape(ANY) + "')")
 _PLAIN: Final = re.compile(r"[\w.-]+", re.ASCII)
 
 
@@ -114,6 +118,18 @@ def sources_of(sections: Iterable[Section]) -> dict[str, int]:
     return addresses
 
 
+def form_of(sections: Iterable[Section]) -> str:
+    """The command that most batches of a page have, with `FILE` where they differ; empty where none has one of that form."""
+    forms = Counter(_filed(batch.command)[0] for section in sections for batch in section.batches)
+    return min((form for form in forms if form), key=lambda form: (-forms[form], form), default="")
+
+
+def file_of(batch: Batch, form: str) -> str:
+    """What stands for `FILE` in the page's command to make it that of the batch; empty where nothing does."""
+    own, file = _filed(batch.command)
+    return file if own == form else ""
+
+
 def feature_anchor(feature: str) -> str:
     """The colon keeps features apart from cases, whose anchors have none."""
     return f"feature:{slug(feature)}"
@@ -160,10 +176,17 @@ def _command(results: Sequence[CaseResult]) -> tuple[str, str]:
     return spelled.pop() if len(spelled) == 1 else ("\n".join(dict.fromkeys(result.command for result in results)), "")
 
 
+def _filed(command: str) -> tuple[str, str]:
+    """A batch's command with `FILE` in it, and what that stands for; empty where it has not that form."""
+    found = _PATH.fullmatch(command)
+    plain = found and len(command) <= 2 * MAX_NAME and visible(command) == command
+    return (found[1] + FILE + found[3], found[2]) if found and plain else ("", "")
+
+
 def _follows(command: str, name: str, provider: str) -> str:
     """The anchor that the page's script makes of a command: file without its folder of specs and its provider, and case."""
     found = _PATH.fullmatch(visible(command)) if name else None
-    return slug(f"{found[1].removeprefix(f'{provider}/')}.{name}") if found else ""
+    return slug(f"{found[2].removeprefix(f'{provider}/')}.{name}") if found else ""
 
 
 def _quiet(cell: Cell) -> bool:

@@ -12,7 +12,8 @@ const docs = (place) => link(document.getElementById(place).href, "docs");
 // Every address of documentation stands once, at the end of the page
 for (const one of find("a[href^='#d']")) one.href = document.getElementById(one.hash.slice(1)).href;
 
-// What many cases share stands once, above them: the line of their streams, and their command
+// What many cases share stands once, above them: the line of their streams, and their file or command
+const form = document.getElementById("form")?.textContent;
 const sections = find("section.group>section");
 const judging = new Map(sections.map((section) => [section.id, []]));
 const stemOf = (command) => {
@@ -64,6 +65,7 @@ for (const section of sections) {
   for (const one of [...section.children].slice(2)) {
     one.remove();
     if (one.matches("p")) [about, command] = [one, ""];
+    else if (one.matches("h5")) command = form.replace("FILE", () => one.textContent);
     else if (one.matches("pre")) command = one.textContent;
     else for (const item of [...one.children]) {
       const found = article(item, data.cases[articles.length], about, command);
