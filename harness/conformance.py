@@ -256,7 +256,7 @@ def _verdict(cell: Cell, differs: bool, today: date | None) -> tuple[Verdict, st
         return "unreviewed", "an expectation of this case was accepted from a run; read it, then delete `reviewed: no`", ""
     lost = case.not_carried.get(cell.key)
     if lost:
-        return "not-carried", f"{cell.column} does not carry {', '.join(lost)}; this is declared", ""
+        return "not-carried", f"{', '.join(lost)}, as declared", ""
     return "passed", "", ""
 
 

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
+from typing import Any, Final
 
-from ..results import CaseResult
+from ..results import VERDICTS, CaseResult, Verdict
 from .counting import column
 from .placing import Cell, Feature, block_key
 from .text import slug, visible, web_link
@@ -45,23 +45,15 @@ class Block:
     also: list[int]
 
     @property
-    def held(self) -> list[Cell]:
-        """The cells of which nothing is to be said but that they passed: they come first."""
-        return self.cells[: next((at for at, cell in enumerate(self.cells) if not _quiet(cell)), len(self.cells))]
+    def quiet(self) -> list[tuple[Verdict, str, list[str]]]:
+        """Verdict, reason and names of the cells of which nothing else is to be said: they come first, those that passed before all."""
+        groups = groupby((cell for cell in self.cells if is_quiet(cell)), key=lambda cell: (cell.result.verdict, cell.result.reason))
+        return [(verdict, reason, [cell.name for cell in cells]) for (verdict, reason), cells in groups]
 
     @property
     def shown(self) -> list[Cell]:
         """The other cells: each is written out, with its anchor."""
-        return self.cells[len(self.held) :]
-
-    @property
-    def others(self) -> list[Cell]:
-        """The cells that say something else than that they passed."""
-        return [cell for cell in self.cells if cell.result.verdict != "passed"]
-
-    def written(self, cell: Cell) -> bool:
-        """Whether a cell has more to say than its verdict and a reason."""
-        return bool(cell.result.findings or cell.result.link or cell.result.first_layer)
+        return [cell for cell in self.cells if not is_quiet(cell)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +133,14 @@ def _block(cells: Sequence[Cell], also: list[int]) -> tuple[str, Block]:
     case = cells[0].case
     follows = case == _follows(command, name, cells[0].result.provider)
     block = Block(cells[0].result, list(cells), name, "" if follows else case, also)
-    block.cells.sort(key=lambda cell: (not _quiet(cell), block.written(cell)))
+    block.cells.sort(key=_order)
     return command, block
+
+
+def _order(cell: Cell) -> tuple[Any, ...]:
+    """Quiet cells first, those that passed before all; others as they came."""
+    quiet = is_quiet(cell)
+    return (not quiet, -VERDICTS[cell.result.verdict].order, cell.result.reason) if quiet else (True,)
 
 
 def _batches(blocks: Iterable[tuple[str, Block]]) -> list[Batch]:
@@ -189,6 +187,8 @@ def _follows(command: str, name: str, provider: str) -> str:
     return slug(f"{found[2].removeprefix(f'{provider}/')}.{name}") if found else ""
 
 
-def _quiet(cell: Cell) -> bool:
-    """Passed, with an anchor that follows from its name, and a name that stands in a list."""
-    return cell.result.verdict == "passed" and cell.anchor == f"{cell.case}.{cell.name}" and bool(_PLAIN.fullmatch(cell.name))
+def is_quiet(cell: Cell) -> bool:
+    """It has no more to say than its verdict and why, an anchor that follows from its name, and a name that stands in a list."""
+    result = cell.result
+    says_more = result.findings or result.link or result.first_layer or (result.reason and result.verdict == "passed")
+    return not says_more and cell.anchor == f"{cell.case}.{cell.name}" and bool(_PLAIN.fullmatch(cell.name))

@@ -280,6 +280,17 @@ def test_a_pair_of_the_index_leads_to_the_cells_of_that_adapter(reader: Reader, 
     assert visit.found() == "1 of 11 cells"
 
 
+def test_every_link_of_the_index_leads_somewhere(reader: Reader, specs: Path, mixed: Path) -> None:
+    for folder in (specs, mixed):
+        links = reader.open(folder / "index.html").page.locator("#remarks ~ * a, a.pair").evaluate_all("all => all.map(one => one.href)")
+        found = {link for link in links if "#" in link}
+        assert len(found) > 10
+        for file in {link.partition("#")[0] for link in found}:
+            page = reader.open(Path(file.removeprefix("file://"))).page
+            wanted = [link.partition("#")[2] for link in found if link.startswith(f"{file}#") and not re.search("#feature:.*:", link)]
+            assert page.evaluate("all => all.filter(one => !document.getElementById(one))", wanted) == []
+
+
 def test_a_mark_of_a_checklist_leads_to_the_first_cell_that_has_its_verdict_from_the_index_too(reader: Reader, mixed: Path) -> None:
     for visit in (reader.open(mixed / "index.html"), reader.open(mixed / "gemini-api.html")):
         row = visit.page.get_by_role("row", name="Parallel calls").filter(has_text="1 of 9")

@@ -21,27 +21,35 @@ const stemOf = (command) => {
   return path?.startsWith(`${data.provider}/`) ? path.slice(data.provider.length + 1) : path;
 };
 
-const lists = new Map();  // the cells of a case that has the same ones as one before are that one's again
-const listOf = (names) => {
-  if (!lists.has(names)) lists.set(names, make("ul", names.split(", ").map((name) => make("li", make("a", [`${name} `, make("i", "passed")])))));
-  return lists.get(names).cloneNode(true);
+const made = new Map();  // cells by what stands for them: the same again is a copy
+const cellsFor = (names, mark) => {
+  const key = `${mark.className} ${names}`;
+  if (!made.has(key)) {
+    const some = new DocumentFragment();
+    for (const name of names.split(", ")) some.append(make("li", make("a", [`${name} `, mark.cloneNode(true)])));
+    made.set(key, some);
+  }
+  return made.get(key).cloneNode(true);
 };
 function article(item, [, more, ...known], about, command) {
   const [doc, ...also] = [more].flat();
   const name = item.firstElementChild.matches("b") ? item.firstElementChild.textContent : "";
-  const line = item.querySelector("p"), title = make("h5"), origin = about.cloneNode(true), cells = [];
+  const title = make("h5"), origin = about.cloneNode(true), list = make("ul");
   const anchor = item.id || slug(`${stemOf(command)}.${name}`);
   if (name) item.firstElementChild.remove();
-  while (item.firstChild !== line) title.append(item.firstChild);
+  while (!item.firstChild.matches?.("p,div")) title.append(item.firstChild);
   if (name) title.firstChild.data = title.firstChild.data.trimStart();
-  const names = line.firstChild?.data?.match(/passed: ([\w., -]+)/)?.[1].trim(), list = names ? listOf(names) : make("ul");
-  for (let entry = list.firstChild; entry; entry = entry.nextSibling) {
-    const cell = entry.firstChild;
-    cell.id = `${anchor}.${cell.firstChild.data.trim()}`;
-    cells.push(cell);
+  for (const line of find(":scope>p", item)) {
+    const mark = line.querySelector("i"), names = /(passed:)? ([\w., -]+)/.exec(mark ? mark.nextSibling.data : line.textContent)[2].trim();
+    list.append(cellsFor(names, mark ?? make("i", "passed")));
+    if (!mark) line.remove();
+    mark?.remove();
+    line.className = "gist";
   }
-  for (const cell of [...line.children, ...find(".found>p>a[id]", item)]) {
-    if (cell.parentNode !== line) cell.replaceWith(link(`#${cell.id}`, cell.firstChild.data.trim()), " ", cell.firstElementChild.cloneNode(true));
+  const cells = find("a", list);
+  for (const cell of cells) cell.id = `${anchor}.${cell.firstChild.data.trim()}`;
+  for (const cell of find(".found>p>a[id]", item)) {
+    cell.replaceWith(link(`#${cell.id}`, cell.firstChild.data.trim()), " ", cell.firstElementChild.cloneNode(true));
     list.append(make("li", cell));
     cells.push(cell);
   }
@@ -50,7 +58,6 @@ function article(item, [, more, ...known], about, command) {
     cell.href = `#${cell.id}`;
     if (stale) cell.append(" ", make("b", "stale", "stale"));
   }
-  line.remove();
   if (doc) origin.append(" ", typeof doc === "string" ? `· ${doc}` : docs(`d${doc}`));
   const one = make("article", [title, origin, list, ...item.childNodes]);
   if (command) one.append(make("pre", command.replace("CASE", () => name)));
@@ -61,7 +68,7 @@ function article(item, [, more, ...known], about, command) {
 const articles = [];
 for (const section of sections) {
   let about = null, command = "";
-  const made = new DocumentFragment();
+  const written = new DocumentFragment();
   for (const one of [...section.children].slice(2)) {
     one.remove();
     if (one.matches("p")) [about, command] = [one, ""];
@@ -71,10 +78,10 @@ for (const section of sections) {
       const found = article(item, data.cases[articles.length], about, command);
       found.case.place = articles.push(found) - 1;
       judging.get(section.id).push(found);
-      made.append(found);
+      written.append(found);
     }
   }
-  section.append(made);
+  section.append(written);
 }
 const cellsOf = (one) => one.case.cells;
 const cells = articles.flatMap(cellsOf);
