@@ -369,6 +369,14 @@ def test_focus_is_never_under_the_tools_that_stay_on_top(reader: Reader, specs: 
         assert inside or top > bottom
 
 
+@pytest.mark.parametrize("width", [700, 1200, 1600])
+def test_what_a_link_leads_to_is_not_under_the_tools(reader: Reader, specs: Path, width: int) -> None:
+    page = reader.open(specs / "gemini-api.html", "#feature:usage.totals", width=width).page
+    heading = page.locator(":target h4").evaluate("one => one.getBoundingClientRect().top")
+    tools = page.locator(".tools").evaluate("one => one.getBoundingClientRect().bottom")
+    assert tools <= heading <= tools + 60
+
+
 # Everybody
 
 

@@ -33,6 +33,11 @@ const say = (left, all, noun) => { output.textContent = left === all ? counted(a
 const listen = (filter) => {
   if (!tools) return;
   tools.hidden = false;
+  const keepClear = () => {  // what is jumped to stands below them
+    document.documentElement.style.scrollPaddingTop = getComputedStyle(tools).position === "sticky" ? `${tools.offsetHeight + 16}px` : "";
+  };
+  new ResizeObserver(keepClear).observe(tools);
+  keepClear();
   tools.addEventListener("submit", (event) => event.preventDefault());
   tools.addEventListener("input", filter);
   tools.addEventListener("reset", () => setTimeout(filter));
