@@ -95,9 +95,9 @@ class LawItem(ResultItem):
                 pytest.skip(visible(f"nothing to look at: {self.result.reason}"))  # no green without a comparison that ran
             case "failed":
                 made = ready_made_case(self.cell, stranger=stranger)
-                raise HarnessFailure(f"{explain(self.result, self.cell.law.id)}\n\nA case that shows it:\n{made}")
+                raise HarnessFailure(f"{explain(self.result, self.place(1))}\n\nA case that shows it:\n{made}")
             case _:
-                raise HarnessFailure(explain(self.result, self.cell.law.id))
+                raise HarnessFailure(explain(self.result, self.place(1)))
 
     def _stranger(self) -> Stranger:
         """The user's adapter of this item, so that it gives payloads or says what is wrong in one way."""

@@ -101,6 +101,12 @@ class ResultItem(pytest.Item):
 
     result: CaseResult | None = None
 
+    def place(self, line: int) -> str:
+        """A line of this item's file, as an editor finds it from where pytest was started."""
+        here = self.config.invocation_params.dir
+        path = os.path.relpath(self.path, here) if self.path.anchor == here.anchor else self.path  # Windows has no way between drives
+        return f"{path}:{line}"
+
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, HarnessFailure | HarnessWarning):
             return str(excinfo.value)

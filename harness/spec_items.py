@@ -117,7 +117,7 @@ class CellItem(ResultItem):
         from .telling import explain
 
         strict = self.config.getoption("--harness-strict")
-        line = self.cell.case.lines[self.cell.key]
+        place = self.place(self.cell.case.lines[self.cell.key])
         match result.verdict:
             case "passed":
                 return
@@ -128,9 +128,9 @@ class CellItem(ResultItem):
             case "not-run" | "unreviewed" if not strict:
                 pytest.skip(visible(f"{VERDICTS[result.verdict].word}: {result.reason}"))
             case "warning" if not strict:
-                self.warn(HarnessWarning(explain(result, line)))
+                self.warn(HarnessWarning(explain(result, place)))
             case _:
-                raise HarnessFailure(explain(result, line))
+                raise HarnessFailure(explain(result, place))
 
     def _say_a_guess(self, project: Project) -> None:
         case = self.cell.case

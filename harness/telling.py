@@ -18,11 +18,11 @@ _REST: Final = {b"-----BEGIN": rb"(?s:.*)"}
 _WORD: Final = rb"[0-9A-Za-z+/=_.-]*"
 
 
-def explain(result: CaseResult, line: int) -> str:
-    """A red cell in words: what differs, in one line, which is all that a short summary has room for; then requirement, line of its
-    expectation, first layer that differs, path, expected and got of each finding.
+def explain(result: CaseResult, place: str) -> str:
+    """A red cell in words: what differs, in one line, which is all that a short summary has room for; then requirement, ``place`` where
+    its reader has to look, first layer that differs, path, expected and got of each finding.
     """
-    lines = [_gist(result), f"requirement: {visible(result.requirement)}", f"at:          {visible(result.spec)}:{line}"]
+    lines = [_gist(result), f"requirement: {visible(result.requirement)}", f"at:          {visible(place)}"]
     origin = result.origin
     if origin:
         made = f"{origin.kind} {origin.date or 'at an unknown date'}"

@@ -87,7 +87,13 @@ def test_a_breach_prints_its_sentence_and_a_case_and_stands_in_the_report(
     result = run(project, "cassettes", "--harness-laws", "--harness-dialect", "art", "--harness-report", "report")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["requirement: Law 2, No calls. Nothing is called.", "*it calls*", "A case that shows it:", "# specs/shrunk.yaml"]
+        [
+            "requirement: Law 2, No calls. Nothing is called.",
+            f"at:          {Path('cassettes', 'hello.yaml')}:1",
+            "*it calls*",
+            "A case that shows it:",
+            "# specs/shrunk.yaml",
+        ]
     )
     assert "it calls" in (project.path / "report" / "gemini-api.html").read_text(encoding="utf-8")
 

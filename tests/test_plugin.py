@@ -79,7 +79,7 @@ def test_a_failure_shows_requirement_layer_path_expected_and_got_and_nothing_of_
     result.stdout.fnmatch_lines(
         [
             "requirement: Text comes in pieces.",
-            "at: *hello.yaml:9",
+            f"at:          {Path('specs', 'hello.yaml')}:9",
             "cassette: *gemini-api/hello, exchange 1 (gemini-api; written 2026-11-21; end complete)",
             "first layer that differs: payloads",
             "  expected: *Hell*",
@@ -87,6 +87,20 @@ def test_a_failure_shows_requirement_layer_path_expected_and_got_and_nothing_of_
     )
     result.stdout.no_fnmatch_line("*Traceback*")
     result.stdout.no_fnmatch_line("*conformance.py*")
+
+
+@pytest.mark.parametrize(
+    ("folder", "shown"),
+    [(".", "specs/gemini-api/hello.yaml:9"), ("specs/gemini-api", "hello.yaml:9"), ("cassettes", "../specs/gemini-api/hello.yaml:9")],
+)
+@pytest.mark.parametrize("options", [[], ["-n", "1"]], ids=["alone", "with a worker"])
+def test_a_failure_names_its_file_as_it_is_found_from_where_pytest_was_started(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, folder: str, shown: str, options: list[str]
+) -> None:
+    spec = write(project, "specs/gemini-api/hello.yaml", CASE.replace("delta: Hel,", "delta: Hell,"))
+    monkeypatch.chdir(project.path / folder)
+    result = project.runpytest_subprocess(spec, "--rootdir", project.path, "-p", "no:cacheprovider", *options)
+    result.stdout.fnmatch_lines([f"at:          {Path(shown)}"])
 
 
 def test_the_first_layer_that_differs_is_named(project: pytest.Pytester) -> None:

@@ -26,7 +26,7 @@ PRIVATE = "-----BEGIN PRIVATE KEY-----\\n" + "M" * 30 + "\\n" + "N" * 30 + "\\n-
 )
 def test_what_looks_like_a_secret_is_not_told(said: str, told: str) -> None:
     finding = Finding("[0].delta", "changed", said, said, said)
-    lines = explain(result(verdict="failed", reason=said, findings=(finding,), findings_total=1), 7).splitlines()
+    lines = explain(result(verdict="failed", reason=said, findings=(finding,), findings_total=1), "specs/parallel.yaml:7").splitlines()
     assert f"failed: {told}" in lines
     assert lines[-3:] == [f"[0].delta: changed ({told})", f"  expected: {told}", f"  got:      {told}"]
 
@@ -41,5 +41,5 @@ def test_what_looks_like_a_secret_is_not_told(said: str, told: str) -> None:
     ],
 )
 def test_the_first_line_which_is_all_that_a_short_summary_shows_says_what_differs(finding: Finding | None, reason: str, gist: str) -> None:
-    lines = explain(result(verdict="failed", reason=reason, findings=(finding,) if finding else ()), 7).splitlines()
+    lines = explain(result(verdict="failed", reason=reason, findings=(finding,) if finding else ()), "specs/parallel.yaml:7").splitlines()
     assert lines[:2] == [gist, "requirement: Two calls stay two calls."]
