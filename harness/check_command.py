@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from . import load
 from .cassette import CassetteError, is_cassette
-from .configuration import project_of
+from .configuration import add_folders, folders_of, project_of
 from .conformance import stand_on
 from .matching import visible
 from .project import Project, kind_of, read_text, unheaded, yaml_files
@@ -24,16 +24,17 @@ from .spec import Case, SpecError, read_features
 def add_to(commands: Any) -> None:
     """Add the command to the subparsers of ``harness``."""
     one = commands.add_parser("check", help="validate specs, features and cassettes without running anything")
-    one.add_argument("paths", type=Path, nargs="*", metavar="PATH", help="files or folders (default: specs cassettes)")
-    one.add_argument("--specs", type=Path, default=Path("specs"), help="the specs folder (default: specs)")
-    one.add_argument("--cassettes", type=Path, default=Path("cassettes"), help="the cassettes folder (default: cassettes)")
+    one.add_argument(
+        "paths", type=Path, nargs="*", metavar="PATH", help="files or folders (default: the folders of the specs and of the cassettes)"
+    )
+    add_folders(one)
     one.set_defaults(run=_check)
 
 
 def _check(parsed: argparse.Namespace) -> int:
-    project = project_of(parsed)
+    project, (roots, cassettes) = project_of(parsed), folders_of(parsed)
     usual = {Path("specs"), Path("cassettes")}  # only a folder that was named must be there
-    paths = parsed.paths or [path for path in (parsed.specs, parsed.cassettes) if path.exists() or path not in usual]
+    paths = parsed.paths or [path for path in (*roots, cassettes) if path.exists() or path not in usual]
     counts: Counter[str] = Counter()
     problems: list[str] = []
     for path in paths:
@@ -44,9 +45,9 @@ def _check(parsed: argparse.Namespace) -> int:
             try:
                 counts[_check_file(project, file)] += 1
             except (SpecError, CassetteError) as error:
-                problems += str(error).replace(str(project.cassettes), str(parsed.cassettes)).splitlines()
+                problems += str(error).replace(str(project.cassettes), str(cassettes)).splitlines()
     if not counts and not problems:
-        problems.append(f"nothing to check: neither {parsed.specs} nor {parsed.cassettes} holds a YAML file; name files or folders")
+        problems.append(f"nothing to check: neither {', '.join(map(str, roots))} nor {cassettes} holds a YAML file; name files or folders")
     problems = _each_once(problems)
     for problem in problems:
         print(visible(problem))

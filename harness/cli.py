@@ -21,7 +21,7 @@ from typing import Any, Final, NoReturn
 from . import check_command, drift_command, load, mutate_command, prove_command, record_command, report_command, scan_command, serve_command
 from .asking import TranslationError
 from .cassette import Cassette, CassetteError, Exchange
-from .configuration import project_of
+from .configuration import add_specs, project_of
 from .dialects import DIALECTS
 from .importing import FORMATS
 from .json_text import decode_json
@@ -120,10 +120,8 @@ def _add_files(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     one.set_defaults(run=_export)
 
     one = commands.add_parser("schema", help="print the JSON Schema of this project's spec files, for editors")
-    one.add_argument(
-        "--specs", type=Path, default=Path("specs"), help="the specs folder, perhaps with features of its own (default: specs)"
-    )
-    one.set_defaults(run=_schema, cassettes=Path("cassettes"))
+    add_specs(one, "the specs folder, perhaps with features of its own")
+    one.set_defaults(run=_schema, cassettes=None)
 
 
 def _replay(parsed: argparse.Namespace) -> int:

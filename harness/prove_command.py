@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import Any, Final
 
-from .configuration import project_of
+from .configuration import add_folders, folders_of, project_of
 from .dialects import DIALECTS
 from .matching import visible
 from .project import kind_of, yaml_files
@@ -20,8 +19,7 @@ UNPROVEN: Final = 1
 def add_to(commands: Any) -> None:
     """Add the command to the subparsers of ``harness``."""
     one = commands.add_parser("prove", help="damage what our event models give in known ways, and see whether the specs notice")
-    one.add_argument("--specs", type=Path, default=Path("specs"), help="the specs folder (default: specs)")
-    one.add_argument("--cassettes", type=Path, default=Path("cassettes"), help="the cassettes folder (default: cassettes)")
+    add_folders(one)
     one.add_argument(
         "--dialect", action="append", choices=DIALECTS, help="only this event model (repeatable; default: all that specs name)"
     )
@@ -30,16 +28,14 @@ def add_to(commands: Any) -> None:
 
 
 def _prove(parsed: argparse.Namespace) -> int:
-    project = project_of(parsed)
-    files = [file for file in yaml_files(parsed.specs) if kind_of(file) == "spec"]
+    project, (roots, _) = project_of(parsed), folders_of(parsed)
+    files = [file for root in roots for file in yaml_files(root) if kind_of(file) == "spec"]
     cells = [cell for file in files for cell in project.cells(file)]
     named = {cell.column for cell in cells}
     dialects = parsed.dialect or [name for name in DIALECTS if name in named]
     if not dialects:
-        print(
-            f"harness: {visible(str(parsed.specs))}: no spec expects payloads or requests of an event model; there is nothing to prove",
-            file=sys.stderr,
-        )
+        places = visible(", ".join(map(str, roots)))
+        print(f"harness: {places}: no spec expects payloads or requests of an event model; there is nothing to prove", file=sys.stderr)
         return UNPROVEN
     proof = prove(cells, project.cassette, dialects)
     if parsed.unnoticed:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from .asking import TranslationError
 from .cassette import CassetteError
-from .configuration import project_of
+from .configuration import add_folders, project_of
 from .matching import visible
 from .project import Project, yaml_files
 from .providers import PROVIDERS
@@ -53,8 +52,7 @@ def add_asking(one: argparse.ArgumentParser) -> None:
     one.add_argument("--attempts", type=read_count, default=4, metavar="N", help="tries of one request (default: 4)")
     one.add_argument("--requests", type=read_count, default=50, metavar="N", help="requests of the whole run, tries included (default: 50)")
     one.add_argument("--output-tokens", type=read_count, default=50_000, metavar="N", help="tokens of the whole run (default: 50000)")
-    one.add_argument("--specs", type=Path, default=Path("specs"), help="the specs folder (default: specs)")
-    one.add_argument("--cassettes", type=Path, default=Path("cassettes"), help="the cassettes folder (default: cassettes)")
+    add_folders(one)
 
 
 def read_count(text: str) -> int:
