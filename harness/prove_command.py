@@ -23,7 +23,11 @@ def add_to(commands: Any) -> None:
     one.add_argument(
         "--dialect", action="append", choices=DIALECTS, help="only this event model (repeatable; default: all that specs name)"
     )
-    one.add_argument("--unnoticed", action="store_true", help="list every damaged case that its own expectation let pass, too")
+    one.add_argument(
+        "--unnoticed",
+        action="store_true",
+        help="list every damaged case that its own expectation let pass, and every damage that was never applied, too",
+    )
     one.set_defaults(run=_prove)
 
 
@@ -39,6 +43,6 @@ def _prove(parsed: argparse.Namespace) -> int:
         return UNPROVEN
     proof = prove(cells, project.cassette, dialects)
     if parsed.unnoticed:
-        print("\n".join(visible(f"- {one}") for one in proof.unnoticed))
+        print("\n".join(visible(f"- {one}") for one in (*proof.unnoticed, *proof.unapplied)))
     print("\n".join(map(visible, kill_table(proof, dialects).split("\n"))), end="")
     return UNPROVEN if proof.faults else 0

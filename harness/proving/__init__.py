@@ -64,8 +64,18 @@ class Proof:
     @property
     def faults(self) -> list[str]:
         """One line for everything that is wrong; the specs are proven where there is none."""
-        found = [f"{mutant.dialect}: {mutant.damage.name}: {mutant.fault}" for mutant in self.mutants if mutant.fault]
+        return [*self.blind, *self.unapplied]
+
+    @property
+    def blind(self) -> list[str]:
+        """Those of the faults that are about cases which are there."""
+        found = [f"{mutant.dialect}: {mutant.damage.name}: {mutant.fault}" for mutant in self.mutants if mutant.fault and mutant.applied]
         return [*(f"{name}: differs without any damage" for name in self.broken), *found]
+
+    @property
+    def unapplied(self) -> list[str]:
+        """The other faults: damages of which nothing is shown, since no case has what they change."""
+        return [f"{mutant.dialect}: {mutant.damage.name}: {mutant.fault}" for mutant in self.mutants if not mutant.applied]
 
 
 def prove(cells: Iterable[Cell], load: Callable[[str], Cassette], dialects: Iterable[str] = tuple(DIALECTS)) -> Proof:
