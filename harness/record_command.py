@@ -42,7 +42,7 @@ def add_asking(one: argparse.ArgumentParser) -> None:
     """Add what every command has that asks a provider: whom, as whom, where what is asked stands."""
     one.add_argument("--model", help="the model to ask (default: the prompt's, then HARNESS_MODEL)")
     one.add_argument("--api-version", metavar="V", help="such as v1beta (default: the client's own)")
-    one.add_argument("--base-url", metavar="URL", help="another server than Google's")
+    one.add_argument("--base-url", type=_base_url, metavar="URL", help="another server than Google's")
     one.add_argument("--project", help="Vertex AI, Code Assist: the project (default: GOOGLE_CLOUD_PROJECT)")
     one.add_argument("--location", help="Vertex AI: the location (default: GOOGLE_CLOUD_LOCATION, then global)")
     one.add_argument("--program", default="gemini", metavar="COMMAND", help="gemini-cli: the program (default: gemini)")
@@ -61,6 +61,14 @@ def read_count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{number} is no limit; it is 1 or more")
     return number
+
+
+def _base_url(text: str) -> str:
+    from .recording.addresses import fault_of
+
+    if fault := fault_of(text):
+        raise argparse.ArgumentTypeError(fault)
+    return text
 
 
 def settings_of(parsed: argparse.Namespace) -> Settings:

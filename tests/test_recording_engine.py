@@ -226,6 +226,7 @@ def test_code_assist_is_asked_for_the_project_first(tmp_path: Path, monkeypatch:
     ("answer", "said"),
     [
         (plain("401 Unauthorized", b"{}"), "loadCodeAssist answered 401; log in again"),
+        (lambda connection: connection.reset(), r"loadCodeAssist got no answer at all from 127\.0\.0\.1:\d+: .+; mend that"),
         (plain("200 OK", b'{"ineligibleTiers": [{"reasonCode": "RESTRICTED_AGE"}]}'), r"has not joined Code Assist \(RESTRICTED_AGE\)"),
     ],
 )
@@ -790,6 +791,41 @@ def test_the_command_says_what_is_wrong(
     assert main(["record", *words]) == status
     assert said in capsys.readouterr().err
     assert not (project / "cassettes").exists() or not list((project / "cassettes").rglob("*.yaml"))
+
+
+NO_SERVER = ["", "foo", "foo:80", "127.0.0.1:8080", "http://", "ftp://x.example", "http://a b", "http://x:99999", "http://[::1"]
+
+
+@pytest.mark.parametrize("url", NO_SERVER)
+@pytest.mark.parametrize("command", ["record", "drift"])
+def test_a_base_url_of_no_server_is_told_before_anything_is_asked(
+    project: Path, capsys: pytest.CaptureFixture[str], command: str, url: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([command, "two-turns", "--base-url", url])
+    said = (
+        f"argument --base-url: {url!r} is no base URL; it begins with http:// or https:// and names a host, such as http://127.0.0.1:8080"
+    )
+    assert capsys.readouterr().err == f"harness {command}: {said}; see harness {command} --help\n"
+
+
+@pytest.mark.parametrize(
+    ("provider", "name"),
+    [("gemini-api", "GOOGLE_GEMINI_BASE_URL"), ("vertex-ai", "GOOGLE_VERTEX_BASE_URL"), ("code-assist", "CODE_ASSIST_ENDPOINT")],
+)
+def test_an_address_of_no_server_in_the_environment_or_in_the_settings_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provider: str, name: str
+) -> None:
+    def record(base_url: str | None) -> None:
+        record_requests(provider, [Ask(BODY, "m")], tmp_path / "a.yaml", settings=Settings(api_key="k", base_url=base_url, credentials="t"))
+
+    monkeypatch.setenv(name, "foo")
+    with pytest.raises(ReplayError, match=f"{name}: 'foo' is no base URL; it begins with http://"):
+        record(None)
+    with pytest.raises(ReplayError, match="base_url: 'localhost:80' is no base URL"):
+        record("localhost:80")
+    with raw_server(lambda connection: connection.reset()) as url, pytest.raises(CassetteError, match="no answer"):
+        record(url)  # goes before the environment
 
 
 def test_the_command_says_what_an_earlier_run_left(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ import time
 from base64 import urlsafe_b64decode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from ..replaying import ReplayError
 from .google import MISSING, MissingCredentials, MissingLibrary, library
@@ -51,7 +52,11 @@ class CodeAssistDriver:
         if project:
             body = {"cloudaicompanionProject": project, "metadata": {**_METADATA, "duetProject": project}}
         with self._http.Client(headers=self._headers, timeout=_TIMEOUT_S) as client:
-            response = client.post(f"{self._base}:loadCodeAssist", json=body)
+            try:
+                response = client.post(f"{self._base}:loadCodeAssist", json=body)
+            except self._http.TransportError as error:
+                place = urlsplit(self._base).netloc
+                raise RecordingRefused(f"loadCodeAssist got no answer at all from {place}: {error}; mend that, then record again") from None
         if response.status_code != 200:
             raise RecordingRefused(f"loadCodeAssist answered {response.status_code}; log in again with `gemini`, then record again")
         answer = response.json()

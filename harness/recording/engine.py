@@ -19,6 +19,7 @@ from .. import load
 from ..cassette import Cassette, Exchange
 from ..providers import identified
 from ..replaying import ReplayError, replay
+from .addresses import check_address
 from .program import told_by_program
 from .refusing import RecordingRefused, errors_of, refused
 from .taking import Take
@@ -140,7 +141,8 @@ def record_requests(
 
 
 def drive(provider: str, tape: Recording, settings: Settings) -> Driver:
-    """The driver of a provider; raises `ReplayError` for one that is not known."""
+    """The driver of a provider; raises `ReplayError` for one that is not known, and for an address of no server."""
+    check_address(provider, settings.base_url)
     match provider:
         case "gemini-api" | "vertex-ai":
             from .google import GenaiDriver
