@@ -26,6 +26,8 @@ from harness.cassette import Cassette, Exchange, Origin, Request, dumps
 from harness.replaying import ReplayError
 from harness.serving import Server, serve
 from harness.serving import connection as serving_connection
+from harness.serving.answers import recorded_answer
+from harness.serving.manner import Manner
 
 pytest_plugins = ["pytester"]
 
@@ -144,10 +146,34 @@ def test_a_large_read_is_still_one_block() -> None:
         assert Seen(server).blocks == [data for _, data in reads]
 
 
-@pytest.mark.parametrize(("cuts", "blocks"), [("whole", [b"abcd"]), ("bytes", [b"a", b"b", b"c", b"d"]), ([1, 3], [b"a", b"bc", b"d"])])
+CUTS = [("whole", [b"abcd"]), ("bytes", [b"a", b"b", b"c", b"d"]), ([1, 3], [b"a", b"bc", b"d"])]
+
+
+@pytest.mark.parametrize(("cuts", "blocks"), CUTS)
 def test_cuts(cuts: Any, blocks: list[bytes]) -> None:
-    with serve(tape(answered(((5000.0, b"ab"), (9000.0, b"cd")))), cuts=cuts) as server:
+    with serve(tape(answered(((5000.0, b"ab"), (9000.0, b"cd")))), cuts=cuts, pace="step") as server:
         assert Seen(server).blocks == blocks
+
+
+TIMED: list[tuple[Any, list[tuple[float | None, bytes]]]] = [
+    ("recorded", [(100.0, b"ab"), (300.0, b"cd"), (None, b"e")]),
+    ("whole", [(None, b"abcde")]),
+    ("bytes", [(100.0, b"a"), (100.0, b"b"), (300.0, b"c"), (300.0, b"d"), (None, b"e")]),
+    ([1, 3, 4], [(100.0, b"a"), (300.0, b"bc"), (300.0, b"d"), (None, b"e")]),
+]
+
+
+@pytest.mark.parametrize(("cuts", "reads"), TIMED)
+def test_what_is_cut_otherwise_has_the_time_of_its_last_byte(cuts: Any, reads: list[tuple[float | None, bytes]]) -> None:
+    exchange = answered(((100.0, b"ab"), (200.0, b""), (300.0, b"cd"), (None, b"e")))
+    assert recorded_answer(exchange, Manner(cuts=cuts)).reads == reads
+
+
+def test_a_whole_answer_comes_when_the_recorded_one_had_come_to_its_end() -> None:
+    with serve(tape(answered(((10.0, b"ab"), (300.0, b"cd")))), cuts="whole") as server:
+        seen = Seen(server)
+    assert seen.blocks == [b"abcd"]
+    assert seen.times[0][0] >= 0.295
 
 
 def test_status_reason_and_headers_as_recorded() -> None:

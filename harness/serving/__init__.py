@@ -31,9 +31,9 @@ def serve(
 
     ``cassettes``: cassettes or paths of recordings, one or several. ``port`` 0 picks a free one. ``pace``: ``recorded``, ``step`` (at
     once, still read by read), ``instant``, or a number (2: twice as fast as recorded). ``cuts``: where the body is cut into reads, as in
-    `harness.replay`. ``fault``: ``cut:N``, ``reset:N`` or ``stall:N`` after N reads, ``status:CODE``, ``slow``. ``match``: ``request``, or
-    ``path`` for clients whose requests differ from run to run. ``provider``: what exchanges without a request are answers of.
-    ``dialect``: ``anthropic`` answers ``POST /v1/messages`` as well.
+    `harness.replay`; each has the time at which its last byte was recorded. ``fault``: ``cut:N``, ``reset:N`` or ``stall:N`` after N
+    reads, ``status:CODE``, ``slow``. ``match``: ``request``, or ``path`` for clients whose requests differ from run to run. ``provider``:
+    what exchanges without a request are answers of. ``dialect``: ``anthropic`` answers ``POST /v1/messages`` as well.
 
     Raises `CassetteError` for a recording that can't be read, `ReplayError` for unknown words, OSError if the address can't be had.
     """

@@ -7,9 +7,11 @@ https://www.rfc-editor.org/rfc/rfc9110.html#section-7.6.1) and those that the re
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import accumulate
 from typing import Any, Final, Literal
 
 from ..events import INTERRUPTED, End
@@ -41,11 +43,19 @@ class Answer:
 
 def recorded_answer(exchange: Exchange, manner: Manner) -> Answer:
     """The answer of a recorded exchange, with the cuts and the fault of this server."""
-    reads: Reads = [(at, data) for at, data in cut_reads(exchange.reads, manner.cuts) if data]
+    reads: Reads = [(at, data) for at, data in _timed(cut_reads(exchange.reads, manner.cuts), exchange.reads) if data]
     reads, end = faulty(reads, exchange.end, manner)
     if exchange.status in (204, 304):
         reads = []
     return Answer(exchange.status, exchange.reason_phrase, _headers(exchange, sum(len(data) for _, data in reads), end), reads, end)
+
+
+def _timed(pieces: Reads, recorded: Reads) -> Iterator[tuple[float | None, bytes]]:
+    """The pieces of an answer, each at the time of the recorded read that brought its last byte: nobody could have sent it sooner."""
+    ends, sent = list(accumulate(len(data) for _, data in recorded)), 0
+    for _, data in pieces:
+        sent += len(data)
+        yield recorded[bisect_left(ends, sent)][0] if data else None, data
 
 
 def faulty(reads: Reads, end: Ending, manner: Manner) -> tuple[Reads, Ending]:
