@@ -238,15 +238,17 @@ def test_every_link_but_to_a_cell_leads_somewhere_and_every_id_is_there_once() -
 
 
 def test_cells_with_nothing_to_say_but_why_stand_in_a_list_with_it() -> None:
-    cells = [result(adapter="unified-llm"), result(), result("not-carried", adapter="art", reason="usage, as declared")]
-    cells += [result("not-carried", adapter=name, reason="text, as declared") for name in ("mind", "agent-events")]
-    others = [Named(name, name, order) for order, name in enumerate(("mind", "agent-events", "art"), 9)]
-    page = pages(*cells, header=replace(HEADER, adapters=(*HEADER.adapters, *others)))["gemini-api.html"]
-    assert re.findall("<p>.*(?:unified-llm|art|mind).*", page)[-3:] == [
+    losses = {"art": "usage", "mind": "text", "agent-events": "text"}
+    cells = [result("not-carried", adapter=name, reason=f"{loss}, as declared") for name, loss in losses.items()]
+    cells += [result(adapter="unified-llm"), result(), result(adapter="b", reason="passed in another way")]
+    adapters = [Named(name, name, order) for order, name in enumerate([*losses, "unified-llm", "b", "anthropic"])]
+    page = pages(*cells, header=replace(HEADER, adapters=tuple(adapters)))["gemini-api.html"]
+    assert re.findall("<p>(?:passed:|<i class).*", page) == [
         "<p>passed: unified-llm, anthropic",
         "<p><i class=not-carried>not carried</i> mind, agent-events: text, as declared",
         "<p><i class=not-carried>not carried</i> art: usage, as declared",
     ]
+    assert "<a id=tool-calls.two-calls.b>b <i>passed</i></a> <span class=gist>passed in another way</span>" in page
 
 
 def test_what_many_cases_share_stands_once_above_them() -> None:
@@ -275,13 +277,13 @@ def test_cells_of_a_case_whose_commands_have_not_that_form_have_them_whole(other
 
 
 def test_the_command_of_a_page_is_that_of_most_of_its_files_and_others_have_theirs() -> None:
-    commands = ["specs/a", "specs/b", "mine/c", "specs/d", "x/y-\u202e"]
+    commands = ["specs/a", "specs/b", "mine/c", "specs/d", "specs/e-\u202e"]
     files = [result(spec=f"{place}.yaml", command=f"pytest '{place}.yaml::two-calls[anthropic]'") for place in commands]
     rendered = pages(*files)["gemini-api.html"]
     assert "<code id=\"form\">pytest 'specs/FILE.yaml::CASE[ADAPTER]'</code>" in rendered
     assert re.findall("<h5>(.*)</h5>", rendered) == ["a", "b", "d"]
     assert re.findall("<pre>(.*::CASE.*)</pre>", rendered) == [
-        f"pytest '{place}.yaml::CASE[ADAPTER]'" for place in ("mine/c", "x/y-⟨U+202E⟩")
+        f"pytest '{place}.yaml::CASE[ADAPTER]'" for place in ("mine/c", "specs/e-⟨U+202E⟩")
     ]
 
 
@@ -417,11 +419,11 @@ RECORDED = Origin("recorded", date="2026-11-20")
         ([result("not-run", layer="requests", cassette="", origin=None)], "no stream: no comparison ran"),
         (
             [result(), result(adapter="unified-llm")],
-            "1 of 1 stream written by hand; recorded ones: run `make corpus` in a clone of gemini-conformance",
+            "1 of 1 stream written by hand; `harness record` makes those of a live provider",
         ),
         (
             [result(exchange=n + 1) for n in range(46)],
-            "46 of 46 streams written by hand; recorded ones: run `make corpus` in a clone of gemini-conformance",
+            "46 of 46 streams written by hand; `harness record` makes those of a live provider",
         ),
         (
             [result(), result(exchange=2, origin=RECORDED), result(cassette="b", origin=RECORDED)],
@@ -430,9 +432,11 @@ RECORDED = Origin("recorded", date="2026-11-20")
         (
             [result(), result(exchange=2, origin=Origin("loopback"))],
             "1 of 2 streams recorded between a real client and a served stream, 1 written by hand"
-            "; recorded ones: run `make corpus` in a clone of gemini-conformance",
+            "; `harness record` makes those of a live provider",
         ),
+        ([result(origin=RECORDED)], "1 of 1 stream recorded from a live provider"),
         ([result(origin=Origin("imported"))], "1 of 1 stream imported from recordings of others"),
+        ([result(origin=None)], "1 of 1 stream of unknown origin; `harness record` makes those of a live provider"),
     ],
 )
 def test_what_a_run_rests_on_counts_distinct_streams_that_were_compared(results: list[CaseResult], sentence: str) -> None:
@@ -450,7 +454,7 @@ def test_summary_is_a_line_a_provider_and_dialect_and_what_it_rests_on() -> None
         "gemini-api / events       1 passed",
         "gemini-api / unified-llm  1 passed",
         "12 cells: 4 passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing, 1 not carried, 1 not run, 1 unreviewed",
-        "Rests on 2 of 2 streams written by hand; recorded ones: run `make corpus` in a clone of gemini-conformance.",
+        "Rests on 2 of 2 streams written by hand; `harness record` makes those of a live provider.",
     ]
 
 

@@ -19,7 +19,7 @@ ORIGINS: Final[dict[OriginKind | None, str]] = {
     None: "of unknown origin",
 }
 _PLACE: Final = re.compile(r":\d+: ")
-RECORDED_HINT: Final = "; recorded ones: run `make corpus` in a clone of gemini-conformance"
+RECORDED_HINT: Final = "; `harness record` makes those of a live provider"
 
 
 @dataclass(frozen=True, slots=True)
