@@ -42,8 +42,8 @@ PROJECT = Project([ROOT / "specs"], ROOT / "cassettes")
 CASSETTE = cache(PROJECT.cassette)
 TABLES: tuple[Table, ...] = (UNIFIED_LLM, SIBLINGS, ANTHROPIC, TOOL_CODE, PROXY, AGENT_EVENTS, ART, MIND)
 FAULTS = {f"{table.dialect}: {name}": fault for table in TABLES for name, fault in table.faults.items()}
-UNHARMED = 0.8
-"""The share of its dialect's cells that one fault must leave alone, so that it is one."""
+UNHARMED = 0.75
+"""The share of its dialect's cells that one fault must leave alone, so that it is one: about a fifth of all cells are about errors."""
 
 OF_EVERYTHING = (("gemini-api/calls-and-text", 2), ("gemini-api/signatures-calls", 1))
 """The law about spelling looks at these exchanges, for a fault may show in another spelling alone."""
