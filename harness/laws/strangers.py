@@ -119,7 +119,6 @@ def _cut_short(exchange: Exchange, who: Stranger) -> list[str]:
     full = _facts(who.adapt(exchange), who)
     if isinstance(full, str):
         return [full]
-    known = full
     loose = Replayer(exchange.provider).finds_tool_code(exchange) or exchange.provider == "gemini-cli"
 
     def judge(short: Exchange) -> str | None:
@@ -127,7 +126,7 @@ def _cut_short(exchange: Exchange, who: Stranger) -> list[str]:
         if not any(payload.get("type") in ("ERROR", "error") for payload in payloads if isinstance(payload, dict)):
             return f"the last payload is {shown(payloads[-1] if payloads else None)}; nothing tells the cut"
         facts = _facts(payloads, who)
-        return facts if isinstance(facts, str) else None if loose else _not_a_beginning(facts, known)
+        return facts if isinstance(facts, str) else None if loose else _not_a_beginning(facts, full)
 
     half = who.tries // 2
     broken = first_prefix(exchange, prefixes(exchange, min(SMALL, who.tries), half, half), judge)
