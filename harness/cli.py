@@ -36,7 +36,7 @@ NOTHING: Final = 1
 BAD: Final = 2
 
 _ANY: Final = "a recording of any format that is read"
-_WHOSE: Final = "replay as this provider's, whatever its address and body tell"
+_WHOSE: Final = "replay as this provider's (default: as its address or body tells, else gemini-api's)"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -83,23 +83,24 @@ def _add_looking(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     one.add_argument("--provider", choices=PROVIDERS, help=_WHOSE)
     one.add_argument("--dialect", choices=DIALECTS, default="unified-llm", help="the event model of the payloads (default: unified-llm)")
     one.add_argument("--layer", choices=("payloads", "events", "frames"), default="payloads", help="what is printed (default: payloads)")
-    cuts = "where the body is cut into reads: as it came (default), nowhere, or behind each byte"
+    cuts = "where the body is cut into reads: as it came, nowhere, or behind each byte (default: recorded)"
     one.add_argument("--cuts", choices=("recorded", "whole", "bytes"), default="recorded", help=cuts)
     one.add_argument("--exchange", type=int, metavar="N", help="only the N-th exchange, from 1 (default: all that generate)")
     one.set_defaults(run=_replay)
 
     one = commands.add_parser("request", help="print the request that a prompt is sent as")
     one.add_argument("file", type=Path, help="the prompt of the event model, as JSON")
-    one.add_argument("--dialect", choices=DIALECTS, required=True)
-    one.add_argument("--provider", choices=PROVIDERS, default=DEFAULT_PROVIDER)
-    one.add_argument("--options", type=Path, metavar="FILE", help="the options that go with it, as JSON (art)")
+    one.add_argument("--dialect", choices=DIALECTS, required=True, help="the event model of the prompt (required)")
+    whose = f"whose request it becomes (default: {DEFAULT_PROVIDER})"
+    one.add_argument("--provider", choices=PROVIDERS, default=DEFAULT_PROVIDER, help=whose)
+    one.add_argument("--options", type=Path, metavar="FILE", help="art: the options that go with it, as JSON (default: none)")
     one.set_defaults(run=_request)
 
     one = commands.add_parser("show", help="print a recording at a glance, one line a frame")
     one.add_argument("file", type=Path, help=_ANY)
     one.add_argument("--list", action="store_true", help="list the exchanges instead")
     one.add_argument("--provider", choices=PROVIDERS, help=_WHOSE)
-    one.add_argument("--exchange", type=int, metavar="N", help="only the N-th exchange, from 1")
+    one.add_argument("--exchange", type=int, metavar="N", help="only the N-th exchange, from 1 (default: all that generate)")
     one.set_defaults(run=_show)
 
 
@@ -111,7 +112,7 @@ def _add_files(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     one.add_argument("file", type=Path, help=f"{_ANY}: {', '.join(known.title for known in FORMATS)}")
     one.add_argument("-o", "--output", type=Path, metavar="CASSETTE", help="the file to write (default: stdout)")
     for name, meaning in (("source", "where the recording is from"), ("commit", "at which commit"), ("licence", "under which licence")):
-        one.add_argument(f"--{name}", help=meaning)
+        one.add_argument(f"--{name}", metavar="TEXT", help=f"{meaning} (default: what the recording says)")
     one.set_defaults(run=_import)
 
     one = commands.add_parser("export", help="turn a recording into plain YAML that stock vcrpy replays")

@@ -41,7 +41,7 @@ def add_to(commands: Any) -> None:
     """Add the command to the subparsers of ``harness``."""
     one = commands.add_parser("drift", help="ask a live provider anew and compare the shape of its answers with the recorded ones")
     one.add_argument("what", nargs="*", metavar="CASE", help="cases or cassettes by name (default: every cassette that was recorded)")
-    one.add_argument("--provider", choices=PROVIDERS, help="only cassettes of this provider")
+    one.add_argument("--provider", choices=PROVIDERS, help="only cassettes of this provider (default: of all)")
     add_asking(one)
     one.set_defaults(run=_drift)
 

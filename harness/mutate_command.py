@@ -20,9 +20,13 @@ def add_to(commands: Any) -> None:
     one.add_argument("file", type=Path, nargs="?", help="a recording (default: list the catalogue)")
     one.add_argument("--exchange", type=int, default=1, metavar="N", help="which exchange, from 1 (default: 1)")
     one.add_argument(
-        "--only", action="append", choices=[one.name for one in MUTATIONS], metavar="NAME", help="only this mutation (repeatable)"
+        "--only",
+        action="append",
+        choices=[one.name for one in MUTATIONS],
+        metavar="NAME",
+        help="only this mutation (repeatable; default: all)",
     )
-    one.add_argument("-o", "--output", type=Path, metavar="DIR", help="the folder to write to, a new one")
+    one.add_argument("-o", "--output", type=Path, metavar="DIR", help="the folder to write to, a new one (default: nothing is written)")
     one.set_defaults(run=_mutate)
 
 

@@ -37,13 +37,24 @@ class HarnessFailure(Exception):
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("harness", "Gemini conformance specs")
-    group.addoption("--harness-provider", action="append", metavar="NAME", help="run only cases on this provider's cassettes (repeatable)")
-    group.addoption("--harness-dialect", action="append", metavar="NAME", help="run only the cells of this dialect or adapter (repeatable)")
+    group.addoption(
+        "--harness-provider", action="append", metavar="NAME", help="run only cases on this provider's cassettes (repeatable; default: all)"
+    )
+    group.addoption(
+        "--harness-dialect",
+        action="append",
+        metavar="NAME",
+        help="run only the cells of this dialect or adapter (repeatable; default: all)",
+    )
     group.addoption("--harness-accept", action="store_true", help="fill empty expectations with what comes out; they wait for review")
     group.addoption("--harness-strict", action="store_true", help="a failed `should` and a cell that does not run are failures too")
-    parser.addini("harness_specs", "folders of spec files", type="paths", default=[])
-    parser.addini("harness_adapters", "adapters of your own: NAME = TARGET or NAME: DIALECT = TARGET", type="linelist", default=[])
-    parser.addini("harness_cassettes", "the folder of cassettes (default: cassettes)", default="cassettes")
+    parser.addini(
+        "harness_specs", "folders of spec files, as seen from the file that names them (default: specs)", type="paths", default=[]
+    )
+    parser.addini(
+        "harness_adapters", "adapters of your own: NAME = TARGET or NAME: DIALECT = TARGET (default: none)", type="linelist", default=[]
+    )
+    parser.addini("harness_cassettes", "the folder of cassettes, as seen from pytest's rootdir (default: cassettes)", default="cassettes")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -28,30 +28,41 @@ INTERRUPTED: Final = 130
 def add_to(commands: Any) -> None:
     """Add the command to the subparsers of ``harness``."""
     one = commands.add_parser("record", help="record cassettes from a live provider")
-    one.add_argument("what", nargs="*", metavar="CASE", help="cases or cassettes by name")
+    one.add_argument("what", nargs="*", metavar="CASE", help="cases or cassettes, by name")
     one.add_argument("--missing", action="store_true", help="every cassette that a case names and that does not exist")
     one.add_argument("--all", action="store_true", help="those, and anew every one that was recorded before")
-    one.add_argument("--prompt", action="append", metavar="TEXT", help="ask this, for the cassette CASE (repeatable: what is said next)")
-    one.add_argument("--provider", choices=PROVIDERS, help="whom to ask; with --missing and --all: only cassettes of this provider")
-    one.add_argument("--unary", action="store_true", help="ask for the answer in one piece")
+    one.add_argument(
+        "--prompt",
+        action="append",
+        metavar="TEXT",
+        help="ask this, for the cassette CASE (repeatable: the turns of a conversation; default: what the case or cassette says)",
+    )
+    whom = "whom to ask (default: as the case says, else the cassette's folder); with --missing and --all: only this provider's cassettes"
+    one.add_argument("--provider", choices=PROVIDERS, help=whom)
+    one.add_argument("--unary", action="store_true", help="ask for the answer in one piece, not as a stream")
     add_asking(one)
     one.set_defaults(run=_record)
 
 
 def add_asking(one: argparse.ArgumentParser) -> None:
     """Add what every command has that asks a provider: whom, as whom, where what is asked stands."""
-    one.add_argument("--model", help="the model to ask (default: the prompt's, then HARNESS_MODEL)")
-    one.add_argument("--api-version", metavar="V", help="such as v1beta (default: the client's own)")
-    one.add_argument("--base-url", type=_base_url, metavar="URL", help="another server than Google's")
-    one.add_argument("--project", help="Vertex AI, Code Assist: the project (default: GOOGLE_CLOUD_PROJECT)")
-    one.add_argument("--location", help="Vertex AI: the location (default: GOOGLE_CLOUD_LOCATION, then global)")
-    one.add_argument("--program", default="gemini", metavar="COMMAND", help="gemini-cli: the program (default: gemini)")
+    one.add_argument("--model", metavar="NAME", help="the model to ask (default: the prompt's, then HARNESS_MODEL)")
+    version = "such as v1beta (default: GOOGLE_GENAI_API_VERSION or CODE_ASSIST_API_VERSION, then the client's own)"
+    one.add_argument("--api-version", metavar="VERSION", help=version)
+    server = "the server to ask (default: GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL or CODE_ASSIST_ENDPOINT, then Google's)"
+    one.add_argument("--base-url", type=_base_url, metavar="URL", help=server)
+    one.add_argument("--project", metavar="ID", help="Vertex AI, Code Assist: the project (default: GOOGLE_CLOUD_PROJECT)")
+    one.add_argument("--location", metavar="NAME", help="Vertex AI: the location (default: GOOGLE_CLOUD_LOCATION, then global)")
     one.add_argument(
-        "--allow-status", action="append", type=int, default=[], metavar="N", help="keep answers of this status from 400 on (repeatable)"
+        "--program", default="gemini", metavar="COMMAND", help="gemini-cli: the program, and arguments of yours (default: gemini)"
     )
-    one.add_argument("--attempts", type=read_count, default=4, metavar="N", help="tries of one request (default: 4)")
-    one.add_argument("--requests", type=read_count, default=50, metavar="N", help="requests of the whole run, tries included (default: 50)")
-    one.add_argument("--output-tokens", type=read_count, default=50_000, metavar="N", help="tokens of the whole run (default: 50000)")
+    allowed = "take answers of this HTTP status, from 400 on, too (repeatable; default: those that the recorded cassette has)"
+    one.add_argument("--allow-status", action="append", type=int, default=[], metavar="CODE", help=allowed)
+    one.add_argument("--attempts", type=read_count, default=4, metavar="N", help="at most N tries of one request (default: 4)")
+    asked = "at most N requests in the whole run, tries included (default: 50)"
+    one.add_argument("--requests", type=read_count, default=50, metavar="N", help=asked)
+    tokens = "at most N output tokens in the whole run, thinking included (default: 50000)"
+    one.add_argument("--output-tokens", type=read_count, default=50_000, metavar="N", help=tokens)
     add_folders(one)
 
 

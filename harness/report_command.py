@@ -34,9 +34,11 @@ def add_to(commands: Any) -> None:
     """Add both commands to the parser's commands."""
     one = commands.add_parser("report", help="make a report of results; several files are merged")
     one.add_argument("results", type=Path, nargs="*", metavar="RESULTS", help="results.json of a run, or of its shards, in any order")
-    one.add_argument("-o", "--output", type=Path, metavar="DIR", help="the folder to write")
-    one.add_argument("--baseline", type=Path, metavar="RESULTS", help="say what changed since this run")
-    one.add_argument("--date", metavar="YYYY-MM-DD", help="write the ages of cassettes on that day (default: SOURCE_DATE_EPOCH)")
+    one.add_argument("-o", "--output", type=Path, metavar="DIR", help="the folder to write (required)")
+    one.add_argument("--baseline", type=Path, metavar="RESULTS", help="say what changed since this run (default: nothing is compared)")
+    one.add_argument(
+        "--date", metavar="YYYY-MM-DD", help="write the ages of cassettes on that day (default: that of SOURCE_DATE_EPOCH, else no ages)"
+    )
     one.add_argument("--schema", action="store_true", help="print the JSON Schema of results.json instead")
     one.set_defaults(run=_report)
 

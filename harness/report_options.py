@@ -25,10 +25,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--harness-report",
         metavar="DIR",
-        help="write the report to DIR: index.html and a page a provider, results.json, junit.xml, summary.md, badges",
+        help="write the report to DIR: index.html and a page a provider, results.json, junit.xml, summary.md, badges (default: none)",
     )
-    group.addoption("--harness-baseline", metavar="FILE", help="with --harness-report: say what changed since that run's results.json")
-    group.addoption("--harness-date", metavar="YYYY-MM-DD", help="with --harness-report: write the ages of cassettes on that day")
+    baseline = "with --harness-report: say what changed since the run of that results.json (default: nothing is compared)"
+    group.addoption("--harness-baseline", metavar="RESULTS", help=baseline)
+    day = "with --harness-report: write the ages of cassettes on that day (default: that of SOURCE_DATE_EPOCH, else no ages)"
+    group.addoption("--harness-date", metavar="YYYY-MM-DD", help=day)
 
 
 def pytest_configure(config: pytest.Config) -> None:

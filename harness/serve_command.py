@@ -23,16 +23,20 @@ def add_to(commands: Any) -> None:
     """Add the command to the subparsers of ``harness``."""
     one = commands.add_parser("serve", help="answer live clients from recordings, on a loopback address")
     one.add_argument("recordings", type=Path, nargs="+", metavar="CASSETTE", help="recordings, or folders of cassettes")
-    one.add_argument("--port", type=_port, default=0, help="the port to listen on (default: 0, a free one)")
-    one.add_argument("--host", default="127.0.0.1", help="the address to listen on; other machines can reach any but the default")
-    one.add_argument(
-        "--pace", default="recorded", metavar="PACE", help="recorded (default), step, instant, or a factor: 2 is twice as fast"
-    )
-    one.add_argument("--cuts", choices=("recorded", "whole", "bytes"), default="recorded", help="where bodies are cut into reads")
-    one.add_argument("--fault", metavar="FAULT", help="cut:N, reset:N or stall:N after N reads, status:CODE, or slow")
-    one.add_argument("--match", choices=("request", "path"), default="request", help="path: the body of a request does not count")
-    one.add_argument("--provider", choices=PROVIDERS, help="what recordings without a request are answers of")
-    one.add_argument("--dialect", choices=("anthropic",), help="answer POST /v1/messages as well")
+    one.add_argument("--port", type=_port, default=0, metavar="N", help="the port to listen on (default: 0, a free one)")
+    reach = "the address to listen on (default: 127.0.0.1, which this machine alone can reach)"
+    one.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=reach)
+    pace = "when each read is sent: at its time (recorded), so many times as fast (a number), a millisecond apart (step), at once (instant)"
+    one.add_argument("--pace", default="recorded", metavar="PACE", help=f"{pace} (default: recorded)")
+    cuts = "where bodies are cut into reads: as recorded, nowhere, or behind each byte (default: recorded)"
+    one.add_argument("--cuts", choices=("recorded", "whole", "bytes"), default="recorded", help=cuts)
+    fault = "cut:N, reset:N or stall:N, after N reads; status:CODE, an error from 400 to 599; slow, half a second before each read"
+    one.add_argument("--fault", metavar="FAULT", help=f"what goes wrong with answers: {fault} (default: nothing)")
+    match = "which exchange answers: the one recorded for the request; with path, the next of its method, path and model (default: request)"
+    one.add_argument("--match", choices=("request", "path"), default="request", help=match)
+    whose = "whose answers recordings without a request are (default: as the body tells)"
+    one.add_argument("--provider", choices=PROVIDERS, help=whose)
+    one.add_argument("--dialect", choices=("anthropic",), help="answer POST /v1/messages as well (default: no)")
     one.set_defaults(run=_serve)
 
 

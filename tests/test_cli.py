@@ -352,6 +352,22 @@ def test_check_reports_broken_features_once_however_many_specs_rest_on_them(caps
     assert capsys.readouterr().out.splitlines() == [problem, "nothing in order, 1 problem"]
 
 
+COMMANDS = ["replay", "request", "show", "check", "import", "export", "schema", "report", "serve", "record", "drift", "prove", "mutate"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_says_of_every_option_with_a_value_what_it_is_by_default(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "500")
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    options = re.split(r"\n(?=  -)", capsys.readouterr().out.partition("options:\n")[2])
+    valued = [option for option in options if re.match(r" *(-\w \S+, )?--[\w-]+ [A-Z{]", option)]
+    assert valued
+    assert [option for option in valued if "default: " not in option and "(required)" not in option] == []
+
+
 def test_version_is_the_installed_package_s(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])

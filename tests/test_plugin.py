@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -256,6 +257,16 @@ def test_ini_names_the_folders(project: pytest.Pytester) -> None:
     (project.path / "cassettes").rename(project.path / "tapes")
     project.makeini("[pytest]\nharness_specs = rules\nharness_cassettes = tapes\n")
     project.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+
+
+def test_help_says_of_every_option_and_setting_with_a_value_what_it_is_by_default(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "500")
+    told = project.runpytest_inprocess("--help").stdout.str()
+    valued = re.findall(r"^  (?:--harness-[a-z]+=|harness_[a-z]+ \().*(?:\n {10}.*)*", told, re.MULTILINE)
+    assert len(valued) == 9
+    assert [option for option in valued if "default: " not in option] == []
 
 
 def test_accept_fills_what_is_empty_and_waits_for_review(project: pytest.Pytester) -> None:
