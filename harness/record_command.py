@@ -68,9 +68,12 @@ def add_asking(one: argparse.ArgumentParser) -> None:
 
 def read_count(text: str) -> int:
     """A limit on the command line."""
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is no limit; it is 1 or more")
+        raise argparse.ArgumentTypeError(f"{text} is no limit; it is a number, 1 or more")
     return number
 
 

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import errno
 import signal
+import socket
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,9 +42,9 @@ def add_to(commands: Any) -> None:
 
 
 def _port(text: str) -> int:
-    port = int(text)
+    port = int(text) if text.isdecimal() else -1
     if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{port} is no port; ports are 0 to 65535")
+        raise argparse.ArgumentTypeError(f"{text} is no port; ports are 0 to 65535")
     return port
 
 
@@ -58,9 +59,11 @@ def _serve(parsed: argparse.Namespace) -> int:
     try:
         asyncio.run(_run(server))
     except OSError as error:
-        if error.errno != errno.EADDRINUSE:
-            raise
-        raise OSError(error.errno, f"port {parsed.port} is in use; choose another with --port, or 0 for any") from None
+        if error.errno == errno.EADDRINUSE:
+            raise OSError(error.errno, f"port {parsed.port} is in use; choose another with --port, or 0 for any") from None
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            raise OSError(error.errno, f"--host {parsed.host} is no address of this machine; 127.0.0.1 is one, 0.0.0.0 all") from None
+        raise
     return 0
 
 

@@ -82,6 +82,19 @@ USAGE = [
     (["replay"], "harness replay: the following arguments are required: file; see harness replay --help\n"),
     (["replay", "a", "--dialect", "\x1b[2J"], "harness replay: argument --dialect: invalid choice: '\\x1b[2J' (choose from "),
     (["replai"], "harness: argument COMMAND: invalid choice: 'replai' (choose from "),
+    (["serve", "x", "--port", "y"], "harness serve: argument --port: y is no port; ports are 0 to 65535; see harness serve --help\n"),
+    (
+        ["serve", "x", "--port", "65536"],
+        "harness serve: argument --port: 65536 is no port; ports are 0 to 65535; see harness serve --help\n",
+    ),
+    (
+        ["record", "--requests", "y"],
+        "harness record: argument --requests: y is no limit; it is a number, 1 or more; see harness record --help\n",
+    ),
+    (
+        ["drift", "--attempts", "0"],
+        "harness drift: argument --attempts: 0 is no limit; it is a number, 1 or more; see harness drift --help\n",
+    ),
     (["check", "--nosuch"], "harness: unrecognized arguments: --nosuch; see harness --help\n"),
 ]
 
@@ -379,6 +392,12 @@ def test_serving_on_a_port_that_is_taken_says_which_and_what_to_do(capsys: pytes
         port = taken.getsockname()[1]
         assert main(["serve", "two.yaml", "--port", str(port)]) == 2
     assert capsys.readouterr().err == f"harness: port {port} is in use; choose another with --port, or 0 for any\n"
+
+
+@pytest.mark.parametrize("host", ["no host", "192.0.2.1"])  # the second is of nobody's: RFC 5737
+def test_serving_on_an_address_of_another_machine_says_which_and_what_to_do(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "two.yaml", "--host", host]) == 2
+    assert capsys.readouterr().err == f"harness: --host {host} is no address of this machine; 127.0.0.1 is one, 0.0.0.0 all\n"
 
 
 def test_check_of_nothing_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
