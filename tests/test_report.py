@@ -339,6 +339,17 @@ def test_a_feature_shows_its_worst_verdict_and_how_many_have_it_and_features_wit
     assert "No case yet: Usage, Sound." in Page(rendered["gemini-api.html"]).text
 
 
+def test_a_feature_of_which_some_cells_passed_and_others_are_not_carried_is_carried_in_part() -> None:
+    cells = [result(), result("not-carried", "b", line=9), result("not-carried", "c", line=11)]
+    other = result("not-carried", "d", line=12, features=("usage.totals",))
+    index = Page(pages(*cells, other)["index.html"]).text
+    assert "Gemini API → anthropic: 0 of 2 features, 1 in part, 1 not carried" in index
+    assert "Parallel calls in part 2 of 3" in index
+    assert "Usage not carried" in index
+    broken = Page(pages(*cells, result("failed", "e", line=13))["index.html"]).text
+    assert "Gemini API → anthropic: 0 of 1 feature, 1 failed" in broken
+
+
 def test_declared_losses_are_listed_a_dialect_without_one_too() -> None:
     text = Page(pages()["index.html"]).text
     assert "unified-llm Nothing: it carries everything. anthropic grounding Search results and their supports." in text

@@ -18,17 +18,21 @@ ORIGINS: Final[dict[OriginKind | None, str]] = {
     "written": "written by hand",
     None: "of unknown origin",
 }
+IN_PART: Final = "in part"
+"""Said of a feature, never of a cell."""
 _PLACE: Final = re.compile(r":\d+: ")
 RECORDED_HINT: Final = "; `harness record` makes those of a live provider"
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Cells counted: ``counts`` by verdict, passed first, then what deserves a look; ``worst`` is the worst verdict of each feature."""
+    """Cells counted: ``counts`` by verdict, passed first, then what deserves a look; ``worst`` is the worst verdict of each feature,
+    ``partly`` how many features are carried in part."""
 
     cells: int
     counts: dict[Verdict, int]
     worst: dict[str, Verdict]
+    partly: int
 
     @property
     def features(self) -> int:
@@ -46,11 +50,15 @@ class Tally:
         return 100 * self.passing // self.features if self.features else 0
 
     def sentence(self) -> str:
-        """``41 of 43 features, 1 known failing, 1 not carried``, all counted in features."""
+        """``41 of 45 features, 1 known failing, 2 in part, 1 not carried``, all counted in features."""
         found = Counter(self.worst.values())
-        others = [VERDICTS[verdict].counted(found[verdict]) for verdict in VERDICTS if verdict != "passed" and found[verdict]]
+        found["not-carried"] -= self.partly
+        others = {verdict: VERDICTS[verdict].counted(found[verdict]) for verdict in VERDICTS if verdict != "passed" and found[verdict]}
+        if self.partly:
+            others["not-carried"] = ", ".join([f"{self.partly:,} {IN_PART}", *filter(None, [others.get("not-carried")])])
         plural = "" if self.features == 1 else "s"
-        return ", ".join([f"{self.passing:,} of {self.features:,} feature{plural}", *others])
+        in_order = [others[verdict] for verdict in VERDICTS if verdict in others]
+        return ", ".join([f"{self.passing:,} of {self.features:,} feature{plural}", *in_order])
 
     @property
     def red(self) -> int:
@@ -89,7 +97,9 @@ def tally(results: Sequence[CaseResult]) -> Tally:
     """Count some cells."""
     found = Counter(result.verdict for result in results)
     counts = {verdict: found[verdict] for verdict in ("passed", *VERDICTS) if found[verdict]}
-    return Tally(len(results), counts, {feature: worst(cells) for feature, cells in by_feature(results).items()})
+    features = by_feature(results)
+    partly = sum(in_part(cells) for cells in features.values())
+    return Tally(len(results), counts, {feature: worst(cells) for feature, cells in features.items()}, partly)
 
 
 def by_feature(results: Iterable[CaseResult]) -> dict[str, list[CaseResult]]:
@@ -112,6 +122,11 @@ def by_pair(results: Iterable[CaseResult]) -> dict[tuple[str, str], list[CaseRes
 def worst(results: Iterable[CaseResult]) -> Verdict:
     """The verdict among them that deserves a look first."""
     return min((result.verdict for result in results), key=lambda verdict: VERDICTS[verdict].order)
+
+
+def in_part(results: Sequence[CaseResult]) -> bool:
+    """Whether a feature with these cells is carried in part: some passed, and what is not carried is the worst of them."""
+    return worst(results) == "not-carried" and any(result.verdict == "passed" for result in results)
 
 
 def streams(results: Iterable[CaseResult]) -> list[Streams]:

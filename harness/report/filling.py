@@ -17,6 +17,7 @@ from markupsafe import Markup
 from ..events import End
 from ..results import VERDICTS
 from .comparing import KINDS, STEPS
+from .counting import IN_PART
 from .detail import DIGEST
 from .drawing import WIDTH, legend
 from .text import last_part, shortened, shown, slug, verbatim, web_link, with_code
@@ -70,6 +71,7 @@ def _templates() -> Environment:
         STEPS=STEPS,
         KIND_WORDS=[(kind, words.word) for kind, words in KINDS.items()],
         DIGEST=DIGEST,
+        IN_PART=IN_PART,
         LEAST_ROOM=LEAST_ROOM,
         DRAWING_WIDTH=WIDTH,
         legend=legend,

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..results import VERDICTS, CaseResult, Verdict, VerdictWords
 from .comparing import KINDS, Change, Kind, KindWords
-from .counting import ORIGINS, Tally, by_feature, by_pair, column, headline, rests_on, streams, tally, worst
+from .counting import IN_PART, ORIGINS, Tally, by_feature, by_pair, column, headline, in_part, rests_on, streams, tally, worst
 from .document import Header
 from .drawing import Fingerprint, fingerprint
 from .placing import Cell, Feature, group_title, page_name
@@ -40,9 +40,10 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A feature in one column: the verdict that deserves a look first, and how many of its cells have it."""
+    """A feature in one column: the verdict that deserves a look first, the word for it, and how many of its cells have it."""
 
     name: Verdict
+    word: str
     number: int
     cells: int
 
@@ -161,8 +162,10 @@ def _pairs_of(one: str, results: Sequence[CaseResult], names: Names) -> list[Pai
 def _mark(cells: Sequence[Cell]) -> Mark | None:
     if not cells:
         return None
-    verdict = worst(cell.result for cell in cells)
-    return Mark(verdict, sum(cell.result.verdict == verdict for cell in cells), len(cells))
+    results = [cell.result for cell in cells]
+    verdict = worst(results)
+    word = IN_PART if in_part(results) else VERDICTS[verdict].word
+    return Mark(verdict, word, sum(cell.result.verdict == verdict for cell in cells), len(cells))
 
 
 def _remarks(cells: Sequence[Cell], providers: Mapping[str, str]) -> list[tuple[Verdict, VerdictWords, int, list[Remark]]]:

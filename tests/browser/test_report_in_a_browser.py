@@ -291,6 +291,17 @@ def test_every_link_of_the_index_leads_somewhere(reader: Reader, specs: Path, mi
             assert page.evaluate("all => all.filter(one => !document.getElementById(one))", wanted) == []
 
 
+def test_the_checklist_that_a_page_reckons_is_that_of_the_index(reader: Reader, specs: Path, mixed: Path) -> None:
+    words = "all => all.map(row => [...row.children].map(one => one.innerText.replace(/ docs$/, '').trim()))"
+    for folder in (specs, mixed):
+        tables = reader.open(folder / "index.html").page.locator(".matrix table")
+        names = [file for file in ("gemini-api", "vertex-ai", "code-assist", "gemini-cli") if (folder / f"{file}.html").exists()]
+        for place, name in enumerate(names):
+            rows = reader.open(folder / f"{name}.html").page.locator("#table tbody tr").evaluate_all(words)
+            assert len(rows) > 1
+            assert rows == tables.nth(place).locator("tbody tr").evaluate_all(words)
+
+
 def test_a_mark_of_a_checklist_leads_to_the_first_cell_that_has_its_verdict_from_the_index_too(reader: Reader, mixed: Path) -> None:
     for visit in (reader.open(mixed / "index.html"), reader.open(mixed / "gemini-api.html")):
         row = visit.page.get_by_role("row", name="Parallel calls").filter(has_text="1 of 9")

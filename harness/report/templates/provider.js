@@ -128,7 +128,9 @@ function mark(feature, column, found) {
   const worst = ORDER.find((name) => found.some((cell) => verdictOf(cell.firstElementChild) === name));
   const alike = found.filter((cell) => verdictOf(cell.firstElementChild) === worst);
   marks.set(`${feature}:${column}`, alike[0].id);
-  const one = [link(`#${alike[0].id}`, alike[0].firstElementChild.cloneNode(true), "mark")];
+  const word = alike[0].firstElementChild.cloneNode(true);
+  if (worst === "not-carried" && found.some((cell) => verdictOf(cell.firstElementChild) === "passed")) word.textContent = "{{ IN_PART }}";
+  const one = [link(`#${alike[0].id}`, word, "mark")];
   return make("td", alike.length < found.length ? [...one, " ", make("small", `${number(alike.length)} of ${number(found.length)}`)] : one);
 }
 if (articles.length) checklist();
