@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+import google.genai  # noqa: F401  # before any test: pytester has what was imported in a test imported twice, and httpx2 with it
 import pytest
 from raw_server import Connection, Script, plain, raw_server, streaming
 
