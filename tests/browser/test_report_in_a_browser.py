@@ -265,6 +265,14 @@ def test_a_passed_cell_opens_too_and_closes_again(reader: Reader, mixed: Path) -
     assert visit.page.locator(".panel").count() == 0
 
 
+def test_the_command_is_right_also_where_a_folder_is_named_like_what_stands_for_it(reader: Reader, tmp_path: Path) -> None:
+    command = "pytest 'FILES/MY-CASES[ADAPTER].yaml::two-calls[anthropic]'"
+    write_files(render(Run(HEADER, [result(command=command, spec="FILES/MY-CASES[ADAPTER].yaml")])), tmp_path)
+    visit = reader.open(tmp_path / "gemini-api.html")
+    visit.page.locator("article a").get_by_text("anthropic").first.click()
+    assert evidence_of(visit)["Run it"].endswith(command)
+
+
 def test_a_link_to_a_cell_that_a_filter_hides_shows_it(reader: Reader, mixed: Path) -> None:
     visit = reader.open(mixed / "gemini-api.html")
     visit.choose("verdict", "passed")

@@ -1,14 +1,14 @@
 {# What changed since a run whose results.json the reader chooses from disk: nothing of it leaves the page. As `comparing` judges it, by the
    digests that the page has: findings alone are not compared. -#}
 const STEPS = {{ STEPS|tojson }}, KINDS = Object.fromEntries({{ KIND_WORDS|tojson }});
-const commandOf = (cell) => cell.closest("article").querySelector(":scope>pre")?.textContent.replace("[ADAPTER]", () => `[${cell.firstChild.data.trim()}]`);
+const commandOf = (cell) => runs(cell.closest("article").querySelector(":scope>pre")?.textContent, cell.firstChild.data.trim());
 const digestOf = (found) => typeof found === "string" ? found : Array.isArray(found) ? found[0] : found.digest ?? "";
 
 function changes(base) {
   const before = new Map(), found = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, []]));
   if (!base.footer || base.footer.results !== base.results.length) throw new Error("it is not whole");
   for (const row of base.results) {
-    const command = row.command ?? base.cases[row.case].command?.replace("[ADAPTER]'", () => `[${row.adapter || row.layer || "payloads"}]'`);
+    const command = row.command ?? runs(base.cases[row.case].command, row.adapter || row.layer || "payloads");
     const stream = base.streams[row.stream];
     if (stream.provider === data.provider) before.set(command, [row.verdict, `${row.digest ?? ""}`.slice(0, {{ DIGEST }}), `${stream.how?.digest ?? ""}`.slice(0, {{ DIGEST }})]);
   }

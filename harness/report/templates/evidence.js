@@ -178,6 +178,6 @@ function panel(link) {
   if (origin >= 0) box.append(part("Where the stream is from", "", facts([...named, ...data.origins[origin]])));
   box.append(facts([["SHA-256 of the stream", digest && `${digest}…`], ["of what came out", cell.digest && `${cell.digest}…`]]));
   const run = article.querySelector(":scope>pre");
-  if (run) box.append(part("Run it", "", make("pre", run.textContent.replace("[ADAPTER]", () => `[${name}]`), "run")));
+  if (run) box.append(part("Run it", "", make("pre", runs(run.textContent, name), "run")));
   return box;
 }

@@ -7,6 +7,7 @@ const block = document.getElementById("data");
 const data = block ? JSON.parse(block.textContent) : { cases: [] };
 const nameOf = (cell) => slug(cell.firstChild.data.trim());
 const verdictOf = (mark) => mark.className || "passed";
+const runs = (command, name) => command?.replace(/\[ADAPTER\](?='$)/, () => `[${name}]`);
 const docs = (place) => link(document.getElementById(place).href, "docs");
 
 // Every address of documentation stands once, at the end of the page
@@ -60,7 +61,7 @@ function article(item, [, more, ...known], about, command) {
   }
   if (doc) origin.append(" ", typeof doc === "string" ? `· ${doc}` : docs(`d${doc}`));
   const one = make("article", [title, origin, list, ...item.childNodes]);
-  if (command) one.append(make("pre", command.replace("CASE", () => name)));
+  if (command) one.append(make("pre", command.replace(/CASE(?=\[ADAPTER\]'$)/, () => name)));
   one.case = { known, also, anchor, cells, stale, level: about.dataset.level ?? "must" };
   return one;
 }
@@ -72,7 +73,7 @@ for (const section of sections) {
   for (const one of [...section.children].slice(2)) {
     one.remove();
     if (one.matches("p")) [about, command] = [one, ""];
-    else if (one.matches("h5")) command = form.replace("FILE", () => one.textContent);
+    else if (one.matches("h5")) command = form.replace(/FILE(?=\.yaml::CASE\[ADAPTER\]'$)/, () => one.textContent);
     else if (one.matches("pre")) command = one.textContent;
     else for (const item of [...one.children]) {
       const found = article(item, data.cases[articles.length], about, command);
