@@ -121,7 +121,7 @@ class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
 
 
 class Breach(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A law that the cell's exchange breaks, with its counter-examples, shrunk."""
+    """A law that the cell's exchange breaks, with its counter-examples, shrunk. It judges no cell: runs that differ in it alone agree."""
 
     law: int
     title: str
@@ -132,7 +132,8 @@ class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     """What a cell's verdict rests on beside its findings. ``digest`` is that of what came out, as JSON; ``tool_code`` how it was replayed.
 
     A stream cell that holds has no ``layers``, and where there was no room for them they are ``capped``; ``breaches`` is None where no law
-    was tried; ``before`` are the streams of the earlier turns of a conversation, whose last is ``stream``.
+    was tried, as on all but the first red cells of a run; ``before`` are the streams of the earlier turns of a conversation, whose last is
+    ``stream``.
     """
 
     stream: Stream | None = None

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from harness.report import Change, Header, Named, Run, compare_runs, merge, pack, render, schema, unpack
 from harness.report.capping import cap
-from harness.results import CaseResult, Evidence, Finding, LayerView, Origin, Read, ResultsError, Sent, Stream, Verdict
+from harness.results import Breach, CaseResult, Evidence, Finding, LayerView, Origin, Read, ResultsError, Sent, Stream, Verdict
 
 STREAM = Stream(200, 25, "a" * 32, (Read(3.0, 25),), 1, Sent("POST", "https://x.example/v1", "{}", 2))
 HEADER = Header(
@@ -167,6 +167,35 @@ def test_two_runs_that_judge_a_cell_differently_are_no_shards_of_one() -> None:
 def test_an_excerpt_and_the_longer_text_of_the_same_stream_are_no_contradiction() -> None:
     merged = merge([Run(HEADER, [result(wire="data")]), Run(HEADER, [result(wire="data: {}")])])
     assert [one.wire for one in merged.results] == ["data: {}"]
+
+
+def tried(*breaches: Breach, laws: bool = True, **changes: Any) -> Run:
+    return Run(HEADER, [result("failed", evidence=Evidence(STREAM, "b" * 32, breaches=breaches if laws else None), **changes)])
+
+
+def test_a_run_that_tried_the_laws_on_a_cell_and_one_that_did_not_are_shards_of_one() -> None:
+    breach = Breach(3, "Nothing lost", ("a text is missing",))
+    known = tried(breach)
+    for untried in (tried(laws=False), tried(laws=False, wire="data: {}\n\ndata: {}\n\n")):
+        for order in permutations([known, untried, untried]):
+            (merged,) = merge(order).results
+            assert merged == replace(known.results[0], wire=untried.results[0].wire)
+    assert merge([tried(), tried(laws=False)]).results == tried().results
+
+
+def test_of_other_breaches_of_a_cell_the_same_are_kept_in_any_order_and_grouping() -> None:
+    runs = [
+        tried(),
+        tried(Breach(3, "Nothing lost", ("a",))),
+        tried(Breach(3, "Nothing lost", ("b",)), wire="d"),
+        tried(laws=False, wire="data: {}, and more"),
+    ]
+    whole = merge(runs).results
+    assert whole[0].evidence is not None
+    assert (whole[0].evidence.breaches, whole[0].wire) == ((Breach(3, "Nothing lost", ("b",)),), "data: {}, and more")
+    for one, two, three, four in permutations(runs):
+        for grouped in ([merge([one, two]), merge([three, four])], [one, merge([two, merge([three, four])])], [one, two, two, three, four]):
+            assert merge(grouped).results == whole
 
 
 def test_the_streams_of_earlier_turns_come_back_too() -> None:

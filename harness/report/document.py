@@ -2,7 +2,8 @@
 
 A run is a header (the names that its results go by) and results. In the document every case and every stream stands once, and a result
 points to both, since most of a run is the same sentence and the same stream five times. The footer counts what stands above it: a
-document without one was cut off. Merging is a union, so that it doesn't matter in which order, or how often, shards come.
+document without one was cut off. Merging is a union, so that it doesn't matter in which order, or how often, shards come; of a cell that
+several have, it keeps what each of them knows more of: a longer text, the laws that it was held against.
 """
 
 from __future__ import annotations
@@ -196,7 +197,10 @@ def unpack(data: bytes, name: str = "results") -> Run:
 
 
 def merge(runs: Iterable[Run]) -> Run:
-    """One run of several: every result once. Raises `ResultsError` where two of them judge the same cell differently."""
+    """One run of several: every result once. Raises `ResultsError` where two of them judge the same cell differently.
+
+    Laws judge no cell, and a run tries them on its first red cells only: where one result has their breaches, it speaks for the others.
+    """
     found: dict[tuple[str, ...], dict[bytes, CaseResult]] = {}
     counts: Counter[bytes] = Counter()
     headers = []
@@ -204,10 +208,10 @@ def merge(runs: Iterable[Run]) -> Run:
         headers.append(run.header)
         here: Counter[bytes] = Counter()
         for result in run.results:
-            content = _encode(cap(replace(result, wire=""), LEAST, LEAST))  # one file may have kept more of a cell than another
+            content = _encode(_without_breaches(cap(replace(result, wire=""), LEAST, LEAST)))  # a file may have kept more than another
             here[content] += 1
             kept = found.setdefault((result.spec, result.case, result.layer, result.adapter, result.command), {})
-            kept[content] = max(kept.get(content, result), result, key=_how_much)
+            kept[content] = _join(kept.get(content, result), result)
         counts |= here
     results = []
     for (spec, case, layer, adapter, _), contents in found.items():
@@ -242,8 +246,22 @@ def _union(lists: Iterable[Sequence[Named]]) -> tuple[Named, ...]:
     return tuple(sorted(kept.values(), key=lambda one: (one.order, one.of, one.name)))
 
 
-def _how_much(result: CaseResult) -> tuple[int, bytes]:
-    whole = _encode(result)
+def _join(one: CaseResult, other: CaseResult) -> CaseResult:
+    """The one that says more, with those breaches of the two that say more."""
+    fuller = max(one, other, key=lambda result: _how_much(_without_breaches(result)))
+    tried = [result.evidence for result in (one, other) if result.evidence and result.evidence.breaches is not None]
+    if fuller.evidence is None or not tried:
+        return fuller
+    breaches = max(tried, key=lambda evidence: _how_much(Evidence(breaches=evidence.breaches))).breaches
+    return replace(fuller, evidence=replace(fuller.evidence, breaches=breaches))
+
+
+def _without_breaches(result: CaseResult) -> CaseResult:
+    return replace(result, evidence=result.evidence and replace(result.evidence, breaches=None))
+
+
+def _how_much(said: Struct) -> tuple[int, bytes]:
+    whole = _encode(said)
     return len(whole), whole
 
 
