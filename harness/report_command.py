@@ -21,7 +21,7 @@ from .providers import PROVIDERS
 from .report import Change, Header, Named, ReportError, Run, compare_runs, count_kinds, merge, render, schema, unpack
 from .report.comparing import KINDS
 from .report.counting import column
-from .report.text import visible
+from .report.text import shortened, visible
 from .results import CaseResult, ResultsError
 from .spec import Feature
 
@@ -100,13 +100,17 @@ def choose_day(given: str | None) -> str:
         try:
             return date.fromisoformat(given).isoformat()
         except ValueError:
-            raise ReportError(f"date {given!r}: not a date; write it as YYYY-MM-DD") from None
+            raise ReportError(f"date {shortened(given, 40)!r}: not a date; write it as YYYY-MM-DD") from None
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     if not epoch:
         return ""
-    if not epoch.isdigit():
-        raise ReportError(f"SOURCE_DATE_EPOCH is {epoch!r}; it is a number of seconds since 1970-01-01")
-    return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
+    try:
+        if not (epoch.isascii() and epoch.isdigit()):
+            raise ValueError
+        return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):  # which of them, for a time that is too far away, is the platform's affair
+        known = "a number of seconds since 1970-01-01, in digits, up to the year 9999"
+        raise ReportError(f"SOURCE_DATE_EPOCH is {shortened(epoch, 40)!r}; it is {known}; correct or unset it") from None
 
 
 def _report(parsed: argparse.Namespace) -> int:

@@ -82,10 +82,23 @@ def test_what_can_not_be_used_is_refused_with_status_2_and_nothing_is_written(
     assert not Path("out").exists()
 
 
-def test_an_epoch_that_is_no_number_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "soon")
+@pytest.mark.parametrize("epoch", ["soon", "-1", "+1", "1_0", "1.5", "²", "٣", "99999999999999", "9" * 30, "9" * 5000])
+def test_an_epoch_that_is_no_number_of_seconds_or_no_day_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], epoch: str
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
     assert main(["report", write(tmp_path / "r.json", RUN), "-o", str(tmp_path / "out")]) == 2
-    assert "SOURCE_DATE_EPOCH is 'soon'" in capsys.readouterr().err
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"harness: SOURCE_DATE_EPOCH is '{epoch[:40]}")
+    assert said.endswith("it is a number of seconds since 1970-01-01, in digits, up to the year 9999; correct or unset it")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("day", ["", "²", "٢٠٢٦-١٢-٠٢", "99999999999999", "10000-01-01", "2026-13-01", "2026-02-30", "0000-01-01", "-1"])
+def test_a_day_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], day: str) -> None:
+    assert main(["report", write(tmp_path / "r.json", RUN), "-o", str(tmp_path / "out"), f"--date={day}"]) == 2
+    assert capsys.readouterr().err == f"harness: date '{day}': not a date; write it as YYYY-MM-DD\n"
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,12 +179,22 @@ def test_pytest_writes_results_and_says_what_changed_since_a_baseline(project: p
         (["--harness-baseline", "nowhere.json"], "*--harness-baseline nowhere.json: No such file or directory"),
         (["--harness-baseline", "specs/hello.yaml"], "*--harness-baseline: hello.yaml*run the specs again*"),
         (["--harness-date", "Tuesday"], "*--harness-date: *not a date*"),
+        (["--harness-date", "99999999999999"], "*--harness-date: *not a date*"),
     ],
 )
 def test_report_options_are_judged_before_anything_runs(project: pytest.Pytester, options: list[str], words: str) -> None:
     ran = project.runpytest_inprocess("specs", "--harness-report", "out", *options)
     assert ran.ret == pytest.ExitCode.USAGE_ERROR
     ran.stderr.fnmatch_lines([words])
+    assert not (project.path / "out").exists()
+
+
+@pytest.mark.parametrize("epoch", ["²", "99999999999999"])
+def test_an_epoch_that_is_none_is_told_before_anything_runs(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, epoch: str) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    ran = project.runpytest_inprocess("specs", "--harness-report", "out")
+    assert ran.ret == pytest.ExitCode.USAGE_ERROR
+    ran.stderr.fnmatch_lines([f"*SOURCE_DATE_EPOCH is '{epoch}'; *"])
     assert not (project.path / "out").exists()
 
 
