@@ -256,7 +256,7 @@ def test_what_many_cases_share_stands_once_above_them() -> None:
     rendered = pages(*several)["gemini-api.html"]
     assert rendered.count("pytest 'specs/FILE.yaml::CASE[ADAPTER]'") == 1
     assert rendered.count("<h5>gemini-api/tool-calls</h5>") == 1
-    assert rendered.count("<b>written</b> 2026-11-22") == 1
+    assert rendered.count("<b>written</b> <time>2026-11-22</time>") == 1
     assert rendered.count("passed: unified-llm, anthropic\n") == 9
     assert [re.findall(r"<li><b>(.*?)</b> Two calls stay two calls\.", rendered)] == [[f"case-{n}" for n in range(9)]]
 
@@ -372,7 +372,14 @@ def test_a_result_whose_cassette_could_not_be_read_has_a_page() -> None:
         ([], ["Nothing ran: no case was selected."]),
         ([result()], ["The one cell passed."]),
         ([result(), result(adapter="unified-llm")], ["All 2 cells passed."]),
-        ([result(), result("not-carried", "x")], ["1 of 2 cells passed; 1 not carried.", "Nothing is red."]),
+        (
+            [result(), result(adapter="unified-llm"), result("not-carried", "x")],
+            [
+                "2 of 3 cells passed; 1 not carried.",
+                "Nothing is red.",
+                "Least is carried at Gemini API → anthropic: 0 of 1 feature, 1 in part.",
+            ],
+        ),
         (
             [
                 result(),

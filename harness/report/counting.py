@@ -161,8 +161,10 @@ def headline(
     place = f"{providers[provider]} → {columns[name]}"
     if whole.red:
         return [*sentences, f"Look first at {place}: {first.sentence()}."]
-    remains = [f"Most remains to be done at {place}: {first.sentence()}."] if first.remaining else []
-    return [*sentences, "Nothing is red.", *remains]
+    if first.remaining:
+        return [*sentences, "Nothing is red.", f"Most remains to be done at {place}: {first.sentence()}."]
+    (provider, name), least = min(tallies.items(), key=lambda item: (item[1].share, item[0]))
+    return [*sentences, "Nothing is red.", f"Least is carried at {providers[provider]} → {columns[name]}: {least.sentence()}."]
 
 
 def rests_on(results: Sequence[CaseResult]) -> str:

@@ -1,8 +1,8 @@
 """The cases of a provider's page, feature by feature, with what many of them share written once.
 
 Most of a page is that something passed. Cases of one spec file whose streams are alike in origin and date are a batch: its file and that
-line stand once, above them, and the command that runs a case of a file once on the page. Anchors are made by the page's script where they
-follow from the command, as here, and written where not.
+line stand once, above them, and the command that runs a case of a file once on the page; a cell that differs has its own. Anchors are made
+by the page's script where they follow from the command, as here, and written where not.
 """
 
 from __future__ import annotations
@@ -176,8 +176,9 @@ def _command(results: Sequence[CaseResult]) -> tuple[str, str]:
 def _filed(command: str) -> tuple[str, str]:
     """A batch's command with `FILE` in it, and what that stands for; empty where it has not that form."""
     found = _PATH.fullmatch(command)
-    plain = found and len(command) <= 2 * MAX_NAME and visible(command) == command
-    return (found[1] + FILE + found[3], found[2]) if found and plain else ("", "")
+    if found is None or len(command) > 2 * MAX_NAME or visible(command) != command:
+        return "", ""
+    return found[1] + FILE + found[3], found[2]
 
 
 def _follows(command: str, name: str, provider: str) -> str:

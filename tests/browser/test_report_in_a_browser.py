@@ -281,6 +281,23 @@ def test_a_link_to_a_cell_that_a_filter_hides_shows_it(reader: Reader, mixed: Pa
     assert visit.cells() == 11
 
 
+def test_a_link_to_a_cell_that_a_search_hides_has_the_focus_and_an_open_cell_that_is_filtered_away_is_shut(
+    reader: Reader, mixed: Path
+) -> None:
+    visit = reader.open(mixed / "gemini-api.html")
+    visit.page.get_by_label("Search").fill("nowhere")
+    visit.page.evaluate("location.hash = '#tool-calls.lost.anthropic'")
+    visit.page.wait_for_selector(".panel")
+    cell = visit.page.locator("[id='tool-calls.lost.anthropic']")
+    assert visit.page.evaluate("document.activeElement.id") == "tool-calls.lost.anthropic"
+    assert cell.get_attribute("aria-expanded") == "true"
+    visit.choose("verdict", "passed")
+    assert visit.page.locator(".panel").count() == 0
+    assert cell.get_attribute("aria-expanded") == "false"
+    visit.page.evaluate("location.hash = '#100%'")
+    assert visit.said == []
+
+
 def test_a_pair_of_the_index_leads_to_the_cells_of_that_adapter(reader: Reader, mixed: Path) -> None:
     visit = reader.open(mixed / "index.html")
     visit.page.get_by_role("link", name="Gemini API → unified-llm: 1 of 1 feature", exact=True).first.click()
@@ -331,13 +348,14 @@ def test_a_page_tells_what_changed_since_a_run_whose_results_are_chosen_from_dis
     before = [replace(one, verdict="passed" if one.verdict == "failed" else one.verdict) for one in RESULTS[:-2]]
     gone = result(case="old", line=99)
     other = replace(before[1], evidence=Evidence(STREAM, "d" * 32))
+    before[2] = replace(before[2], end="cut")
     write_files(render(Run(HEADER, [before[0], other, *before[2:], gone])), tmp_path)
     visit = reader.open(mixed / "gemini-api.html")
     assert visit.page.get_by_label("What changed since another run?").is_visible()
     visit.page.get_by_label("What changed since another run?").set_input_files(tmp_path / "results.json")
     since = visit.page.locator("#since")
     since.locator("p").wait_for()
-    assert since.locator("p").inner_text() == "1 broken, 0 fixed, 1 new, 1 gone, 1 changed evidence since that run."
+    assert since.locator("p").inner_text() == "1 broken, 0 fixed, 1 new, 1 gone from this page, 2 changed evidence since that run."
     since.get_by_text("1 broken", exact=True).click()
     since.get_by_role("link", name="anthropic failed").click()
     visit.page.wait_for_selector(".panel")
@@ -345,6 +363,19 @@ def test_a_page_tells_what_changed_since_a_run_whose_results_are_chosen_from_dis
     visit.page.get_by_label("What changed since another run?").set_input_files(tmp_path / "cut.json")
     since.get_by_text("These are no results of a run").wait_for()
     assert (len(visit.asked), visit.said) == (1, [])
+
+
+def test_nothing_changed_since_the_run_itself(reader: Reader, specs: Path, mixed: Path, tmp_path: Path) -> None:
+    broken = replace(result("error", origin=None, end="unknown", reason="no such file"), provider="")
+    write_files(render(Run(HEADER, [broken])), tmp_path)
+    for folder in (specs, mixed, tmp_path):
+        for file in {page.name for page in pages(folder)} - {"index.html"}:
+            page = reader.open(folder / file).page
+            if page.locator("article").count():
+                page.get_by_label("What changed since another run?").set_input_files(folder / "results.json")
+                page.locator("#since p").wait_for()
+                said = page.locator("#since p").inner_text()
+                assert said == "0 broken, 0 fixed, 0 new, 0 gone from this page, 0 changed evidence since that run."
 
 
 # By keyboard alone
@@ -441,6 +472,22 @@ def test_without_a_script_the_matrix_and_why_each_cell_is_as_it_is_are_there(rea
     assert page.locator(".tools:visible").count() == 0
 
 
+def test_every_verdict_looks_different_from_passed(reader: Reader, mixed: Path) -> None:
+    marks = reader.open(mixed / "index.html").page.locator("#words + dl i")
+    look = "['color', 'backgroundColor', 'borderStyle'].map(name => getComputedStyle(one)[name]).join()"
+    found = dict(marks.evaluate_all(f"all => all.map(one => [one.className, {look}])"))
+    assert set(found) == {"", *VERDICTS} - {"passed"}
+    assert len(set(found.values())) == len(found)
+
+
+def test_paper_has_room_for_every_column(reader: Reader, specs: Path) -> None:
+    for file in pages(specs):
+        page = reader.open(file, width=1020).page  # A4 across, less its margins
+        page.emulate_media(media="print")
+        wide = page.locator("table:visible").evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+        assert all(right <= 1021 for right in wide)
+
+
 def test_print_shows_all_of_it_and_no_tools(reader: Reader, mixed: Path) -> None:
     page = reader.open(mixed / "gemini-api.html", "#tool-calls.lost.anthropic").page
     page.emulate_media(media="print")
@@ -463,8 +510,8 @@ def test_ages_are_reckoned_in_the_page_and_an_old_recording_is_stale(reader: Rea
     page.clock.set_fixed_time(datetime(2026, 11, 22, tzinfo=UTC))
     page.goto((tmp_path / "gemini-api.html").as_uri())
     assert [one.inner_text() for one in page.locator("article > p").all()] == [
-        "recorded 2026-01-01 stale: 325 days old docs",
-        "written 2026-11-22 docs",
+        "recorded 2026-01-01 (325 days old) stale docs",
+        "written 2026-11-22 (0 days old) docs",
         "recorded soon docs",
     ]
     assert [one.inner_text() for one in page.locator("article > ul a").all()] == [

@@ -1,29 +1,33 @@
-{# What changed since a run whose results.json the reader chooses from disk: nothing of it leaves the page. As `comparing` judges it, by the
-   digests that the page has: findings alone are not compared. -#}
+{# What changed since a run whose results.json the reader chooses from disk: nothing of it leaves the page. As `comparing` judges it, by what
+   the page has: of findings their number and the layer of the first. A cell is gone where it is on no page or on another one. -#}
 const STEPS = {{ STEPS|tojson }}, KINDS = Object.fromEntries({{ KIND_WORDS|tojson }});
-const commandOf = (cell) => runs(cell.closest("article").querySelector(":scope>pre")?.textContent, cell.firstChild.data.trim());
+const stemmed = ({ spec, case: name }) => slug(`${spec.replace(/\.yaml$/, "").slice(spec.startsWith(`${data.provider}/`) ? data.provider.length + 1 : 0)}.${name}`);
 const digestOf = (found) => typeof found === "string" ? found : Array.isArray(found) ? found[0] : found.digest ?? "";
+const short = (digest) => `${digest ?? ""}`.slice(0, {{ DIGEST }});
 
 function changes(base) {
   const before = new Map(), found = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, []]));
   if (!base.footer || base.footer.results !== base.results.length) throw new Error("it is not whole");
   for (const row of base.results) {
-    const command = row.command ?? runs(base.cases[row.case].command, row.adapter || row.layer || "payloads");
-    const stream = base.streams[row.stream];
-    if (stream.provider === data.provider) before.set(command, [row.verdict, `${row.digest ?? ""}`.slice(0, {{ DIGEST }}), `${stream.how?.digest ?? ""}`.slice(0, {{ DIGEST }})]);
+    const anchor = `${stemmed(base.cases[row.case])}.${slug(row.adapter || row.layer || "payloads")}`;
+    const stream = base.streams[row.stream], streams = [...stream.before ?? [], stream.how ?? {}].map((one) => short(one.digest));
+    before.set(anchor, [stream.provider ?? "", row.verdict, short(row.digest), `${streams}`, stream.end ?? "unknown", row.findings_total ?? 0, row.first_layer ?? ""]);
   }
   for (const one of articles) cellsOf(one).forEach((cell, index) => {
-    const was = before.get(commandOf(cell)), verdict = verdictOf(cell.querySelector("i"));
-    before.delete(commandOf(cell));
+    const was = before.get(cell.id)?.slice(1), verdict = verdictOf(cell.querySelector("i")), known = one.case.known[index];
+    before.delete(cell.id);
+    const [, , , digest = "", , unusual = {}] = data.streams[data.cases[one.case.place][0]];
+    const streams = [...(unusual.before ?? []).map(([digest]) => digest), digest];
+    const is = [verdict, digestOf(known), `${streams}`, unusual.end ?? "complete", ...(known.digest ? [known.total ?? 0, known.first ?? ""] : [])];
     const step = was && STEPS[verdict] - STEPS[was[0]];
-    const is = [verdict, digestOf(one.case.known[index]), data.streams[data.cases[one.case.place][0]][3] ?? ""];
-    const kind = !was ? "new" : step < 0 ? "broken" : step > 0 ? "fixed" : was.some((fact, at) => fact !== is[at]) ? "changed" : "";
+    const kind = !was ? "new" : step < 0 ? "broken" : step > 0 ? "fixed" : is.some((fact, at) => fact !== was[at]) ? "changed" : "";
     if (kind) found[kind].push([link(`#${cell.id}`, `${cell.firstChild.data.trim()} ${verdict.replace("-", " ")}`), ` ${one.querySelector("h5").textContent}`]);
   });
-  for (const command of before.keys()) found.gone.push([make("code", command)]);
+  for (const [anchor, [provider]] of before) if (provider === data.provider) found.gone.push([make("code", anchor)]);
   return found;
 }
 
+KINDS.gone += " from this page";
 const said = (found) => Object.entries(KINDS).map(([kind, word]) => `${number(found[kind].length)} ${word}`);
 const chosen = document.querySelector("[data-baseline]");
 chosen?.closest("p").removeAttribute("hidden");

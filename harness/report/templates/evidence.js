@@ -132,6 +132,7 @@ function findings(written, cell) {
 }
 
 function laws(cell) {
+  if (!cell.laws) return part("Laws", "", make("p", ["Not tried: a report tries them for our own event models, on the first cells that differ, where the stream is short. ", make("code", "pytest --harness-laws"), " tries them on everything."]));
   const list = make("ul");
   for (const [law, title, examples] of cell.laws) {
     list.append(make("li", [make("b", `Law ${law}, ${title}, is broken.`), ...examples.map((example) => make("pre", example))]));
@@ -157,7 +158,7 @@ function panel(link) {
   const name = link.firstChild.data.trim();
   const box = make("div", [], "panel");
   box.setAttribute("role", "region");
-  box.setAttribute("aria-label", `Evidence: ${link.textContent}`);
+  box.setAttribute("aria-label", `Evidence: ${link.id}`);
   const close = make("button", "Close");
   close.type = "button";
   close.addEventListener("click", () => { shut(link); link.focus(); });
@@ -169,7 +170,7 @@ function panel(link) {
   const before = (stream.before ?? []).map(([digest, reads, unusual]) => ({ status: 200, end: "complete", digest, reads, ...unusual }));
   const turns = [...before, stream], spoken = (title, turn) => before.length ? `Turn ${turn + 1}: ${title.toLowerCase()}` : title;
   turns.forEach((one, turn) => { if (one.reads.length) box.append(timeline(one, spoken("How the stream came", turn))); });
-  if (cell.laws) box.append(laws(cell));
+  if (cell.laws || cell.total) box.append(laws(cell));
   turns.forEach(({ sent }, turn) => {
     if (sent) box.append(part(spoken("Request", turn), `${sent[0]} ${sent[1]}`, quoted(sent[2]), make("p", counted(sent[3], "byte") + " in all", "note")));
   });
@@ -178,6 +179,6 @@ function panel(link) {
   if (origin >= 0) box.append(part("Where the stream is from", "", facts([...named, ...data.origins[origin]])));
   box.append(facts([["SHA-256 of the stream", digest && `${digest}…`], ["of what came out", cell.digest && `${cell.digest}…`]]));
   const run = article.querySelector(":scope>pre");
-  if (run) box.append(part("Run it", "", make("pre", runs(run.textContent, name), "run")));
+  if (run) box.append(part("Run it", "", make("pre", run.textContent.replace(/\[ADAPTER\](?='$)/, () => `[${name}]`), "run")));
   return box;
 }

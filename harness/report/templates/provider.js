@@ -7,7 +7,6 @@ const block = document.getElementById("data");
 const data = block ? JSON.parse(block.textContent) : { cases: [] };
 const nameOf = (cell) => slug(cell.firstChild.data.trim());
 const verdictOf = (mark) => mark.className || "passed";
-const runs = (command, name) => command?.replace(/\[ADAPTER\](?='$)/, () => `[${name}]`);
 const docs = (place) => link(document.getElementById(place).href, "docs");
 
 // Every address of documentation stands once, at the end of the page
@@ -57,6 +56,7 @@ function article(item, [, more, ...known], about, command) {
   const stale = about.querySelector(".stale");
   for (const cell of cells) {
     cell.href = `#${cell.id}`;
+    cell.ariaExpanded = "false";
     if (stale) cell.append(" ", make("b", "stale", "stale"));
   }
   if (doc) origin.append(" ", typeof doc === "string" ? `· ${doc}` : docs(`d${doc}`));
@@ -140,12 +140,14 @@ if (articles.length) checklist();
 
 function shut(cell) {
   cell.classList.remove("open");
+  cell.ariaExpanded = "false";
   cell.closest("article").querySelector(".panel")?.remove();
 }
 
 function open(cell) {
   for (const other of find("a.open", cell.closest("article"))) shut(other);
   cell.classList.add("open");
+  cell.ariaExpanded = "true";
   cell.closest("article").append(panel(cell));
 }
 
@@ -168,6 +170,7 @@ function filter() {
       const fit = fits && (!chosen.adapter || nameOf(cell) === chosen.adapter.slice(3)) &&
         (!chosen.verdict || (chosen.verdict === "!passed" ? verdict !== "passed" : chosen.verdict === "stale" ? one.case.stale : verdict === chosen.verdict));
       cell.parentElement.hidden = !fit;
+      if (!fit && cell.classList.contains("open")) shut(cell);
       shown += Boolean(fit);
     }
     one.hidden = !shown;
@@ -183,7 +186,7 @@ if (output) say(cells.length, cells.length, "cell");
 {% include "baseline.js" %}
 
 function arrive() {
-  const name = decodeURIComponent(location.hash.slice(1));
+  const name = location.hash.slice(1);
   const target = name && document.getElementById(name);
   if (!target && marks.has(name)) location.replace(`#${marks.get(name)}`);
   if (!target) return;
@@ -192,7 +195,10 @@ function arrive() {
     filter();
     return;
   }
-  if (target.closest("[hidden]")) { tools.reset(); setTimeout(() => { filter(); target.scrollIntoView(); }); }
+  if (target.closest("[hidden]")) {
+    tools.reset();
+    filter();
+  }
   if (cells.includes(target)) {
     if (!target.classList.contains("open")) open(target);
     target.focus({ preventScroll: true });

@@ -19,8 +19,8 @@ const link = (target, words, name) => {
 for (const time of find("time")) {
   const days = Math.floor((Date.now() - Date.parse(time.textContent)) / 86400000);
   if (!(days >= 0) || /^ \(/.test(time.nextSibling?.data ?? "")) continue;
-  time.title = `${counted(days, "day")} ago`;
-  if (time.closest("[data-origin]") && days > {{ STALE_DAYS }}) time.after(" ", make("b", `stale: ${counted(days, "day")} old`, "stale"));
+  time.after(` (${counted(days, "day")} old)`);
+  if (time.closest("[data-origin]") && days > {{ STALE_DAYS }}) time.nextSibling.after(" ", make("b", "stale", "stale"));
 }
 
 // Searching
