@@ -470,6 +470,7 @@ def test_without_a_script_the_matrix_and_why_each_cell_is_as_it_is_are_there(rea
     ):
         assert words in text
     assert page.locator(".tools:visible").count() == 0
+    assert page.get_by_text("Two calls stay two calls.").first.is_visible()
 
 
 def test_every_verdict_looks_different_from_passed(reader: Reader, mixed: Path) -> None:

@@ -60,7 +60,7 @@ function article(item, [, more, ...known], about, command) {
     if (stale) cell.append(" ", make("b", "stale", "stale"));
   }
   if (doc) origin.append(" ", typeof doc === "string" ? `· ${doc}` : docs(`d${doc}`));
-  const one = make("article", [title, origin, list, ...item.childNodes]);
+  const one = make("article", [title, origin, list, ...item.childNodes], item.querySelector(".found>pre") ? "differs" : "");
   if (command) one.append(make("pre", command.replace(/CASE(?=\[ADAPTER\]'$)/, () => name)));
   one.case = { known, also, anchor, cells, stale, level: about.dataset.level ?? "must" };
   return one;
