@@ -71,6 +71,19 @@ def folders_of(parsed: argparse.Namespace, folder: Path = Path()) -> tuple[list[
     return named or [Path("specs")], parsed.cassettes or folder / str(table.get(CASSETTES) or "cassettes")
 
 
+def found_from(folder: Path) -> Path | None:
+    """The file that pytest reads where it is given a file of that folder and no other: the nearest that configures it."""
+    folders = (folder, *folder.parents)
+    for place in folders:
+        try:
+            path, _ = _configuration(place)
+        except ReplayError:  # pytest ends at such a file
+            return None
+        if path != place:
+            return path
+    return next((path for place in folders if (path := place / "pyproject.toml").is_file()), None)
+
+
 def _configuration(folder: Path) -> tuple[Path, Mapping[str, Any]]:
     """The file that configures pytest, and what it says; nothing where there is none."""
     for name, keys in FILES:

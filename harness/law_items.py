@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from .plugin import HarnessFailure, ResultItem, _project
+from .plugin import HarnessFailure, ResultItem, _project, id_of_file
 
 if TYPE_CHECKING:
     from .exchanges import Exchange
@@ -44,7 +44,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if not parent.config.getoption("--harness-laws") or file_path.suffix not in (".yaml", ".yml"):
         return None
-    return CassetteFile.from_parent(parent, path=file_path) if file_path.is_relative_to(_folder(parent.config)) else None
+    if not file_path.is_relative_to(_folder(parent.config)):
+        return None
+    return CassetteFile.from_parent(parent, path=file_path, nodeid=id_of_file(file_path, parent.config))
 
 
 def _folder(config: pytest.Config) -> Path:
@@ -87,7 +89,7 @@ class LawItem(ResultItem):
         from .telling import explain
 
         stranger = self._stranger() if self.cell.dialect else None
-        self.result = replace(hold(self.cell, stranger=stranger), command=f"pytest --harness-laws '{self.nodeid}'")
+        self.result = replace(hold(self.cell, stranger=stranger), command=self.command("--harness-laws"))
         match self.result.verdict:
             case "passed":
                 return

@@ -8,7 +8,9 @@ same bytes with and without workers.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -107,6 +109,30 @@ def _project(config: pytest.Config) -> Project:
     return config._harness_project  # type: ignore[attr-defined,no-any-return]  # set just above
 
 
+def _way(path: Path, here: Path) -> Path | None:
+    """The way to ``path`` from ``here``; None where there is none, as on Windows between drives."""
+    return Path(os.path.relpath(path, here)) if path.anchor == here.anchor else None
+
+
+def id_of_file(path: Path, config: pytest.Config) -> str | None:
+    """The id of a file beside pytest's rootdir; None below it. pytest would leave out the folders that were named, and so mix up files."""
+    way = None if path.is_relative_to(config.rootpath) else _way(path, config.rootpath)
+    return way.as_posix() if way else None
+
+
+@lru_cache(maxsize=8)  # the items of a folder come one after another
+def _settings(folder: Path, config: pytest.Config) -> Sequence[str]:
+    """The options with which a file of that folder, run alone, has the settings of this run; none where pytest finds them from there."""
+    from .configuration import found_from
+
+    here, words = config.invocation_params.dir, []
+    if config.inipath and found_from(folder) != config.inipath and (way := _way(config.inipath, here)):
+        words += ["-c", way.as_posix()]
+    if config.getoption("rootdir") and config.rootpath != (config.inipath.parent if config.inipath else here):
+        words += ["--rootdir", way.as_posix()] if (way := _way(config.rootpath, here)) else []
+    return words
+
+
 class ResultItem(pytest.Item):
     """An item that has a result for the report when it has run; a red one says only what the result says."""
 
@@ -114,9 +140,13 @@ class ResultItem(pytest.Item):
 
     def place(self, line: int) -> str:
         """A line of this item's file, as an editor finds it from where pytest was started."""
-        here = self.config.invocation_params.dir
-        path = os.path.relpath(self.path, here) if self.path.anchor == here.anchor else self.path  # Windows has no way between drives
-        return f"{path}:{line}"
+        return f"{_way(self.path, self.config.invocation_params.dir) or self.path}:{line}"
+
+    def command(self, *options: str) -> str:
+        """A shell line that runs this item alone, pasted where pytest was started: ``pytest 'specs/x.yaml::case[column]'``."""
+        path = _way(self.path, self.config.invocation_params.dir)
+        item = f"{path.as_posix()}::{self.name}" if path else self.nodeid
+        return shlex.join(["pytest", *_settings(self.path.parent, self.config), *options, item])
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, HarnessFailure | HarnessWarning):

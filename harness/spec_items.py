@@ -6,6 +6,7 @@ own expectation first, if that is empty.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from .plugin import HarnessFailure, HarnessWarning, ResultItem, _project, _spec_roots
+from .plugin import HarnessFailure, HarnessWarning, ResultItem, _project, _spec_roots, id_of_file
 
 if TYPE_CHECKING:
     from .conformance import Cell
@@ -36,13 +37,13 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     kind = kind_of(file_path)
     if kind == "other" and (fault := unheaded(file_path.read_bytes())):
         parent.warn(HarnessWarning(f"{file_path}: {fault}"))
-    return SpecFile.from_parent(parent, path=file_path) if kind == "spec" else None
+    return SpecFile.from_parent(parent, path=file_path, nodeid=id_of_file(file_path, parent.config)) if kind == "spec" else None
 
 
 def _may_be_spec(path: Path, config: pytest.Config) -> bool:
     """Below a folder of ``harness_specs``, or named on the command line."""
-    named = (config.invocation_params.dir / str(argument).partition("::")[0] for argument in config.args)
-    return any(path.is_relative_to(root) for root in _spec_roots(config)) or path in named
+    named = (os.path.normpath(config.invocation_params.dir / str(argument).partition("::")[0]) for argument in config.args)
+    return any(path.is_relative_to(root) for root in _spec_roots(config)) or str(path) in named
 
 
 class SpecFile(pytest.File):
@@ -108,7 +109,7 @@ class CellItem(ResultItem):
             result = replace(result, verdict="unreviewed", reason=f"filled in {self.path.name}; read it, then delete `reviewed: no`")
         if fault:
             result = replace(result, verdict="error", reason=fault)
-        self.result = replace(result, command=f"pytest '{self.nodeid}'")
+        self.result = replace(result, command=self.command())
         self._conclude(self.result)
 
     def _conclude(self, result: CaseResult) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -102,6 +103,51 @@ def test_a_failure_names_its_file_as_it_is_found_from_where_pytest_was_started(
     monkeypatch.chdir(project.path / folder)
     result = project.runpytest_subprocess(spec, "--rootdir", project.path, "-p", "no:cacheprovider", *options)
     result.stdout.fnmatch_lines([f"at:          {Path(shown)}"])
+
+
+def commands(result: pytest.RunResult, folder: Path) -> list[str]:
+    """The commands of the cells of a run whose report is in ``folder``."""
+    assert result.ret in (0, 1)
+    document = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    return [case["command"].replace("[ADAPTER]", "[anthropic]") for case in document["cases"]]
+
+
+LAYOUTS = [
+    ("shop", ["../clone/specs"], ["-c", "pytest.ini", "-n", "1"], "pytest -c pytest.ini '../clone/specs/a/hello.yaml::hello[anthropic]'"),
+    ("shop", ["../clone/specs/a/hello.yaml"], ["-c", "pytest.ini"], "pytest -c pytest.ini '../clone/specs/a/hello.yaml::hello[anthropic]'"),
+    ("shop", ["sub", "../clone/specs/a", "../clone/specs/b"], [], "pytest -c pytest.ini '../clone/specs/a/hello.yaml::hello[anthropic]'"),
+    (
+        "shop/sub",
+        ["../../clone/specs"],
+        ["-c", "../pytest.ini"],
+        "pytest -c ../pytest.ini '../../clone/specs/a/hello.yaml::hello[anthropic]'",
+    ),
+    ("clone", ["specs"], ["-c", "pyproject.toml", "--rootdir", "."], "pytest 'specs/a/hello.yaml::hello[anthropic]'"),
+    ("clone/specs/a", ["."], [], "pytest 'hello.yaml::hello[anthropic]'"),
+    ("clone/specs", ["a/hello.yaml"], ["--rootdir", "../../shop"], "pytest --rootdir ../../shop 'a/hello.yaml::hello[anthropic]'"),
+]
+
+
+@pytest.mark.parametrize(("started", "named", "options", "told"), LAYOUTS)
+def test_the_command_of_a_cell_runs_it_where_pytest_was_started(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, started: str, named: list[str], options: list[str], told: str
+) -> None:
+    for folder in ("a", "b"):
+        write(project, f"clone/specs/{folder}/hello.yaml", CASE.replace("$contains: [{type: message_stop}]", "$contains: [{type: other}]"))
+    write(project, "clone/pyproject.toml", "[tool.pytest.ini_options]\nharness_cassettes = '../cassettes'\n")
+    write(project, "shop/pytest.ini", "[pytest]\nharness_specs = ../clone/specs\nharness_cassettes = ../cassettes\n")
+    write(project, "shop/sub/test_own.py", "def test_own():\n    pass\n")
+    monkeypatch.chdir(project.path / started)
+    common = ["-p", "no:cacheprovider", "-q", "--harness-dialect", "anthropic"]
+    result = project.runpytest_subprocess(*named, *options, *common, "--harness-report", project.path / "report")
+    first = commands(result, project.path / "report")[0]
+    assert first == told
+    again = subprocess.run([sys.executable, "-m", *shlex.split(first), *common], capture_output=True, text=True, check=False)
+    assert again.returncode == 1, again.stdout + again.stderr
+    assert "1 failed" in again.stdout
+    shown = re.search(r"FAILED (.*)::hello\[anthropic\]", again.stdout)
+    assert shown
+    assert Path(shown[1]).samefile(shlex.split(told)[-1].partition("::")[0])  # so is the line of pytest's own summary
 
 
 def test_the_first_layer_that_differs_is_named(project: pytest.Pytester) -> None:
