@@ -351,8 +351,14 @@ def test_a_feature_of_which_some_cells_passed_and_others_are_not_carried_is_carr
 
 
 def test_declared_losses_are_listed_a_dialect_without_one_too() -> None:
-    text = Page(pages()["index.html"]).text
-    assert "unified-llm Nothing: it carries everything. anthropic grounding Search results and their supports." in text
+    text = Page(pages(result(), result(adapter="unified-llm"))["index.html"]).text
+    assert "unified-llm None is declared. anthropic grounding Search results and their supports." in text
+
+
+def test_an_adapter_without_a_cell_has_no_column_and_no_losses() -> None:
+    text = Page(pages(result(adapter="unified-llm"))["index.html"]).text
+    assert "Provider unified-llm Gemini API" in text
+    assert "anthropic" not in text
 
 
 def test_a_result_whose_cassette_could_not_be_read_has_a_page() -> None:

@@ -76,17 +76,18 @@ def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str,
     """The values of ``index.html``."""
     results = [cell.result for cell in cells]
     pairs = {(pair.name, one): pair for one in names.columns for pair in _pairs_of(one, results, names)}
+    columns = {one: title for one, title in names.columns.items() if any(found == one for _, found in pairs)}
     return {
         "sentences": headline(results, names.providers, names.columns, header.unread),
         "rests": rests_on(results),
         "whole": tally(results),
-        "columns": names.columns,
-        "rows": [(title, page_name(name), [pairs.get((name, one)) for one in names.columns]) for name, title in names.providers.items()],
+        "columns": columns,
+        "rows": [(title, page_name(name), [pairs.get((name, one)) for one in columns]) for name, title in names.providers.items()],
         "checklists": [checklist(name, [cell for cell in cells if cell.result.provider == name], names) for name in names.providers],
         "remarks": _remarks(cells, names.providers),
         "streams": streams(results),
         "origins": ORIGINS,
-        "losses": [(title, slug(name), losses) for name, title, losses in names.losses],
+        "losses": [(title, slug(name), losses) for name, title, losses in names.losses if name in columns],
         "header": header,
     }
 
