@@ -95,6 +95,7 @@ def _compare(plan: Plan, project: Project, parsed: argparse.Namespace, spent: Sp
             limits=limits_of(parsed),
             spent=spent,
             allow_status=allowed,
+            allow_end={"cut", "reset", *(exchange.end for exchange in recorded.exchanges)},  # to break off is another shape
             before=None,
             progress=bar,
         )

@@ -47,8 +47,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(name, allow_status=(), ordered=True): the cassette that records and answers this test's client; "
-        "allow_status: HTTP statuses of errors that may be recorded; ordered: whether another order of requests is reported",
+        f"{MARKER}(name, allow_status=(), allow_end=(), ordered=True): the cassette that records and answers this test's client; "
+        "allow_status: HTTP statuses of errors that may be recorded; allow_end: ends of answers that broke off (cut, reset); "
+        "ordered: whether another order of requests is reported",
     )
 
 
@@ -130,13 +131,13 @@ def harness_cassette(request: pytest.FixtureRequest, harness_vcr_config: dict[st
 
     config = request.config
     with _in_words():
-        name, allow_status, ordered = _marked(request.node)
+        name, ordered, allowed = _marked(request.node)
         path = Project([], config.rootpath / config.getini("harness_cassettes")).cassette_path(name)
     mode = config.getoption("--harness-record")
     if left := left_behind(path):
         request.node.warn(RecordingWarning(left))
     try:
-        with _in_words(), use_cassette(path, name=name, mode=mode, allow_status=allow_status, options=harness_vcr_config) as tape:
+        with _in_words(), use_cassette(path, name=name, mode=mode, options=harness_vcr_config, **allowed) as tape:
             yield tape
             if not request.node.stash.get(_PASSED, False):
                 raise _NotPassed
@@ -145,14 +146,14 @@ def harness_cassette(request: pytest.FixtureRequest, harness_vcr_config: dict[st
     _judge(request.node, tape, ordered=ordered, strict=config.getoption("--harness-strict"))
 
 
-def _marked(node: pytest.Item) -> tuple[str, tuple[int, ...], bool]:
-    """Name, allowed statuses and whether order counts, from the nearest marker."""
+def _marked(node: pytest.Item) -> tuple[str, bool, dict[str, Any]]:
+    """Name, whether order counts, and what is allowed to be recorded, from the nearest marker."""
     marker = node.get_closest_marker(MARKER)
     match marker:
-        case pytest.Mark(args=(str(name),), kwargs=options) if options.keys() <= {"allow_status", "ordered"}:
-            return name, tuple(options.get("allow_status", ())), bool(options.get("ordered", True))
+        case pytest.Mark(args=(str(name),), kwargs=options) if options.keys() <= {"allow_status", "allow_end", "ordered"}:
+            return name, bool(options.get("ordered", True)), {key: tuple(options[key]) for key in options if key != "ordered"}
         case pytest.Mark():
-            raise pytest.UsageError(f"{node.nodeid}: {MARKER} takes a name, and allow_status and ordered by name, nothing else")
+            raise pytest.UsageError(f"{node.nodeid}: {MARKER} takes a name, and allow_status, allow_end and ordered by name, nothing else")
     raise pytest.UsageError(f"{node.nodeid}: no cassette is named; mark the test with @pytest.mark.{MARKER}('gemini-api/x')")
 
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from .asking import TranslationError
-from .cassette import CassetteError
+from .cassette import CassetteError, Exchange
 from .configuration import add_folders, project_of
 from .matching import visible
 from .project import Project, yaml_files
@@ -40,6 +40,8 @@ def add_to(commands: Any) -> None:
     whom = "whom to ask (default: as the case says, else the cassette's folder); with --missing and --all: only this provider's cassettes"
     one.add_argument("--provider", choices=PROVIDERS, help=whom)
     one.add_argument("--unary", action="store_true", help="ask for the answer in one piece, not as a stream")
+    ends = "take answers that end so, before they are whole, too (repeatable; default: as the recorded cassette ends)"
+    one.add_argument("--allow-end", action="append", choices=("cut", "reset", "aborted"), default=[], help=ends)
     add_asking(one)
     one.set_defaults(run=_record)
 
@@ -144,7 +146,7 @@ def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent:
     path = project.cassette_path(plan.name)
     if left := left_behind(path):
         print(visible(f"harness: {left}"), file=sys.stderr)
-    before = _statuses(plan, project)
+    before = _anew(plan, project)
     with Bar(plan.name) as bar:
         cassette = record_requests(
             plan.provider,
@@ -154,25 +156,25 @@ def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent:
             limits=limits_of(parsed),
             spent=spent,
             allow_status=parsed.allow_status,
+            allow_end=parsed.allow_end,
             before=before,
             progress=bar,
         )
     count = len(cassette.exchanges)
     odd = [f"exchange {number} status {status_of(one)}" for number, one in enumerate(cassette.exchanges, 1) if status_of(one) != 200]
+    odd += [f"exchange {number} {one.end}" for number, one in enumerate(cassette.exchanges, 1) if one.end != "complete"]
     told = [f"{count} exchange{'' if count == 1 else 's'} of {plan.provider}", f"{bar.tokens} output tokens", *odd]
     print(f"recorded {visible(plan.name)}: {', '.join(told)}")
 
 
-def _statuses(plan: Plan, project: Project) -> list[int]:
-    """How the exchanges were answered that are asked for anew; none if there are none that can be read."""
-    from .recording.refusing import status_of
-
+def _anew(plan: Plan, project: Project) -> tuple[Exchange, ...]:
+    """The exchanges that are asked for anew; none if there are none that can be read."""
     if not plan.anew or not project.cassette_path(plan.name).exists():
-        return []
+        return ()
     try:
-        return [status_of(exchange) for exchange in project.cassette(plan.name).exchanges]
+        return project.cassette(plan.name).exchanges
     except CassetteError:
-        return []
+        return ()
 
 
 class Bar:

@@ -19,6 +19,7 @@ from raw_server import Connection, Script, plain, raw_server, streaming
 from harness import load
 from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps
 from harness.cli import main
+from harness.events import End
 from harness.recording.code_assist import find_token
 from harness.recording.engine import Ask, Limits, Settings, record_requests
 from harness.recording.google import MissingCredentials
@@ -416,9 +417,41 @@ def test_an_answer_that_the_case_asks_for_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", ["cut", "reset"])
-def test_a_broken_answer_is_an_answer(tmp_path: Path, end: str) -> None:
+def test_a_broken_answer_is_refused_unless_it_is_meant(tmp_path: Path, end: End) -> None:
+    path = tmp_path / "a.yaml"
+    with raw_server(HELLO) as url:
+        whole = ask(url, path)
+    good, other = path.read_bytes(), "cut" if end == "reset" else "reset"
+    broke = rf"the answer to request 1 was {end}.* before its end, after 1 read of \d+ bytes, .* allow this end: --allow-end {end}$"
     with raw_server(streaming(event("half"), end=end)) as url:
-        assert ask(url, tmp_path / "a.yaml").exchanges[0].end == end
+        for options in ({}, {"before": whole.exchanges}, {"before": None}, {"allow_end": [other]}):
+            with pytest.raises(CassetteError, match=broke):
+                ask(url, path, **options)
+            assert path.read_bytes() == good
+        assert ask(url, path, allow_end=[end]).exchanges[0].end == end
+        assert ask(url, path, before=load(path).exchanges).exchanges[0].end == end  # it had that end before
+
+
+@pytest.mark.parametrize("end", ["cut", "reset"])
+def test_the_command_keeps_a_good_cassette_where_an_answer_breaks_off(project: Path, capsys: pytest.CaptureFixture[str], end: str) -> None:
+    path = project / "cassettes" / "gemini-api" / "two-turns.yaml"
+    with raw_server(HELLO) as url:
+        assert main(["record", "two-turns", "--base-url", url]) == 0
+    good = path.read_bytes()
+    with raw_server(HELLO, streaming(event("half"), end=end)) as url:
+        for words in (["--all"], ["two-turns"], ["gemini-api/two-turns"], ["gemini-api/two-turns", "--prompt", "Hi", "--model", "m"]):
+            assert main(["record", *words, "--base-url", url]) == 1
+            said = capsys.readouterr()
+            assert f"--allow-end {end}" in said.err
+            assert path.read_bytes() == good
+        assert main(["record", "two-turns", "--allow-end", end, "--base-url", url]) == 0
+        told = f"recorded gemini-api/two-turns: 2 exchanges of gemini-api, 24 output tokens, exchange 1 {end}, exchange 2 {end}\n"
+        assert capsys.readouterr().out == told
+        assert main(["record", "--all", "--base-url", url]) == 0
+        assert capsys.readouterr().out == told
+    with raw_server(HELLO) as url:
+        assert main(["record", "--all", "--base-url", url]) == 0
+    assert [one.end for one in load(path).exchanges] == ["complete", "complete"]
 
 
 @pytest.mark.parametrize("streamed", [True, False])
@@ -485,7 +518,9 @@ def test_a_program_is_recorded_with_times_stderr_and_exit_code(tmp_path: Path) -
     assert exchange.headers == {"x-exit-code": ["41"], "x-stderr": ["Loaded cached credentials.", "second line"]}
     assert (cassette.origin.kind, cassette.origin.client, cassette.origin.model) == ("recorded", Path(sys.executable).name, "m")
     killed = Settings(program=(sys.executable, str(script)), arguments=("-m", "m", "die"))
-    cassette = record_requests("gemini-cli", [Ask({"prompt": "Say hello"})], tmp_path / "a.yaml", settings=killed)
+    with pytest.raises(CassetteError, match="request 1 was cut off before its end"):
+        record_requests("gemini-cli", asks, path, settings=killed)
+    cassette = record_requests("gemini-cli", asks, path, settings=killed, allow_end=["cut"])
     assert (cassette.exchanges[0].end, cassette.exchanges[0].headers["x-exit-code"]) == ("cut", ["-9"])
 
 
@@ -749,11 +784,13 @@ def test_an_error_takes_no_cassettes_place_unless_it_is_meant(project: Path, cap
 
 
 def test_a_status_is_expected_only_where_it_was(tmp_path: Path) -> None:
-    asks = [Ask(BODY, "m")] * 2
+    asks, path = [Ask(BODY, "m")] * 2, tmp_path / "a.yaml"
     with raw_server(HELLO, NOT_FOUND) as url:
-        assert [one.status for one in ask(url, tmp_path / "a.yaml", asks, before=[200, 404]).exchanges] == [200, 404]
+        before = ask(url, path, asks, allow_status=[404]).exchanges
+    with raw_server(HELLO, NOT_FOUND) as url:
+        assert [one.status for one in ask(url, path, asks, before=before).exchanges] == [200, 404]
     with raw_server(NOT_FOUND, HELLO) as url, pytest.raises(CassetteError, match=r"request 1 .* \(404: models/typo is not found\)"):
-        ask(url, tmp_path / "b.yaml", asks, before=[200, 404])
+        ask(url, tmp_path / "b.yaml", asks, before=before)
 
 
 def test_cassettes_written_by_hand_are_not_recorded_over_unless_named(project: Path) -> None:

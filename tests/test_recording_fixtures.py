@@ -228,6 +228,41 @@ def test_an_answer_about_the_account_is_refused_unless_the_marker_allows_it(
     run(suite).assert_outcomes(passed=1)
 
 
+BROKEN = """\
+import pytest
+from google import genai
+
+@pytest.mark.harness_cassette("gemini-api/first")
+def test_broken(harness_http_options):
+    client = genai.Client(http_options=harness_http_options)
+    try:
+        for answer in client.models.generate_content_stream(model="m", contents="hi"):
+            pass
+    except Exception:
+        pass  # this client makes do with what it has
+"""
+
+
+@pytest.mark.parametrize("end", ["cut", "reset"])
+def test_an_answer_that_broke_off_takes_no_good_ones_place_unless_the_marker_allows_it(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    suite.makepyfile(BROKEN)
+    with raw_server(streaming(*EVENTS)) as url:
+        record(suite, monkeypatch, url).assert_outcomes(passed=1)
+    (path,) = suite.path.rglob("*.yaml")
+    good = path.read_bytes()
+    with raw_server(streaming(*EVENTS[:1], end=end)) as url:
+        result = record(suite, monkeypatch, url, "rewrite")
+        result.assert_outcomes(passed=1, errors=1)
+        result.stdout.fnmatch_lines([f"the answer of exchange 1 was {end}*before its end*allow_end=*{end}*"])
+        assert path.read_bytes() == good
+        suite.makepyfile(BROKEN.replace('first")', f'first", allow_end=["{end}"])'))
+        record(suite, monkeypatch, url, "rewrite").assert_outcomes(passed=1, warnings=1)
+    assert load(path).exchanges[0].end == end
+    run(suite).assert_outcomes(passed=1)
+
+
 ASKS = """\
 import pytest
 from google import genai
@@ -358,7 +393,10 @@ def test_what_is_refused_and_what_is_not() -> None:
     ("marker", "said"),
     [
         ("", "*no cassette is named; mark the test with @pytest.mark.harness_cassette*"),
-        ("@pytest.mark.harness_cassette('a', mode='once')", "*harness_cassette takes a name, and allow_status and ordered by name*"),
+        (
+            "@pytest.mark.harness_cassette('a', mode='once')",
+            "*harness_cassette takes a name, and allow_status, allow_end and ordered by name*",
+        ),
         ("@pytest.mark.harness_cassette('../../a')", "*the name '../../a' leads out of*"),
         ("@pytest.mark.harness_cassette('gemini-api/none')", "*none.yaml does not exist; record it with --harness-record once*"),
     ],

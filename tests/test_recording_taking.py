@@ -139,7 +139,7 @@ def test_a_client_that_leaves_is_aborted(run: Run, library: str) -> None:
 def test_what_was_recorded_plays_the_same(run: Run, library: str, end: str, tmp_path: Path) -> None:
     gate, path, stop = threading.Semaphore(0), tmp_path / "a.yaml", 2 if end == "aborted" else 1000
     with raw_server(streaming(*EVENTS, end=end, gate=gate)) as url:
-        with use_cassette(path, mode="once") as tape:
+        with use_cassette(path, mode="once", allow_end=["cut", "reset"]) as tape:
             live, raised = run(library, tape, url, after_read=lambda _: gate.release(), stop=stop)
         gate.release(4)
     assert load(path).exchanges[0].end == end
@@ -440,6 +440,23 @@ def test_quota_key_and_overload_answers_are_refused_unless_asked_for(tmp_path: P
         with use_cassette(path, mode="once", allow_status=[status]) as tape:
             stream("httpx2", tape, url)
     assert len(load(path).exchanges) == 1
+
+
+@pytest.mark.parametrize("end", ["cut", "reset"])
+@pytest.mark.parametrize("mode", ["once", "rewrite"])
+def test_an_answer_that_broke_off_is_refused_unless_asked_for(tmp_path: Path, end: Any, mode: Any) -> None:
+    path = tmp_path / "a.yaml"
+    if mode == "rewrite":
+        path.write_text(dumps(Cassette((), Origin("written"))))
+    before = path.read_bytes() if path.exists() else None
+    told = rf"the answer of exchange 1 was {end}.* before its end, after 4 reads of \d+ bytes, .*: allow_end=\['{end}'\]$"
+    with raw_server(streaming(*EVENTS, end=end)) as url:
+        with pytest.raises(CassetteError, match=told), use_cassette(path, mode=mode) as tape:
+            stream("httpx2", tape, url)
+        assert (path.read_bytes() if path.exists() else None) == before
+        with use_cassette(path, mode=mode, allow_end=[end]) as tape:
+            stream("httpx2", tape, url)
+    assert load(path).exchanges[0].end == end
 
 
 def test_an_error_of_the_request_is_recorded(tmp_path: Path) -> None:

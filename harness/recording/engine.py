@@ -17,11 +17,12 @@ from urllib.parse import urlsplit
 
 from .. import load
 from ..cassette import Cassette, Exchange
+from ..events import End
 from ..providers import identified
 from ..replaying import ReplayError, replay
 from .addresses import check_address
 from .program import told_by_program
-from .refusing import RecordingRefused, errors_of, refused
+from .refusing import RecordingRefused, broken, errors_of, refused, status_of
 from .taking import Take
 from .using import Mode, Recording, use_cassette
 
@@ -110,7 +111,8 @@ def record_requests(
     spent: Spent | None = None,
     mode: Mode = "rewrite",
     allow_status: Collection[int] = (),
-    before: Sequence[int] | None = (),
+    allow_end: Collection[End] = (),
+    before: Sequence[Exchange] | None = (),
     sleep: Callable[[float], None] = time.sleep,
     progress: Progress | None = None,
 ) -> Cassette:
@@ -118,21 +120,22 @@ def record_requests(
 
     ``asks`` may be a generator: it is sent the exchange that answered. ``mode``: ``once`` asks only if there is no cassette yet.
     ``spent``: what other recordings of the same run have cost, counted on here, so that the ``limits`` are those of all of them.
-    An answer of a status from 400 on is refused, and a program that failed, unless ``allow_status`` has its status (`status_of`), or
-    ``before`` has it at the same place: the statuses of the exchanges that are asked for anew. ``before=None`` keeps what
-    `refusing.REFUSED` does not name, for a comparison.
+    An answer of a status from 400 on is refused, a program that failed, and an answer that broke off, unless ``allow_status`` has its
+    status (`status_of`) and ``allow_end`` its end, or the exchange at the same place of ``before`` has it: those that are asked for anew.
+    ``before=None`` keeps what `refusing.REFUSED` does not name, for a comparison.
     Raises `RecordingRefused` for an answer that is not to be kept and for a limit, `CassetteError` for what can't be written,
     `MissingLibrary` and `ReplayError` for a provider that can't be asked. Nothing but a whole recording changes the file.
     """
     keys = [settings.api_key] if settings and settings.api_key else []
     told = told_by_program(settings or Settings()) if provider == "gemini-cli" else None
-    allowed = {*allow_status, *(before or ())}  # what stands where is seen when it comes
-    with use_cassette(path, mode=mode, allow_status=allowed, keys=keys, whole=True, told=told) as tape:
+    statuses = {*allow_status, *map(status_of, before or ())}  # what stands where is seen when it comes
+    ends = {*allow_end, *(one.end for one in before or ())}
+    with use_cassette(path, mode=mode, allow_status=statuses, allow_end=ends, keys=keys, whole=True, told=told) as tape:
         if isinstance(tape, Recording):
             limits, spent = limits or Limits(), spent or Spent()
             spent.check(limits)
             driver = drive(provider, tape, settings or Settings())
-            run = _Run(tape, driver, limits, spent, allow_status, before, sleep, progress)
+            run = _Run(tape, driver, limits, spent, allow_status, allow_end, before, sleep, progress)
             try:
                 run.all(asks)
             finally:
@@ -167,7 +170,8 @@ class _Run:
         limits: Limits,
         spent: Spent,
         allow_status: Collection[int],
-        before: Sequence[int] | None,
+        allow_end: Collection[End],
+        before: Sequence[Exchange] | None,
         sleep: Callable[[float], None],
         progress: Progress | None,
     ) -> None:
@@ -176,6 +180,7 @@ class _Run:
         self.limits = limits
         self.spent = spent
         self.allow_status = allow_status
+        self.allow_end = allow_end
         self.before = before
         self.sleep = sleep
         self.progress = progress
@@ -213,8 +218,11 @@ class _Run:
             self.spent.output_tokens += cost
             if self.progress:
                 self.progress.asked(self.requests, self.output_tokens)
-            found = refused(exchanges[-1], self._allowed(), every=self.before is not None)
+            anew = self._anew()
+            allowed = {*self.allow_status, *map(status_of, anew)}
+            found = refused(exchanges[-1], allowed, every=self.before is not None)
             if found is None:
+                self._check_end(exchanges[-1], {*self.allow_end, *(one.end for one in anew)})
                 return exchanges[-1]
             self._wait(found, exchanges[-1], attempt, takes)
         raise AssertionError("the last attempt returns or raises")
@@ -224,10 +232,17 @@ class _Run:
         asked = [take for take in self.tape.takes[before:] if take.request]
         return "".join(f" from {urlsplit(take.request.url).netloc}: {take.failure}" for take in asked[-1:] if take.request)
 
-    def _allowed(self) -> set[int]:
-        """The statuses that the last answer may have."""
+    def _anew(self) -> Sequence[Exchange]:
+        """The exchange that the last answer takes the place of, if there is one."""
         place = sum(take.status is not None and not take.dropped for take in self.tape.takes)
-        return {*self.allow_status, *(self.before or ())[place - 1 : place]}
+        return (self.before or ())[place - 1 : place]
+
+    def _check_end(self, exchange: Exchange, allowed: Collection[End]) -> None:
+        if told := broken(exchange, allowed):
+            raise RecordingRefused(
+                f"the answer to request {self.requests} {told}, and a recording holds whole answers; nothing is kept of this recording; "
+                f"record again, or, if that is what it is about, allow this end: --allow-end {exchange.end}"
+            )
 
     def _wait(self, found: tuple[int, str, str], exchange: Exchange, attempt: int, takes: list[Take]) -> None:
         code, what, said = found

@@ -1,8 +1,9 @@
 """What is no recording of the API: answers that say something of an account or of a bad moment, not of the wire.
 
 A suite that has recorded "quota exceeded" is green for ever after. So such an answer is refused, before a stream and inside one, unless
-whoever records says that it is what the case is about. Where no test has looked at the answer, any other error is refused as well: it is
-most often a name that was mistyped.
+whoever records says that it is what the case is about. So is an answer that broke off: the network failed, and a half answer would take
+the place of a whole one. Where no test has looked at the answer, any other error is refused as well: it is most often a name that was
+mistyped.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Collection, Iterable
 from typing import Any, Final
 
 from ..cassette import CassetteError, Exchange
+from ..events import End
 from ..providers import EXIT_CODE, identified
 from ..replaying import ReplayError, replay
 
@@ -27,6 +29,8 @@ REFUSED: Final = {
     529: "an overload answer",
 }
 """HTTP statuses, and the codes of errors inside a stream, by what they are."""
+BROKEN: Final[dict[End, str]] = {"cut": "was cut off before its end", "reset": "was reset before its end", "aborted": "was given up"}
+"""Ends of an answer that is not whole, by what became of it."""
 KEY_REASONS: Final = frozenset({"API_KEY_INVALID", "API_KEY_SERVICE_BLOCKED", "CONSUMER_INVALID"})
 """Reasons of an ErrorInfo that make an answer of any status one about a key (https://cloud.google.com/apis/design/errors)."""
 NO_LOGIN: Final = 41
@@ -57,6 +61,27 @@ def refuse_errors(exchanges: Iterable[Exchange], allowed: Collection[int] = ()) 
                 f"mend that and record again, or allow the status {code} for this recording",
                 said,
             )
+
+
+def refuse_broken(exchanges: Iterable[Exchange], allowed: Collection[End] = ()) -> None:
+    """Raises `RecordingRefused` for the first answer that was cut or reset, unless such an end is ``allowed``.
+
+    One that is `aborted` was left by the client, which is what was recorded.
+    """
+    for number, exchange in enumerate(exchanges, 1):
+        if told := broken(exchange, {"aborted", *allowed}):
+            raise RecordingRefused(
+                f"the answer of exchange {number} {told}, and a recording holds whole answers; record again, "
+                f"or, if that is what it is about, allow this end: allow_end=[{exchange.end!r}]"
+            )
+
+
+def broken(exchange: Exchange, allowed: Collection[End] = ()) -> str | None:
+    """What became of an answer that is not whole and whose end is not ``allowed``; None for any other."""
+    if exchange.end not in BROKEN or exchange.end in allowed:
+        return None
+    count = len(exchange.reads)
+    return f"{BROKEN[exchange.end]}, after {count} read{'' if count == 1 else 's'} of {len(exchange.body)} bytes"
 
 
 def refused(exchange: Exchange, allowed: Collection[int] = (), *, every: bool = False) -> tuple[int, str, str] | None:

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from .. import secrets
 from ..cassette import Cassette, CassetteError, Exchange, Origin, Request, is_cassette
+from ..events import End
 from ..matching import Mismatch, sides, visible
 from ..providers import identify
 from ..replaying import ReplayError
@@ -25,7 +26,7 @@ from ..scanning import SECRET_HEADERS, Scanner, SecretFound
 from ..scrubbing import Scrubber
 from ..vcr_format import Guard, from_vcr, to_vcr
 from .persisting import Persister, keep_format
-from .refusing import refuse_errors
+from .refusing import refuse_broken, refuse_errors
 from .staging import Unfinished
 from .taking import Tape
 
@@ -105,6 +106,7 @@ def use_cassette(
     name: str | None = None,
     mode: Mode = "none",
     allow_status: Collection[int] = (),
+    allow_end: Collection[End] = (),
     options: Mapping[str, Any] | None = None,
     keys: Collection[str] = (),
     whole: bool = False,
@@ -112,8 +114,9 @@ def use_cassette(
 ) -> Iterator[Recording | Playback]:
     """A cassette for the time of the ``with`` block: a `Playback`, or a `Recording` that is saved at the end of the block.
 
-    ``allow_status`` are statuses of errors that may be recorded; ``options`` are vcrpy's (``before_record_request``, ``ignore_hosts`` …),
-    and ``before_record``, which sees whole exchanges (see `Scrubber`);
+    ``allow_status`` are statuses of errors that may be recorded, ``allow_end`` ends of answers that broke off (``cut``, ``reset``);
+    ``options`` are vcrpy's (``before_record_request``, ``ignore_hosts`` …), and ``before_record``, which sees whole exchanges (see
+    `Scrubber`);
     ``keys`` are secrets that neither the environment nor a request's headers tell; with ``whole`` answers are read to their end, even if
     the client leaves; ``told`` is what of the `Origin` no request can tell, such as that of a program's output.
     An exception out of the block saves nothing: what had arrived stays in NAME.yaml.part, unless a secret was found in it.
@@ -132,7 +135,9 @@ def use_cassette(
             tape = _recording(path, cassette, partial(_begin, scrubber, known, keys), whole=whole)
             with tape.unfinished:
                 yield tape
-                _keep(tape.exchanges(), cassette, allow_status, known)
+                refuse_errors(tape.exchanges(), allow_status)
+                refuse_broken(tape.exchanges(), allow_end)
+                append(tape.exchanges(), cassette, known)
     except SecretFound:
         if tape:
             tape.unfinished.discard()
@@ -208,11 +213,6 @@ class _Anew(Persister):
         from vcr.persisters.filesystem import CassetteNotFoundError
 
         raise CassetteNotFoundError
-
-
-def _keep(exchanges: tuple[Exchange, ...], cassette: Any, allow_status: Collection[int], told: Mapping[str, Any]) -> None:
-    refuse_errors(exchanges, allow_status)
-    append(exchanges, cassette, told)
 
 
 def append(exchanges: tuple[Exchange, ...], cassette: Any, told: Mapping[str, Any] | None = None) -> None:
