@@ -27,7 +27,7 @@ from .laws import LAWS, Law, Replayer
 from .matching import compare
 from .providers import declared_tools
 from .replaying import ReplayError, frames_of, replay, trace
-from .results import Breach, CaseResult, Evidence, Finding, LayerView, Read, Sent, Stream
+from .results import Breach, CaseResult, Evidence, Finding, Inside, LayerView, Read, Sent, Stream, fewer_reads
 from .scrubbing import scrub_url
 from .session import Session
 from .spec import Case
@@ -36,6 +36,8 @@ AROUND: Final = 5
 """Items shown before and after the one to look at."""
 MAX_LINE: Final = 260
 MAX_READS: Final = 80
+MANY_READS: Final = 10 * MAX_READS
+"""So many are looked at one by one for which go together."""
 MAX_BODY: Final = 800
 MAX_FINDINGS: Final = 8_000
 """Characters of all findings of a cell."""
@@ -112,7 +114,8 @@ def describe(exchange: Exchange, provider: str) -> Stream:
     if request is not None:
         text = request.body[:MAX_BODY].decode("utf-8", "backslashreplace")
         sent = Sent(request.method, _cut(scrub_url(request.url), MAX_LINE), text, len(request.body))
-    return Stream(exchange.status, len(body), _digest(body), _reads(exchange, provider), len(exchange.reads), sent)
+    inside = _inside(exchange, provider)
+    return Stream(exchange.status, len(body), _digest(body), _reads(exchange, inside), len(exchange.reads), sent, sum(map(bool, inside)))
 
 
 def _fitting(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -129,18 +132,17 @@ def _digest(data: bytes) -> str:
     return sha256(data).hexdigest()[:32]
 
 
-def _reads(exchange: Exchange, provider: str) -> tuple[Read, ...]:
-    """At most `MAX_READS` of them: of more, neighbours are put together."""
-    inside = _inside(exchange, provider)
-    step = -(-len(exchange.reads) // MAX_READS) or 1
-    groups = (range(start, min(start + step, len(exchange.reads))) for start in range(0, len(exchange.reads), step))
-    return tuple(
-        Read(exchange.reads[group[-1]][0], sum(len(exchange.reads[at][1]) for at in group), len(group), inside[group[-1]])
-        for group in groups
-    )
+def _reads(exchange: Exchange, inside: Sequence[Inside]) -> tuple[Read, ...]:
+    """At most `MAX_READS` of them: of more, neighbours are put together, of very many first so many at once between the first and last."""
+    reads = [Read(at, len(data), 1, end) for (at, data), end in zip(exchange.reads, inside, strict=True)]
+    step = -(-len(reads) // MANY_READS)
+    if step > 1:
+        runs = (reads[start : start + step] for start in range(1, len(reads) - 1, step))
+        reads = [reads[0], *(one for run in runs for one in fewer_reads(run, 1)), reads[-1]]
+    return fewer_reads(reads, MAX_READS)
 
 
-def _inside(exchange: Exchange, provider: str) -> list[Literal["", "message", "character"]]:
+def _inside(exchange: Exchange, provider: str) -> list[Inside]:
     """For each read, what it ends inside of. A frame says when it was complete; here the clock counts reads."""
     counted = replace(exchange, reads=tuple((float(index), data) for index, (_, data) in enumerate(exchange.reads)))
     cut: set[int] = set()

@@ -7,7 +7,7 @@ Workers finish in any order: `sort_key` is total, and everything that prints res
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
@@ -20,6 +20,7 @@ Verdict = Literal["failed", "error", "fixed", "warning", "known-failing", "not-c
 Level = Literal["must", "should"]
 Layer = Literal["payloads", "events", "frames", "requests"]
 FirstLayer = Literal["", "bytes", "frames", "events", "payloads", "requests"]
+Inside = Literal["", "message", "character"]
 OriginKind = Literal["recorded", "loopback", "imported", "written"]
 
 
@@ -86,7 +87,7 @@ class Read(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
     at_ms: float | None
     size: Annotated[int, Meta(ge=0)]
     number: Annotated[int, Meta(ge=1)] = 1
-    inside: Literal["", "message", "character"] = ""
+    inside: Inside = ""
 
 
 class Sent(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -99,7 +100,10 @@ class Sent(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How an answer came: ``size`` bytes in ``reads_total`` network reads, and the first half of the SHA-256 of its bytes."""
+    """How an answer came: ``size`` bytes in ``reads_total`` network reads, and the first half of the SHA-256 of its bytes.
+
+    ``inside_total`` of the reads end inside a message or a character; where ``reads`` are put together (`fewer_reads`) they show fewer.
+    """
 
     status: int
     size: Annotated[int, Meta(ge=0)]
@@ -107,6 +111,7 @@ class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     reads: tuple[Read, ...] = ()
     reads_total: Annotated[int, Meta(ge=0)] = 0
     sent: Sent | None = None
+    inside_total: Annotated[int, Meta(ge=0)] = 0
 
 
 class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -177,6 +182,34 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     command: str = ""
     wire: str = ""
     evidence: Evidence | None = None
+
+
+def fewer_reads(reads: Sequence[Read], most: int) -> tuple[Read, ...]:
+    """The reads in at most ``most`` rows: neighbours are put together, pair after pair, none is lost.
+
+    The first and the last stay by themselves as long as others can go together, then those that end inside a character or a message; of
+    the rest, the pair of the fewest goes together. Each pair is chosen by what is there alone: fewer of fewer are fewer of all.
+    """
+    kept = list(reads)
+    losses = [_loss(kept, at) for at in range(len(kept) - 1)]
+    while losses and len(kept) > most:
+        at = losses.index(min(losses))
+        one, other = kept[at : at + 2]
+        kept[at : at + 2] = [Read(other.at_ms, one.size + other.size, one.number + other.number, other.inside)]
+        del losses[at]
+        for near in range(max(at - 1, 0), min(at + 1, len(losses))):
+            losses[near] = _loss(kept, near)
+    return tuple(kept)
+
+
+def _loss(reads: Sequence[Read], at: int) -> int:
+    """What a picture loses where a read and the next go together: the greater, the later that is done."""
+    edge = at in (0, len(reads) - 2)
+    kind = len(_INSIDE) if edge else _INSIDE.index(reads[at].inside)
+    return (kind << 40) + reads[at].number + reads[at + 1].number
+
+
+_INSIDE: Final = ("", "message", "character")
 
 
 _FAULTS: Final = (

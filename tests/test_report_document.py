@@ -13,9 +13,11 @@ import jsonschema
 import pytest
 from msgspec.structs import replace
 
+from harness.cassette import Exchange
+from harness.evidence import describe
 from harness.report import Change, Header, Named, Run, compare_runs, merge, pack, render, schema, unpack
-from harness.report.capping import cap
-from harness.results import Breach, CaseResult, Evidence, Finding, LayerView, Origin, Read, ResultsError, Sent, Stream, Verdict
+from harness.report.capping import Rooms, cap
+from harness.results import Breach, CaseResult, Evidence, Finding, LayerView, Origin, Read, ResultsError, Sent, Stream, Verdict, fewer_reads
 
 STREAM = Stream(200, 25, "a" * 32, (Read(3.0, 25),), 1, Sent("POST", "https://x.example/v1", "{}", 2))
 HEADER = Header(
@@ -232,19 +234,101 @@ def failing(number: int, *, lines: int = 11, wide: int = 1000) -> list[CaseResul
 FIVE = replace(HEADER, adapters=tuple(Named(f"adapter-{m}", f"adapter-{m}", m) for m in range(5)))
 
 
-def test_all_files_of_ten_thousand_failing_cells_fit_into_10_mb_and_what_is_left_out_is_said() -> None:
-    files = render(Run(FIVE, failing(2000)))
+def varied(number: int, reads: int) -> list[CaseResult]:
+    """As `failing`, each stream with times, sizes, cuts, a digest, a request and a beginning of its own."""
+    chance = random.Random(7)
+    results = failing(number)
+    for start in range(0, len(results), 5):
+        times = sorted(round(600 + chance.random() * 3000, 1) for _ in range(reads))
+        rows = tuple(Read(at, chance.randrange(200, 2000), 1, chance.choice(("", "", "message", "character"))) for at in times)
+        url = f"https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro-preview:streamGenerateContent?alt=sse&session={start}"
+        sent = Sent("POST", url, json.dumps({"contents": [{"parts": [{"text": f'Question {start}: "what" ' * 40}]}]})[:800], 9000)
+        digest = f"{chance.getrandbits(128):032x}"
+        stream = Stream(200, sum(read.size for read in rows), digest, rows, reads, sent, sum(bool(read.inside) for read in rows))
+        for place in range(start, start + 5):
+            before = results[place].evidence
+            assert before is not None
+            evidence = Evidence(stream, layers=before.layers, digest=f"{chance.getrandbits(128):032x}")
+            results[place] = replace(results[place], evidence=evidence, wire=f'data: {{"text": "word {start}"}}\n\n' * 50)
+    return results
+
+
+@pytest.mark.parametrize(("number", "reads"), [(2000, 12), (2000, 80), (810, 80)])
+def test_all_files_of_failing_cells_fit_into_10_mb_and_what_is_left_out_is_said(number: int, reads: int) -> None:
+    files = render(Run(FIVE, varied(number, reads)))
     assert sum(len(text.encode()) for text in files.values()) < 10_000_000
     first = unpack(files["results.json"].encode()).results[0]
-    assert first.findings[0].expected == "x" * 25 + " … (an excerpt)"
-    assert (len(first.findings), first.findings_total) == (1, 9)
+    assert first.findings_total == 9
     assert first.evidence is not None
     assert (first.evidence.layers, first.evidence.capped) == ((), True)
-    assert first.wire == "w" * 80 + " … (an excerpt)"
-    page = files["gemini-api.html"]
-    assert page.count("first difference: <code>[0].delta.partial_json</code> <small>capped</small>") == 10_000
-    assert "no room for what was expected and got, nor for the layers: they are capped here" in page
-    assert '<failure message="failed"></failure>' in files["junit.xml"]
+    stream = first.evidence.stream
+    assert stream is not None
+    assert stream.sent is not None
+    assert sum(read.number for read in stream.reads) == stream.reads_total == reads
+    assert sum(read.size for read in stream.reads) == stream.size
+    if number == 2000:
+        assert (len(first.findings), first.findings[0].expected) == (1, "x" * 25 + " … (an excerpt)")
+        assert len(stream.reads) == 4
+        assert stream.sent.url == "https://generativelanguage.googleapis.com/v1beta/m … (an excerpt)"
+        assert first.wire == 'data: {"text": "word 0"}\n\ndata: {"text": "word 0"}' + " … (an excerpt)"
+        page = files["gemini-api.html"]
+        assert page.count("first difference: <code>[0].delta.partial_json</code> <small>capped</small>") == 10_000
+        assert "no room for what was expected and got, nor for the layers: they are capped here" in page
+        assert '<failure message="failed"/>' in files["junit.xml"]
+
+
+READS = (
+    Read(600.0, 10),
+    Read(610.0, 20),
+    Read(620.0, 30, 1, "message"),
+    Read(630.0, 40),
+    Read(640.0, 50, 3, "character"),
+    Read(650.0, 60, 2),
+    Read(660.0, 70),
+)
+
+
+@pytest.mark.parametrize(
+    ("most", "rows"),
+    [
+        (7, READS),
+        (6, (*READS[:1], Read(620.0, 50, 2, "message"), *READS[3:])),
+        (5, (*READS[:1], Read(620.0, 50, 2, "message"), Read(640.0, 90, 4, "character"), *READS[5:])),
+        (4, (*READS[:1], Read(640.0, 140, 6, "character"), *READS[5:])),
+        (3, (*READS[:1], Read(650.0, 200, 8), *READS[6:])),
+        (1, (Read(660.0, 280, 10),)),
+    ],
+)
+def test_reads_go_together_where_least_is_lost_and_none_is_lost(most: int, rows: tuple[Read, ...]) -> None:
+    assert fewer_reads(READS, most) == rows
+
+
+def test_fewer_of_fewer_reads_are_fewer_of_all() -> None:
+    for seed in range(30):
+        chance = random.Random(seed)
+        reads = [
+            Read(chance.choice((None, 1.5)), chance.randrange(99), chance.randrange(1, 4), chance.choice(("", "message", "character")))
+            for _ in range(chance.randrange(60))
+        ]
+        for most in (40, 20, 5, 4, 3, 1):
+            fewer = fewer_reads(reads, most)
+            assert len(fewer) == min(most, len(reads))
+            for less in range(1, most):
+                assert fewer_reads(fewer, less) == fewer_reads(reads, less)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 80, 81, 802, 5000])
+def test_first_byte_and_end_stay_by_themselves_however_many_reads_there_are(number: int) -> None:
+    exchange = Exchange(None, 200, {}, tuple((float(at), b"ab") for at in range(number)), "complete")
+    stream = describe(exchange, "gemini-api")
+    assert len(stream.reads) == min(number, 80)
+    assert (
+        (sum(read.number for read in stream.reads), sum(read.size for read in stream.reads))
+        == (number, stream.size)
+        == (number, 2 * number)
+    )
+    ends = [(read.at_ms, read.number) for read in stream.reads[:1] + stream.reads[-1:]]
+    assert ends == ([(0.0, 1), (number - 1.0, 1)] if number else [])
 
 
 def test_a_command_that_differs_in_nothing_but_the_adapter_stands_once() -> None:
@@ -267,6 +351,37 @@ def test_shards_that_were_capped_each_on_its_own_merge_into_the_bytes_of_the_who
     packed = pack(Run(HEADER, whole))
     assert files[0].results[0].findings != unpack(packed).results[0].findings
     assert pack(merge([joined, files[2]])) == pack(merge(files)) == packed == pack(merge([unpack(packed), *files]))
+
+
+def test_the_excerpt_of_a_shard_whose_cells_hold_gives_way_to_the_whole_of_another() -> None:
+    wire = "x" * 250  # an excerpt and its mark are longer than that
+    whole = Run(HEADER, [result(wire=wire), result("failed", adapter="unified-llm", wire=wire)])
+    shards = [unpack(pack(Run(HEADER, [one]))) for one in whole.results]
+    assert len(shards[0].results[0].wire) > 250
+    assert pack(merge(shards)) == pack(whole)
+
+
+def test_shards_that_part_the_cells_of_a_stream_merge_into_the_bytes_of_the_whole() -> None:
+    chance = random.Random(0)
+    whole = [one for one in varied(600, 80) if chance.random() < 0.4]
+    for place, one in enumerate(whole[::2]):  # cells that hold and show layers, some of which have room for them
+        assert one.evidence is not None
+        layers = tuple(replace(view, lines=view.lines[: place % 11 + 1]) for view in one.evidence.layers)
+        whole[2 * place] = replace(one, verdict="passed", findings=(), findings_total=0, evidence=replace(one.evidence, layers=layers))
+    shards = [chance.sample((0, 1, 2, 3), chance.choice((1, 1, 2, 3))) for _ in whole]
+    parts = [[one for one, where in zip(whole, shards, strict=True) if number in where] for number in range(4)]
+    files = [unpack(pack(Run(HEADER, part))) for part in parts]
+    joined = unpack(pack(merge(chance.sample(files, 2))))
+    packed = pack(Run(HEADER, whole))
+    assert len(_reads_of(files[0])) > len(_reads_of(unpack(packed)))
+    assert pack(merge(chance.sample([joined, *files], 5))) == packed == pack(unpack(packed))
+
+
+def _reads_of(run: Run) -> tuple[Read, ...]:
+    evidence = run.results[0].evidence
+    assert evidence is not None
+    assert evidence.stream is not None
+    return evidence.stream.reads
 
 
 # Comparing
@@ -320,7 +435,7 @@ def test_the_same_verdict_on_other_evidence_is_told(other: dict[str, Any]) -> No
 
 def test_a_run_that_was_capped_is_no_other_evidence() -> None:
     long = result("failed", findings=(Finding("[0]", "changed", "x" * 3000, "y" * 3000), Finding("[1]")), findings_total=2)
-    short = replace(long, findings=cap(long, 200, 200).findings)
+    short = replace(long, findings=cap(long, Rooms(200, 200, 200)).findings)
     assert short.findings != long.findings
     assert changed([short], [long]) == []
     assert changed([short], [replace(long, findings_total=3)]) == [("changed", "one", "failed")]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from ..results import VERDICTS, CaseResult, Verdict, sort_key
-from .capping import LEAST, cap
+from .capping import SMALLEST, cap
 from .document import Run
 
 Kind = Literal["broken", "fixed", "new", "gone", "changed"]
@@ -115,5 +115,5 @@ def _rests_on(result: CaseResult) -> tuple[object, ...]:
     """What a verdict rests on; not times, which a recording made anew has others of."""
     evidence = result.evidence
     streams = [one.digest for one in (*evidence.before, evidence.stream) if one] if evidence else []
-    findings = cap(result, LEAST, LEAST).findings  # as the run that had least room for them kept them
+    findings = cap(result, SMALLEST).findings  # as the run that had least room for them kept them
     return (streams, evidence.digest if evidence else "", result.end, findings, result.findings_total, result.first_layer)

@@ -83,6 +83,8 @@ def _how(how: Stream, room: int) -> tuple[str, list[Any], dict[str, Any]]:
         unusual["status"] = how.status
     if how.reads_total != sum(read.number for read in how.reads):
         unusual["total"] = how.reads_total
+    if how.inside_total > sum(bool(read.inside) for read in how.reads):  # reads were put together
+        unusual["cuts"] = how.inside_total
     if how.sent:
         body = visible(shortened(how.sent.body, room))
         unusual["sent"] = [visible(how.sent.method), visible(how.sent.url), body, how.sent.size]

@@ -35,7 +35,7 @@ from ..results import (
     spell_surrogates,
     told,
 )
-from .capping import LEAST, cap, cut, rooms
+from .capping import MARK, SMALLEST, cap, cut, rooms
 
 FORMAT: Final = 1
 MAX_GREEN_WIRE: Final = 240
@@ -164,9 +164,9 @@ def schema() -> dict[str, Any]:
 
 def pack(run: Run) -> bytes:
     """A run as its document, UTF-8, its texts capped: the same results give the same bytes, in whatever order they came."""
-    differing, other, body = rooms(run.results, len(set(map(_stream, run.results))))
-    ordered = sorted((cap(result, differing if result.findings else other, body) for result in run.results), key=sort_key)
-    wires = _longest_wires(ordered, body)
+    given = rooms(run.results)
+    ordered = sorted((cap(result, given) for result in run.results), key=sort_key)
+    wires = _longest_wires(ordered, given.body)
     cases = {key: number for number, key in enumerate(dict.fromkeys(map(_case, ordered)))}
     streams = {key: number for number, key in enumerate(dict.fromkeys(map(_stream, ordered)))}
     kept = {replace(key, wire=wires[key]): None for key in streams}
@@ -208,7 +208,7 @@ def merge(runs: Iterable[Run]) -> Run:
         headers.append(run.header)
         here: Counter[bytes] = Counter()
         for result in run.results:
-            content = _encode(_without_breaches(cap(replace(result, wire=""), LEAST, LEAST)))  # a file may have kept more than another
+            content = _encode(_without_breaches(cap(replace(result, wire=""), SMALLEST)))  # a file may have kept more than another
             here[content] += 1
             kept = found.setdefault((result.spec, result.case, result.layer, result.adapter, result.command), {})
             kept[content] = _join(kept.get(content, result), result)
@@ -271,7 +271,7 @@ def _longest_wires(results: Iterable[CaseResult], room: int) -> Mapping[StreamEn
     differ: set[StreamEntry] = set()
     for result in results:
         key = _stream(result)
-        wires[key] = max(wires.get(key, ""), result.wire, key=lambda text: (len(text), text))
+        wires[key] = max(wires.get(key, ""), result.wire, key=lambda text: (len(text.removesuffix(MARK)), text))
         if result.verdict not in ("passed", "not-carried"):
             differ.add(key)
     return {key: cut(wire, room if key in differ else min(room, MAX_GREEN_WIRE)) for key, wire in wires.items()}

@@ -17,7 +17,7 @@ from .placing import Cell
 from .text import shortened, visible
 
 MAX_FINDINGS: Final = 5
-ROOM: Final = 900_000
+ROOM: Final = 600_000
 """Characters that all details may take together."""
 LEAST: Final = 200
 """Where there is less room than this, each has its verdict alone."""
@@ -68,7 +68,9 @@ def _case(result: CaseResult, room: int) -> str:
     message = _text(shortened(f"{words}: {result.reason or result.requirement}", 300) if room >= LEAST else words)
     details = _text(shortened(_details(result), room)) if room >= LEAST else ""
     kind = _kind(result)
-    inner = f'<{kind} message="{message}">{details}</{kind}>' if kind else f"<system-out>{message}\n{details}</system-out>"
+    inner = f"<system-out>{message}\n{details}</system-out>"
+    if kind:
+        inner = f'<{kind} message="{message}">{details}</{kind}>' if details else f'<{kind} message="{message}"/>'
     return f"{opening}>{inner}</testcase>\n"
 
 
