@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Final
 
 from ..results import VERDICTS
 from .counting import Tally, by_pair, tally
 from .placing import Cell
-from .text import shortened, slug, visible
+from .text import for_xml, shortened, slug
 
 _WIDTH: Final = 6.6
 """Pixels of an average character at 11 px; `textLength` makes the text as wide as it was reckoned."""
@@ -23,18 +24,32 @@ def badges(cells: Sequence[Cell], providers: Mapping[str, str], columns: Mapping
     """File names below ``badges/`` → SVG."""
     results = [cell.result for cell in cells]
     drawn = {"badges/all.svg": _badge("Gemini compatibility", tally(results))}
+    pages = _file_names({name: name or "unknown-provider" for name in providers}, "all")
+    files = _file_names({name: slug(name) for name in columns})
     for name, title in providers.items():
-        drawn[f"badges/{name or 'unknown-provider'}.svg"] = _badge(title, tally([one for one in results if one.provider == name]))
+        drawn[f"badges/{pages[name]}.svg"] = _badge(title, tally([one for one in results if one.provider == name]))
     for (provider, column), found in sorted(by_pair(results).items()):
-        drawn[f"badges/{provider or 'unknown-provider'}.{slug(column)}.svg"] = _badge(
-            f"{providers[provider]} → {columns[column]}", tally(found)
-        )
+        drawn[f"badges/{pages[provider]}.{files[column]}.svg"] = _badge(f"{providers[provider]} → {columns[column]}", tally(found))
     return drawn
+
+
+def _file_names(wished: Mapping[str, str], *taken: str) -> dict[str, str]:
+    """For each name what it wishes to be called in a file's name; where several wish the same, or differ in case alone, they are numbered.
+
+    Who is called so already comes first, then they go by name: whoever else a run has, and in whatever order.
+    """
+    names: dict[str, str] = {}
+    found = set(taken)
+    for name, wish in sorted(wished.items(), key=lambda item: (item[0] != item[1], item)):
+        free = next(one for number in count(1) if (one := wish if number == 1 else f"{wish}-{number}").lower() not in found)
+        found.add(free.lower())
+        names[name] = free
+    return names
 
 
 def _badge(label: str, counted: Tally) -> str:
     kind, words = _said(counted)
-    label = visible(shortened(label, 60))
+    label = for_xml(shortened(label, 60))
     left, right = round(len(label) * _WIDTH) + 14, round(len(words) * _WIDTH) + 14
     name = html.escape(f"{label}: {words}")
     texts = "".join(

@@ -6,7 +6,6 @@ A known-failing cell, one that is not carried and one that did not run are skipp
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -14,14 +13,13 @@ from ..results import VERDICTS, CaseResult
 from .capping import allowance
 from .counting import column
 from .placing import Cell
-from .text import shortened, visible
+from .text import for_xml, shortened
 
 MAX_FINDINGS: Final = 5
 ROOM: Final = 600_000
 """Characters that all details may take together."""
 LEAST: Final = 200
 """Where there is less room than this, each has its verdict alone."""
-_NOT_XML: Final = re.compile("[\ufdd0-\ufdef\ufffe\uffff]")
 
 
 def junit(cells: Sequence[Cell], providers: Mapping[str, str]) -> str:
@@ -85,4 +83,4 @@ def _details(result: CaseResult) -> str:
 
 def _text(text: str) -> str:
     """Text as it may stand in XML 1.0, in an element or an attribute: what XML has no place for is spelled out."""
-    return html.escape(_NOT_XML.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", visible(text)))
+    return html.escape(for_xml(text))

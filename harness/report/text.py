@@ -18,6 +18,8 @@ _UNSEEN: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
 )
+_NOT_XML: Final = re.compile("[\ufdd0-\ufdef\ufffe\uffff]")
+"""What of the rest XML 1.0 refuses or advises against (https://www.w3.org/TR/xml/#charsets)."""
 _WEB_LINK: Final = re.compile(r"https?://[!-~]+")
 _CODE: Final = re.compile(r"`([^`\n]+)`")
 
@@ -25,6 +27,11 @@ _CODE: Final = re.compile(r"`([^`\n]+)`")
 def visible(text: str) -> str:
     """``text`` with every unseen character spelled out: ``⟨U+202E⟩``; a lone surrogate as in the results' JSON: ``\\ud83d``."""
     return _UNSEEN.sub(_spelled, text)
+
+
+def for_xml(text: str) -> str:
+    """As `visible`, and what may not stand in an XML document spelled out too: ``⟨U+FFFE⟩``. Not escaped."""
+    return _NOT_XML.sub(_spelled, visible(text))
 
 
 def shown(value: Any) -> Any:
