@@ -15,6 +15,9 @@ from .counting import Tally, by_pair, tally
 from .placing import Cell
 from .text import for_xml, shortened, slug
 
+FOLDER: Final = "badges"
+OPENING: Final = '<svg xmlns="http://www.w3.org/2000/svg" data-by="gemini-conformance" width="'
+"""Every badge begins so: it tells ours from others that stand beside them."""
 _WIDTH: Final = 6.6
 """Pixels of an average character at 11 px; `textLength` makes the text as wide as it was reckoned."""
 _COLOURS: Final = {"red": "#ab2f17", "announced": "#7a5200", "green": "#0b5d4b", "nothing": "#565c65"}
@@ -40,10 +43,16 @@ def _file_names(wished: Mapping[str, str], *taken: str) -> dict[str, str]:
     """
     names: dict[str, str] = {}
     found = set(taken)
-    for name, wish in sorted(wished.items(), key=lambda item: (item[0] != item[1], item)):
-        free = next(one for number in count(1) if (one := wish if number == 1 else f"{wish}-{number}").lower() not in found)
-        found.add(free.lower())
-        names[name] = free
+    waiting = sorted(wished.items(), key=lambda item: (item[0] != item[1], item))
+    for number in count(1):
+        for name, wish in waiting:
+            free = wish if number == 1 else f"{wish}-{number}"
+            if free.lower() not in found:
+                found.add(free.lower())
+                names[name] = free
+        waiting = [item for item in waiting if item[0] not in names]
+        if not waiting:
+            break
     return names
 
 
@@ -57,7 +66,7 @@ def _badge(label: str, counted: Tally) -> str:
         for x, width, text in ((7, left, label), (left + 7, right, words))
     )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" aria-label="{name}"><title>{name}</title>'
+        f'{OPENING}{left + right}" height="20" role="img" aria-label="{name}"><title>{name}</title>'
         f'<rect width="{left + right}" height="20" rx="3" fill="#33373e"/><path fill="{_COLOURS[kind]}" d="M{left} 0h{right - 3}'
         f'a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-{right - 3}z"/><g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">'
         f"{texts}</g></svg>\n"
