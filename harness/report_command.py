@@ -19,8 +19,10 @@ from typing import Any, Final
 from .dialects import DIALECTS
 from .providers import PROVIDERS
 from .report import Change, Header, Named, ReportError, Run, compare_runs, count_kinds, merge, render, schema, unpack
+from .report.badges import FOLDER, OPENING
 from .report.comparing import KINDS
 from .report.counting import column
+from .report.placing import page_name
 from .report.text import shortened, visible
 from .results import CaseResult, ResultsError
 from .spec import Feature
@@ -56,7 +58,7 @@ def read_run(path: Path) -> Run:
 
 
 def write_files(files: Mapping[str, str], target: Path) -> None:
-    """Write files into a folder, each beside its place and then moved there."""
+    """Write the files of a report into a folder, each beside its place and then moved there; then what an earlier one left goes."""
     for name, text in files.items():
         place = target / name
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -64,6 +66,15 @@ def write_files(files: Mapping[str, str], target: Path) -> None:
         part.unlink(missing_ok=True)
         part.write_text(text, encoding="utf-8", newline="\n")
         part.replace(place)
+    for place in _left_over(files, target):
+        place.unlink()
+
+
+def _left_over(files: Mapping[str, str], target: Path) -> list[Path]:
+    """What is there under a name that only reports write, and this one does not: it would speak of another run. Links are left alone."""
+    names = [target / page_name(""), *sorted((target / FOLDER).glob("*.svg"))]
+    others = [place for place in names if place.relative_to(target).as_posix() not in files and place.is_file() and not place.is_symlink()]
+    return [place for place in others if place.suffix != ".svg" or place.read_bytes().startswith(OPENING.encode())]
 
 
 def tool() -> str:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from report_samples import HEADER, MIXED, result
 
 from harness.cli import main
-from harness.report import Run, pack, render, schema
+from harness.report import Named, Run, pack, render, schema
 from harness.report_command import write_files
 
 pytest_plugins = ["pytester"]
@@ -133,6 +133,39 @@ def test_files_are_not_written_through_a_link(tmp_path: Path) -> None:
     assert not (target / "all.svg").is_symlink()
 
 
+LOST = result("error", "lost", adapter="mine", provider="", origin=None)
+EARLIER = Run(replace(HEADER, adapters=(*HEADER.adapters, Named("mine", "mine", 2))), [*MIXED, LOST])
+OWN = ("notes.html", "mine.html", "old.svg", "badges/logo.svg", "badges/unknown-provider.html", "badges/more/deep.svg")
+
+
+def fill(folder: Path) -> None:
+    """An earlier report, of a run that had more, and files of somebody else beside it."""
+    write_files(render(EARLIER), folder)
+    assert {"unknown-provider.html", "badges/unknown-provider.svg", "badges/unknown-provider.mine.svg"} <= set(files(folder))
+    (folder / "badges" / "more").mkdir()
+    for name in OWN:
+        (folder / name).write_text('<svg xmlns="http://www.w3.org/2000/svg" width="9"/>')
+    (folder / "badges" / "a-link.svg").symlink_to(folder / "badges" / "all.svg")
+
+
+def test_a_report_takes_away_what_an_earlier_one_left_and_nothing_else(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    fill(out)
+    assert main(["report", write(tmp_path / "r.json", RUN), "-o", str(out)]) == 0
+    assert {name: text for name, text in files(out).items() if name not in (*OWN, "badges/a-link.svg")} == render(RUN)
+    assert {*OWN, "badges/a-link.svg"} <= set(files(out))
+    assert main(["report", write(tmp_path / "e.json", EARLIER), "-o", str(out)]) == 0
+    assert render(EARLIER).items() <= files(out).items()
+
+
+def test_what_is_there_under_such_a_name_and_is_no_file_stays(tmp_path: Path) -> None:
+    (tmp_path / "unknown-provider.html").mkdir()
+    (tmp_path / "badges" / "old.svg").mkdir(parents=True)
+    write_files(render(RUN), tmp_path)
+    assert (tmp_path / "unknown-provider.html").is_dir()
+    assert (tmp_path / "badges" / "old.svg").is_dir()
+
+
 SPEC = """\
 harness: 1
 cases:
@@ -161,9 +194,12 @@ def test_pytest_writes_results_and_says_what_changed_since_a_baseline(project: p
     options = ["specs", "-q", "-p", "no:cacheprovider"]
     project.runpytest_inprocess(*options, "--harness-report", "before").assert_outcomes(passed=1)
     (project.path / "specs" / "hello.yaml").write_text(SPEC.replace("EXPECTED", "Bye"))
+    fill(project.path / "after")
     more = ["--harness-report", "after", "--harness-baseline", "before/results.json", "--harness-date", "2026-12-02"]
     project.runpytest_inprocess(*options, *more).assert_outcomes(failed=1)
     written = files(project.path / "after")
+    assert not {"unknown-provider.html", "badges/unknown-provider.svg"} & set(written)
+    assert set(OWN) <= set(written)
     assert {"index.html", "gemini-api.html", "results.json", "junit.xml", "summary.md", "badges/all.svg"} <= set(written)
     assert "1 broken" in written["index.html"]
     document = json.loads(written["results.json"])
