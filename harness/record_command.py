@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 REFUSED: Final = 1
 INTERRUPTED: Final = 130
+STILL_S: Final = 15.0
+"""So long after the last news a run without a terminal says that it is still there."""
+DAY_S: Final = 86_400.0
 
 
 def add_to(commands: Any) -> None:
@@ -60,6 +65,8 @@ def add_asking(one: argparse.ArgumentParser) -> None:
     )
     allowed = "take answers of this HTTP status, from 400 on, too (repeatable; default: those that the recorded cassette has)"
     one.add_argument("--allow-status", action="append", type=int, default=[], metavar="CODE", help=allowed)
+    silence = "give up an answer that is silent for so long, and a connection (default: 300); a program after so long in all (default: 600)"
+    one.add_argument("--timeout", type=_seconds, metavar="SECONDS", help=silence)
     one.add_argument("--attempts", type=read_count, default=4, metavar="N", help="at most N tries of one request (default: 4)")
     asked = "at most N requests in the whole run, tries included (default: 50)"
     one.add_argument("--requests", type=read_count, default=50, metavar="N", help=asked)
@@ -76,6 +83,16 @@ def read_count(text: str) -> int:
         number = 0
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is no limit; it is a number, 1 or more")
+    return number
+
+
+def _seconds(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0
+    if not 0 < number <= DAY_S:
+        raise argparse.ArgumentTypeError(f"{text} is no time to wait; it is a number of seconds, above 0 and at most {DAY_S:.0f}")
     return number
 
 
@@ -100,6 +117,7 @@ def settings_of(parsed: argparse.Namespace) -> Settings:
         project=parsed.project,
         location=parsed.location,
         program=tuple(shlex.split(parsed.program)),
+        timeout_s=parsed.timeout,
     )
 
 
@@ -178,7 +196,7 @@ def _anew(plan: Plan, project: Project) -> tuple[Exchange, ...]:
 
 
 class Bar:
-    """How far a recording is, on a terminal; elsewhere nothing is drawn."""
+    """How far a recording is, on a terminal; elsewhere nothing is drawn, and a line says now and then that it still waits."""
 
     def __init__(self, name: str) -> None:
         from .recording.google import MissingLibrary
@@ -189,20 +207,34 @@ class Bar:
             raise MissingLibrary("tqdm is not installed; pip install 'gemini-conformance[record]'") from None
         self.requests = 0
         self.tokens = 0
+        self._name = name
         self._bar = tqdm(desc=name, unit=" requests", file=sys.stderr, leave=False, disable=None)
+        self._news, self._what = time.monotonic(), "for request 1"
+        self._over = threading.Event()
 
     def __enter__(self) -> Self:
+        if self._bar.disable:
+            threading.Thread(target=self._say_still, name="harness-still", daemon=True).start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._over.set()
         self._bar.close()
 
+    def _say_still(self) -> None:
+        while not self._over.wait(STILL_S):
+            silent = time.monotonic() - self._news
+            if silent >= STILL_S:
+                print(visible(f"harness: {self._name}: waiting {self._what}, {silent:.0f} s so far"), file=sys.stderr, flush=True)
+
     def asked(self, requests: int, output_tokens: int) -> None:
+        self._news, self._what = time.monotonic(), f"for request {requests + 1}"
         self._bar.update(requests - self.requests)
         self.requests, self.tokens = requests, output_tokens
         self._bar.set_postfix_str(f"{output_tokens} tokens")
 
     def waiting(self, seconds: float, why: str) -> None:
+        self._what = f"{seconds:.0f} s after {why} to request {self.requests}, then for request {self.requests + 1}"
         self._bar.set_postfix_str(f"{self.tokens} tokens, waiting {seconds:.0f} s: {why}")
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 import sys
+import threading
+import time
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
@@ -422,7 +425,7 @@ def test_a_broken_answer_is_refused_unless_it_is_meant(tmp_path: Path, end: End)
     with raw_server(HELLO) as url:
         whole = ask(url, path)
     good, other = path.read_bytes(), "cut" if end == "reset" else "reset"
-    broke = rf"the answer to request 1 was {end}.* before its end, after 1 read of \d+ bytes, .* allow this end: --allow-end {end}$"
+    broke = rf"the answer to request 1 was {end}.* before its end, after 1 read of \d+ bytes; .* allow this end: --allow-end {end}$"
     with raw_server(streaming(event("half"), end=end)) as url:
         for options in ({}, {"before": whole.exchanges}, {"before": None}, {"allow_end": [other]}):
             with pytest.raises(CassetteError, match=broke):
@@ -872,6 +875,66 @@ def test_the_command_says_what_an_earlier_run_left(project: Path, capsys: pytest
     part.write_bytes(b"x")
     assert main(["record", "--missing", "--base-url", "http://127.0.0.1:1"]) == 1
     assert "two-turns.yaml.part is what an earlier recording left when it stopped" in capsys.readouterr().err
+
+
+def test_an_answer_that_is_silent_is_given_up_and_a_line_says_what_is_waited_for(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.record_command.STILL_S", 0.05)
+    path, gate, seen = project / "cassettes" / "gemini-api" / "two-turns.yaml", threading.Semaphore(0), Seen()
+
+    def silent(_: Connection) -> None:
+        gate.acquire(timeout=30)
+
+    with raw_server(HELLO) as url:
+        assert main(["record", "two-turns", "--base-url", url]) == 0
+    good, given_up = path.read_bytes(), "nothing came for 0.4 s; --timeout waits longer"
+    ask_all = ["record", "--all", "--timeout", "0.4", "--base-url"]
+    with raw_server(HELLO, seen(streaming(event("half"), gate=gate))) as url:
+        assert main([*ask_all, url]) == 1
+        said = capsys.readouterr().err
+        assert f"gemini-api/two-turns: the answer to request 2 was given up, after 1 read of {len(event('half'))} bytes: {given_up}" in said
+        assert "harness: gemini-api/two-turns: waiting for request 2, 0 s so far\n" in said
+        assert path.read_bytes() == good
+        assert main([*ask_all, url, "--allow-end", "aborted"]) == 0
+        assert [one.end for one in load(path).exchanges] == ["aborted", "aborted"]
+    assert "x-server-timeout" not in seen.requests[0][1]  # what is waited for here is no header
+    with raw_server(silent) as url:
+        assert main([*ask_all, url]) == 1
+    gate.release(9)
+    assert re.search(rf"request 1 got no answer at all from 127\.0\.0\.1:\d+: {given_up}", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "86401", "soon"])
+def test_a_timeout_that_is_none_is_told(project: Path, capsys: pytest.CaptureFixture[str], seconds: str) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["record", "two-turns", f"--timeout={seconds}"])
+    assert f"argument --timeout: {seconds} is no time to wait; it is a number of seconds, above 0" in capsys.readouterr().err
+
+
+def test_code_assist_is_given_up_as_well_when_it_is_silent(tmp_path: Path) -> None:
+    gate = threading.Semaphore(0)
+    settings = Settings(credentials="token", timeout_s=0.3)
+
+    def silent(_: Connection) -> None:
+        gate.acquire(timeout=30)
+
+    with raw_server(silent) as url, pytest.raises(CassetteError, match="no answer at all"):
+        record_requests("code-assist", [Ask({}, "m")], tmp_path / "a.yaml", settings=replace(settings, base_url=url))
+    stalled = streaming(CA_EVENT, gate=gate)
+    with raw_server(plain("200 OK", TIER), stalled) as url, pytest.raises(CassetteError, match=r"given up, .*: nothing came for 0\.3 s"):
+        record_requests("code-assist", [Ask({}, "m")], tmp_path / "a.yaml", settings=replace(settings, base_url=url))
+    gate.release(9)
+    assert not (tmp_path / "a.yaml").exists()
+
+
+def test_a_program_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    settings = Settings(program=("sh", "-c", "echo '{}'; sleep 60 & sleep 60"), timeout_s=0.5)
+    begun = time.monotonic()
+    with pytest.raises(CassetteError, match=r"request 1 was given up, .*: it ran for 0\.5 s; --timeout waits longer"):
+        record_requests("gemini-cli", [Ask({"prompt": "x"})], tmp_path / "a.yaml", settings=settings)
+    assert time.monotonic() - begun < 20
+    assert not (tmp_path / "a.yaml").exists()
 
 
 class Terminal(io.StringIO):

@@ -449,7 +449,7 @@ def test_an_answer_that_broke_off_is_refused_unless_asked_for(tmp_path: Path, en
     if mode == "rewrite":
         path.write_text(dumps(Cassette((), Origin("written"))))
     before = path.read_bytes() if path.exists() else None
-    told = rf"the answer of exchange 1 was {end}.* before its end, after 4 reads of \d+ bytes, .*: allow_end=\['{end}'\]$"
+    told = rf"the answer of exchange 1 was {end}.* before its end, after 4 reads of \d+ bytes; .*: allow_end=\['{end}'\]$"
     with raw_server(streaming(*EVENTS, end=end)) as url:
         with pytest.raises(CassetteError, match=told), use_cassette(path, mode=mode) as tape:
             stream("httpx2", tape, url)

@@ -32,7 +32,6 @@ FILE: Final = Path(".gemini", "oauth_creds.json")
 ENDPOINT: Final = "https://cloudcode-pa.googleapis.com"
 VERSION: Final = "v1internal"
 _METADATA: Final = {"ideType": "IDE_UNSPECIFIED", "platform": "PLATFORM_UNSPECIFIED", "pluginType": "GEMINI"}
-_TIMEOUT_S: Final = 600.0
 
 
 class CodeAssistDriver:
@@ -43,7 +42,8 @@ class CodeAssistDriver:
         self._base = f"{base.rstrip('/')}/{settings.api_version or os.environ.get('CODE_ASSIST_API_VERSION') or VERSION}"
         self._headers = {"authorization": f"Bearer {settings.credentials or find_token()}", "user-agent": "GeminiCLI"}
         self._model = settings.model
-        self._client = self._http.Client(transport=made.sync(source), headers=self._headers, timeout=_TIMEOUT_S)
+        self._timeout_s = settings.silence_s
+        self._client = self._http.Client(transport=made.sync(source), headers=self._headers)  # waits as long as the source lets it
         self._project = self._load(settings.project or os.environ.get("GOOGLE_CLOUD_PROJECT"))
 
     def _load(self, project: str | None) -> str | None:
@@ -51,7 +51,7 @@ class CodeAssistDriver:
         body: dict[str, Any] = {"metadata": _METADATA}
         if project:
             body = {"cloudaicompanionProject": project, "metadata": {**_METADATA, "duetProject": project}}
-        with self._http.Client(headers=self._headers, timeout=_TIMEOUT_S) as client:
+        with self._http.Client(headers=self._headers, timeout=self._timeout_s) as client:
             try:
                 response = client.post(f"{self._base}:loadCodeAssist", json=body)
             except self._http.TransportError as error:

@@ -29,6 +29,8 @@ from .using import Mode, Recording, use_cassette
 RETRIED: Final = frozenset({429, 500, 502, 503, 504, 529})
 LONGEST_WAIT_S: Final = 300.0
 """A provider that wants a longer wait has no answer today."""
+SILENCE_S: Final = 300.0
+"""So long an answer may be silent: a model that thinks says nothing for minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,11 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where and as whom to ask; what is None is told by the environment, as Google's own clients read it."""
+    """Where and as whom to ask; what is None is told by the environment, as Google's own clients read it.
+
+    ``timeout_s``: so many seconds without a byte, or a connection, end a request (None: `SILENCE_S`); a program has so many in all
+    (None: `program.TIME_LIMIT_S`).
+    """
 
     model: str | None = None
     api_key: str | None = field(default=None, repr=False)
@@ -53,6 +59,12 @@ class Settings:
     credentials: Any = field(default=None, repr=False)
     program: tuple[str, ...] = ("gemini",)
     arguments: tuple[str, ...] = ()
+    timeout_s: float | None = None
+
+    @property
+    def silence_s(self) -> float:
+        """So long an answer may be silent."""
+        return self.timeout_s or SILENCE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +144,7 @@ def record_requests(
     ends = {*allow_end, *(one.end for one in before or ())}
     with use_cassette(path, mode=mode, allow_status=statuses, allow_end=ends, keys=keys, whole=True, told=told) as tape:
         if isinstance(tape, Recording):
+            tape.silence_s = (settings or Settings()).silence_s
             limits, spent = limits or Limits(), spent or Spent()
             spent.check(limits)
             driver = drive(provider, tape, settings or Settings())
@@ -222,7 +235,7 @@ class _Run:
             allowed = {*self.allow_status, *map(status_of, anew)}
             found = refused(exchanges[-1], allowed, every=self.before is not None)
             if found is None:
-                self._check_end(exchanges[-1], {*self.allow_end, *(one.end for one in anew)})
+                self._check_end(exchanges[-1], takes[-1], {*self.allow_end, *(one.end for one in anew)})
                 return exchanges[-1]
             self._wait(found, exchanges[-1], attempt, takes)
         raise AssertionError("the last attempt returns or raises")
@@ -237,10 +250,11 @@ class _Run:
         place = sum(take.status is not None and not take.dropped for take in self.tape.takes)
         return (self.before or ())[place - 1 : place]
 
-    def _check_end(self, exchange: Exchange, allowed: Collection[End]) -> None:
+    def _check_end(self, exchange: Exchange, take: Take, allowed: Collection[End]) -> None:
         if told := broken(exchange, allowed):
+            why = f": {take.failure}" if exchange.end == "aborted" and take.failure else ""
             raise RecordingRefused(
-                f"the answer to request {self.requests} {told}, and a recording holds whole answers; nothing is kept of this recording; "
+                f"the answer to request {self.requests} {told}{why}; a recording holds whole answers, nothing is kept of this one; "
                 f"record again, or, if that is what it is about, allow this end: --allow-end {exchange.end}"
             )
 

@@ -7,10 +7,11 @@ program with a prompt on its command line. Its exit code and what it wrote to st
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -42,7 +43,8 @@ class ProgramDriver:
             raise ReplayError("gemini-cli is asked by a prompt, a text; this request has none")
         model = self._settings.model or ask.model or os.environ.get("HARNESS_MODEL")
         command = [*self._settings.program, "-p", prompt, "--output-format", "stream-json" if ask.streamed else "json"]
-        run_program(self._tape, [*command, *(["-m", model] if model else []), *self._settings.arguments], environ=_environ(self._settings))
+        command += [*(["-m", model] if model else []), *self._settings.arguments]
+        run_program(self._tape, command, environ=_environ(self._settings), time_limit_s=self._settings.timeout_s or TIME_LIMIT_S)
 
     def close(self) -> None:
         pass
@@ -85,6 +87,8 @@ def run_program(tape: Tape, command: list[str], *, environ: Mapping[str, str] | 
     reader.join()
     lines = b"".join(said).decode("utf-8", "replace").splitlines()[:MAX_STDERR_LINES]
     take.headers = {EXIT_CODE: [str(code)], **({STDERR: lines} if lines else {})}
+    if late.is_set():
+        take.failure = f"it ran for {time_limit_s:g} s; --timeout waits longer"
     end: End = "aborted" if late.is_set() else "cut" if code < 0 else "complete"
     take.ended(end)
     return code
@@ -93,7 +97,13 @@ def run_program(tape: Tape, command: list[str], *, environ: Mapping[str, str] | 
 def _start(command: list[str], environ: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(  # noqa: S603  # the command is the user's own
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, env=environ
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env=environ,
+            start_new_session=True,
         )
     except OSError as error:
         way_out = "npm install -g @google/gemini-cli, or name it with --program"
@@ -102,23 +112,31 @@ def _start(command: list[str], environ: Mapping[str, str] | None) -> subprocess.
 
 @contextmanager
 def _ending(process: subprocess.Popen[bytes], time_limit_s: float) -> Iterator[threading.Event]:
-    """End the process when its time is over, which sets the event, or when whoever reads it gives up."""
+    """End the process when its time is over, which sets the event, or when whoever reads it gives up.
+
+    With it all that it started: the pipes are open as long as one of them has them.
+    """
     late = threading.Event()
 
     def end_it() -> None:
         late.set()
-        process.kill()
+        _kill(process)
 
     timer = threading.Timer(time_limit_s, end_it)
     timer.start()
     try:
         yield late
     except BaseException:
-        process.kill()
+        _kill(process)
         process.wait()
         raise
     finally:
         timer.cancel()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):  # it has ended by itself
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _read_all(process: subprocess.Popen[bytes], take: Take) -> int:

@@ -71,7 +71,7 @@ def refuse_broken(exchanges: Iterable[Exchange], allowed: Collection[End] = ()) 
     for number, exchange in enumerate(exchanges, 1):
         if told := broken(exchange, {"aborted", *allowed}):
             raise RecordingRefused(
-                f"the answer of exchange {number} {told}, and a recording holds whole answers; record again, "
+                f"the answer of exchange {number} {told}; a recording holds whole answers; record again, "
                 f"or, if that is what it is about, allow this end: allow_end=[{exchange.end!r}]"
             )
 

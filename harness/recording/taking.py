@@ -31,11 +31,13 @@ class Listener(Protocol):
 class Tape:
     """What is recorded, in start order.
 
-    ``whole``: answers are read to their end, even if the client makes nothing of them and leaves.
+    ``whole``: answers are read to their end, even if the client makes nothing of them and leaves. ``silence_s``: so many seconds an
+    answer may be silent, and a connection be waited for; None is as the client says.
     """
 
     def __init__(self, listener: Listener | None = None, clock: Clock = time.perf_counter, *, whole: bool = False) -> None:
         self.whole = whole
+        self.silence_s: float | None = None
         self.live = True
         self.takes: list[Take] = []
         self.clock = clock
@@ -83,7 +85,7 @@ class Take:
         self.reads: list[tuple[float, bytes]] = []
         self.end: End | None = None
         self.dropped = False
-        self.failure = ""  # why there is no answer
+        self.failure = ""  # why there is no answer, or no whole one
         self.finish: Callable[[], None] = lambda: None
         self._tape: Final = tape
         self.started: Final = tape.clock()

@@ -26,9 +26,10 @@ ENDS: Final[dict[str, End]] = {"RemoteProtocolError": "cut", "ReadError": "reset
 
 
 class Source(Protocol):
-    """Where answers come from and where takes go. ``live``: whether the network is asked at all."""
+    """Where answers come from and where takes go. ``live``: whether the network is asked at all; ``silence_s``: see `Tape`."""
 
     live: bool
+    silence_s: float | None
 
     def answer(self, request: Request) -> Exchange | None:
         """A recorded answer, or None: ask the network. Raises for a request that may have neither."""
@@ -120,10 +121,10 @@ def handle(http: Any, source: Source, send: Callable[[Any], Any], request: Any) 
     if answer is not None:
         return played(http, answer)
     take = source.begin(asked)
-    with _noting(http, take):
-        response = send(request)
+    with _noting(http, source, take):
+        response = send(_limited(http, source, request))
     _answered(take, response)
-    response.stream = _tee(http)(response.stream, take)
+    response.stream = _tee(http)(response.stream, take, partial(_reason, http, source))
     return response
 
 
@@ -134,21 +135,34 @@ async def handle_async(http: Any, source: Source, send: Callable[[Any], Awaitabl
     if answer is not None:
         return played(http, answer)
     take = source.begin(asked)
-    with _noting(http, take):
-        response = await send(request)
+    with _noting(http, source, take):
+        response = await send(_limited(http, source, request))
     _answered(take, response)
-    response.stream = _async_tee(http)(response.stream, take)
+    response.stream = _async_tee(http)(response.stream, take, partial(_reason, http, source))
     return response
 
 
+def _limited(http: Any, source: Source, request: Any) -> Any:
+    """The request, that waits no longer than the source lets it; no header says so, as the client's own limit might."""
+    if source.silence_s is not None:
+        request.extensions = {**request.extensions, "timeout": http.Timeout(source.silence_s).as_dict()}
+    return request
+
+
 @contextmanager
-def _noting(http: Any, take: Take) -> Iterator[None]:
+def _noting(http: Any, source: Source, take: Take) -> Iterator[None]:
     """A request that gets no answer leaves the reason on its take."""
     try:
         yield
     except http.TransportError as error:
-        take.failure = str(error) or type(error).__name__
+        take.failure = _reason(http, source, error)
         raise
+
+
+def _reason(http: Any, source: Source, error: BaseException) -> str:
+    if source.silence_s is not None and isinstance(error, http.TimeoutException):
+        return f"nothing came for {source.silence_s:g} s; --timeout waits longer"
+    return str(error) or type(error).__name__
 
 
 def patches(library: str, source: Source) -> list[tuple[Any, str, Callable[..., Any]]]:
@@ -191,9 +205,10 @@ def _end_of(error: BaseException) -> End:
 
 
 class _Tee:
-    def __init__(self, inner: Any, take: Take) -> None:
+    def __init__(self, inner: Any, take: Take, reason: Callable[[BaseException], str]) -> None:
         self.inner = inner
         self.take = take
+        self.reason = reason
         self._reads: Iterator[bytes] | None = None
         if take.whole:
             take.finish = self._finish
@@ -219,6 +234,7 @@ class _Tee:
         except GeneratorExit:
             raise
         except BaseException as error:
+            self.take.failure = self.reason(error)
             self.take.ended(_end_of(error))
             raise
         self.take.ended("complete")
@@ -238,9 +254,10 @@ class _Tee:
 
 
 class _AsyncTee:
-    def __init__(self, inner: Any, take: Take) -> None:
+    def __init__(self, inner: Any, take: Take, reason: Callable[[BaseException], str]) -> None:
         self.inner = inner
         self.take = take
+        self.reason = reason
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
@@ -248,6 +265,7 @@ class _AsyncTee:
                 self.take.read(data)
                 yield data
         except BaseException as error:
+            self.take.failure = self.reason(error)
             self.take.ended(_end_of(error))
             raise
         self.take.ended("complete")
