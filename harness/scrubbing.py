@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import Final
 from urllib.parse import unquote_plus, urlsplit, urlunsplit
 
-from .exchanges import Cassette, CassetteError, Exchange, Request
+from .exchanges import Cassette, CassetteError, Exchange, Origin, Request
 
 KEPT_HEADERS: Final = frozenset(
     [
@@ -72,7 +72,8 @@ class Scrubber:
     """Scrubs exchanges by the built-in names and by the user's ``rules``.
 
     A rule is a name (``customer_id``: the value of that JSON member, form field or query parameter, in any case; a number becomes 0) or
-    ``re:`` and a regular expression (what it matches inside a JSON string, a plain body, a path, a parameter or a header that is kept).
+    ``re:`` and a regular expression (what it matches inside a JSON string, a plain body, a path, a parameter, a header that is kept, a
+    reason phrase, or what the origin says in words).
     ``before_record`` sees every exchange first, as it came, and gives the one to keep, or None to keep none; it is asked when something
     is recorded, not when a request is looked up. Raises `CassetteError` for a rule that is neither.
     """
@@ -97,7 +98,18 @@ class Scrubber:
     def cassette(self, cassette: Cassette) -> Cassette:
         """The recording as it may be kept; exchanges that ``before_record`` refuses are not in it."""
         kept = (self.exchange(exchange) for exchange in cassette.exchanges)
-        return replace(cassette, exchanges=tuple(exchange for exchange in kept if exchange is not None))
+        return Cassette(tuple(exchange for exchange in kept if exchange is not None), self.origin(cassette.origin))
+
+    def origin(self, origin: Origin) -> Origin:
+        """The origin as it may be kept: what the client calls itself is also a header, and the model a part of the URL."""
+        return replace(
+            origin,
+            client=origin.client and self.text(origin.client),
+            model=origin.model and self.text(origin.model),
+            source=origin.source and self.text(self.url(origin.source)),
+            licence=origin.licence and self.text(origin.licence),
+            note=origin.note and self.text(origin.note),
+        )
 
     def exchange(self, exchange: Exchange) -> Exchange | None:
         """The exchange as it may be kept; None if ``before_record`` says that it may not."""
@@ -109,7 +121,8 @@ class Scrubber:
         request = None if exchange.request is None else self.request(exchange.request)
         reads = self.reads(exchange.reads)
         headers = exchange.headers if reads == exchange.reads else _resized(exchange.headers, exchange.body, b"".join(d for _, d in reads))
-        return replace(exchange, request=request, headers=self._kept(headers), reads=reads)
+        phrase = self.text(exchange.reason_phrase)
+        return replace(exchange, request=request, headers=self._kept(headers), reads=reads, reason_phrase=phrase)
 
     def request(self, request: Request) -> Request:
         """The request as it may be kept, and as it is looked up."""
@@ -126,7 +139,7 @@ class Scrubber:
         _, at, host = parts.netloc.rpartition("@")
         cleaned = parts._replace(
             netloc=f"{SCRUBBED}@{host}" if at else parts.netloc,
-            path=self._text(parts.path),
+            path=self.text(parts.path),
             query=self._query(parts.query),
             fragment=self._query(parts.fragment),
         )
@@ -173,7 +186,7 @@ class Scrubber:
                 yield found.start(1) + places[start], found.start(1) + places[stop], SCRUBBED.encode()
 
     def _kept(self, headers: dict[str, list[str]]) -> dict[str, list[str]]:
-        return {name: list(map(self._text, values)) for name, values in headers.items() if name.lower() in KEPT_HEADERS}
+        return {name: list(map(self.text, values)) for name, values in headers.items() if name.lower() in KEPT_HEADERS}
 
     def _query(self, query: str) -> str:
         return "&".join(map(self._parameter, query.split("&"))) if query else query
@@ -182,9 +195,10 @@ class Scrubber:
         name, equals, value = parameter.partition("=")
         if equals and unquote_plus(name).lower() in self._parameters:
             return f"{name}={SCRUBBED}"
-        return f"{name}{equals}{self._text(value)}"
+        return f"{name}{equals}{self.text(value)}"
 
-    def _text(self, text: str) -> str:
+    def text(self, text: str) -> str:
+        """Words without what the user's patterns match."""
         for pattern in self._patterns:
             text = pattern.sub(lambda found: SCRUBBED if found[0] else "", text)
         return text

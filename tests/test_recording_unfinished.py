@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import random
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,30 @@ def test_a_value_that_came_in_several_reads_does_not_stand_in_the_unfinished_one
         record(url, tmp_path / "a.yaml")
     assert HIDDEN[:3] not in part_of(tmp_path / "a.yaml").read_bytes()
     assert load(part_of(tmp_path / "a.yaml")).exchanges[0].body == b'data: {"access_token": "SCRUBBED"}\n\ndata: {"a": '
+
+
+@pytest.mark.parametrize("fail", [True, False])
+def test_a_rule_takes_a_secret_out_of_all_that_tells_who_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fail: bool) -> None:
+    """The name that a client gives itself is a header and stands in the metadata; the model is a part of the URL and stands there too."""
+    monkeypatch.setenv("SHOP_SECRET", "hunter2-planted")
+    (tmp_path / "pyproject.toml").write_text('[tool.harness]\nscrub = ["re:hunter2-[a-z0-9]+"]\n')
+    path, said = tmp_path / "a.yaml", b"HTTP/1.1 200 Fine hunter2-planted\r\nContent-Length: 2\r\n\r\n{}"
+
+    def ask(url: str) -> None:
+        with (
+            use_cassette(path, mode="once") as tape,
+            httpx2.Client(transport=transports("httpx2").sync(tape), headers={"user-agent": "app hunter2-planted"}) as http,
+        ):
+            http.post(url + PATH.replace("gemini-x", "hunter2-planted"), json={})
+            if fail:
+                raise RuntimeError("the test failed")
+
+    with raw_server(lambda connection: connection.send(said)) as url, pytest.raises(RuntimeError) if fail else nullcontext():
+        ask(url)
+    kept = load(part_of(path) if fail else path)
+    assert (kept.origin.client, kept.origin.model) == ("app SCRUBBED", "SCRUBBED")
+    assert kept.exchanges[0].reason_phrase == "Fine SCRUBBED"
+    assert b"hunter2" not in b"".join(file.read_bytes() for file in tmp_path.glob("a.yaml*"))
 
 
 @pytest.mark.parametrize("fail", [True, False])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from harness.exchanges import Cassette, CassetteError, Exchange, Origin, Request
 from harness.request_index import RequestIndex
+from harness.scanning import Finding, Scanner
 from harness.scrubbing import Scrubber, scrub, scrub_request, scrub_url
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent"
@@ -176,6 +177,23 @@ def test_json_stays_json_whatever_a_pattern_matches(value: object, ascii_only: b
 def test_a_rule_that_is_none_is_refused(rule: str) -> None:
     with pytest.raises(CassetteError, match="the scrub rule"):
         Scrubber([rule])
+
+
+def test_rules_hold_for_reason_phrases_and_for_what_the_origin_says_in_words() -> None:
+    scrubber = Scrubber(["re:hunter2-[a-z0-9]+"])
+    words = {name: f"{name} hunter2-{name} 1" for name in ("client", "model", "licence", "note")}
+    origin = Origin("imported", date="2026-11-22", source="https://hunter2-x@h/hunter2-y?key=z&a=hunter2-w", commit="c0ffee", **words)
+    kept = scrubber.cassette(Cassette((Exchange(None, 200, {}, (), "complete", "Fine hunter2-z"),), origin))
+    assert kept.origin == Origin(
+        "imported",
+        date="2026-11-22",
+        source="https://SCRUBBED@h/SCRUBBED?key=SCRUBBED&a=SCRUBBED",
+        commit="c0ffee",
+        **{name: f"{name} SCRUBBED 1" for name in words},
+    )
+    assert kept.exchanges[0].reason_phrase == "Fine SCRUBBED"
+    assert Scanner(scrubber=scrubber).scan_cassette(Cassette((), origin)) == [Finding("metadata", "a value that is to be scrubbed")]
+    assert Scanner(scrubber=scrubber).scan_cassette(kept) == []
 
 
 def test_a_hook_sees_what_came_and_may_keep_none_of_it() -> None:

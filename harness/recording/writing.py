@@ -51,7 +51,7 @@ class Writer:
     def asked(self, take: int, request: Request | None) -> None:
         if self._guard is None:
             origin, self._guard = self._begin(request)
-            self._waiting.append(unfinished.head_line(origin))
+            self._waiting.append(unfinished.head_line(self._guard.scrubber.origin(origin)))
         kept = request and self._keep(request)
         if request and not kept:
             self._left_out.add(take)
@@ -71,7 +71,7 @@ class Writer:
         coding = next((values[0] for name, values in headers.items() if name.lower() == "content-encoding" and values), None)
         self._bodies[take] = Arriving(self._guard.scrubber, coding)
         kept = self._guard.scrubber.request(Request("", "", headers)).headers
-        self._write_answered(take, status, reason_phrase, kept)
+        self._write_answered(take, status, self._guard.scrubber.text(reason_phrase), kept)
 
     def read(self, take: int, at: float, data: bytes) -> None:
         if take in self._left_out:

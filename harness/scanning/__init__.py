@@ -83,6 +83,8 @@ class Scanner:
         What scrubbing would take out is told as well; of a cassette that was ``scrubbed`` only where that can't reach, in packed bodies.
         """
         found: list[Finding] = []
+        if not scrubbed and self._scrubber.origin(cassette.origin) != cassette.origin:
+            found.append(Finding("metadata", "a value that is to be scrubbed"))
         for number, exchange in enumerate(cassette.exchanges, 1):
             for part, reads, coding in _parts(exchange):
                 found += self._scan_part(reads, coding, f"exchange {number}, {part}", scrubbed=scrubbed)
