@@ -2,9 +2,9 @@
 
 Everything rests on results alone (no clock, host, path or environment), so that the same results give the same bytes in whatever order
 they came. A page opens from disk without a network, and says what matters without a script. `document` is the JSON that results are kept
-and merged in, `capping` keeps it small, `comparing` holds two runs against each other, `placing` gives every cell its page and anchor,
-`counting` adds up and finds the words, `pages`, `drawing` and `detail` lay out values for the templates, `junit`, `markdown` and `badges`
-say it to other programs, and `text` keeps what models wrote from passing for something else.
+in, `merging` makes one of several, `capping` keeps it small, `comparing` holds two runs against each other, `placing` gives every cell its
+page and anchor, `counting` adds up and finds the words, `pages`, `drawing` and `detail` lay out values for the templates, `junit`,
+`markdown` and `badges` say it to other programs, and `text` keeps what models wrote from passing for something else.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from .capping import allowance, share
 from .comparing import Change, compare_runs, count_kinds
 from .counting import column, summary
 from .detail import ROOM, WIRE_ROOM, detail, size_of
-from .document import Header, Named, Run, merge, pack, schema, unpack
+from .document import Header, Named, Run, pack, schema, unpack
 from .filling import fill
 from .junit import junit
 from .markdown import markdown
+from .merging import merge
 from .pages import Names, change_list, index_page, provider_page
 from .placing import LAYERS, UNTOLD, Cell, ReportError, check, page_name, place
 

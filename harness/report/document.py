@@ -1,9 +1,8 @@
-"""Results as one JSON document: header, cases, streams, results, footer; written whole or not at all, and merged in any order.
+"""Results as one JSON document: header, cases, streams, results, footer; written whole or not at all.
 
 A run is a header (the names that its results go by) and results. In the document every case and every stream stands once, and a result
 points to both, since most of a run is the same sentence and the same stream five times. The footer counts what stands above it: a
-document without one was cut off. Merging is a union, so that it doesn't matter in which order, or how often, shards come; of a cell that
-several have, it keeps what each of them knows more of: a longer text, the laws that it was held against.
+document without one was cut off.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from ..results import (
     spell_surrogates,
     told,
 )
-from .capping import MARK, SMALLEST, cap, cut, rooms
+from .capping import MARK, cap, cut, rooms
 
 FORMAT: Final = 1
 MAX_GREEN_WIRE: Final = 240
@@ -174,8 +173,8 @@ def pack(run: Run) -> bytes:
     verdicts = Counter(row.verdict for row in rows)
     footer = Footer(len(cases), len(kept), len(rows), {verdict: verdicts[verdict] for verdict in sorted(verdicts)})
     parts: dict[str, Sequence[Struct]] = {"cases": list(cases), "streams": list(kept), "results": rows}
-    lists = [f'"{name}":[\n'.encode() + b",\n".join(_encode(item) for item in items) + b"\n]" for name, items in parts.items()]
-    return b"{" + b",\n".join([b'"header":' + _encode(run.header), *lists, b'"footer":' + _encode(footer)]) + b"}\n"
+    lists = [f'"{name}":[\n'.encode() + b",\n".join(encode_item(item) for item in items) + b"\n]" for name, items in parts.items()]
+    return b"{" + b",\n".join([b'"header":' + encode_item(run.header), *lists, b'"footer":' + encode_item(footer)]) + b"}\n"
 
 
 def unpack(data: bytes, name: str = "results") -> Run:
@@ -194,75 +193,6 @@ def unpack(data: bytes, name: str = "results") -> Run:
     except IndexError as fault:
         raise ResultsError(f"{name}: a result points to a case or stream that is not there; {way_out}") from fault
     return Run(document.header, results)
-
-
-def merge(runs: Iterable[Run]) -> Run:
-    """One run of several: every result once. Raises `ResultsError` where two of them judge the same cell differently.
-
-    Laws judge no cell, and a run tries them on its first red cells only: where one result has their breaches, it speaks for the others.
-    """
-    found: dict[tuple[str, ...], dict[bytes, CaseResult]] = {}
-    counts: Counter[bytes] = Counter()
-    headers = []
-    for run in runs:
-        headers.append(run.header)
-        here: Counter[bytes] = Counter()
-        for result in run.results:
-            content = _encode(_without_breaches(cap(replace(result, wire=""), SMALLEST)))  # a file may have kept more than another
-            here[content] += 1
-            kept = found.setdefault((result.spec, result.case, result.layer, result.adapter, result.command), {})
-            kept[content] = _join(kept.get(content, result), result)
-        counts |= here
-    results = []
-    for (spec, case, layer, adapter, _), contents in found.items():
-        if len(contents) > 1:
-            said = " and ".join(sorted({result.verdict for result in contents.values()}))
-            raise ResultsError(
-                f"{spec}: case {case!r} for {adapter or layer} is judged differently in two runs ({said}); "
-                "only parts of one run can be merged; make a report of each, or compare them with `harness compare`"
-            )
-        results += [result for content, result in contents.items() for _ in range(counts[content])]
-    return Run(_merge_headers(headers), results)
-
-
-def _merge_headers(headers: Sequence[Header]) -> Header:
-    return Header(
-        tools=tuple(sorted({tool for header in headers for tool in header.tools})),
-        day=max((header.day for header in headers), default=""),
-        providers=_union(header.providers for header in headers),
-        adapters=_union(header.adapters for header in headers),
-        features=_union(header.features for header in headers),
-        losses=_union(header.losses for header in headers),
-        unread=tuple(sorted({problem for header in headers for problem in header.unread})),
-    )
-
-
-def _union(lists: Iterable[Sequence[Named]]) -> tuple[Named, ...]:
-    """Each name once; where two disagree about it, the one that sorts first speaks, whoever came first."""
-    kept: dict[tuple[str, str], Named] = {}
-    for one in (one for names in lists for one in names):
-        key = (one.of, one.name)
-        kept[key] = min(kept.get(key, one), one, key=msgspec.structs.astuple)
-    return tuple(sorted(kept.values(), key=lambda one: (one.order, one.of, one.name)))
-
-
-def _join(one: CaseResult, other: CaseResult) -> CaseResult:
-    """The one that says more, with those breaches of the two that say more."""
-    fuller = max(one, other, key=lambda result: _how_much(_without_breaches(result)))
-    tried = [result.evidence for result in (one, other) if result.evidence and result.evidence.breaches is not None]
-    if fuller.evidence is None or not tried:
-        return fuller
-    breaches = max(tried, key=lambda evidence: _how_much(Evidence(breaches=evidence.breaches))).breaches
-    return replace(fuller, evidence=replace(fuller.evidence, breaches=breaches))
-
-
-def _without_breaches(result: CaseResult) -> CaseResult:
-    return replace(result, evidence=result.evidence and replace(result.evidence, breaches=None))
-
-
-def _how_much(said: Struct) -> tuple[int, bytes]:
-    whole = _encode(said)
-    return len(whole), whole
 
 
 def _longest_wires(results: Iterable[CaseResult], room: int) -> Mapping[StreamEntry, str]:
@@ -311,7 +241,8 @@ _SEEN: Final = ("digest", "tool_code", "layers", "breaches", "capped")
 _ANY: Final = "[ADAPTER]'"
 
 
-def _encode(item: Struct) -> bytes:
+def encode_item(item: Struct) -> bytes:
+    """One item as JSON, with a lone surrogate written out."""
     try:
         return msgspec.json.encode(item)
     except UnicodeEncodeError:  # only a lone surrogate can't be encoded, and only model text holds one
