@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -28,6 +29,8 @@ INTERRUPTED: Final = 130
 STILL_S: Final = 15.0
 """So long after the last news a run without a terminal says that it is still there."""
 DAY_S: Final = 86_400.0
+ANSWERED: Final = ("recorded", "loopback")
+"""Origins of cassettes that can be had anew: what somebody wrote or imported can not."""
 
 
 def add_to(commands: Any) -> None:
@@ -44,6 +47,8 @@ def add_to(commands: Any) -> None:
     )
     whom = "whom to ask (default: as the case says, else the cassette's folder); with --missing and --all: only this provider's cassettes"
     one.add_argument("--provider", choices=PROVIDERS, help=whom)
+    anew = "record also over a cassette that was written by hand, imported, or can't be read (default: refuse)"
+    one.add_argument("--rewrite", action="store_true", help=anew)
     one.add_argument("--unary", action="store_true", help="ask for the answer in one piece, not as a stream")
     ends = "take answers that end so, before they are whole, too (repeatable; default: as the recorded cassette ends)"
     one.add_argument("--allow-end", action="append", choices=("cut", "reset", "aborted"), default=[], help=ends)
@@ -162,9 +167,10 @@ def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent:
     from .recording.staging import left_behind
 
     path = project.cassette_path(plan.name)
+    if not parsed.rewrite:
+        _check_place(plan.name, path, project)
     if left := left_behind(path):
         print(visible(f"harness: {left}"), file=sys.stderr)
-    before = _anew(plan, project)
     with Bar(plan.name) as bar:
         cassette = record_requests(
             plan.provider,
@@ -175,7 +181,7 @@ def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent:
             spent=spent,
             allow_status=parsed.allow_status,
             allow_end=parsed.allow_end,
-            before=before,
+            before=_anew(plan, project),
             progress=bar,
         )
     count = len(cassette.exchanges)
@@ -183,6 +189,20 @@ def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent:
     odd += [f"exchange {number} {one.end}" for number, one in enumerate(cassette.exchanges, 1) if one.end != "complete"]
     told = [f"{count} exchange{'' if count == 1 else 's'} of {plan.provider}", f"{bar.tokens} output tokens", *odd]
     print(f"recorded {visible(plan.name)}: {', '.join(told)}")
+
+
+def _check_place(name: str, path: Path, project: Project) -> None:
+    """Raises `CassetteError` where a cassette stands that no provider answered: it can't be had again."""
+    if not path.exists():
+        return
+    way_out = "name another cassette, or record over it with --rewrite"
+    try:
+        kind = project.cassette(name).origin.kind
+    except CassetteError as error:
+        raise CassetteError(f"{error}; nothing is recorded over what can't be read: {way_out}") from None
+    if kind not in ANSWERED:
+        made = "written by hand" if kind == "written" else kind
+        raise CassetteError(f"{path} was {made}, and only what a provider answered is recorded over; {way_out}")
 
 
 def _anew(plan: Plan, project: Project) -> tuple[Exchange, ...]:
@@ -267,7 +287,7 @@ def _wanted(spoken: Spoken, project: Project, *, everything: bool) -> dict[str, 
     if everything:
         for file in yaml_files(project.cassettes):
             name = file.relative_to(project.cassettes).with_suffix("").as_posix()
-            if project.cassette(name).origin.kind in ("recorded", "loopback"):
+            if project.cassette(name).origin.kind in ANSWERED:
                 names.add(name)
     return {name: spoken.request(name) for name in sorted(names)}
 

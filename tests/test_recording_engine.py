@@ -796,7 +796,38 @@ def test_a_status_is_expected_only_where_it_was(tmp_path: Path) -> None:
         ask(url, tmp_path / "b.yaml", asks, before=before)
 
 
-def test_cassettes_written_by_hand_are_not_recorded_over_unless_named(project: Path) -> None:
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        ("origin: written", "hand.yaml was written by hand, and only what a provider answered is recorded over; "),
+        ("origin: imported\n  source: x", "hand.yaml was imported, and only what a provider answered is recorded over; "),
+        ("origin: unheard-of", "hand.yaml:4: "),
+    ],
+)
+def test_what_no_provider_answered_is_not_recorded_over_unless_that_is_said(
+    project: Path, capsys: pytest.CaptureFixture[str], made: str, said: str
+) -> None:
+    request = Request("POST", "https://generativelanguage.googleapis.com/v1/models/m:generateContent", {}, b'{"contents": []}')
+    path = project / "cassettes" / "gemini-api" / "hand.yaml"
+    path.parent.mkdir(parents=True)
+    text = dumps(Cassette((Exchange(request, 200, {}, (), "complete"),), Origin("written")))
+    path.write_text(text.replace("origin: written", f"{made}  # of mine"))
+    good, prompt = path.read_bytes(), ["--prompt", "Hi", "--model", "m"]
+    seen = Seen()
+    with raw_server(seen(HELLO)) as url:
+        for words in ([], prompt):
+            assert main(["record", "gemini-api/hand", *words, "--base-url", url]) == 1
+            told = capsys.readouterr().err
+            assert said in told
+            assert told.endswith("name another cassette, or record over it with --rewrite\n")
+        assert path.read_bytes() == good
+        assert seen.requests == []
+        assert main(["record", "gemini-api/hand", *prompt, "--rewrite", "--base-url", url]) == 0
+        assert load(path).origin.kind == "loopback"
+        assert main(["record", "gemini-api/hand", *prompt, "--base-url", url]) == 0
+
+
+def test_cassettes_written_by_hand_stay_where_all_is_recorded(project: Path) -> None:
     request = Request("POST", "https://generativelanguage.googleapis.com/v1/models/m:generateContent", {}, b'{"contents": []}')
     path = project / "cassettes" / "gemini-api" / "hand.yaml"
     path.parent.mkdir(parents=True)
@@ -807,7 +838,7 @@ def test_cassettes_written_by_hand_are_not_recorded_over_unless_named(project: P
         assert seen.requests == []
         assert main(["record", "--all", "--base-url", url]) == 0
         assert load(path).origin.kind == "written"
-        assert main(["record", "gemini-api/hand", "--base-url", url]) == 0
+        assert main(["record", "gemini-api/hand", "--rewrite", "--base-url", url]) == 0  # what it holds is asked, as without
         assert load(path).origin.kind == "loopback"
 
 
