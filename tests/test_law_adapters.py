@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -91,7 +92,11 @@ FAULTS: dict[str, tuple[int, str, Callable[[Items, Exchange], Items]]] = {
         lambda items, exchange: [one | {"delta": "!"} if "delta" in one and exchange.end == "cut" else one for one in items],
     ),
     "something that is counted over replays": (5, "second time", lambda items, _: [*items, {"type": "x", "n": next(counted)}]),
-    "lines that must end in CRLF": (6, "LF: ", lambda items, exchange: items if b"\r\n" in exchange.body or not exchange.body else []),
+    "lines that must end in CRLF": (
+        6,
+        "spelled with LF, ",
+        lambda items, exchange: items if b"\r\n" in exchange.body or not exchange.body else [],
+    ),
     "garbage that raises": (7, "raised KeyError", fails),
     "garbage that is passed over": (7, "gives no payload", lambda items, exchange: [] if bad(exchange) else items),
 }
@@ -244,3 +249,69 @@ def test_an_adapter_that_takes_all_day_is_told_and_not_waited_for(project: pytes
 def test_a_program_is_held_against_the_laws(project: pytest.Pytester) -> None:
     result = run(project, "silent", "-k", "law-3 or law-5")
     result.assert_outcomes(failed=1, passed=1)
+
+
+SHOP = """
+import codecs
+import json
+import re
+
+
+def torn(reads):
+    return "".join(data.decode("utf-8", "replace") for _, data in reads)
+
+
+def whole(reads):
+    return b"".join(data for _, data in reads).decode("utf-8", "replace")
+
+
+def replay(exchange):
+    for line in re.split(LINES, DECODE(exchange.reads)):
+        if line.startswith("data: "):
+            for part in json.loads(line[6:]).get("candidates", [{}])[0].get("content", {}).get("parts", []):
+                if "text" in part:
+                    yield {"say": part["text"]}
+"""
+MODEL = """
+from harness import replay as ours
+
+
+def replay(exchange):
+    return [one for one in ours(exchange, provider="gemini-api", dialect="anthropic") if one["type"] != LOST]
+"""
+SHOWN: dict[int, tuple[str, str, str, str]] = {
+    1: ("law_shop:replay", SHOP, "LINES, DECODE = r'\\r\\n|\\r|\\n', torn", "LINES, DECODE = r'\\r\\n|\\r|\\n', whole"),
+    2: ("law_shop:replay", MODEL, "LOST = 'message_start'", "LOST = None"),
+    6: ("law_shop:replay", SHOP, "LINES, DECODE = r'\\n', whole", "LINES, DECODE = r'\\r\\n|\\r|\\n', whole"),
+}
+"""Law → the adapter of which the fault is a last line, that line, and the line that mends it."""
+TOLD = {
+    1: "cut at byte * payload ? is {'say': 'H��llo'}; read as a whole it is {'say': 'Héllo'}",
+    2: "*payload 0, start thinking, may not come in the state fresh*",
+    6: "spelled with CR, payload 0 is *; spelled as recorded it is {'say': 'hm'}",
+}
+FEATURE = {1: "framing.split-reads", 2: "text.streaming", 6: "framing.line-ends"}
+
+
+@pytest.mark.parametrize("number", SHOWN)
+def test_the_case_as_it_is_printed_is_red_for_the_faulty_adapter_and_green_for_a_right_one(project: pytest.Pytester, number: int) -> None:
+    target, module, fault, mended = SHOWN[number]
+    name = "shop: anthropic" if module is MODEL else "shop"
+    project.makeini(f"[pytest]\nharness_adapters =\n    {name} = {target}\n")
+    project.makepyfile(law_shop=f"{module}\n{fault}\n")
+    nameless = Cassette((replace(EXCHANGE, request=None, provider=None),), Origin("written"))
+    (project.path / "cassettes" / "hello.yaml").write_text(dumps(nameless), encoding="utf-8", newline="\n")
+    told = project.runpytest_subprocess("cassettes", "--harness-laws", "-p", "no:cacheprovider", "-k", f"law-{number}- and shop")
+    told.assert_outcomes(failed=1)
+    printed = told.stdout.str().partition("# specs/shrunk.yaml\n")[2]
+    spec, _, rest = printed.partition("\n# cassettes/gemini-api/shrunk.yaml\n")
+    cassette = rest[: re.search("^(=|_)", rest, re.MULTILINE).start()]  # type: ignore[union-attr]  # pytest's next section
+    for path, text in (("specs/shrunk.yaml", spec), ("cassettes/gemini-api/shrunk.yaml", cassette)):
+        (project.path / path).parent.mkdir(exist_ok=True)
+        (project.path / path).write_text(f"{text}\n", encoding="utf-8", newline="\n")
+    assert f"features: [{FEATURE[number]}]\n" in spec
+    told.stdout.fnmatch_lines([TOLD[number]])
+    saved = ["specs", "-p", "no:cacheprovider", "--harness-dialect", "shop", "-W", "error"]
+    project.runpytest_subprocess(*saved).assert_outcomes(failed=1)
+    project.makepyfile(law_shop=f"{module}\n{mended}\n")
+    project.runpytest_subprocess(*saved).assert_outcomes(passed=1)

@@ -16,6 +16,7 @@ from harness.dialects import DIALECTS
 from harness.exchanges import Exchange as AnyExchange
 from harness.laws import LAWS, Law, judging
 from harness.laws.judging import LawCell, cells, hold, ready_made_case
+from harness.laws.respelling import FEATURES
 from harness.laws.shrinking import shrink
 from harness.providers import PROVIDERS
 from harness.replaying import replay as our_replay
@@ -137,7 +138,8 @@ def test_a_breach_becomes_a_small_case_that_can_be_read_back(number: int) -> Non
     assert hold(broken).verdict == "passed"
     assert hold(broken, replay).verdict == "failed"
     spec, cassette = ready_made_case(broken, replay).split("\n# cassettes/gemini-api/shrunk.yaml\n")
-    (case,) = read_spec(spec, "shrunk.yaml", dialects=DIALECTS, providers=PROVIDERS, features={law.feature for law in LAWS}, losses={})
+    features = {law.feature for law in LAWS} | set(FEATURES.values())
+    (case,) = read_spec(spec, "shrunk.yaml", dialects=DIALECTS, providers=PROVIDERS, features=features, losses={})
     (small,) = loads(cassette).exchanges
     assert case.cassette == "gemini-api/shrunk"
     assert len(small.body) < len(ANSWER)
@@ -175,7 +177,7 @@ def test_the_case_of_a_prefix_ends_cut_and_expects_incomplete() -> None:
 
 def test_what_is_small_is_as_small_as_the_breach_allows() -> None:
     small = shrink(EXCHANGE, lambda exchange: b"thoughtSignature" in exchange.body and b"functionCall" in exchange.body)
-    assert small.body == b'data: {"candidates": [{"content": {"parts": [{"functionCall": {}, "thoughtSignature": "Q"}]}}]}\n\n'
+    assert small.body == b'data: {"candidates": [{"content": {"parts": [{"functionCall": {}, "thoughtSignature": "Q"}]}}]}\r\n\r\n'
 
 
 def test_a_body_that_is_no_json_stays_whole() -> None:

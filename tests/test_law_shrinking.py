@@ -69,7 +69,7 @@ def test_a_cut_is_shrunk_to_the_one_place_in_the_one_message_that_needs_it(body:
         b'data: {"candidates": [{"content": {"parts": [{"text": "\xe2',
         b'\x82\xac"}]}}]}\n\n',
     ]
-    assert '- {"kind": "text", "text": "\\u20ac"}' in spec
+    assert '- {"kind": "text", "text": "€"}' in spec
 
 
 @pytest.mark.parametrize("body", [BODY, LARGE], ids=["small", "large"])

@@ -12,8 +12,9 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Any
 
+from .. import replaying
 from ..cassette import Exchange
-from .replayer import SMALL, Items, Replayer, first_difference, seeded, shown, with_reads
+from .replayer import SMALL, Difference, Items, Replayer, difference, first_difference, seeded, shown, with_reads
 
 BYTEWISE = 256 * 1024
 """Bodies up to this size are fed byte by byte, and cut at every place."""
@@ -25,25 +26,32 @@ RANDOM_CUTS = 12
 PREFIXES = 24
 LINES = 64
 
+WHOLE = "read as a whole"
+"""What the other reading is called, of which a law of cuts tells the difference."""
+
 Cuts = tuple[int, ...]
 Differs = Callable[[Cuts], bool]
 
 
 def cuts_dont_matter(exchange: Exchange, how: Replayer) -> list[str]:
     """Law 1: as recorded, whole, byte by byte, at every single place of small bodies, at combs and seeded sets of places of large ones."""
-    expected = how.events(exchange)
-    for cuts in ("whole", "bytes") if len(exchange.body) <= BYTEWISE else ("whole",):
-        difference = first_difference(expected, how.events(exchange, cuts=cuts))
-        if difference is not None and cuts == "whole":
-            return [f"read as a whole, {difference}"]
-        if difference is not None:
-            everywhere = tuple(range(1, len(exchange.body)))
-            seen = _difference(exchange, how, expected, everywhere)
-            return [_shrunk(exchange, how, expected, everywhere) if seen else f"read byte by byte, {difference}"]
+    expected = how.events(exchange, cuts="whole")
+    everywhere = tuple(range(1, len(exchange.body)))
+    ways: dict[replaying.Cuts, tuple[str, Cuts]] = {"recorded": ("as recorded", cuts_of(exchange)), "bytes": ("byte by byte", everywhere)}
+    for way, (words, cuts) in ways.items() if len(exchange.body) <= BYTEWISE else list(ways.items())[:1]:
+        parted = difference(expected, how.events(exchange, cuts=way))
+        if parted is not None:
+            seen = cuts and _difference(exchange, how, expected, cuts)
+            return [_shrunk(exchange, how, expected, cuts) if seen else f"read {words}, {parted.told('event', WHOLE)}"]
     for cut_set in cut_sets(exchange):
         if _difference(exchange, how, expected, cut_set) is not None:
             return [_shrunk(exchange, how, expected, cut_set)]
     return []
+
+
+def cuts_of(exchange: Exchange) -> Cuts:
+    """The places at which the recorded reads cut the body."""
+    return tuple(accumulate(len(data) for _, data in exchange.reads))[:-1]
 
 
 def cut_sets(exchange: Exchange, small: int = SMALL, comb: int = COMB) -> Iterator[Cuts]:
@@ -59,13 +67,14 @@ def cut_sets(exchange: Exchange, small: int = SMALL, comb: int = COMB) -> Iterat
         yield tuple(sorted(chance.sample(range(1, size), min(size - 1, chance.randint(1, 40)))))
 
 
-def _difference(exchange: Exchange, how: Replayer, expected: Items, cuts: Cuts) -> str | None:
-    return first_difference(expected, how.events(exchange, cuts=cuts))
+def _difference(exchange: Exchange, how: Replayer, expected: Items, cuts: Cuts) -> Difference | None:
+    return difference(expected, how.events(exchange, cuts=cuts))
 
 
 def _shrunk(exchange: Exchange, how: Replayer, expected: Items, cuts: Cuts) -> str:
     cuts = fewest(cuts, lambda fewer: _difference(exchange, how, expected, fewer) is not None)
-    return f"{told(exchange, cuts)}, {_difference(exchange, how, expected, cuts)}"
+    parted = _difference(exchange, how, expected, cuts)
+    return f"{told(exchange, cuts)}, {parted.told('event', WHOLE) if parted else 'only sometimes'}"
 
 
 def told(exchange: Exchange, cuts: Cuts) -> str:
@@ -97,7 +106,7 @@ def breaking_cuts(exchange: Exchange, how: Replayer) -> tuple[Cuts, Items] | Non
     def differs(cuts: Cuts) -> bool:
         return _difference(exchange, how, expected, cuts) is not None
 
-    recorded = tuple(accumulate(len(data) for _, data in exchange.reads))[:-1]
+    recorded = cuts_of(exchange)
     everywhere = tuple(range(1, len(exchange.body)))
     for cuts in (recorded, *cut_sets(exchange), everywhere):
         if cuts and differs(cuts):

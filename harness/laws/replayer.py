@@ -69,19 +69,40 @@ def seeded(exchange: Exchange, whose: str = "") -> random.Random:
     return random.Random(zlib.crc32(exchange.body, zlib.crc32(whose.encode())))  # noqa: S311  # no secret, the same on every machine
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where two lists part: the items at ``index``, none where a list has ended before."""
+
+    index: int
+    expected: Items
+    got: Items
+
+    def told(self, what: str, otherwise: str) -> str:
+        """What came and what comes ``otherwise``, each under its name: a law does not say which of them is right."""
+        came = f"{what} {self.index} is {shown(self.got[0])}" if self.got else f"there is no {what} {self.index}"
+        return f"{came}; {otherwise} " + (f"it is {shown(self.expected[0])}" if self.expected else "there is none")
+
+
+def difference(expected: Items, actual: Items) -> Difference | None:
+    """Where two lists part; None where they don't."""
+    longest = max(len(expected), len(actual))
+    pairs = ((at, expected[at : at + 1], actual[at : at + 1]) for at in range(longest))
+    return next((Difference(*pair) for pair in pairs if pair[1] != pair[2]), None)
+
+
 def first_difference(expected: Items, actual: Items) -> str | None:
     """Where two lists part, in words; None where they don't."""
-    for index, (one, other) in enumerate(zip(expected, actual, strict=False)):
-        if one != other:
+    found = difference(expected, actual)
+    match found:
+        case None:
+            return None
+        case Difference(index, [one], [other]):
             return f"item {index} is {shown(other)} instead of {shown(one)}"
-    if len(expected) != len(actual):
-        longer, word = (expected, "missing") if len(expected) > len(actual) else (actual, "too much")
-        index = min(len(expected), len(actual))
-        return f"item {index} {shown(longer[index])} is {word}"
-    return None
+        case Difference(index, missing, extra):
+            return f"item {index} {shown((missing or extra)[0])} is {'missing' if missing else 'too much'}"
 
 
 def shown(value: object) -> str:
-    """A value, short enough for a sentence."""
-    text = ascii(value)
+    """A value, short enough for a sentence; what can't be printed is escaped."""
+    text = repr(value)
     return text if len(text) <= 120 else text[:119] + "…"

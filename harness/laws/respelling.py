@@ -48,11 +48,10 @@ def no_other_spelling(exchange: Exchange, how: Replayer) -> str:
     return "" if any(True for _ in respellings(exchange, how)) else "no part of the answer can be spelled otherwise"
 
 
-def breaking_spelling(exchange: Exchange, how: Replayer) -> Exchange | None:
-    """The first respelled exchange with another content; None where law 6 holds."""
+def breaking_spelling(exchange: Exchange, how: Replayer) -> tuple[str, Exchange] | None:
+    """The first spelling with another content, and the exchange in it; None where law 6 holds."""
     expected = gather_events(how.events(plain(exchange)))
-    spelled = (one for _, one in respellings(exchange, how))
-    return next((one for one in spelled if _differing(gather_events(how.events(one)), expected)), None)
+    return next((one for one in respellings(exchange, how) if _differing(gather_events(how.events(one[1])), expected)), None)
 
 
 def _differing(actual: Facts, expected: Facts) -> list[tuple[str, object, object]]:
@@ -115,6 +114,9 @@ SPELLINGS: dict[str, Callable[[bytes, list[Json]], bytes]] = {
     "Code Assist envelope": lambda body, messages: _sse([_enveloped(message) for message in messages]),
     "key order": lambda body, messages: _sse([reversed_keys(message) for message in messages]),
 }
+
+FEATURES = {"LF": "framing.line-ends", "CRLF": "framing.line-ends", "CR": "framing.line-ends", "JSON array": "framing.json-array"}
+"""Spelling → the line of the checklist that it belongs to, where that is not the law's own."""
 
 _OF_LINES = ("LF", "CRLF")
 """What the output of a program may look like."""

@@ -8,12 +8,14 @@ same breach gives the same small exchange on every machine.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from ..cassette import Cassette, Exchange, Origin, dumps
 from ..framing import frame_by_content
+from ..replaying import DEFAULT_PROVIDER
 from .replayer import plain, with_reads
 
 TRIES = 4000
@@ -67,15 +69,17 @@ def _messages(exchange: Exchange) -> list[Any] | None:
 
 
 def _body_of(messages: list[Any], original: Exchange) -> bytes:
-    """Messages in the framing that the original has."""
-    head = plain(original).body.lstrip()[:1]
+    """Messages in the framing that the original has, with its line ends."""
+    body = plain(original).body
+    head, found = body.lstrip()[:1], re.search(rb"\r\n|\r|\n", body)
+    end = found[0].decode() if found else "\n"
     texts = [json.dumps(message, ensure_ascii=False) for message in messages]
     if head == b"[":
         text = "[" + "\n,\n".join(texts) + "]\n"
     elif head == b"{":
-        text = "".join(f"{one}\n" for one in texts)
+        text = "".join(f"{one}{end}" for one in texts)
     else:
-        text = "".join(f"data: {one}\n\n" for one in texts)
+        text = "".join(f"data: {one}{end}{end}" for one in texts)
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -113,12 +117,18 @@ def _smaller(value: Any) -> Iterator[Any]:
 def as_case(exchange: Exchange, *, name: str, requirement: str, feature: str, source: str, expect: dict[str, Any]) -> str:
     """A spec file and a cassette, as text, that show a breach; an empty expectation is for its author to fill."""
     header = ["harness: 1", "cases:", f"- case: {name}", f"  requirement: {requirement}", f"  features: [{feature}]", f"  source: {source}"]
-    lines = [*header, f"  cassette: {NAME}", *([f"  provider: {exchange.provider}"] if exchange.provider else []), "  expect:"]
+    lines = [*header, f"  cassette: {NAME}", f"  provider: {exchange.provider or DEFAULT_PROVIDER}", "  expect:"]
     for column, items in expect.items():
-        lines.append(f"    {column}:")
-        lines += [f"    - {json.dumps(item)}" for item in items or ()]
+        lines.append(f"    {column}:" + (" []" if items == [] else ""))
+        lines += [f"    - {_on_one_line(item)}" for item in items or ()]
     cassette = dumps(Cassette((exchange,), Origin("written", note="made small from an exchange that breaks a law")))
     return f"# specs/shrunk.yaml\n{_text_of(lines)}\n# cassettes/{NAME}.yaml\n{cassette}"
+
+
+def _on_one_line(item: Any) -> str:
+    """JSON with its letters as they are; where one of them can't be printed, all that are not ASCII are escaped."""
+    text = json.dumps(item, ensure_ascii=False)
+    return text if text.isprintable() else json.dumps(item)
 
 
 def _text_of(lines: list[str]) -> str:

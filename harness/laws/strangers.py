@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import chain
 from typing import Final
 
 from ..cassette import Exchange
 from ..dialects import DIALECTS
 from ..events import INTERRUPTED
 from ..gathering import Facts
+from ..replaying import DEFAULT_PROVIDER
 from ..session import Session
 from .carrying import carried_losses, gather_payloads, gather_wire, illegal_payloads
-from .cutting import BYTEWISE, Cuts, cut_sets, fewest, first_prefix, prefixes, told, told_short, with_cuts
+from .cutting import BYTEWISE, WHOLE, Cuts, cut_sets, cuts_of, fewest, first_prefix, prefixes, shortened, told, told_short, with_cuts
 from .garbling import damaged_exchanges, unheard
-from .replayer import SMALL, Items, Replayer, first_difference, plain, shown
-from .respelling import respellings
+from .replayer import SMALL, Difference, Items, Replayer, difference, plain, shown
+from .respelling import FEATURES, respellings
 
 TRIES: Final = 64
 """Replays of an exchange that a law asks of a function."""
@@ -66,43 +67,68 @@ class Stranger:
             return [{"fault": str(fault)}]
 
 
-Findings = Callable[[Exchange, Stranger], list[str]]
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A sentence, the answer that shows it, and what the adapter gives for that: ``got``, where the law says what is ``expected``.
+
+    ``feature``: the line of the checklist that the answer belongs to, where that is not the law's own.
+    """
+
+    sentence: str
+    exchange: Exchange
+    expected: Items | None = None
+    got: Items | None = None
+    feature: str = ""
 
 
-def _cuts(exchange: Exchange, who: Stranger) -> list[str]:
+Findings = Callable[[Exchange, Stranger], list[Breach]]
+
+
+def _cuts(exchange: Exchange, who: Stranger) -> list[Breach]:
     """Times are left out on both sides: they are no longer those of the reads."""
-    recorded = tuple(accumulate(len(data) for _, data in exchange.reads))[:-1]
-    expected = who.adapt(with_cuts(exchange, recorded))
+    recorded = cuts_of(exchange)
+    whole = with_cuts(exchange, ())
+    expected = who.outcome(whole) if recorded else who.adapt(whole)
+    came = who.adapt(with_cuts(exchange, recorded)) if recorded else expected
 
-    def difference(cuts: Cuts) -> str | None:
-        return first_difference(expected, who.outcome(with_cuts(exchange, cuts)))
+    def parted(cuts: Cuts) -> Difference | None:
+        return difference(expected, came if cuts == recorded else who.outcome(with_cuts(exchange, cuts)))
 
-    for cuts in _cut_sets(exchange, who):
-        found = difference(cuts)
-        if found is not None:
-            few = fewest(cuts, lambda fewer: difference(fewer) is not None)
-            return [f"{told(exchange, few)}, {difference(few)}" if few else f"read as a whole, {found}"]
+    for cuts in chain([recorded] if recorded else (), _cut_sets(exchange, who)):
+        if parted(cuts) is not None:
+            few = fewest(cuts, lambda fewer: parted(fewer) is not None)
+            shows = with_cuts(exchange, few)
+            got = who.outcome(shows)
+            found = difference(expected, got)
+            if found is not None:
+                return [Breach(f"{told(exchange, few)}, {found.told('payload', WHOLE)}", shows, expected, got)]
     return []
 
 
 def _cut_sets(exchange: Exchange, who: Stranger) -> Iterator[Cuts]:
     size = len(exchange.body)
-    yield ()
     if who.bytewise and 1 < size <= BYTEWISE:
         yield tuple(range(1, size))
     yield from cut_sets(exchange, min(SMALL, who.tries), who.tries)
 
 
-def _order(exchange: Exchange, who: Stranger) -> list[str]:
-    return illegal_payloads(who.adapt(exchange), DIALECTS[who.dialect])
+def _order(exchange: Exchange, who: Stranger) -> list[Breach]:
+    return _of_the_model(illegal_payloads(who.adapt(exchange), DIALECTS[who.dialect]), exchange, who)
 
 
-def _nothing_lost(exchange: Exchange, who: Stranger) -> list[str]:
+def _of_the_model(sentences: list[str], exchange: Exchange, who: Stranger) -> list[Breach]:
+    """Breaches by payloads of an event model of ours, of which our own payloads say what is expected."""
+    expected = Replayer(exchange.provider or DEFAULT_PROVIDER, who.dialect).payloads(exchange) if sentences else None
+    return [Breach(sentence, exchange, expected) for sentence in sentences]
+
+
+def _nothing_lost(exchange: Exchange, who: Stranger) -> list[Breach]:
     how = Replayer(exchange.provider, who.dialect)
     wire = gather_wire(exchange, how)
     if who.dialect == "anthropic":  # keeps those of its calls in the session, which a stranger has not
         wire = _without_signed_calls(wire)
-    return carried_losses(wire, who.adapt(exchange), Session(), who.dialect, interrupted=exchange.end in INTERRUPTED)
+    found = carried_losses(wire, who.adapt(exchange), Session(), who.dialect, interrupted=exchange.end in INTERRUPTED)
+    return _of_the_model(found, exchange, who)
 
 
 def _without_signed_calls(wire: Facts) -> Facts:
@@ -114,11 +140,11 @@ def _without_signed_calls(wire: Facts) -> Facts:
     )
 
 
-def _cut_short(exchange: Exchange, who: Stranger) -> list[str]:
+def _cut_short(exchange: Exchange, who: Stranger) -> list[Breach]:
     """An answer that ends early says what the whole says up to there, and that it has failed."""
     full = _facts(who.adapt(exchange), who)
     if isinstance(full, str):
-        return [full]
+        return [Breach(full, exchange)]
     loose = Replayer(exchange.provider).finds_tool_code(exchange) or exchange.provider == "gemini-cli"
 
     def judge(short: Exchange) -> str | None:
@@ -130,7 +156,7 @@ def _cut_short(exchange: Exchange, who: Stranger) -> list[str]:
 
     half = who.tries // 2
     broken = first_prefix(exchange, prefixes(exchange, min(SMALL, who.tries), half, half), judge)
-    return [told_short(exchange, *broken)] if broken else []
+    return [Breach(told_short(exchange, *broken), shortened(exchange, broken[0]))] if broken else []
 
 
 def _facts(payloads: Items, who: Stranger) -> Facts | str:
@@ -149,9 +175,10 @@ def _not_a_beginning(facts: Facts, full: Facts) -> str | None:
     return None if full.calls[: len(whole_calls)] == whole_calls else f"the calls {shown(facts.calls)} do not begin {shown(full.calls)}"
 
 
-def _twice(exchange: Exchange, who: Stranger) -> list[str]:
-    difference = first_difference(who.adapt(exchange), who.outcome(exchange))
-    return [f"second time: {difference}"] if difference else []
+def _twice(exchange: Exchange, who: Stranger) -> list[Breach]:
+    first, second = who.adapt(exchange), who.outcome(exchange)
+    found = difference(first, second)
+    return [Breach(f"the second time, {found.told('payload', 'the first time')}", exchange, first, second)] if found else []
 
 
 def _bare(exchange: Exchange) -> Exchange:
@@ -160,10 +187,15 @@ def _bare(exchange: Exchange) -> Exchange:
     return replace(plain(exchange), headers=headers)
 
 
-def _spelling(exchange: Exchange, who: Stranger) -> list[str]:
+def _spelling(exchange: Exchange, who: Stranger) -> list[Breach]:
     expected = who.adapt(_bare(exchange))
-    differences = ((name, first_difference(expected, who.outcome(spelled))) for name, spelled in _respelled(exchange))
-    return [f"{name}: {difference}" for name, difference in differences if difference]
+    found = []
+    for name, spelled in _respelled(exchange):
+        got = who.outcome(spelled)
+        if parted := difference(expected, got):
+            sentence = f"spelled with {name}, {parted.told('payload', 'spelled as recorded')}"
+            found.append(Breach(sentence, spelled, expected, got, FEATURES.get(name, "")))
+    return found
 
 
 def _respelled(exchange: Exchange) -> Iterator[tuple[str, Exchange]]:
@@ -172,21 +204,16 @@ def _respelled(exchange: Exchange) -> Iterator[tuple[str, Exchange]]:
     yield from ((name, spelled) for name, spelled in respellings(bare, Replayer(exchange.provider)) if name in names)
 
 
-def _bad_input(exchange: Exchange, who: Stranger) -> list[str]:
-    broken = damage_that_breaks(exchange, who)
-    return [broken[1]] if broken else []
-
-
-def damage_that_breaks(exchange: Exchange, who: Stranger) -> tuple[Exchange, str] | None:
-    """The first damaged exchange that the adapter answers badly, and how; None where law 7 holds."""
+def _bad_input(exchange: Exchange, who: Stranger) -> list[Breach]:
+    """The first damaged form of the exchange that the adapter answers badly."""
     for name, damaged in damaged_exchanges(_bare(exchange), who.name, min(GARBLED, who.tries)):
         try:
             finding = unheard(damaged, who.adapt(damaged), "payload")
         except AdapterFault as fault:
             finding = str(fault)
         if finding:
-            return damaged, f"{name}: {finding}; body {shown(damaged.body)}"
-    return None
+            return [Breach(f"{name}: {finding}; body {shown(damaged.body)}", damaged)]
+    return []
 
 
 ASKED: Final[dict[int, Findings]] = {

@@ -43,7 +43,7 @@ def _accept(text: str, case: str, key: str, value: Any) -> str:
     before = _parse(body)
     place = _find(body, case, key)
     try:
-        written = _as_read(value)
+        written = as_read(value)
         edits = [_filled(body, place, written)]
     except (TypeError, ValueError, RecursionError) as error:
         raise _unwritable(place.line, key, str(error)) from None
@@ -136,14 +136,14 @@ def _line_end(body: str) -> str:
     return found[0] if found else "\n"
 
 
-def _as_read(value: Any) -> Any:
+def as_read(value: Any) -> Any:
     """The value as a spec has to spell it: a mapping that would be taken for an operator is made literal."""
     match value:
         case dict():
-            inner = {str(key): _as_read(item) for key, item in value.items()}
+            inner = {str(key): as_read(item) for key, item in value.items()}
             return {"$literal": value} if len(inner) == 1 and next(iter(inner)).startswith("$") else inner
         case list():
-            return [_as_read(item) for item in value]
+            return [as_read(item) for item in value]
         case _:
             return value
 
