@@ -29,7 +29,7 @@ function timeline(stream, title) {
   const across = (value) => left + (room * value) / last;
   const picture = draw("svg", { viewBox: `0 0 ${width} 112`, role: "img", class: "timeline" });
   let first = 0;
-  const cuts = reads.filter((read) => read.inside).length;
+  const cuts = stream.cuts ?? reads.filter((read) => read.inside).length;
   const said = `${counted(stream.total ?? reads.reduce((sum, read) => sum + read.many, 0), "read")}, ${counted(reads.reduce((sum, read) => sum + read.size, 0), "byte")}` +
     (timed ? `, first byte after ${number(reads[0].at)} ms, last after ${number(last)} ms` : ", times not known: in their order") +
     (cuts ? `, ${cuts} of them cut inside a message or a character` : "") + `, ${stream.broken ? "broken off: " : ""}${stream.end}`;
@@ -69,7 +69,7 @@ function timeline(stream, title) {
   table.append(body);
   const list = make("details", make("summary", "The same as a table"));
   list.append(table);
-  const key = cuts ? make("p", `✕ under a bar: the read ${[...new Set(reads.map((read) => INSIDE[read.inside]).filter(Boolean))].join(" or ")}.`, "note") : "";
+  const key = reads.some((read) => read.inside) ? make("p", `✕ under a bar: the read ${[...new Set(reads.map((read) => INSIDE[read.inside]).filter(Boolean))].join(" or ")}.`, "note") : "";
   return part(title, said, picture, key, list);
 }
 
