@@ -47,9 +47,9 @@ class Guard:
             raise CassetteError(f"{name}: {error}") from None
         return self.scanner.refuse(text, name, kept)
 
-    def serialize(self, cassette_dict: dict[str, Any]) -> str:
-        """vcrpy's serializer interface: its cassette dict → our text, scrubbed. Raises `CassetteError`."""
-        return self.dumps(from_vcr(cassette_dict), "cassette")
+    def serialize(self, cassette_dict: dict[str, Any], name: str = "cassette") -> str:
+        """vcrpy's serializer interface: its cassette dict → our text, scrubbed. Raises `CassetteError`; ``name`` is the file's."""
+        return self.dumps(from_vcr(cassette_dict), name)
 
 
 def deserialize(text: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import random
+import re
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +13,12 @@ from typing import Any
 
 import httpx2
 import pytest
+import vcr
 from raw_server import Connection, raw_server
 
 from harness import Exchange, load
 from harness.cassette import CassetteError
-from harness.recording import use_cassette
+from harness.recording import register, use_cassette
 from harness.recording.arriving import Arriving
 from harness.recording.staging import part_of
 from harness.recording.transport import transports
@@ -150,6 +152,31 @@ def test_a_secret_in_a_packed_answer_keeps_both_files_away(tmp_path: Path, monke
     with raw_server(answer(gzip.compress(b'data: {"a": "planted-here-1"}\n\n'), coding=b"gzip")) as url, expected:
         record(url, tmp_path / "a.yaml", fail=fail)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("door", ["ours", "vcrpy's"])
+def test_a_refusal_names_the_file_and_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, door: str) -> None:
+    monkeypatch.setenv("MY_SECRET", "planted-here-1")
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "kept" / "a.yaml"
+    recorder = vcr.VCR()
+    register(recorder)
+
+    def ask(url: str) -> None:
+        if door == "ours":
+            record(url, path, fail=False)
+            return
+        with recorder.use_cassette(str(path)), httpx2.Client() as http:
+            http.post(url + PATH, json={"said": "hello"})
+
+    with raw_server(answer(b'data: {"a": "planted-here-1"}\n\n')) as url, pytest.raises(CassetteError) as caught:
+        ask(url)
+    place, told = str(Path("kept", "a.yaml")), str(caught.value)
+    assert re.match(rf"{re.escape(place)}: line \d+ shows the value of MY_SECRET; exchange 1, response body shows the value of", told)
+    assert told.endswith(
+        "take it out where it comes from, or name it in `scrub` of [tool.harness] in pyproject.toml, whose rules take it out"
+    )
+    assert not path.exists()
 
 
 def test_a_recording_that_is_refused_for_a_secret_leaves_no_unfinished_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

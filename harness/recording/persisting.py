@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -44,17 +45,25 @@ class Persister:
         """Write beside the file, then move over it: a failed write leaves what was there."""
         from vcr.serialize import serialize
 
-        save(Path(cassette_path), serialize(cassette_dict, serializer))
+        path = Path(cassette_path)
+        save(path, serialize(cassette_dict, replace(serializer, name=_named(path)) if isinstance(serializer, _Serializer) else serializer))
 
 
+def _named(path: Path) -> str:
+    """A file as its errors call it, and as its name is looked at: from the working folder on, for what is above is no part of it."""
+    path, here = path.absolute(), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
+
+
+@dataclass(frozen=True)
 class _Serializer:
-    """vcrpy's serializer interface, with the secrets that are known when something is written."""
+    """vcrpy's serializer interface, with the secrets that are known when something is written; the persister says its ``name``."""
 
-    def __init__(self, guard: Callable[[], Guard]) -> None:
-        self.guard = guard
+    guard: Callable[[], Guard]
+    name: str = "cassette"
 
     def serialize(self, cassette_dict: dict[str, Any]) -> str:
-        return self.guard().serialize(cassette_dict)
+        return self.guard().serialize(cassette_dict, self.name)
 
     def deserialize(self, text: str) -> dict[str, Any]:
         return vcr_format.deserialize(text)

@@ -26,6 +26,10 @@ from .spellings import spellings
 __all__ = ["Finding", "Scanner", "SecretFound", "refuse_secrets"]
 
 MAX_TOLD: Final = 5
+_WAY_OUT: Final = (
+    "no file may hold one: take it out where it comes from, "
+    "or name it in `scrub` of [tool.harness] in pyproject.toml, whose rules take it out"
+)
 SECRET_HEADERS: Final = frozenset(
     {"authorization", "proxy-authorization", "cookie", "set-cookie", "x-goog-api-key", "x-goog-iam-authorization-token", "api-key"}
 )
@@ -67,7 +71,7 @@ class Scanner:
         if found:
             told = "; ".join(map(str, found[:MAX_TOLD])) + (f"; and {len(found) - MAX_TOLD} more" if len(found) > MAX_TOLD else "")
             shown = "the file" if any(one.place == "the file's name" for one in found) else name
-            raise SecretFound(f"{shown}: {told}; no file may hold one, take it out of the recording")
+            raise SecretFound(f"{shown}: {told}; {_WAY_OUT}")
         return text
 
     def scan(self, data: bytes, name: str = "") -> list[Finding]:
