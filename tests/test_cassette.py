@@ -102,6 +102,36 @@ def test_every_byte_and_every_read_comes_back(sent: bytes, got: bytes, headers: 
     assert is_cassette(text.encode())
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "version: 1\nmetadata: {harness: 1, origin: written}\ninteractions: []\n",
+        "version: 1\nmetadata: {\n  origin: written, harness: 1}\ninteractions: []\n",
+        "version: 1\nmetadata:\n  origin: written\n  harness: 1\ninteractions: []\n",
+        "interactions: []\nmetadata: {harness: 1, origin: written}\nversion: 1\n",
+        "---\n'version': 1\n'metadata':\n  'harness': 1\n  'origin': written\n'interactions': []\n",
+        '{"version": 1, "metadata": {"harness": 1, "origin": "written"}, "interactions": []}',
+        "version: 1\nmetadata: # where it is from\n  # by hand\n  harness: 1\n  origin: written\ninteractions: []\n",
+    ],
+)
+def test_a_cassette_is_known_in_whatever_style_it_is_written(text: str) -> None:
+    assert loads(text) == Cassette((), Origin("written"))
+    assert is_cassette(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "ours"),
+    [
+        ("version: 1\nmetadata: {harness: 1, origin: written}\ninteractions: [\n", True),  # damaged, and ours to report
+        ("version: 1\ninteractions: []\nmetadata: {about: harness}\n", False),
+        ("version: 1\ninteractions: []\nmetadata: {harness: {kind: recorded}}\n", False),
+        ("metadata: [harness\n", False),
+    ],
+)
+def test_what_is_damaged_or_only_looks_like_a_cassette(text: str, ours: bool) -> None:
+    assert is_cassette(text.encode()) is ours
+
+
 HEAD = "version: 1\nmetadata:\n  harness: 1\n  origin: written\n"
 DAMAGED = [
     ("", "c:1: the file is empty; a cassette begins with `version: 1`"),

@@ -550,3 +550,25 @@ def test_the_hook_for_pre_commit_runs_the_command(capsys: pytest.CaptureFixture[
     assert (hook["id"], hook["language"], program) == ("harness-scan", "python", "harness")
     assert main([*arguments, "leaky.txt"]) == 1
     assert capsys.readouterr().out == f"leaky.txt: line 1 shows {NAME}\n"
+
+
+FLOW = """\
+version: 1
+metadata: {harness: 1, origin: written}
+interactions:
+- request:
+    method: POST
+    uri: https://generativelanguage.googleapis.com/v1beta/models/m:generateContent?key=abcdef
+    headers: {authorization: Bearer abcdefghijkl}
+  response: {status: {code: 200}, end: complete}
+"""
+
+
+@pytest.mark.parametrize("text", [FLOW, FLOW.replace("{harness: 1, origin: written}", "\n  origin: written\n  harness: 1")])
+def test_what_is_to_be_scrubbed_is_found_in_a_cassette_of_any_style(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    path = tmp_path / "flow.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert main(["scan", str(path)]) == 1
+    found = capsys.readouterr().out
+    assert "exchange 1, URL shows a parameter that is to be scrubbed" in found
+    assert "exchange 1, request header authorization shows a value that is to be scrubbed" in found

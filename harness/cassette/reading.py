@@ -22,6 +22,9 @@ FORMAT: Final = 1
 
 ORIGIN_FIELDS: Final = ("date", "client", "model", "source", "commit", "licence", "note")
 _READ: Final = re.compile(r"(?:-|[0-9]+(?:\.[0-9]+)?) [1-9][0-9]*")
+_BEGINS: Final = re.compile(
+    r"(?:---)?(?:\s*#[^\n]*\n|\s*\n)*version: *\d+\s*\n(?:\s*#[^\n]*\n|\s*\n)*metadata:(?:\s*\n +| *\{\s*)[\"']?harness[\"']?:"
+)
 _COMMAS: Final = bytes.maketrans(b" \n", b",,")
 
 
@@ -80,9 +83,21 @@ class _File(_Closed):
 
 
 def is_cassette(data: bytes) -> bool:
-    """Whether a file is in this format: told by its first lines, so that a damaged one is still ours to report."""
-    head = data[:4096].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    return re.match(r"(?:\s*#[^\n]*\n|\s*\n)*version: *\d+\s*\n(?:\s*#[^\n]*\n|\s*\n)*metadata:\s*\n +harness:", head) is not None
+    """Whether a file is in this format: told by its first lines, so that a damaged one is still ours to report; or by what it holds.
+
+    YAML says one thing in many ways: what has a number as ``harness`` of its ``metadata`` is ours, in whatever order and style.
+    """
+    if _BEGINS.match(data[:4096].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")):
+        return True
+    if b"metadata" not in data or b"harness" not in data:
+        return False
+    try:
+        match parse(data):
+            case {"metadata": {"harness": int()}}:
+                return True
+    except YamlError:
+        pass  # damaged, and does not begin like one of ours
+    return False
 
 
 def loads(text: str | bytes, name: str = "cassette") -> Cassette:
