@@ -69,6 +69,7 @@ def sdk_client(vertex: bool, project: str, location: str) -> tuple[Any, list[Tap
 
     class Current:
         live = True
+        silence_s: float | None = None
 
         def answer(self, _: Request) -> None:
             return None
