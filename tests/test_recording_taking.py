@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,7 @@ from harness.recording.taking import Tape
 from harness.recording.transport import transports
 from harness.recording.using import Playback, UnknownRequest, use_cassette
 from harness.unfinished import answered_line, asked_line, ended_line, head_line, read_line, read_unfinished
+from harness.vcr_format import export
 
 EVENTS = [b'data: {"candidates": [{"content": {"parts": [{"text": "t%d"}],"role": "model"},"index": 0}]}\r\n\r\n' % n for n in range(4)]
 PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
@@ -692,6 +694,41 @@ def test_a_suite_of_vcrpys_own_is_recorded_read_by_read(tmp_path: Path, awaits: 
                 run(url)
         assert got == EVENTS * 2
         assert path.read_bytes() == before
+
+
+def ask_httpx2(url: str, key: str) -> bytes:
+    with httpx2.Client(headers={"x-goog-api-key": key, "user-agent": "me"}) as http:
+        return http.post(f"{url}/v1/models/m:generateContent?key={key}", json={"access_token": key, "a": 1}).content
+
+
+def ask_urllib(url: str, key: str) -> bytes:
+    body, headers = json.dumps({"access_token": key, "a": 1}).encode(), {"x-goog-api-key": key, "user-agent": "me"}
+    with urllib.request.urlopen(urllib.request.Request(f"{url}/v1/models/m:generateContent?key={key}", body, headers)) as answer:
+        return bytes(answer.read())
+
+
+@pytest.mark.parametrize("match_on", [None, ["method", "uri", "body", "headers"]], ids=["vcrpy's own", "all of it"])
+@pytest.mark.parametrize("asks", [ask_httpx2, ask_urllib])
+def test_a_suite_of_vcrpys_own_finds_its_cassette_whatever_key_it_uses(
+    tmp_path: Path, asks: Callable[[str, str], bytes], match_on: list[str] | None
+) -> None:
+    recorder, path = vcr.VCR(**({"match_on": match_on} if match_on else {})), tmp_path / "a.yaml"
+    register(recorder)
+    with raw_server(plain("200 OK", b"one"), plain("200 OK", b"two")) as url:
+        for key in ("the-key-of-mine", "another-key"):
+            with recorder.use_cassette(str(path)) as tape:
+                assert asks(url, key) == b"one"
+        with recorder.use_cassette(str(path)), pytest.raises(vcr.errors.CannotOverwriteExistingCassetteException) as caught:
+            asks(f"{url}/other", "another-key")
+        plainly = tmp_path / "plain.yaml"
+        plainly.write_text(export(load(path)))
+        with vcr.VCR(filter_query_parameters=[("key", "SCRUBBED")]).use_cassette(str(plainly)) as tape:
+            assert asks(url, "another-key") == b"one"
+            assert tape.play_count == 1
+    closest = str(caught.value).partition("Closest")[2]
+    assert "/other/" in closest
+    assert "another-key" not in closest  # only the path differs
+    assert "-key" not in path.read_text().replace("x-goog-api-key", "")
 
 
 def test_a_cassette_with_a_serializer_of_vcrpys_own_stays_vcrpys(tmp_path: Path) -> None:

@@ -1,12 +1,15 @@
 """vcrpy's cassette with our transport where its stubs for httpx2 and httpx would stand: a client gets every read when it comes.
 
-Whether a request is answered or recorded is vcrpy's decision: its record modes, its matchers, its filters, its errors. What arrives
-stands in an unfinished recording until vcrpy has written the cassette.
+Whether a request is answered or recorded is vcrpy's decision: its record modes, its matchers, its filters, its errors. A request that it
+does not find is looked for as it would have been kept, too, so that what was scrubbed can't tell two requests apart. What arrives stands in
+an unfinished recording until vcrpy has written the cassette.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,6 +37,27 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         super().__init__(path, skip_patchers=(*skipped, *ours), **options)
         self.tape: Final = _Tape(self)
         self.custom_patches = (*options.get("custom_patches", ()), *(patch for library in ours for patch in patches(library, self.tape)))
+
+    def _responses(self, request: Any) -> Iterator[tuple[int, Any]]:
+        found = False
+        for one in super()._responses(request):
+            found = True
+            yield one
+        if not found and self.data:
+            yield from super()._responses(self._scrubbed(request))
+
+    def find_requests_with_most_matches(self, request: Any) -> Any:
+        return super().find_requests_with_most_matches(self._scrubbed(request))
+
+    def _scrubbed(self, request: Any) -> Any:
+        """A request of vcrpy's as it stands in a cassette; a body that comes in pieces stays as it is."""
+        guard = getattr(self._serializer, "guard", None)
+        if guard is None:
+            return request
+        body = request.body if isinstance(request.body, bytes) else b""
+        headers = {name: [value] if isinstance(value, str) else list(map(str, value)) for name, value in request.headers.items()}
+        kept = guard().scrubber.request(Request(request.method, request.uri, headers, body))
+        return vcr_request(kept if body else replace(kept, body=request.body))
 
     def _load(self) -> None:
         super()._load()
