@@ -23,6 +23,9 @@ MODES: Final = ("none", "once", "rewrite")
 KEYS: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 NO_KEY: Final = "a-replay-needs-no-key"
 """The key that a client is given where a cassette answers it and the environment has none."""
+WHO_ASKS: Final = (
+    "whoever records asks with a key (GEMINI_API_KEY, made at https://aistudio.google.com/apikey) or a project (GOOGLE_CLOUD_PROJECT)"
+)
 
 _PASSED: Final = pytest.StashKey[bool]()
 _OURS: Final = Path(__file__).parent
@@ -80,11 +83,20 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
-    """An error of ours says in words what is wrong: its reader looks for the line of the test, not for ours or a library's."""
+    """An error of ours says in words what is wrong: its reader looks for the line of the test, not for ours or a library's.
+
+    So does that of a google-genai client which nobody gave a key.
+    """
     from .cassette import CassetteError
     from .replaying import ReplayError
 
-    if not isinstance(failure.value, (CassetteError, ReplayError)):
+    last = failure.traceback[-1].frame
+    if isinstance(failure.value, ValueError) and (last.f_globals.get("__name__"), last.code.name) == (
+        "google.genai._api_client",
+        "__init__",
+    ):
+        failure.value.add_note(WHO_ASKS)
+    elif not isinstance(failure.value, (CassetteError, ReplayError)):
         return
     failure.value.__cause__, failure.value.__suppress_context__ = None, True
     entry = failure.tb  # pytest cuts what it shows out of these links, so they are what there is to change

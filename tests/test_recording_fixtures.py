@@ -202,6 +202,17 @@ def test_retries_are_exchanges_in_start_order(suite: pytest.Pytester, monkeypatc
     run(suite, "-W", "error", "--harness-strict").assert_outcomes(passed=1)
 
 
+def test_a_client_without_a_key_is_told_at_the_line_of_the_test(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT"):
+        monkeypatch.delenv(name, raising=False)
+    suite.makepyfile(test_it=FIRST)
+    result = run(suite, "--harness-record", "once")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *No API key was provided*", "E *whoever records asks with a key (GEMINI_API_KEY, *", "test_it.py:*"])
+    assert not any("_api_client.py" in line for line in result.stdout.lines)
+    assert len(result.stdout.lines) < 45  # and not 190
+
+
 REFUSED = """\
 import pytest
 from google import genai
