@@ -24,6 +24,10 @@ from .dialects import DIALECTS
 from .dialects.translation import Requests
 from .framing import Frame
 from .laws import LAWS, Law, Replayer
+from .laws.judging import LawCell, hold, ready_made_case
+from .laws.replayer import difference
+from .laws.strangers import Breach as LawBreach
+from .laws.strangers import Stranger
 from .matching import compare
 from .providers import declared_tools
 from .replaying import ReplayError, frames_of, replay, trace
@@ -87,6 +91,7 @@ def try_laws(result: CaseResult, load: Callable[[str], Cassette], laws: Sequence
     evidence = result.evidence
     if (
         evidence is None
+        or evidence.breaches is not None
         or result.layer == "requests"
         or evidence.stream is None
         or evidence.stream.size > MAX_LAW_BODY
@@ -104,6 +109,36 @@ def try_laws(result: CaseResult, load: Callable[[str], Cassette], laws: Sequence
         if (findings := law.findings(exchange, how))
     )
     return structs.replace(result, evidence=structs.replace(evidence, breaches=breaches))
+
+
+def examine_law(cell: LawCell, stranger: Stranger | None = None) -> CaseResult:
+    """The result of `hold`; of a broken law with its evidence: how the stream came, each layer of the answer that shows the breach, made
+    small as a case.
+    """
+    seen: list[LawBreach] = []
+    result = hold(cell, stranger=stranger, watch=seen.extend)
+    if not seen:
+        return result
+    stream = describe(cell.exchange, result.provider)
+    made = ready_made_case(cell, stranger=stranger)
+    layers = _layers_of(seen[0], result.provider)
+    return structs.replace(result, evidence=Evidence(stream, layers=layers, breaches=(Breach(cell.law.id, cell.law.title, (made,)),)))
+
+
+def _layers_of(breach: LawBreach, provider: str) -> tuple[LayerView, ...]:
+    """Frames and events of the answer that shows a breach, and what the adapter makes of it where that is known."""
+    try:
+        steps = list(trace(breach.exchange, provider=provider))
+    except ReplayError:
+        steps = []
+    frames = [_frame_line(frame) for frame, _ in steps if frame is not None]
+    events = [_event_line(event) for _, found in steps for event in found]
+    views = [_view("frames", frames, None, differs=False), _view("events", events, None, differs=False)]
+    if breach.got is not None:
+        parted = difference(breach.expected or [], breach.got)
+        first = parted.index if parted else None
+        views.append(_view("payloads", [_line(item) for item in breach.got], first, differs=True))
+    return tuple(views)
 
 
 def describe(exchange: Exchange, provider: str) -> Stream:

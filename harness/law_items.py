@@ -84,19 +84,20 @@ class LawItem(ResultItem):
     def runtest(self) -> None:
         from msgspec.structs import replace
 
-        from .laws.judging import hold, ready_made_case
+        from .evidence import examine_law
         from .matching import visible
         from .telling import explain
 
         stranger = self._stranger() if self.cell.dialect else None
-        self.result = replace(hold(self.cell, stranger=stranger), command=self.command("--harness-laws"))
+        self.result = replace(examine_law(self.cell, stranger), command=self.command("--harness-laws"))
         match self.result.verdict:
             case "passed":
                 return
             case "not-run":
                 pytest.skip(visible(f"nothing to look at: {self.result.reason}"))  # no green without a comparison that ran
             case "failed":
-                made = ready_made_case(self.cell, stranger=stranger)
+                evidence = self.result.evidence
+                made = "\n".join(case for breach in (evidence.breaches or () if evidence else ()) for case in breach.counterexamples)
                 raise HarnessFailure(f"{explain(self.result, self.place(1))}\n\nA case that shows it:\n{made}")
             case _:
                 raise HarnessFailure(explain(self.result, self.place(1)))

@@ -65,10 +65,22 @@ def write_report(results: list[CaseResult], target: Path, project: Project, conf
     from .results import sort_key
 
     ordered = sorted(results, key=sort_key)
-    tried = [place for place, result in enumerate(ordered) if result.verdict in DIFFERS][:LAWS_TRIED]
+    tried = dict.fromkeys([place for place, result in enumerate(ordered) if result.verdict in DIFFERS][:LAWS_TRIED])
     for place in tried:
         ordered[place] = try_laws(ordered[place], project.cassette)
+    ordered = [result if place in tried else _without_counterexamples(result) for place, result in enumerate(ordered)]
     header = make_header(ordered, project.features(), choose_day(config.getoption("--harness-date")), unread)
     baseline = config.getoption("--harness-baseline")
     base = read_run(config.invocation_params.dir / baseline) if baseline else None
     write_files(render(Run(header, ordered), base), target)
+
+
+def _without_counterexamples(result: CaseResult) -> CaseResult:
+    """The result of a law with its breach alone: of many, a report has no room for all the cases that show one."""
+    from msgspec.structs import replace
+
+    evidence = result.evidence
+    if evidence is None or not evidence.breaches:
+        return result
+    breaches = tuple(replace(breach, counterexamples=()) for breach in evidence.breaches)
+    return replace(result, evidence=replace(evidence, breaches=breaches))

@@ -33,7 +33,7 @@ def explain(result: CaseResult, place: str) -> str:
         lines.append(f"first layer that differs: {result.first_layer}")
     for finding in result.findings:
         note = f" ({_shown(finding.note)})" if finding.note else ""
-        lines.append(f"{_shown(finding.path)}: {finding.kind}{note}")
+        lines.append(f"{_shown(finding.path)}: {finding.kind}{note}" if finding.path else f"{finding.kind}{note}")
         if finding.expected is not None:
             lines.append(f"  expected: {_shown(finding.expected)}")
         if finding.got is not None:
@@ -48,6 +48,8 @@ def _gist(result: CaseResult) -> str:
     if result.reason or not result.findings:
         return _shown(result.reason or result.verdict).partition("\n")[0]
     first = result.findings[0]
+    if first.kind.startswith("law "):  # which is said in a sentence
+        return _shown(first.note or first.got or "").partition("\n")[0]
     sides = [f"{word} {_shown(side)}" for word, side in (("expected", first.expected), ("got", first.got)) if side is not None]
     return f"{_shown(first.path)} {', '.join(sides) or _shown(first.note or first.kind)}".replace("\n", " ").strip()[:MAX_GIST]
 

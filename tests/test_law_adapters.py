@@ -109,7 +109,9 @@ def test_a_faulty_adapter_goes_red_on_the_law_that_its_fault_breaks(name: str) -
     who = Stranger("mine", "unified-llm", lambda exchange: fault(adapt(exchange), exchange))
     told = held(number, who)
     assert told.verdict == "failed"
-    assert words in told.findings[0].note
+    finding = told.findings[0]
+    assert words in (finding.note or finding.got)
+    assert finding.expected
     small = ready_made_case(cell(number, who), stranger=who)
     assert "    unified-llm:\n" in small
     assert len(small) < 2500
@@ -231,6 +233,47 @@ def test_a_deaf_adapter_is_told_of_and_gets_a_case(project: pytest.Pytester) -> 
     outcomes = result.parseoutcomes()
     assert outcomes["failed"] >= 1
     result.stdout.fnmatch_lines(["*nothing tells the cut*", "A case that shows it:", "# specs/shrunk.yaml", "    anthropic:"])
+
+
+SAYS = """
+import json
+
+
+def replay(exchange):
+    text = "".join(data.decode("utf-8", "replace") for _, data in exchange.reads)
+    for line in text.splitlines():
+        if line.startswith("data: "):
+            for part in json.loads(line[6:]).get("candidates", [{}])[0].get("content", {}).get("parts", []):
+                if "text" in part:
+                    yield {"say": part["text"]}
+"""
+
+
+def test_a_broken_law_has_its_sides_in_the_report_with_the_layers_the_reads_and_a_case_that_shows_it(project: pytest.Pytester) -> None:
+    project.makepyfile(law_says=SAYS)
+    project.makeini("[pytest]\nharness_adapters =\n    says = law_says:replay\n")
+    result = run(project, "says", "-k", "law-1", "--harness-report", "report")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["?1?.say: law 1 (cut at byte *", '  expected: "Héllo"', '  got:      "H��llo"'])
+    document = json.loads((project.path / "report" / "results.json").read_text(encoding="utf-8"))
+    (row,) = document["results"]
+    assert [(one["path"], one["expected"], one["got"]) for one in row["findings"]] == [("[1].say", '"Héllo"', '"H��llo"')]
+    evidence = row.get("evidence", row)
+    assert [view["layer"] for view in evidence["layers"]] == ["frames", "events", "payloads"]
+    (breach,) = evidence["breaches"]
+    assert breach["law"] == 1
+    assert "# cassettes/gemini-api/shrunk.yaml" in breach["counterexamples"][0]
+    assert [read[:2] for read in document["streams"][0]["how"]["reads"]] == [[1.0, 99], [9.0, len(ANSWER) - 99]]
+
+
+def test_of_many_broken_laws_a_report_has_the_cases_of_the_first(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.report_options.LAWS_TRIED", 1)
+    project.makepyfile(law_says=SAYS)
+    project.makeini("[pytest]\nharness_adapters =\n    says = law_says:replay\n")
+    run(project, "says", "-k", "law-1 or law-7", "--harness-report", "report").assert_outcomes(failed=2)
+    document = json.loads((project.path / "report" / "results.json").read_text(encoding="utf-8"))
+    breaches = [row.get("evidence", row)["breaches"][0] for row in document["results"]]
+    assert sorted(len(breach["counterexamples"]) for breach in breaches) == [0, 1]
 
 
 def test_what_an_adapter_raises_is_its_result(project: pytest.Pytester) -> None:

@@ -10,6 +10,7 @@ import msgspec
 
 from ..cassette import CassetteError, Exchange
 from ..exchanges import Origin as CassetteOrigin
+from ..matching import compare, sides
 from ..replaying import DEFAULT_PROVIDER
 from ..results import CaseResult, Finding, Origin
 from ..spec.accepting import as_read
@@ -78,8 +79,16 @@ def cells(
                     yield LawCell(law, cassette, number, exchange, name, origin, dialect)
 
 
-def hold(cell: LawCell, replay: Callable[..., Any] | None = None, stranger: Stranger | None = None) -> CaseResult:
-    """The result of one cell; ``replay``: another's in place of ours; ``stranger``: the user's adapter that the cell is about."""
+def hold(
+    cell: LawCell,
+    replay: Callable[..., Any] | None = None,
+    stranger: Stranger | None = None,
+    watch: Callable[[Sequence[Breach]], None] | None = None,
+) -> CaseResult:
+    """The result of one cell; ``replay``: another's in place of ours; ``stranger``: the user's adapter that the cell is about.
+
+    ``watch`` is told the breaches, each with the answer that shows it.
+    """
     law, exchange, how = cell.law, cell.exchange, _replayer(cell, replay)
     blank = _blank(cell, how)
     stranger = stranger or _payloads_alone(cell, how)
@@ -87,16 +96,26 @@ def hold(cell: LawCell, replay: Callable[..., Any] | None = None, stranger: Stra
     if reason:
         return msgspec.structs.replace(blank, verdict="not-run", reason=reason)
     try:
-        findings = [one.sentence for one in ASKED[law.id](exchange, stranger)] if stranger else law.findings(exchange, how)
+        found = ASKED[law.id](exchange, stranger) if stranger else [Breach(one, exchange) for one in law.findings(exchange, how)]
     except (AdapterFault, OutOfTime) as fault:
         return msgspec.structs.replace(blank, verdict="error", reason=str(fault))
+    if watch:
+        watch(found)
     return msgspec.structs.replace(
         blank,
-        verdict="failed" if findings else "passed",
-        first_layer=blank.layer if findings else "",
-        findings=tuple(Finding("", f"law {law.id}", note=finding) for finding in findings[:MAX_FINDINGS]),
-        findings_total=len(findings),
+        verdict="failed" if found else "passed",
+        first_layer=blank.layer if found else "",
+        findings=tuple(_finding(law, breach) for breach in found[:MAX_FINDINGS]),
+        findings_total=len(found),
     )
+
+
+def _finding(law: Law, breach: Breach) -> Finding:
+    """Path and sides where payloads part from payloads, with the sentence as its note; else what the law says, and the sentence."""
+    if breach.expected is not None and breach.got is not None:
+        for mismatch in compare(as_read(breach.expected), breach.got)[:1]:
+            return Finding(mismatch.path, f"law {law.id}", *sides(mismatch), breach.sentence)
+    return Finding("", f"law {law.id}", law.sentence, breach.sentence)
 
 
 def _blank(cell: LawCell, how: Replayer) -> CaseResult:
