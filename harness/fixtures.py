@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{MARKER}(name, allow_status=(), allow_end=(), ordered=True): the cassette that records and answers this test's client; "
-        "allow_status: HTTP statuses of errors that may be recorded; allow_end: ends of answers that broke off (cut, reset); "
+        "allow_status: HTTP statuses of errors that may be recorded; allow_end: ends of answers that broke off (cut, reset, aborted); "
         "ordered: whether another order of requests is reported",
     )
 

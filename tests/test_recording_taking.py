@@ -461,6 +461,35 @@ def test_an_answer_that_broke_off_is_refused_unless_asked_for(tmp_path: Path, en
     assert load(path).exchanges[0].end == end
 
 
+@pytest.mark.parametrize("awaits", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_an_answer_on_which_the_clients_time_ran_out_is_refused_unless_asked_for(tmp_path: Path, library: str, awaits: bool) -> None:
+    need(library, _installed(library), f"{library} is not installed")
+    path, gate, made = tmp_path / "a.yaml", threading.Semaphore(0), transports(library)
+
+    async def await_it(tape: Any, url: str) -> None:
+        async with made.http.AsyncClient(transport=made.asynchronous(tape), timeout=0.3) as http:
+            with pytest.raises(made.http.ReadTimeout):
+                await http.post(url + PATH, json=BODY)
+
+    def ask(tape: Any, url: str) -> None:
+        if awaits:
+            return asyncio.run(await_it(tape, url))
+        with made.http.Client(transport=made.sync(tape), timeout=0.3) as http, pytest.raises(made.http.ReadTimeout):
+            http.post(url + PATH, json=BODY)
+        return None
+
+    with raw_server(streaming(*EVENTS, gate=gate)) as url:
+        told = r"the answer of exchange 1 was given up, after 1 read of \d+ bytes: .+; .*: allow_end=\['aborted'\]$"
+        with pytest.raises(CassetteError, match=told), use_cassette(path, mode="once") as tape:
+            ask(tape, url)
+        assert not path.exists()
+        with use_cassette(path, mode="once", allow_end=["aborted"]) as tape:
+            ask(tape, url)
+        gate.release(9)
+    assert load(path).exchanges[0].end == "aborted"
+
+
 def test_an_error_of_the_request_is_recorded(tmp_path: Path) -> None:
     answer = plain("400 Bad Request", b'{"error": {"code": 400, "message": "no"}}')
     with raw_server(answer) as url, use_cassette(tmp_path / "a.yaml", mode="once") as tape:

@@ -17,6 +17,7 @@ from ..cassette import CassetteError, Exchange
 from ..events import End
 from ..providers import EXIT_CODE, identified
 from ..replaying import ReplayError, replay
+from .taking import Take
 
 REFUSED: Final = {
     401: "an authentication answer",
@@ -63,15 +64,17 @@ def refuse_errors(exchanges: Iterable[Exchange], allowed: Collection[int] = ()) 
             )
 
 
-def refuse_broken(exchanges: Iterable[Exchange], allowed: Collection[End] = ()) -> None:
-    """Raises `RecordingRefused` for the first answer that was cut or reset, unless such an end is ``allowed``.
+def refuse_broken(takes: Iterable[Take], allowed: Collection[End] = ()) -> None:
+    """Raises `RecordingRefused` for the first answer that was cut, reset or given up, unless such an end is ``allowed``.
 
-    One that is `aborted` was left by the client, which is what was recorded.
+    One that its client left, and not because of the network, is what was recorded.
     """
-    for number, exchange in enumerate(exchanges, 1):
-        if told := broken(exchange, {"aborted", *allowed}):
+    for number, take in enumerate(takes, 1):
+        exchange = take.exchange()
+        if told := broken(exchange, allowed if take.failure else {"aborted", *allowed}):
+            why = f": {take.failure}" if exchange.end == "aborted" else ""
             raise RecordingRefused(
-                f"the answer of exchange {number} {told}; a recording holds whole answers; record again, "
+                f"the answer of exchange {number} {told}{why}; a recording holds whole answers; record again, "
                 f"or, if that is what it is about, allow this end: allow_end=[{exchange.end!r}]"
             )
 

@@ -55,7 +55,11 @@ class Tape:
 
     def exchanges(self) -> tuple[Exchange, ...]:
         """All that had an answer; what is still open is `aborted`, for nobody listens to it any more."""
-        return tuple(take.exchange() for take in self.takes if take.status is not None and not take.dropped)
+        return tuple(take.exchange() for take in self.kept())
+
+    def kept(self) -> list[Take]:
+        """The takes of `exchanges`."""
+        return [take for take in self.takes if take.status is not None and not take.dropped]
 
 
 class Take:

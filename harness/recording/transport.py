@@ -160,6 +160,9 @@ def _noting(http: Any, source: Source, take: Take) -> Iterator[None]:
 
 
 def _reason(http: Any, source: Source, error: BaseException) -> str:
+    """Why the network gave no more; empty where it is the client that left."""
+    if not isinstance(error, http.TransportError):
+        return ""
     if source.silence_s is not None and isinstance(error, http.TimeoutException):
         return f"nothing came for {source.silence_s:g} s; --timeout waits longer"
     return str(error) or type(error).__name__

@@ -114,7 +114,7 @@ def use_cassette(
 ) -> Iterator[Recording | Playback]:
     """A cassette for the time of the ``with`` block: a `Playback`, or a `Recording` that is saved at the end of the block.
 
-    ``allow_status`` are statuses of errors that may be recorded, ``allow_end`` ends of answers that broke off (``cut``, ``reset``);
+    ``allow_status`` are statuses of errors that may be recorded, ``allow_end`` ends of answers that broke off (``cut``, ``reset``, ``aborted``);
     ``options`` are vcrpy's (``before_record_request``, ``ignore_hosts`` …), and ``before_record``, which sees whole exchanges (see
     `Scrubber`);
     ``keys`` are secrets that neither the environment nor a request's headers tell; with ``whole`` answers are read to their end, even if
@@ -136,7 +136,7 @@ def use_cassette(
             with tape.unfinished:
                 yield tape
                 refuse_errors(tape.exchanges(), allow_status)
-                refuse_broken(tape.exchanges(), allow_end)
+                refuse_broken(tape.kept(), allow_end)
                 append(tape.exchanges(), cassette, known)
     except SecretFound:
         if tape:
