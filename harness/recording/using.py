@@ -114,9 +114,9 @@ def use_cassette(
 ) -> Iterator[Recording | Playback]:
     """A cassette for the time of the ``with`` block: a `Playback`, or a `Recording` that is saved at the end of the block.
 
-    ``allow_status`` are statuses of errors that may be recorded, ``allow_end`` ends of answers that broke off (``cut``, ``reset``, ``aborted``);
-    ``options`` are vcrpy's (``before_record_request``, ``ignore_hosts`` …), and ``before_record``, which sees whole exchanges (see
-    `Scrubber`);
+    ``allow_status`` are statuses of errors that may be recorded, ``allow_end`` ends of answers that broke off (``cut``, ``reset``,
+    ``aborted``); ``options`` are vcrpy's (``before_record_request``, ``ignore_hosts`` …), and ``before_record``, which sees whole
+    exchanges (see `Scrubber`);
     ``keys`` are secrets that neither the environment nor a request's headers tell; with ``whole`` answers are read to their end, even if
     the client leaves; ``told`` is what of the `Origin` no request can tell, such as that of a program's output.
     An exception out of the block saves nothing: what had arrived stays in NAME.yaml.part, unless a secret was found in it.
