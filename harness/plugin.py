@@ -144,9 +144,12 @@ class ResultItem(pytest.Item):
 
     def command(self, *options: str) -> str:
         """A shell line that runs this item alone, pasted where pytest was started: ``pytest 'specs/x.yaml::case[column]'``."""
+        return shlex.join(["pytest", *_settings(self.path.parent, self.config), *options, self.named()])
+
+    def named(self) -> str:
+        """The item as it is named from where pytest was started: ``specs/x.yaml::case[column]``."""
         path = _way(self.path, self.config.invocation_params.dir)
-        item = f"{path.as_posix()}::{self.name}" if path else self.nodeid
-        return shlex.join(["pytest", *_settings(self.path.parent, self.config), *options, item])
+        return f"{path.as_posix()}::{self.name}" if path else self.nodeid
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, HarnessFailure | HarnessWarning):

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from .conformance import Cell
     from .project import Project
     from .results import CaseResult
+
+
+FILLED: Final = "harness_filled"
+"""The property of a test report that names the item of which an expectation was filled in."""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -106,6 +110,7 @@ class CellItem(ResultItem):
         if result.origin and result.verdict != "error":
             self._say_a_guess(project)
         if filled:
+            self.user_properties.append((FILLED, self.named()))
             result = replace(result, verdict="unreviewed", reason=f"filled in {self.path.name}; read it, then delete `reviewed: no`")
         if fault:
             result = replace(result, verdict="error", reason=fault)
@@ -163,3 +168,45 @@ class CellItem(ResultItem):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, self.cell.case.line - 1, self.name
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
+    """What was filled in, and why nothing ran for an adapter or of the specs that are configured."""
+    reports = [one for found in terminalreporter.stats.values() for one in found if isinstance(one, pytest.TestReport)]
+    for named in [value for one in reports if one.when == "call" for name, value in one.user_properties if name == FILLED]:
+        from .matching import visible  # a run without a spec needs nothing of ours
+
+        terminalreporter.write_line(visible(f"filled in: {named}, `reviewed: no`"))
+    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        for line in (*_unnamed_roots(config), *_unexpected(config)):
+            terminalreporter.write_line(line, yellow=True)
+
+
+def _unnamed_roots(config: pytest.Config) -> Iterator[str]:
+    """Folders of ``harness_specs`` that were not looked into: pytest looks into what is named, and below itself."""
+    here = config.invocation_params.dir
+    named = [Path(os.path.normpath(here / str(argument).partition("::")[0])) for argument in config.args]
+    for root in _spec_roots(config) if config.getini("harness_specs") else ():
+        if not any(root.is_relative_to(one) or one.is_relative_to(root) for one in named):
+            way = os.path.relpath(root, here) if root.anchor == here.anchor else root
+            yield f"harness_specs names {way}, which pytest was not told to run: name it after `pytest`, or in `testpaths`"
+
+
+def _unexpected(config: pytest.Config) -> Iterator[str]:
+    """The adapters that were chosen and that no case below the specs folders expects anything of."""
+    chosen = config.getoption("--harness-dialect") or ()
+    if not chosen:
+        return
+    from .project import kind_of, yaml_files
+    from .spec import SpecError
+
+    project = _project(config)
+    try:
+        cases = [case for root in project.specs for path in yaml_files(root) if kind_of(path) == "spec" for case in project.cases(path)]
+    except SpecError:
+        return  # which a run that reads it tells
+    for named in (project.adapters[name] for name in chosen if name in project.adapters):
+        if not any(named.dialect in case.expect for case in cases):
+            fill = f"write `{named.dialect}:` without a value below the `expect` of a case and run once with --harness-accept"
+            yield f"{named.name}: no case expects anything of {named.dialect}; {fill}, or hold it to the laws with --harness-laws"

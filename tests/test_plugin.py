@@ -150,6 +150,52 @@ def test_the_command_of_a_cell_runs_it_where_pytest_was_started(
     assert Path(shown[1]).samefile(shlex.split(told)[-1].partition("::")[0])  # so is the line of pytest's own summary
 
 
+SHOP = "[pytest]\nharness_adapters =\n    turn = shop:replay\n    turn2 = shop:replay\n"
+
+
+def test_an_adapter_that_no_case_expects_anything_of_is_told_with_the_way_out(project: pytest.Pytester) -> None:
+    project.makeini(SHOP)
+    write(project, "shop.py", "def replay(exchange):\n    return [{'say': 'Hel'}]\n")
+    write(project, "specs/hello.yaml", CASE + "    turn:\n")
+    for options in ([], ["-n", "1"]):
+        result = project.runpytest_subprocess("-p", "no:cacheprovider", "-q", "--harness-dialect", "turn2", *options)
+        assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+        result.stdout.fnmatch_lines(
+            ["turn2: no case expects anything of turn2; write `turn2:` without a value * --harness-accept, * --harness-laws"]
+        )
+    told = run(project, "-q", "--harness-dialect", "turn2", "--harness-dialect", "turn", "-k", "nothing")
+    told.stdout.fnmatch_lines(["turn2: no case *"])
+    told.stdout.no_fnmatch_line("turn: no case *")
+
+
+def test_specs_that_are_configured_and_not_run_are_told(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(project, "shop/pytest.ini", "[pytest]\nharness_specs = ../specs\nharness_cassettes = ../cassettes\n")
+    monkeypatch.chdir(project.path / "shop")
+    result = project.runpytest_inprocess("-p", "no:cacheprovider", "-q")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    way = Path("..", "specs")
+    told = f"harness_specs names {way}, which pytest was not told to run: name it after `pytest`, or in `testpaths`"
+    assert told in result.outlines
+    result = project.runpytest_inprocess("-p", "no:cacheprovider", "-q", "../specs", "-k", "nothing")
+    assert told not in result.outlines
+    write(project, "shop/pytest.ini", "[pytest]\ntestpaths = ../specs\nharness_specs = ../specs\nharness_cassettes = ../cassettes\n")
+    project.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize("options", [[], ["-n", "1"]], ids=["alone", "with a worker"])
+def test_what_was_filled_in_is_said_at_the_end(project: pytest.Pytester, options: list[str]) -> None:
+    project.makeini(SHOP)
+    write(project, "shop.py", "def replay(exchange):\n    return [{'say': 'Hel'}]\n")
+    write(project, "specs/hello.yaml", CASE + "    turn:\n")
+    result = project.runpytest_subprocess("specs", "-p", "no:cacheprovider", "-q", "--harness-accept", *options)
+    assert [line for line in result.outlines if line.startswith("filled in")] == [
+        "filled in: specs/hello.yaml::hello[turn], `reviewed: no`"
+    ]
+    assert "  reviewed: no\n" in (project.path / "specs" / "hello.yaml").read_text(encoding="utf-8")
+    again = project.runpytest_subprocess("specs", "-p", "no:cacheprovider", "-q", "--harness-accept")
+    again.stdout.no_fnmatch_line("filled in: *")
+
+
 def test_the_first_layer_that_differs_is_named(project: pytest.Pytester) -> None:
     broken = CASE.replace("expect:\n", "expect:\n    events: {$contains: [{kind: text, text: Nope}]}\n").replace(
         "delta: Hel,", "delta: Nope,"
