@@ -354,6 +354,7 @@ def test_the_case_as_it_is_printed_is_red_for_the_faulty_adapter_and_green_for_a
         (project.path / path).write_text(f"{text}\n", encoding="utf-8", newline="\n")
     assert f"features: [{FEATURE[number]}]\n" in spec
     told.stdout.fnmatch_lines([TOLD[number]])
+    assert number != 1 or "requirement: However the network cuts the bytes, the payloads are the same.\n" in spec
     saved = ["specs", "-p", "no:cacheprovider", "--harness-dialect", "shop", "-W", "error"]
     project.runpytest_subprocess(*saved).assert_outcomes(failed=1)
     project.makepyfile(law_shop=f"{module}\n{mended}\n")

@@ -45,6 +45,10 @@ class Law:
         """The law in lower case, words joined by ``-``: what items and cases call it."""
         return re.sub("[^a-z]+", "-", self.title.lower().replace("'", ""))
 
+    def said_of(self, layer: str) -> str:
+        """What it says, of the items of that layer: a law of events is asked of payloads too."""
+        return self.sentence if layer in self.layers else self.sentence.replace("events", layer)
+
 
 _SSE: Final = "https://html.spec.whatwg.org/multipage/server-sent-events.html"
 

@@ -105,17 +105,17 @@ def hold(
         blank,
         verdict="failed" if found else "passed",
         first_layer=blank.layer if found else "",
-        findings=tuple(_finding(law, breach) for breach in found[:MAX_FINDINGS]),
+        findings=tuple(_finding(law.id, law.said_of(blank.layer), breach) for breach in found[:MAX_FINDINGS]),
         findings_total=len(found),
     )
 
 
-def _finding(law: Law, breach: Breach) -> Finding:
+def _finding(number: int, sentence: str, breach: Breach) -> Finding:
     """Path and sides where payloads part from payloads, with the sentence as its note; else what the law says, and the sentence."""
     if breach.expected is not None and breach.got is not None:
         for mismatch in compare(as_read(breach.expected), breach.got)[:1]:
-            return Finding(mismatch.path, f"law {law.id}", *sides(mismatch), breach.sentence)
-    return Finding("", f"law {law.id}", law.sentence, breach.sentence)
+            return Finding(mismatch.path, f"law {number}", *sides(mismatch), breach.sentence)
+    return Finding("", f"law {number}", sentence, breach.sentence)
 
 
 def _blank(cell: LawCell, how: Replayer) -> CaseResult:
@@ -161,7 +161,7 @@ def ready_made_case(cell: LawCell, replay: Callable[..., Any] | None = None, str
         return as_case(
             shown.exchange,
             name=f"law-{law.id}-{law.name}",
-            requirement=law.sentence,
+            requirement=law.said_of("payloads" if cell.column != "events" else "events"),
             feature=shown.feature or law.feature,
             source=law.source,
             expect=shown.expect or {cell.dialect or cell.column: None},
