@@ -425,6 +425,11 @@ def test_what_a_link_leads_to_is_not_under_the_tools(reader: Reader, specs: Path
     heading = page.locator(":target h4").evaluate("one => one.getBoundingClientRect().top")
     tools = page.locator(".tools").evaluate("one => one.getBoundingClientRect().bottom")
     assert tools <= heading <= tools + 60
+    page = reader.open(specs / "gemini-api.html", "#tool-calls.call-then-safety.mind", width=width).page
+    page.wait_for_function("document.querySelector('.panel') && new Promise(done => setTimeout(() => done(true), 300))")
+    title = page.locator("article:has(.panel) h5").first.evaluate("one => one.getBoundingClientRect().top")
+    tools = page.locator(".tools").evaluate("one => one.getBoundingClientRect().bottom")
+    assert tools <= title <= tools + 80
 
 
 # Everybody
