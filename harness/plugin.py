@@ -28,6 +28,8 @@ pytest_plugins = ["harness.fixtures", "harness.law_items", "harness.report_optio
 RESULT: Final = "harness_result"
 """The attribute of a test report that carries the encoded result from a worker to the controller."""
 
+_PROJECT: Final = pytest.StashKey["Project"]()
+
 
 class HarnessWarning(UserWarning):
     """A case of level ``should`` failed, or a file that looks like a spec is none."""
@@ -99,14 +101,13 @@ def _project(config: pytest.Config) -> Project:
     from .conformance import AdapterError
     from .project import Project
 
-    if not hasattr(config, "_harness_project"):
+    if _PROJECT not in config.stash:
         cassettes = config.rootpath / config.getini("harness_cassettes")
         try:
-            project = Project(_spec_roots(config), cassettes, config.getini("harness_adapters"), config.rootpath)
+            config.stash[_PROJECT] = Project(_spec_roots(config), cassettes, config.getini("harness_adapters"), config.rootpath)
         except AdapterError as error:
             raise pytest.UsageError(f"harness_adapters: {error}") from None
-        config._harness_project = project  # type: ignore[attr-defined]  # pytest's way to keep state
-    return config._harness_project  # type: ignore[attr-defined,no-any-return]  # set just above
+    return config.stash[_PROJECT]
 
 
 def _way(path: Path, here: Path) -> Path | None:

@@ -136,7 +136,7 @@ def _renew(saved: dict[str, Any], file: Path) -> str:
     address = os.environ.get(ADDRESS) or saved.get("token_uri") or TOKEN_ENDPOINT
     login = Credentials(None, token_uri=address, **told)  # type: ignore[no-untyped-call]  # google-auth has no types
     try:
-        login.refresh(Request())  # type: ignore[no-untyped-call]  # as above
+        login.refresh(Request())  # type: ignore[no-untyped-call]  # google-auth has no types
     except GoogleAuthError as error:
         said = error.args[0] if error.args else type(error).__name__
         raise MissingCredentials(f"the login in {file} has expired and could not be renewed ({said}); {way_out}") from None
