@@ -31,7 +31,7 @@ from .laws.strangers import Stranger
 from .matching import compare
 from .providers import declared_tools
 from .replaying import ReplayError, frames_of, replay, trace
-from .results import Breach, CaseResult, Evidence, Finding, Inside, LayerView, Read, Sent, Stream, fewer_reads
+from .results import MOST_READS, Breach, CaseResult, Evidence, Finding, Inside, LayerView, Read, Sent, Stream, fewer_reads
 from .scrubbing import scrub_url
 from .session import Session
 from .spec import Case
@@ -39,8 +39,7 @@ from .spec import Case
 AROUND: Final = 5
 """Items shown before and after the one to look at."""
 MAX_LINE: Final = 260
-MAX_READS: Final = 80
-MANY_READS: Final = 10 * MAX_READS
+MANY_READS: Final = 10 * MOST_READS
 """So many are looked at one by one for which go together."""
 MAX_BODY: Final = 800
 MAX_FINDINGS: Final = 8_000
@@ -168,13 +167,13 @@ def _digest(data: bytes) -> str:
 
 
 def _reads(exchange: Exchange, inside: Sequence[Inside]) -> tuple[Read, ...]:
-    """At most `MAX_READS` of them: of more, neighbours are put together, of very many first so many at once between the first and last."""
+    """At most `MOST_READS` of them: of more, neighbours are put together, of very many first so many at once between the first and last."""
     reads = [Read(at, len(data), 1, end) for (at, data), end in zip(exchange.reads, inside, strict=True)]
     step = -(-len(reads) // MANY_READS)
     if step > 1:
         runs = (reads[start : start + step] for start in range(1, len(reads) - 1, step))
         reads = [reads[0], *(one for run in runs for one in fewer_reads(run, 1)), reads[-1]]
-    return fewer_reads(reads, MAX_READS)
+    return fewer_reads(reads, MOST_READS)
 
 
 def _inside(exchange: Exchange, provider: str) -> list[Inside]:

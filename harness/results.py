@@ -99,6 +99,10 @@ class Sent(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     size: Annotated[int, Meta(ge=0)] = 0
 
 
+MOST_READS: Final = 80
+"""Rows of reads that results have of a stream: of more, neighbours are put together."""
+
+
 class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """How an answer came: ``size`` bytes in ``reads_total`` network reads, and the first half of the SHA-256 of its bytes.
 
@@ -108,7 +112,7 @@ class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     status: int
     size: Annotated[int, Meta(ge=0)]
     digest: str
-    reads: tuple[Read, ...] = ()
+    reads: Annotated[tuple[Read, ...], Meta(max_length=MOST_READS)] = ()
     reads_total: Annotated[int, Meta(ge=0)] = 0
     sent: Sent | None = None
     inside_total: Annotated[int, Meta(ge=0)] = 0

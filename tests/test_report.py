@@ -32,13 +32,16 @@ from harness.report.drawing import fingerprint, legend
 from harness.report.text import shortened, visible
 from harness.report_command import make_header
 from harness.results import (
+    MOST_READS,
     VERDICTS,
     CaseResult,
     Evidence,
     Finding,
     LayerView,
     Origin,
+    Read,
     ResultsError,
+    Stream,
     Verdict,
     decode,
     encode,
@@ -142,6 +145,13 @@ def test_results_that_cannot_be_read_are_a_typed_error(data: bytes, fact: str) -
     with pytest.raises(ResultsError, match=r"^results: .*; expected the JSON array") as fault:
         decode(data)
     assert fact in str(fault.value)
+
+
+def test_results_with_more_reads_of_a_stream_than_any_run_writes_are_refused() -> None:
+    most, more = (result(evidence=Evidence(Stream(200, n, "a" * 32, (Read(1.0, 1),) * n, n))) for n in (MOST_READS, MOST_READS + 1))
+    assert decode(encode([most])) == [most]
+    with pytest.raises(ResultsError, match="reads"):
+        decode(encode([more]))
 
 
 def test_a_cassettes_origin_is_taken_over_whole() -> None:

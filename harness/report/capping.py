@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ..results import CaseResult, Evidence, Finding, Stream, fewer_reads
+from ..results import MOST_READS, CaseResult, Evidence, Finding, Stream, fewer_reads
 
 ROOM: Final = 1_200_000
 """Characters that findings may take in all results together, and again the lines of layers."""
@@ -24,7 +24,6 @@ READ_ROOM: Final = 40_000
 READ_OWN: Final = 16
 LEAST: Final = 50
 LEAST_READS: Final = 4
-MOST_READS: Final = 80
 MARK: Final = " … (an excerpt)"
 SIDES: Final = 2
 """No text of a finding takes more than this part of its cell's room."""
