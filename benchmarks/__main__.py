@@ -22,12 +22,12 @@ import msgspec
 import orjson
 
 from harness import load
-from harness.cassette import Cassette, Exchange, Origin, Request, dumps
-from harness.conformance import Cell, judge
-from harness.replaying import replay
-from harness.request_index import RequestIndex
-from harness.spec import Case
-from harness.vcr_format import export
+from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
+from harness.cassettes.vcrpy import export
+from harness.conformance.judge import Cell, judge
+from harness.pipeline.replay import replay
+from harness.pipeline.request_index import RequestIndex
+from harness.specs import Case
 
 from .growing import growth, hostile_growth
 from .measuring import MODEL, URL, compared, exchange_of
@@ -112,7 +112,7 @@ def look_up(rounds: int) -> dict[str, float]:
 
 def memory(folder: Path) -> dict[str, float]:
     """Peak memory of judging 20 cassettes and 200, in MiB: a project keeps only the last few."""
-    from harness.project import Project
+    from harness.conformance.project import Project
 
     (folder / "cassettes").mkdir()
     text = dumps(Cassette((exchange_of(200),), Origin("written", date="2026-11-21")))

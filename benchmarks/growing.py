@@ -7,15 +7,15 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps, loads
+from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps, loads
+from harness.cassettes.redaction.redactor import Scrubber
 from harness.dialects import DIALECTS
-from harness.framing import frame_by_content
+from harness.pipeline.replay import replay
 from harness.providers import PROVIDERS
 from harness.recording.arriving import Arriving
-from harness.replaying import replay
-from harness.scrubbing import Scrubber
-from harness.spec import SpecError, read_spec
-from harness.tool_code import Block, Splitter, parse_body
+from harness.specs import SpecError, read_spec
+from harness.stream.framing import frame_by_content
+from harness.stream.tool_code import Block, Splitter, parse_body
 
 from .measuring import URL, compared, exchange_of, processor_times
 

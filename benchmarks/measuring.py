@@ -6,7 +6,7 @@ from collections.abc import Callable
 from statistics import median
 from time import perf_counter, process_time
 
-from harness.cassette import Exchange, Request
+from harness.cassettes import Exchange, Request
 from harness.providers import identified
 
 MODEL = "gemini-3-pro-preview"

@@ -1,4 +1,4 @@
-"""A small attractor on `harness.unified_llm`: runs a pipeline of prompts that a DOT file describes, or only says what is wrong with it.
+"""A small attractor on `harness.dialects.unified_llm.client`: runs a pipeline of prompts that a DOT file describes, or only says what is wrong with it.
 
 A node is ``start``, ``exit`` or ``codergen``: a model (``provider:model``), a prompt, and how many turns it may take. A prompt may hold
 ``{{.seed}}`` and ``{{.NODE_output}}``. The model has one tool, ``search_file``, which looks for a text in the files of a folder.
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness import TranslationError
-from harness.unified_llm import Client, SDKError
+from harness.dialects.unified_llm.client import Client, SDKError
 
 TYPES: Final = ("start", "codergen", "exit")
 ATTRIBUTES: Final = {"start": ("type",), "exit": ("type",), "codergen": ("type", "model", "prompt", "max_turns")}

@@ -12,11 +12,11 @@ from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .asking import ToolOutcome, TranslationError, TranslationWarning
-    from .cassette import Cassette, CassetteError, Exchange, Origin, Request
-    from .replaying import ReplayError, replay
-    from .requesting import request
-    from .session import Session, Tool
+    from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
+    from harness.pipeline.replay import ReplayError, replay
+    from harness.pipeline.request import request
+    from harness.stream.generation import ToolOutcome, TranslationError, TranslationWarning
+    from harness.stream.session import Session, Tool
 
 __all__ = [
     "Cassette",
@@ -36,14 +36,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "replay": "replaying",
-    "ReplayError": "replaying",
-    "request": "requesting",
-    "ToolOutcome": "asking",
-    "TranslationError": "asking",
-    "TranslationWarning": "asking",
-    "Session": "session",
-    "Tool": "session",
+    "Cassette": "cassettes",
+    "CassetteError": "cassettes",
+    "Exchange": "cassettes",
+    "Origin": "cassettes",
+    "Request": "cassettes",
+    "replay": "pipeline.replay",
+    "ReplayError": "pipeline.replay",
+    "request": "pipeline.request",
+    "ToolOutcome": "stream.generation",
+    "TranslationError": "stream.generation",
+    "TranslationWarning": "stream.generation",
+    "Session": "stream.session",
+    "Tool": "stream.session",
 }
 
 
@@ -53,8 +58,8 @@ def load(path: str | Path) -> Cassette:
     Returns a `Cassette`; its ``exchanges`` stand in start order and know their provider. Raises `CassetteError` for a file that can't
     be read, with the place and the reason.
     """
-    from .cassette import MAX_BYTES, CassetteError
-    from .loading import read_recording
+    from harness.cassettes import MAX_BYTES, CassetteError
+    from harness.cassettes.load import read_recording
 
     try:
         found = Path(path).stat()
@@ -69,8 +74,8 @@ def load(path: str | Path) -> Cassette:
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
+    if name in _HOMES:
         from importlib import import_module
 
-        return getattr(import_module(f".{_HOMES.get(name, 'cassette')}", __name__), name)
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from harness.dialects import DIALECTS
-from harness.events import ORDER
+from harness.stream.events import ORDER
 
 START: Final = "fresh"
 

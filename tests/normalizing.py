@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from harness.events import End, Event, out_of_order
-from harness.framing import Frame
 from harness.providers import PROVIDERS, Answer, Normalizer
+from harness.stream.events import End, Event, out_of_order
+from harness.stream.framing import Frame
 
 Json = Any
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from harness.conformance.results import Breach, CaseResult, Evidence, Finding, LayerView, Origin, Read, Sent, Stream, Verdict
 from harness.report import Header, Named
-from harness.results import Breach, CaseResult, Evidence, Finding, LayerView, Origin, Read, Sent, Stream, Verdict
 
 LINK = "https://ai.google.dev/gemini-api/docs"
 FEATURES = (

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import Exchange, replay
-from harness import events as ev
-from harness.dialects.agent_events import AGENT_EVENTS
-from harness.gemini_parser import GeminiParser
-from harness.session import Session, Tool
+from harness.dialects.agent_events.parser import GeminiParser
+from harness.dialects.agent_events.response import AGENT_EVENTS
+from harness.stream import events as ev
+from harness.stream.session import Session, Tool
 
 BASE = ("eventId", "agentId", "agentType", "teamMetadata", "timestamp")
 Payload = dict[str, Any]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import events as ev
-from harness.dialects.anthropic import ANTHROPIC
-from harness.session import RememberedCall, Session, Tool
+from harness.dialects.anthropic.response import ANTHROPIC
+from harness.stream import events as ev
+from harness.stream.session import RememberedCall, Session, Tool
 
 ZERO = {"input_tokens": 0, "output_tokens": 0}
 START = ev.Start("gemini-3-pro", "r1")

@@ -18,12 +18,12 @@ from conftest import need
 from raw_server import Connection, raw_server
 
 import harness
-from harness.asking import ToolOutcome
-from harness.cassette import Exchange
-from harness.dialects.anthropic import ANTHROPIC
-from harness.providers.canonical_requests import canonical_request
-from harness.session import Session
-from harness.strict_yaml import parse
+from harness.cassettes import Exchange
+from harness.cassettes.yaml import parse
+from harness.dialects.anthropic.response import ANTHROPIC
+from harness.providers.gemini.canonical_request import canonical_request
+from harness.stream.generation import ToolOutcome
+from harness.stream.session import Session
 
 ROOT = Path(__file__).parent.parent
 SPEC = parse((ROOT / "specs/anthropic/conversations.yaml").read_text(encoding="utf-8"))
@@ -105,7 +105,7 @@ SERVED = {name: case for name, case in CASES.items() if "max_tokens" in case["tu
 @contextmanager
 def served(cassette: Path) -> Iterator[str]:
     """``harness serve --dialect anthropic`` as a process, by its address."""
-    command = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())", "serve", "--dialect", "anthropic"]
+    command = [sys.executable, "-c", "import sys; from harness.cli.main import main; sys.exit(main())", "serve", "--dialect", "anthropic"]
     process = subprocess.Popen([*command, "--pace", "instant", str(cassette)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

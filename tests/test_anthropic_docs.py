@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 import harness
-from harness import events as ev
-from harness.dialects import anthropic_requests as requests
-from harness.dialects.anthropic import BARE_PAYLOADS, OPENED
-from harness.dialects.anthropic_contents import _READERS
-from harness.dialects.anthropic_protocol import ERROR_TYPES, LOSSES, ORDER, STOP_REASONS
-from harness.dialects.anthropic_schema import HINTS, SILENT
-from harness.dialects.anthropic_tools import CHOICES, MAX_NAME
+from harness.dialects.anthropic import request as requests
+from harness.dialects.anthropic.contents import _READERS
+from harness.dialects.anthropic.response import BARE_PAYLOADS, OPENED
+from harness.dialects.anthropic.stream import ERROR_TYPES, LOSSES, ORDER, STOP_REASONS
+from harness.dialects.anthropic.tool_schema import HINTS, SILENT
+from harness.dialects.anthropic.tools import CHOICES, MAX_NAME
+from harness.stream import events as ev
 
 PAGE = Path(__file__).parent.parent / "docs" / "dialect-anthropic.md"
 _CODE = re.compile(r"`([^`]+)`")

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import harness
-from harness.asking import ToolOutcome, TranslationError
-from harness.cassette import Exchange
-from harness.dialects.anthropic import ANTHROPIC
-from harness.dialects.anthropic_contents import ROLES
-from harness.dialects.anthropic_tools import MAX_NAME, wire_names
-from harness.session import Session
+from harness.cassettes import Exchange
+from harness.dialects.anthropic.contents import ROLES
+from harness.dialects.anthropic.response import ANTHROPIC
+from harness.dialects.anthropic.tools import MAX_NAME, wire_names
+from harness.stream.generation import ToolOutcome, TranslationError
+from harness.stream.session import Session
 
 CASSETTES = Path(__file__).parent.parent / "cassettes"
 PROMPT: dict[str, Any] = {"model": "gemini-3-pro", "max_tokens": 9, "messages": [{"role": "user", "content": "go"}]}

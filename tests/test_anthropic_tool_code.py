@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import harness
-from harness.cassette import Exchange, Request
-from harness.session import Session, Tool
+from harness.cassettes import Exchange, Request
+from harness.stream.session import Session, Tool
 
 URL = "https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse"
 TOOLS = [

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from test_anthropic import carried, legal_events
 
 import harness
-from harness import events as ev
-from harness.dialects.art import ART
-from harness.session import Session, Tool
+from harness.dialects.art.response import ART
+from harness.stream import events as ev
+from harness.stream.session import Session, Tool
 
 WHO = {"threadId": "thread", "traceId": "trace"}
 START = ev.Start("gemini-3-pro", "r1")

@@ -15,12 +15,12 @@ import httpx2
 import pytest
 
 from harness import Exchange, Session, load, replay, request
-from harness.adapters.art import GeminiAdapter
-from harness.adapters.art_losses import SDK_LOSSES, SDK_REFUSALS, TIMES, Answer
-from harness.dialects.art_requests import ART_REQUESTS, DEFAULT_MODEL
+from harness.dialects.art.client import GeminiAdapter
+from harness.dialects.art.request import ART_REQUESTS, DEFAULT_MODEL
+from harness.dialects.art.sdk_losses import SDK_LOSSES, SDK_REFUSALS, TIMES, Answer
 from harness.providers import identify
-from harness.providers.canonical_requests import canonical_request
-from harness.serving import serve
+from harness.providers.gemini.canonical_request import canonical_request
+from harness.server import serve
 
 Payload = dict[str, Any]
 CASSETTES = Path(__file__).parent.parent / "cassettes"

@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 
 from harness import Session, Tool
-from harness import events as ev
-from harness.adapters.art_losses import SDK_LOSSES, SDK_REFUSALS
+from harness.cassettes.yaml import parse
 from harness.dialects import DIALECTS
-from harness.dialects.agent_events import STATUSES
-from harness.dialects.art import CONTEXTS, COUNTS
-from harness.dialects.art_requests import DEFAULT_MODEL, FIRST_TURN, GENERATION, ROLES
-from harness.dialects.mind_requests import ACKNOWLEDGEMENT, PROMPT_KEYS, RECORDS
-from harness.dialects.mind_requests import DEFAULT_MODEL as MIND_MODEL
-from harness.dialects.mind_tools import DECLARATIONS, READERS
-from harness.mind.acting import SHELL_SECONDS
-from harness.mind.program import MAX_ROUNDS
-from harness.requesting import ask
-from harness.strict_yaml import parse
+from harness.dialects.agent_events.response import STATUSES
+from harness.dialects.art.request import DEFAULT_MODEL, FIRST_TURN, GENERATION, ROLES
+from harness.dialects.art.response import CONTEXTS, COUNTS
+from harness.dialects.art.sdk_losses import SDK_LOSSES, SDK_REFUSALS
+from harness.dialects.mind.program.main import MAX_ROUNDS
+from harness.dialects.mind.program.shell_and_web import SHELL_SECONDS
+from harness.dialects.mind.request import ACKNOWLEDGEMENT, PROMPT_KEYS, RECORDS
+from harness.dialects.mind.request import DEFAULT_MODEL as MIND_MODEL
+from harness.dialects.mind.tools import DECLARATIONS, READERS
+from harness.pipeline.request import ask
+from harness.stream import events as ev
 
 DOCS = Path(__file__).parent.parent / "docs"
 SPECS = DOCS.parent / "specs"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from harness import Session, TranslationError, TranslationWarning, request
-from harness.dialects.art import ART
-from harness.dialects.art_requests import DEFAULT_MODEL, GENERATION, ROLES, model_of
-from harness.requesting import ask
+from harness.dialects.art.request import DEFAULT_MODEL, GENERATION, ROLES, model_of
+from harness.dialects.art.response import ART
+from harness.pipeline.request import ask
 
 Message = dict[str, Any]
 

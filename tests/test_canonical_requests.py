@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.providers.canonical_requests import canonical_request
+from harness.providers.gemini.canonical_request import canonical_request
 
 
 def part(**fields: Any) -> dict[str, Any]:

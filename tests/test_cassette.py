@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps, is_cassette, loads
+from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps, is_cassette, loads
 
 REQUEST = Request(
     "POST",

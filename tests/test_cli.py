@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from harness import load
-from harness.cassette import Cassette, Exchange, Origin, Request, dumps
-from harness.cli import main
+from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
+from harness.cli.main import main
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse&key=AIzaSyA-0123456789-0123456789-0123456"
 BODY = 'data: {"candidates": [{"content": {"parts": [{"text": "é\\u001b[2J"}]},"finishReason": "STOP"}]}\r\n\r\n'.encode()

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from harness.adapters.unified_llm_client import make_unified_llm_client
-from harness.conformance import AdapterError
-from harness.exchanges import Cassette, Exchange, Origin, Request
+from harness.conformance.adapters.unified_llm_client import make_unified_llm_client
+from harness.conformance.judge import AdapterError
 from harness.providers import identified
-from harness.spec import Case
+from harness.specs import Case
+from harness.stream.exchange import Cassette, Exchange, Origin, Request
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent"
 BODY = b'{"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}'

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request
-from harness.conformance import Adapter, AdapterMissing, Cell, judge, own_adapter
+from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
+from harness.conformance.judge import Adapter, AdapterMissing, Cell, judge, own_adapter
+from harness.conformance.results import CaseResult
 from harness.providers import identified
-from harness.results import CaseResult
-from harness.spec import Case
+from harness.specs import Case
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 BODY = b'data: {"candidates": [{"content": {"parts": [{"text": "Hi"}]},"finishReason": "STOP"}]}\r\n\r\n'

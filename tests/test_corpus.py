@@ -200,7 +200,7 @@ def second_findings(theirs: str, ours: str) -> list[str]:
 
     seen = SecondOpinion().read(exchange(theirs), streamed=True)
     assert not isinstance(seen, str)
-    return unseen(seen, harness.gathering.gather_events(harness.replay(exchange(ours), layer="events")))
+    return unseen(seen, harness.providers.oracle.gather_events(harness.replay(exchange(ours), layer="events")))
 
 
 @pytest.mark.parametrize(

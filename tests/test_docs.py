@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.strict_yaml import parse
+from harness.cassettes.yaml import parse
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

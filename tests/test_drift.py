@@ -14,15 +14,15 @@ from typing import Any, Final
 import pytest
 
 from harness import load
-from harness.cassette import Cassette, Exchange, Origin, Request, dumps
-from harness.cli import main
-from harness.drifting import SEVERITIES, Drift, compare_cassettes
-from harness.drifting.places import ENDS, FINISH, KINDS, PLACES, SIGNED, place_of
-from harness.drifting.shapes import rhythm
-from harness.project import shipped_features
+from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
+from harness.cli.main import main
+from harness.conformance.project import shipped_features
 from harness.providers import PROVIDERS
-from harness.serving import serve
-from harness.spec import read_features
+from harness.recording.drift import SEVERITIES, Drift, compare_cassettes
+from harness.recording.drift.severity import ENDS, FINISH, KINDS, PLACES, SIGNED, place_of
+from harness.recording.drift.shape import rhythm
+from harness.server import serve
+from harness.specs import read_features
 
 Message = dict[str, Any]
 Messages = list[Message]

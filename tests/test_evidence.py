@@ -11,14 +11,14 @@ import msgspec
 import pytest
 
 from harness import replay
-from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request
-from harness.conformance import Cell
-from harness.evidence import MAX_FINDINGS, MAX_GREEN_REQUEST, MAX_LINE, describe, examine, try_laws
-from harness.laws import Law, Replayer
-from harness.project import Project, kind_of, yaml_files
+from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
+from harness.conformance.evidence import MAX_FINDINGS, MAX_GREEN_REQUEST, MAX_LINE, describe, examine, try_laws
+from harness.conformance.judge import Cell
+from harness.conformance.laws import Law, Replayer
+from harness.conformance.project import Project, kind_of, yaml_files
+from harness.conformance.results import MOST_READS, Breach, CaseResult, Evidence, Read
 from harness.providers import identified
-from harness.results import MOST_READS, Breach, CaseResult, Evidence, Read
-from harness.spec import Case
+from harness.specs import Case
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse&key=AIzaSecret"
 FIRST = 'data: {"candidates": [{"content": {"parts": [{"text": "Hé"}]}}]}\r\n\r\n'.encode()

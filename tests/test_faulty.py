@@ -28,14 +28,14 @@ from faulty.tool_code import TOOL_CODE
 from faulty.unified_llm import UNIFIED_LLM
 
 from harness import Exchange
-from harness.adapters.mind_program import MIND_PROGRAM, make_mind_program
-from harness.adapters.unified_llm_client import UNIFIED_LLM_CLIENT, make_unified_llm_client
-from harness.conformance import Adapter, Cell, judge, produce, stand_on
-from harness.laws import LAWS, Replayer
-from harness.project import Project, kind_of, yaml_files
-from harness.replaying import replay
-from harness.results import CaseResult
-from harness.session import Session
+from harness.conformance.adapters.mind_program import MIND_PROGRAM, make_mind_program
+from harness.conformance.adapters.unified_llm_client import UNIFIED_LLM_CLIENT, make_unified_llm_client
+from harness.conformance.judge import Adapter, Cell, judge, produce, stand_on
+from harness.conformance.laws import LAWS, Replayer
+from harness.conformance.project import Project, kind_of, yaml_files
+from harness.conformance.results import CaseResult
+from harness.pipeline.replay import replay
+from harness.stream.session import Session
 
 ROOT = Path(__file__).parent.parent
 PROJECT = Project([ROOT / "specs"], ROOT / "cassettes")

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.framing import DocumentFramer, Frame, Framer, FramingError, frame_by_content
-from harness.json_text import MAX_NESTING, decode_json
+from harness.stream.framing import DocumentFramer, Frame, Framer, FramingError, frame_by_content
+from harness.stream.json_codec import MAX_NESTING, decode_json
 
 
 def frames(body: bytes, cuts: list[int] | None = None, framer: Framer | None = None) -> list[Frame]:

@@ -19,9 +19,9 @@ from fuzz.limits import TooSlow, in_time, peak
 from fuzz.marks import TAKEN, WORDS, marked, watch
 from fuzz.targets import TARGETS
 
-from harness.cassette import Cassette, CassetteError
-from harness.framing import Frame, SseFramer
-from harness.tool_code import Splitter
+from harness.cassettes import Cassette, CassetteError
+from harness.stream.framing import Frame, SseFramer
+from harness.stream.tool_code import Splitter
 
 ROOT = Path(__file__).parent.parent
 BRANCHES = b"""

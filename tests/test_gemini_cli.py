@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from msgspec import to_builtins
 
 from harness import load
-from harness.framing import Frame, FramingError
-from harness.gathering import gather_cli, gather_events, losses
-from harness.laws import Replayer, check
+from harness.conformance.laws import Replayer, check
 from harness.providers import PROVIDERS, Answer, Identity, identify
-from harness.providers.cli_lines import MAX_GLUED, JsonLinesFramer
+from harness.providers.oracle import gather_cli, gather_events, losses
+from harness.stream.framing import Frame, FramingError
+from harness.stream.framing.json_lines import MAX_GLUED, JsonLinesFramer
 
 INIT = '{"type":"init","timestamp":"2026-11-21T10:00:00.000Z","session_id":"s","model":"m"}'
 TEXT = '{"type":"message","timestamp":"2026-11-21T10:00:01.000Z","role":"assistant","content":"Hé","delta":true}'

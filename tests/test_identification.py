@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.exchanges import Exchange, Request
-from harness.framing import MAX_FRAME
 from harness.providers import Identity, declared_tools, identified, identify
-from harness.session import Tool
+from harness.stream.exchange import Exchange, Request
+from harness.stream.framing import MAX_FRAME
+from harness.stream.session import Tool
 
 # Who answered
 

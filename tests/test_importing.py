@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.cassette import Cassette, CassetteError, Exchange
-from harness.importing import FORMATS, read
-from harness.importing.content import Content
+from harness.cassettes import Cassette, CassetteError, Exchange
+from harness.cassettes.importers import FORMATS, read
+from harness.cassettes.importers.content import Content
 
 REPLY = b'{"candidates":[{"content":{"parts":[{"text":"Hi"}],"role":"model"},"finishReason":"STOP"}]}'
 STREAM = b'data: {"candidates": [{"content": {"parts": [{"text": "H\xc3\xa9"}]}}]}\r\n\r\ndata: {"candidates": []}\r\n\r\n'
@@ -688,13 +688,13 @@ def test_what_comes_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         f"http_interactions:\n- &one\n  request: {{method: GET, uri: u}}\n  response: {{status: 200, body: {{raw_gzip: {packed}}}}}\n"
     )
     assert len(exchanges(recording.encode() + b"- *one\n" * 2)) == 3
-    monkeypatch.setattr("harness.importing.building.MAX_BYTES", 20_000)
+    monkeypatch.setattr("harness.cassettes.importers.build.MAX_BYTES", 20_000)
     with pytest.raises(CassetteError, match="exchange 3: the recording comes to more than 20000 bytes"):
         read(recording.encode() + b"- *one\n" * 2)
-    monkeypatch.setattr("harness.importing.vcr.MAX_BYTES", 5999)
+    monkeypatch.setattr("harness.cassettes.importers.ruby_vcr.MAX_BYTES", 5999)
     with pytest.raises(CassetteError, match="raw_gzip: cut short, or more than 5999 bytes"):
         read(recording.encode())
-    monkeypatch.setattr("harness.importing.MAX_BYTES", 99)
+    monkeypatch.setattr("harness.cassettes.importers.MAX_BYTES", 99)
     with pytest.raises(CassetteError, match=r"\d+ bytes; at most 99 are read"):
         read(recording.encode())
 

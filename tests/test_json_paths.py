@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.json_paths import MAX_GAP, MAX_STEPS, Assembly, read_path, write_path
+from harness.stream.json_path import MAX_GAP, MAX_STEPS, Assembly, read_path, write_path
 
 
 @pytest.mark.parametrize(

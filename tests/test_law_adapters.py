@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from harness.cassette import Cassette, Exchange, Origin, Request, dumps, loads
+from harness.cassettes import Cassette, Exchange, Origin, Request, dumps, loads
+from harness.conformance.laws import LAWS
+from harness.conformance.laws.judge import LawCell, hold, ready_made_case
+from harness.conformance.laws.strangers import ASKED, FEW_TRIES, TRIES, AdapterFault, Stranger
 from harness.dialects import DIALECTS
-from harness.laws import LAWS
-from harness.laws.judging import LawCell, hold, ready_made_case
-from harness.laws.strangers import ASKED, FEW_TRIES, TRIES, AdapterFault, Stranger
-from harness.replaying import replay
+from harness.pipeline.replay import replay
 
 pytest_plugins = ["pytester"]
 
@@ -267,7 +267,7 @@ def test_a_broken_law_has_its_sides_in_the_report_with_the_layers_the_reads_and_
 
 
 def test_of_many_broken_laws_a_report_has_the_cases_of_the_first(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.report_options.LAWS_TRIED", 1)
+    monkeypatch.setattr("harness.pytest_plugin.report.LAWS_TRIED", 1)
     project.makepyfile(law_says=SAYS)
     project.makeini("[pytest]\nharness_adapters =\n    says = law_says:replay\n")
     run(project, "says", "-k", "law-1 or law-7", "--harness-report", "report").assert_outcomes(failed=2)
@@ -283,7 +283,7 @@ def test_what_an_adapter_raises_is_its_result(project: pytest.Pytester) -> None:
 
 
 def test_an_adapter_that_takes_all_day_is_told_and_not_waited_for(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.law_items.PATIENCE_S", 0.5)
+    monkeypatch.setattr("harness.pytest_plugin.laws.PATIENCE_S", 0.5)
     result = run(project, "slow", "-k", "law-1 or law-5 or law-7")
     result.assert_outcomes(failed=2, passed=1)
     result.stdout.fnmatch_lines(["*adapter slow took more than 0.5 s for this law*"])

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from grammars import draw, grammars
 
-from harness.cassette import Cassette, Exchange, Origin, Request, dumps, loads
+from harness.cassettes import Cassette, Exchange, Origin, Request, dumps, loads
+from harness.conformance.laws import LAWS, Law, judge
+from harness.conformance.laws.judge import LawCell, cells, hold, ready_made_case
+from harness.conformance.laws.respelling import FEATURES
+from harness.conformance.laws.shrink import shrink
 from harness.dialects import DIALECTS
-from harness.exchanges import Exchange as AnyExchange
-from harness.laws import LAWS, Law, judging
-from harness.laws.judging import LawCell, cells, hold, ready_made_case
-from harness.laws.respelling import FEATURES
-from harness.laws.shrinking import shrink
+from harness.pipeline.replay import replay as our_replay
 from harness.providers import PROVIDERS
-from harness.replaying import replay as our_replay
-from harness.spec import read_spec
+from harness.specs import read_spec
+from harness.stream.exchange import Exchange as AnyExchange
 
 pytest_plugins = ["pytester"]
 
@@ -84,7 +84,7 @@ def test_a_breach_prints_its_sentence_and_a_case_and_stands_in_the_report(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     law = Law(2, "No calls", "Nothing is called.", lambda exchange, how: ["it calls"] if b"functionCall" in exchange.body else [])
-    monkeypatch.setattr(judging, "LAWS", (law,))
+    monkeypatch.setattr(judge, "LAWS", (law,))
     result = run(project, "cassettes", "--harness-laws", "--harness-dialect", "art", "--harness-report", "report")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
@@ -224,6 +224,6 @@ def test_a_grammar_is_drawn_arrow_by_arrow() -> None:
 def test_the_drawings_of_the_page_are_the_tables() -> None:
     page = (ROOT / "docs" / "laws.md").read_text(encoding="utf-8")
     drawn = re.findall(r"```mermaid\n(.*?)```", page, re.DOTALL)
-    assert drawn == list(grammars().values()), "docs/laws.md shows other grammars than harness.events.ORDER and the dialects' tables"
+    assert drawn == list(grammars().values()), "docs/laws.md shows other grammars than harness.stream.events.ORDER and the dialects' tables"
     for law in LAWS:
         assert f"| {law.id} {law.title} | {law.sentence} | {', '.join(law.layers)} |" in page

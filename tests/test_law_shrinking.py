@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from harness.cassette import Exchange, Origin, Request, loads
+from harness.cassettes import Exchange, Origin, Request, loads
+from harness.conformance.laws import LAWS
+from harness.conformance.laws.cuts import BYTEWISE, COMB, LINES, PREFIXES, RANDOM_CUTS, cut_sets, fewest, first_prefix, prefixes
+from harness.conformance.laws.judge import LawCell, cells, hold, ready_made_case
+from harness.conformance.laws.replayer import SMALL, Replayer
+from harness.conformance.project import Project, yaml_files
 from harness.dialects import DIALECTS
-from harness.exchanges import Exchange as AnyExchange
-from harness.laws import LAWS
-from harness.laws.cutting import BYTEWISE, COMB, LINES, PREFIXES, RANDOM_CUTS, cut_sets, fewest, first_prefix, prefixes
-from harness.laws.judging import LawCell, cells, hold, ready_made_case
-from harness.laws.replayer import SMALL, Replayer
-from harness.project import Project, yaml_files
-from harness.replaying import replay as our_replay
+from harness.pipeline.replay import replay as our_replay
+from harness.stream.exchange import Exchange as AnyExchange
 
 Items = list[dict[str, Any]]
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from harness import Exchange
+from harness.conformance.laws import LAWS, Replayer, check
+from harness.conformance.laws.order_and_loss import carried_losses
+from harness.conformance.laws.respelling import SPELLINGS, snake_case
 from harness.dialects import DIALECTS
-from harness.gathering import gather_body
-from harness.laws import LAWS, Replayer, check
-from harness.laws.carrying import carried_losses
-from harness.laws.respelling import SPELLINGS, snake_case
-from harness.replaying import replay as our_replay
-from harness.session import Session
+from harness.pipeline.replay import replay as our_replay
+from harness.providers.oracle import gather_body
+from harness.stream.session import Session
 
 Items = list[dict[str, Any]]
 Replay = Callable[..., Items]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.gathering import (
+from harness.providers.oracle import (
     Facts,
     gather_body,
     gather_cli,

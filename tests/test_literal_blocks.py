@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from harness.literal_blocks import lift
-from harness.strict_yaml import YamlError, parse
+from harness.cassettes.yaml import YamlError, parse
+from harness.cassettes.yaml.literal_blocks import lift
 
 BLOCKS = [
     ("a:\n  string: |2-\n    x\n  end: e\n", ["x"]),

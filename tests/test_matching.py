@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.matching import Mismatch, check_expectation, compare, sides, visible
-from harness.matching.aligning import align, best_pairs
+from harness.specs.matching import Mismatch, check_expectation, compare, sides, visible
+from harness.specs.matching.align import align, best_pairs
 
 Json = Any
 Payloads = list[dict[str, Json]]
@@ -780,7 +780,7 @@ def test_an_alignment_is_the_longest_there_is(left: list[int], right: list[int])
 
 def test_equal_lists_and_a_deletion_need_no_deepdiff() -> None:
     code = (
-        "import sys; from harness.matching import compare\n"
+        "import sys; from harness.specs.matching import compare\n"
         "events = [{'type': 'a', 'n': n} for n in range(100)]\n"
         "assert not compare(events, [dict(event) for event in events])\n"
         "assert len(compare(events, events[:50] + events[51:])) == 1\n"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from test_anthropic import carried, legal_events
 
-from harness import events as ev
-from harness.dialects.mind import MIND
-from harness.session import RememberedCall, Session, Tool
+from harness.dialects.mind.response import MIND
+from harness.stream import events as ev
+from harness.stream.session import RememberedCall, Session, Tool
 
 EPOCH = "1970-01-01T00:00:00.000Z"
 START = ev.Start("gemini-3-pro", "r1")

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from harness.adapters.mind_program import make_mind_program
-from harness.conformance import AdapterError
-from harness.exchanges import Cassette, Exchange, Origin, Request
+from harness.conformance.adapters.mind_program import make_mind_program
+from harness.conformance.judge import AdapterError
 from harness.providers import identified
-from harness.spec import Case
+from harness.specs import Case
+from harness.stream.exchange import Cassette, Exchange, Origin, Request
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-flash-preview:streamGenerateContent?alt=sse"
 EXCHANGE = identified(Exchange(Request("POST", URL, {}, b'{"contents": []}'), 200, {}, ((0.0, b"data: {}\n\n"),), "complete"))

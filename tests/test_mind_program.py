@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from harness import request
-from harness.dialects.mind_requests import DEFAULT_MODEL
-from harness.dialects.mind_tools import DECLARATIONS, READERS
-from harness.mind.acting import Acting
-from harness.mind.files import Files, ToolError
-from harness.mind.program import NO_KEY, Toolbox, main, read_settings
-from harness.providers.canonical_requests import canonical_request
-from harness.serving import serve
+from harness.dialects.mind.program.files import Files, ToolError
+from harness.dialects.mind.program.main import NO_KEY, Toolbox, main, read_settings
+from harness.dialects.mind.program.shell_and_web import Acting
+from harness.dialects.mind.request import DEFAULT_MODEL
+from harness.dialects.mind.tools import DECLARATIONS, READERS
+from harness.providers.gemini.canonical_request import canonical_request
+from harness.server import serve
 
 Json = dict[str, Any]
 CASSETTES = Path(__file__).parent.parent / "cassettes"
@@ -121,7 +121,7 @@ def run(base_url: str, folder: Path, *arguments: str, **environment: str) -> Ran
     """The program as a process in ``folder``, with a key unless ``GEMINI_API_KEY`` is given."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("GEMINI", "GOOGLE"))}
     known = clean | {"GEMINI_API_KEY": "from-the-environment", "GOOGLE_GEMINI_BASE_URL": base_url} | environment
-    command = [sys.executable, "-m", "harness.mind", *arguments]
+    command = [sys.executable, "-m", "harness.dialects.mind.program", *arguments]
     ran = subprocess.run(command, cwd=folder, env=known, text=True, encoding="utf-8", capture_output=True, timeout=60, check=False)
     return Ran(ran.returncode, ran.stdout, ran.stderr)
 
@@ -418,7 +418,7 @@ def test_without_the_sdk_it_says_how_to_get_it(inside: pytest.MonkeyPatch, capsy
 
 
 def test_a_model_that_never_stops_asking_is_stopped(inside: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    inside.setattr("harness.mind.program.MAX_ROUNDS", 2)
+    inside.setattr("harness.dialects.mind.program.main.MAX_ROUNDS", 2)
     with gemini([frame(called("glob", pattern="*"))], [frame(called("glob", pattern="*"))]) as server:
         inside.setenv("GOOGLE_GEMINI_BASE_URL", server.base_url)
         assert main(["-p", "hi", "--api-key", "k"]) == 1

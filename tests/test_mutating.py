@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import harness
-from harness.cassette import Exchange, Request
-from harness.cli import main
+from harness.cassettes import Exchange, Request
+from harness.cli.main import main
+from harness.conformance.metamorphic import MUTATIONS, Said, breaches, mutate, reader, said
+from harness.conformance.metamorphic.relations import ANSWERED, FAILED, PREFIX, equal
 from harness.dialects import DIALECTS
-from harness.gathering import gather_body
-from harness.mutating import MUTATIONS, Said, breaches, mutate, reader, said
-from harness.mutating.relations import ANSWERED, FAILED, PREFIX, equal
-from harness.replaying import replay
+from harness.pipeline.replay import replay
+from harness.providers.oracle import gather_body
 
 ROOT = Path(__file__).parent.parent
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"

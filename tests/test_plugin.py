@@ -12,15 +12,15 @@ from pathlib import Path
 import deepdiff
 import pytest
 
-import harness.project
+import harness.conformance.project
 import harness.report
-from harness.cassette import Cassette, Exchange, Origin, Request, dumps
-from harness.loading import read_recording
+from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
+from harness.cassettes.load import read_recording
 
 pytest_plugins = ["pytester"]
 
 assert deepdiff
-assert harness.project
+assert harness.conformance.project
 assert harness.report  # imported here, so that pytester, which forgets what a run imports, does not load them anew for every test
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
@@ -458,8 +458,8 @@ import sys, pytest
 from importlib import import_module
 from time import perf_counter
 began = perf_counter()
-import harness.plugin
-for name in harness.plugin.pytest_plugins:
+import harness.pytest_plugin
+for name in harness.pytest_plugin.pytest_plugins:
     import_module(name)
 print(1000 * (perf_counter() - began), *sorted({set(HEAVY)} & set(sys.modules)))
 """

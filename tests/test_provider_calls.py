@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from normalizing import Json, call, candidate, content, parts
 
-from harness.events import End
 from harness.providers import PROVIDERS
+from harness.stream.events import End
 
 CODE = {"executableCode": {"language": "PYTHON", "code": "1+1"}}
 IMAGE = {"inlineData": {"mimeType": "image/png", "data": "AQID"}}

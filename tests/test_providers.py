@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from normalizing import Json, call, candidate, content, parts, read, read_with
 
-from harness.framing import Frame
 from harness.providers import PROVIDERS, Answer
+from harness.stream.framing import Frame
 
 # Order and metadata
 

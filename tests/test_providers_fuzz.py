@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from harness.events import INTERRUPTED, End, out_of_order
-from harness.framing import Frame
 from harness.providers import PROVIDERS, Answer
+from harness.stream.events import INTERRUPTED, End, out_of_order
+from harness.stream.framing import Frame
 
 Json = Any
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from harness.cassette import Cassette, Exchange, Origin, Request, dumps
-from harness.cli import main
+from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
+from harness.cli.main import main
+from harness.conformance.mutation import ALL, DAMAGES, ENOUGH, REQUEST_DAMAGES, Damage, Proof, prove
+from harness.conformance.project import Project, kind_of, yaml_files
 from harness.dialects import DIALECTS
-from harness.project import Project, kind_of, yaml_files
-from harness.proving import ALL, DAMAGES, ENOUGH, REQUEST_DAMAGES, Damage, Proof, prove
-from harness.replaying import replay
+from harness.pipeline.replay import replay
 
 ROOT = Path(__file__).parent.parent
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
@@ -175,7 +175,7 @@ NO_NEED = ("aiohttp", "anthropic", "google", "httpx", "httpx2", "hypothesis", "j
 
 
 def test_it_reads_the_folders_where_it_stands_and_needs_no_development_package(tmp_path: Path) -> None:
-    script = f"import sys; sys.modules.update(dict.fromkeys({NO_NEED!r})); from harness.cli import main; sys.exit(main(['prove']))"
+    script = f"import sys; sys.modules.update(dict.fromkeys({NO_NEED!r})); from harness.cli.main import main; sys.exit(main(['prove']))"
     ran = subprocess.run(
         [sys.executable, "-c", script], cwd=project(tmp_path, SEEING), capture_output=True, text=True, encoding="utf-8", check=False
     )
@@ -187,7 +187,7 @@ def test_an_exception_kills_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def breaks(payloads: Any) -> bool:
         raise KeyError("not a kill")
 
-    monkeypatch.setattr("harness.proving.DAMAGES", (Damage("broken", "it raises", {"mind": breaks}),))
+    monkeypatch.setattr("harness.conformance.mutation.DAMAGES", (Damage("broken", "it raises", {"mind": breaks}),))
     found = Project([project(tmp_path, SEEING) / "specs"], tmp_path / "cassettes")
     with pytest.raises(KeyError):
         prove([cell for file in yaml_files(tmp_path / "specs") for cell in found.cells(file)], found.cassette, ["mind"])

@@ -20,13 +20,13 @@ import pytest
 from raw_server import Connection, Script, plain, raw_server, streaming
 
 from harness import load
-from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps
-from harness.cli import main
-from harness.events import End
-from harness.recording.code_assist import find_token
-from harness.recording.engine import Ask, Limits, Settings, record_requests
-from harness.recording.google import MissingCredentials
-from harness.replaying import ReplayError
+from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
+from harness.cli.main import main
+from harness.pipeline.replay import ReplayError
+from harness.recording.drivers.code_assist import find_token
+from harness.recording.drivers.genai import MissingCredentials
+from harness.recording.run import Ask, Limits, Settings, record_requests
+from harness.stream.events import End
 
 BODY: dict[str, Any] = {
     "contents": [{"role": "user", "parts": [{"text": "hi", "thoughtSignature": "QUJD", "brandNew": {"snake_key": 1}}]}],
@@ -911,7 +911,7 @@ def test_the_command_says_what_an_earlier_run_left(project: Path, capsys: pytest
 def test_an_answer_that_is_silent_is_given_up_and_a_line_says_what_is_waited_for(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.record_command.STILL_S", 0.05)
+    monkeypatch.setattr("harness.cli.record.STILL_S", 0.05)
     path, gate, seen = project / "cassettes" / "gemini-api" / "two-turns.yaml", threading.Semaphore(0), Seen()
 
     def silent(_: Connection) -> None:
@@ -991,7 +991,7 @@ def test_ctrl_c_says_what_is_recorded(project: Path, monkeypatch: pytest.MonkeyP
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("harness.record_command.Bar.waiting", stop)
+    monkeypatch.setattr("harness.cli.record.Bar.waiting", stop)
     with raw_server(HELLO, HELLO, HELLO, limited("5s")) as url:
         assert main(["record", "--missing", "--base-url", url]) == 130
     said = capsys.readouterr()

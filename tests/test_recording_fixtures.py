@@ -12,11 +12,11 @@ import vcr
 from google import genai
 from raw_server import Connection, plain, raw_server, streaming
 
-import harness.project
-import harness.recording.google
-import harness.recording.using
+import harness.conformance.project
+import harness.recording.cassette
+import harness.recording.drivers.genai
 from harness import load
-from harness.recording.network import NetworkRefused, refuse_network
+from harness.recording.network_guard import NetworkRefused, refuse_network
 
 pytest_plugins = ["pytester"]
 
@@ -28,9 +28,11 @@ with suppress(ImportError):
 assert genai
 assert httpcore2
 assert vcr
-assert harness.project
-assert harness.recording.google
-assert harness.recording.using  # imported here, so that pytester, which forgets what a run imports, does not load them anew for every test
+assert harness.conformance.project
+assert harness.recording.drivers.genai
+assert (
+    harness.recording.cassette
+)  # imported here, so that pytester, which forgets what a run imports, does not load them anew for every test
 
 EVENTS = [b'data: {"candidates": [{"content": {"parts": [{"text": "t%d"}],"role": "model"},"index": 0}]}\r\n\r\n' % n for n in range(3)]
 

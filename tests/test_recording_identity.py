@@ -22,13 +22,13 @@ import pytest
 from google import genai
 
 from harness import load
-from harness.cassette import Cassette, Exchange, Origin, Request
-from harness.providers.canonical_requests import canonical_request
-from harness.recording.google import http_options
-from harness.recording.program import run_program
-from harness.recording.taking import Tape
+from harness.cassettes import Cassette, Exchange, Origin, Request
+from harness.providers.gemini.canonical_request import canonical_request
+from harness.recording.drivers.gemini_cli import run_program
+from harness.recording.drivers.genai import http_options
+from harness.recording.tape import Tape
 from harness.recording.transport import transports
-from harness.serving import serve
+from harness.server import serve
 
 CASSETTES = Path(__file__).parent.parent / "cassettes"
 NAMES = [path.relative_to(CASSETTES).with_suffix("").as_posix() for path in sorted(CASSETTES.rglob("*.yaml"))]

@@ -18,13 +18,13 @@ import trustme
 from raw_server import plain, raw_server, streaming
 
 from harness import load
-from harness.cassette import Cassette, Exchange, Origin, Request, dumps
-from harness.events import End
-from harness.recording.google import MissingLibrary
+from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
+from harness.recording.cassette import Playback, use_cassette
+from harness.recording.drivers.genai import MissingLibrary
 from harness.recording.relay import relay, upstream_by_path
-from harness.recording.taking import Tape
+from harness.recording.tape import Tape
 from harness.recording.transport import _tls
-from harness.recording.using import Playback, use_cassette
+from harness.stream.events import End
 
 EVENTS = [b"data: {%d}\r\n\r\n" % n for n in range(4)]
 PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"

@@ -25,14 +25,14 @@ from conftest import need
 from raw_server import HEAD, Connection, Script, plain, raw_server, streaming
 
 from harness import load
-from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps
+from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
+from harness.cassettes.journal import answered_line, asked_line, ended_line, head_line, read_line, read_unfinished
+from harness.cassettes.vcrpy import export
 from harness.recording import register
+from harness.recording.cassette import Playback, UnknownRequest, use_cassette
 from harness.recording.staging import left_behind, part_of, save
-from harness.recording.taking import Tape
+from harness.recording.tape import Tape
 from harness.recording.transport import transports
-from harness.recording.using import Playback, UnknownRequest, use_cassette
-from harness.unfinished import answered_line, asked_line, ended_line, head_line, read_line, read_unfinished
-from harness.vcr_format import export
 
 EVENTS = [b'data: {"candidates": [{"content": {"parts": [{"text": "t%d"}],"role": "model"},"index": 0}]}\r\n\r\n' % n for n in range(4)]
 PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
@@ -345,7 +345,7 @@ import os, signal, sys
 import httpx2
 from pathlib import Path
 from harness.recording.transport import transports
-from harness.recording.using import use_cassette
+from harness.recording.cassette import use_cassette
 
 with use_cassette(Path(sys.argv[2]), mode=sys.argv[3]) as tape:
     with httpx2.Client(transport=transports("httpx2").sync(tape), headers={"x-goog-api-key": "AIza" + "k" * 35}) as http:

@@ -17,12 +17,12 @@ import vcr
 from raw_server import Connection, raw_server
 
 from harness import Exchange, load
-from harness.cassette import CassetteError
+from harness.cassettes import CassetteError
+from harness.cassettes.redaction.redactor import Scrubber
 from harness.recording import register, use_cassette
 from harness.recording.arriving import Arriving
 from harness.recording.staging import part_of
 from harness.recording.transport import transports
-from harness.scrubbing import Scrubber
 
 PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 HIDDEN = b"opaque"

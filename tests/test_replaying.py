@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import harness
-from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps
+from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
+from harness.cassettes.load import read_recording
 from harness.dialects import DIALECTS
-from harness.loading import read_recording
+from harness.pipeline.replay import ReplayError, replay
 from harness.providers import PROVIDERS, identified
-from harness.replaying import ReplayError, replay
-from harness.session import Session, Tool
+from harness.stream.session import Session, Tool
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 BODY = (
@@ -100,7 +100,7 @@ def test_a_broken_compressed_body_is_told_by_the_stream(broken: bytes) -> None:
 
 
 def test_a_decompression_bomb_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.unpacking.MAX_UNPACKED", 100_000)
+    monkeypatch.setattr("harness.stream.decompression.MAX_UNPACKED", 100_000)
     bomb = gzip.compress(b"data: " + b" " * 10_000_000)
     assert replay(exchange(bomb, content_encoding="gzip"))[-1]["error"]["type"] == "StreamError"
 

@@ -19,19 +19,13 @@ import pytest
 from msgspec.structs import replace
 from report_samples import DIALECTS, FIVE, HEADER, HOSTILE_HEADER, MIXED, PROVIDERS, hostile, result, run_of
 
-from harness.cassette import Origin as CassetteOrigin
-from harness.dialects import DIALECTS as ALL_DIALECTS
-from harness.evidence import examine
-from harness.laws.judging import cells as law_cells
-from harness.laws.judging import hold
-from harness.project import Project, kind_of, yaml_files
-from harness.report import Header, Named, ReportError, Run, merge, render, summary, unpack
-from harness.report.capping import share
-from harness.report.counting import headline, rests_on
-from harness.report.drawing import fingerprint, legend
-from harness.report.text import shortened, visible
-from harness.report_command import make_header
-from harness.results import (
+from harness.cassettes import Origin as CassetteOrigin
+from harness.cli.report import make_header
+from harness.conformance.evidence import examine
+from harness.conformance.laws.judge import cells as law_cells
+from harness.conformance.laws.judge import hold
+from harness.conformance.project import Project, kind_of, yaml_files
+from harness.conformance.results import (
     MOST_READS,
     VERDICTS,
     CaseResult,
@@ -47,6 +41,12 @@ from harness.results import (
     encode,
     sort_key,
 )
+from harness.dialects import DIALECTS as ALL_DIALECTS
+from harness.report import Header, Named, ReportError, Run, merge, render, summary, unpack
+from harness.report.budget import share
+from harness.report.fingerprint import fingerprint, legend
+from harness.report.tally import headline, rests_on
+from harness.report.text import shortened, visible
 
 
 def pages(*results: CaseResult, header: Header = HEADER) -> dict[str, str]:

@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 from report_samples import HEADER, MIXED, result
 
-from harness.cli import main
+from harness.cli.main import main
+from harness.cli.report import write_files
 from harness.report import Named, Run, pack, render, schema
-from harness.report_command import write_files
 
 pytest_plugins = ["pytester"]
 

@@ -13,11 +13,24 @@ import jsonschema
 import pytest
 from msgspec.structs import replace
 
-from harness.cassette import Exchange
-from harness.evidence import describe
+from harness.cassettes import Exchange
+from harness.conformance.evidence import describe
+from harness.conformance.results import (
+    Breach,
+    CaseResult,
+    Evidence,
+    Finding,
+    LayerView,
+    Origin,
+    Read,
+    ResultsError,
+    Sent,
+    Stream,
+    Verdict,
+    fewer_reads,
+)
 from harness.report import Change, Header, Named, Run, compare_runs, merge, pack, render, schema, unpack
-from harness.report.capping import Rooms, cap
-from harness.results import Breach, CaseResult, Evidence, Finding, LayerView, Origin, Read, ResultsError, Sent, Stream, Verdict, fewer_reads
+from harness.report.budget import Rooms, cap
 
 STREAM = Stream(200, 25, "a" * 32, (Read(3.0, 25),), 1, Sent("POST", "https://x.example/v1", "{}", 2))
 HEADER = Header(

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from harness.exchanges import Exchange, Request
-from harness.matching import Mismatch
-from harness.request_index import MAX_COMPARED, RequestIndex
+from harness.pipeline.request_index import MAX_COMPARED, RequestIndex
+from harness.specs.matching import Mismatch
+from harness.stream.exchange import Exchange, Request
 
 MODELS = "https://generativelanguage.googleapis.com/v1beta/models"
 STREAM = f"{MODELS}/m:streamGenerateContent?alt=sse"

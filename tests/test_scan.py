@@ -18,15 +18,15 @@ from urllib.parse import quote, quote_plus
 import pytest
 from conftest import need
 
-from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps
-from harness.cli import main
-from harness.scan_command import scan_file
-from harness.scanning import Scanner, refuse_secrets
-from harness.scrubbing import Scrubber
-from harness.secrets import guard, known_secrets, read_rules
-from harness.strict_yaml import parse
-from harness.unfinished import answered_line, asked_line, head_line, read_line
-from harness.vcr_format import Guard, export, to_vcr
+from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
+from harness.cassettes.journal import answered_line, asked_line, head_line, read_line
+from harness.cassettes.redaction.redactor import Scrubber
+from harness.cassettes.redaction.scanner import Scanner, refuse_secrets
+from harness.cassettes.redaction.secrets import guard, known_secrets, read_rules
+from harness.cassettes.vcrpy import Guard, export, to_vcr
+from harness.cassettes.yaml import parse
+from harness.cli.main import main
+from harness.cli.scan import scan_file
 
 SECRET = 'sëcr+t/va~l "ue?=1\\7'
 NAME = "the value of MY_TOKEN"

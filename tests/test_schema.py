@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.schema import to_gemini_schema
-from harness.schema.converting import MAX_WARNINGS
+from harness.dialects.gemini_schema import to_gemini_schema
+from harness.dialects.gemini_schema.convert import MAX_WARNINGS
 
 GEMINI_KEYWORDS = frozenset(
     [

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.exchanges import Cassette, CassetteError, Exchange, Origin, Request
-from harness.request_index import RequestIndex
-from harness.scanning import Finding, Scanner
-from harness.scrubbing import Scrubber, scrub, scrub_request, scrub_url
+from harness.cassettes.redaction.redactor import Scrubber, scrub, scrub_request, scrub_url
+from harness.cassettes.redaction.scanner import Finding, Scanner
+from harness.pipeline.request_index import RequestIndex
+from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent"
 

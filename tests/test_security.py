@@ -42,21 +42,21 @@ import yaml
 from report_samples import HEADER, HOSTILE, HOSTILE_HEADER, hostile, result
 
 from harness import load, replay
-from harness.adapters.named import make_adapter, read_line
-from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps, loads
-from harness.cli import main
-from harness.conformance import AdapterError
+from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps, loads
+from harness.cassettes.importers import read
+from harness.cassettes.load import read_recording
+from harness.cassettes.redaction.secrets import guard
+from harness.cli.main import main
+from harness.conformance.adapters.named import make_adapter, read_line
+from harness.conformance.judge import AdapterError
+from harness.conformance.laws.replayer import plain
+from harness.conformance.project import Project, yaml_files
 from harness.dialects import DIALECTS
-from harness.importing import read
-from harness.laws.replayer import plain
-from harness.loading import read_recording
-from harness.project import Project, yaml_files
 from harness.providers import PROVIDERS, identified
 from harness.recording.staging import Unfinished, save
 from harness.report import Header, Named, Run, render
-from harness.secrets import guard
-from harness.spec import Case, SpecError, read_spec
-from harness.unpacking import CODINGS, unpack
+from harness.specs import Case, SpecError, read_spec
+from harness.stream.decompression import CODINGS, unpack
 
 pytest_plugins = ["pytester"]
 
@@ -504,7 +504,9 @@ def test_no_run_of_pytest_lets_a_text_command_the_terminal(arguments: list[str],
         assert ran.parseoutcomes()["warnings"] == 1
         results = Path("out/results.json").read_text(encoding="utf-8")
         Path("before.json").write_text(results.replace('"failed"', '"passed"'), encoding="utf-8")
-        compared = pytester.run(sys.executable, "-c", "from harness.cli import main; main()", "compare", "before.json", "out/results.json")
+        compared = pytester.run(
+            sys.executable, "-c", "from harness.cli.main import main; main()", "compare", "before.json", "out/results.json"
+        )
         assert COMMANDING.findall(compared.stdout.str() + compared.stderr.str()) == []
         assert "broken" in compared.stdout.str()
 

@@ -22,12 +22,12 @@ from google import genai
 from google.genai import errors, types
 
 from harness import load
-from harness.cassette import Cassette, Exchange, Origin, Request, dumps
-from harness.replaying import ReplayError
-from harness.serving import Server, serve
-from harness.serving import connection as serving_connection
-from harness.serving.answers import recorded_answer
-from harness.serving.manner import Manner
+from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
+from harness.pipeline.replay import ReplayError
+from harness.server import Server, serve
+from harness.server import connection as serving_connection
+from harness.server.options import Manner
+from harness.server.response import recorded_answer
 
 pytest_plugins = ["pytester"]
 
@@ -802,7 +802,7 @@ class Command:
     """``harness serve`` as a process; gives the line it prints when it listens."""
 
     def __init__(self, *arguments: str) -> None:
-        command = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())", "serve", *arguments]
+        command = [sys.executable, "-c", "import sys; from harness.cli.main import main; sys.exit(main())", "serve", *arguments]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def line(self) -> str:

@@ -13,8 +13,8 @@ import anthropic
 import pytest
 from anthropic.types import Message, MessageParam, ToolParam
 
-from harness.cassette import Cassette, Exchange, Origin, Request
-from harness.serving import Server, serve
+from harness.cassettes import Cassette, Exchange, Origin, Request
+from harness.server import Server, serve
 
 MODEL = "gemini-3-flash-preview"
 GEMINI = f"/v1beta/models/{MODEL}:streamGenerateContent?alt=sse"

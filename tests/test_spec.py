@@ -14,19 +14,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from harness.matching.operators import OPERATORS
-from harness.spec import (
-    Case,
-    SpecError,
-    accept,
-    cassette_fault,
-    is_features,
-    is_spec,
-    json_schema,
-    read_features,
-    read_spec,
-)
-from harness.strict_yaml import parse, parse_located
+from harness.cassettes.yaml import parse, parse_located
+from harness.specs import Case, SpecError, accept, cassette_fault, is_features, is_spec, json_schema, read_features, read_spec
+from harness.specs.matching.operators import OPERATORS
 
 FEATURES = Path(__file__).parent.parent / "specs" / "features.yaml"
 KNOWN: dict[str, Any] = {

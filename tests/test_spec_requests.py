@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from harness.asking import Asked, ToolOutcome, TranslationError
-from harness.cassette import Cassette, Exchange, Origin, Request
-from harness.conformance import Cell, judge
-from harness.dialects.translation import Requests
+from harness.cassettes import Cassette, Exchange, Origin, Request
+from harness.conformance.judge import Cell, judge
+from harness.dialects.dialect import Requests
 from harness.providers import identified
-from harness.session import Session
-from harness.spec import Case, SpecError, read_spec
+from harness.specs import Case, SpecError, read_spec
+from harness.stream.generation import Asked, ToolOutcome, TranslationError
+from harness.stream.session import Session
 
 REQUEST = """\
 harness: 1

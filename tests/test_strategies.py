@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
-from harness.cassette import Cassette, Exchange, OriginKind, dumps, loads
+from harness.cassettes import Cassette, Exchange, OriginKind, dumps, loads
+from harness.conformance.laws import LAWS, Replayer
+from harness.conformance.strategies import cassettes, exchanges, specs, wild_exchanges
 from harness.dialects import DIALECTS
-from harness.gathering import gather_body
-from harness.laws import LAWS, Replayer
 from harness.providers import PROVIDERS
-from harness.spec import read_spec
-from harness.strategies import cassettes, exchanges, specs, wild_exchanges
+from harness.providers.oracle import gather_body
+from harness.specs import read_spec
 
 FEW = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 FAST = tuple(law for law in LAWS if law.id in (2, 3, 5, 8))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.strict_yaml import MAX_DEPTH, MAX_TAG_LINES, MAX_VALUES, YamlError, parse, parse_located
+from harness.cassettes.yaml import MAX_DEPTH, MAX_TAG_LINES, MAX_VALUES, YamlError, parse, parse_located
 
 SCALARS: list[tuple[str, Any]] = [
     ("no", "no"),

@@ -7,8 +7,8 @@ from base64 import b64encode
 import pytest
 from report_samples import result
 
-from harness.results import Finding
-from harness.telling import explain
+from harness.conformance.explain import explain
+from harness.conformance.results import Finding
 
 KEY = "AIza" + "s" * 35
 PRIVATE = "-----BEGIN PRIVATE KEY-----\\n" + "M" * 30 + "\\n" + "N" * 30 + "\\n-----END"

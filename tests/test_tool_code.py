@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.session import Tool
-from harness.tool_code import MAX_DEPTH, Block, Splitter, infer_name, parse_body
+from harness.stream.session import Tool
+from harness.stream.tool_code import MAX_DEPTH, Block, Splitter, infer_name, parse_body
 
 
 def split(*pieces: str) -> list[str | Block]:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import events as ev
-from harness.dialects.unified_llm import UNIFIED_LLM
-from harness.dialects.unified_llm_protocol import FINISH_REASONS, classify
-from harness.session import Session, Tool, counted_ids
+from harness.dialects.unified_llm.protocol import FINISH_REASONS, classify
+from harness.dialects.unified_llm.response import UNIFIED_LLM
+from harness.stream import events as ev
+from harness.stream.session import Session, Tool, counted_ids
 
 START = ev.Start("gemini-x", "r1")
 STOP = ev.Finish("stop", "STOP")

@@ -17,9 +17,7 @@ from hypothesis import strategies as st
 
 import harness
 from harness import Cassette, Exchange, Origin, Request, Session, TranslationError
-from harness.dialects.unified_llm_requests import tool_result
-from harness.serving import serve
-from harness.unified_llm import (
+from harness.dialects.unified_llm.client import (
     AsyncClient,
     AuthenticationError,
     Client,
@@ -42,7 +40,9 @@ from harness.unified_llm import (
     Timeouts,
     errors,
 )
-from harness.unified_llm.errors import error_of
+from harness.dialects.unified_llm.client.errors import error_of
+from harness.dialects.unified_llm.request import tool_result
+from harness.server import serve
 
 CASSETTES = Path(__file__).parent.parent / "cassettes"
 KEY = "the-key"

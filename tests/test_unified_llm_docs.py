@@ -11,15 +11,15 @@ import pytest
 
 import harness
 from harness import Session, TranslationError
-from harness import events as ev
 from harness.dialects import DIALECTS
-from harness.dialects import unified_llm_requests as requests
-from harness.dialects.unified_llm import UNIFIED_LLM
-from harness.dialects.unified_llm_messages import KINDS, ROLES
-from harness.dialects.unified_llm_protocol import ERROR_TYPES, FINAL_ERRORS, FINISH_REASONS, ORDER, STATUS_TYPES
-from harness.schema.converting import MAX_DEPTH, MAX_SIZE
-from harness.schema.keywords import FORMATS, WRITERS
-from harness.unified_llm import RetryPolicy
+from harness.dialects.gemini_schema.convert import MAX_DEPTH, MAX_SIZE
+from harness.dialects.gemini_schema.keywords import FORMATS, WRITERS
+from harness.dialects.unified_llm import request as requests
+from harness.dialects.unified_llm.client import RetryPolicy
+from harness.dialects.unified_llm.messages import KINDS, ROLES
+from harness.dialects.unified_llm.protocol import ERROR_TYPES, FINAL_ERRORS, FINISH_REASONS, ORDER, STATUS_TYPES
+from harness.dialects.unified_llm.response import UNIFIED_LLM
+from harness.stream import events as ev
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "dialect-unified-llm.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.serving import serve
+from harness.server import serve
 
 ROOT = Path(__file__).parent.parent
 CASSETTE = ROOT / "cassettes" / "gemini-api" / "unified-llm-attractor.yaml"

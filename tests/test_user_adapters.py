@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from harness.adapters.named import make_adapter, read_line
-from harness.conformance import AdapterError
-from harness.exchanges import Exchange, Request
+from harness.conformance.adapters.named import make_adapter, read_line
+from harness.conformance.judge import AdapterError
 from harness.providers import identified
-from harness.spec import Case
+from harness.specs import Case
+from harness.stream.exchange import Exchange, Request
 
 pytest_plugins = ["pytester"]
 

@@ -12,9 +12,9 @@ import pytest
 import vcr
 
 from harness import load
-from harness.cassette import Cassette, CassetteError, Exchange, Origin, Request, dumps
+from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
+from harness.cassettes.vcrpy import export, from_vcr, to_vcr
 from harness.recording import register
-from harness.vcr_format import export, from_vcr, to_vcr
 
 BODY = 'data: {"a":"\u2028é"}\r\n\r\n'.encode()
 URL = "http://127.0.0.1:9/v1beta/models/m:streamGenerateContent?alt=sse"

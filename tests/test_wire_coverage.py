@@ -17,8 +17,8 @@ from typing import Any, Final
 import pytest
 
 import harness
-from harness.cassette import Exchange
-from harness.strict_yaml import parse
+from harness.cassettes import Exchange
+from harness.cassettes.yaml import parse
 
 ROOT: Final = Path(__file__).parent.parent
 

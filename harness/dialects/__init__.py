@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from .agent_events import AGENT_EVENTS
-from .anthropic import ANTHROPIC
-from .art import ART
-from .mind import MIND
-from .translation import Dialect, Payload, Translator
-from .unified_llm import UNIFIED_LLM
+from .agent_events.response import AGENT_EVENTS
+from .anthropic.response import ANTHROPIC
+from .art.response import ART
+from .dialect import Dialect, Payload, Translator
+from .mind.response import MIND
+from .unified_llm.response import UNIFIED_LLM
 
 DIALECTS: Final[dict[str, Dialect]] = {dialect.name: dialect for dialect in (AGENT_EVENTS, ART, UNIFIED_LLM, ANTHROPIC, MIND)}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from .code_assist import CODE_ASSIST
-from .declarations import declared_tools
-from .gemini_api import GEMINI_API
+from .detection import EXIT_CODE, STDERR, Identity, identified, identify
+from .gemini.normalizer import GEMINI_API
+from .gemini.tools import declared_tools
 from .gemini_cli import GEMINI_CLI
-from .identification import EXIT_CODE, STDERR, Identity, identified, identify
-from .normalization import Answer, Normalizer, Provider
+from .provider import Answer, Normalizer, Provider
 from .vertex_ai import VERTEX_AI
 
 __all__ = ["EXIT_CODE", "PROVIDERS", "STDERR", "Answer", "Identity", "Normalizer", "Provider", "declared_tools", "identified", "identify"]

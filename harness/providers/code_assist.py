@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..asking import Asked, TranslationError
-from ..session import Session
-from .gemini_api import GeminiNormalizer
-from .normalization import Provider
+from harness.stream.generation import Asked, TranslationError
+from harness.stream.session import Session
+
+from .gemini.normalizer import GeminiNormalizer
+from .provider import Provider
 
 
 def _wrap(asked: Asked, session: Session) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ..events import (
+from harness.stream.events import (
     INTERRUPTED,
     CallEnd,
     CallStart,
@@ -29,11 +29,12 @@ from ..events import (
     Unknown,
     Usage,
 )
-from ..framing import Frame
-from ..json_text import decode_json
-from .cli_lines import JsonLinesFramer
-from .identification import EXIT_CODE, STDERR
-from .normalization import Answer, Provider
+from harness.stream.framing import Frame
+from harness.stream.framing.json_lines import JsonLinesFramer
+from harness.stream.json_codec import decode_json
+
+from .detection import EXIT_CODE, STDERR
+from .provider import Answer, Provider
 
 _DOCUMENT: Final = frozenset({"response", "stats", "error"})
 """What the document of ``--output-format json`` has at least one of."""
@@ -49,7 +50,7 @@ _COUNTS: Final[dict[str, str]] = {
 
 
 class CliNormalizer:
-    """One run: see `harness.providers.normalization.Normalizer`."""
+    """One run: see `harness.providers.provider.Normalizer`."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer

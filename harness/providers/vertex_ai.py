@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .gemini_api import GeminiNormalizer, send_bare
-from .normalization import Provider
+from .gemini.normalizer import GeminiNormalizer, send_bare
+from .provider import Provider
 
 VERTEX_AI: Final = Provider("vertex-ai", "Vertex AI", GeminiNormalizer, wrap=send_bare)

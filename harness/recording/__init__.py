@@ -10,21 +10,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .persisting import Persister, register
-    from .refusing import RecordingRefused
+    from .cassette import Mode, Playback, Recording, UnknownRequest, use_cassette
+    from .persister import Persister, register
+    from .policy import RecordingRefused
     from .transport import transports
-    from .using import Mode, Playback, Recording, UnknownRequest, use_cassette
 
 _HOMES = {
-    "Persister": "persisting",
-    "register": "persisting",
-    "RecordingRefused": "refusing",
+    "Persister": "persister",
+    "register": "persister",
+    "RecordingRefused": "policy",
     "transports": "transport",
-    "Mode": "using",
-    "Playback": "using",
-    "Recording": "using",
-    "UnknownRequest": "using",
-    "use_cassette": "using",
+    "Mode": "cassette",
+    "Playback": "cassette",
+    "Recording": "cassette",
+    "UnknownRequest": "cassette",
+    "use_cassette": "cassette",
 }
 
 __all__ = [

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from ..cassette import CassetteError
-from ..scrubbing import Scrubber
-from ..unpacking import CODINGS, Unpacker
+from harness.cassettes import CassetteError
+from harness.cassettes.redaction.redactor import Scrubber
+from harness.stream.decompression import CODINGS, Unpacker
 
 _LINE_END: Final = re.compile(rb"(?<=[,{}\[\]\n])[ \t]*\r?\n")
 """Where no value of JSON and no frame goes on; the end of a line after a colon or a text is none, for its value may follow."""

@@ -20,9 +20,10 @@ from typing import Any, Final
 
 import h11
 
-from ..cassette import Exchange, Request
-from ..replaying import ReplayError
-from .google import library
+from harness.cassettes import Exchange, Request
+from harness.pipeline.replay import ReplayError
+
+from .drivers.genai import library
 from .transport import Source, transports
 
 ENVIRONMENT: Final = {

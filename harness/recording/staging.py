@@ -15,10 +15,11 @@ from tempfile import mkstemp
 from types import TracebackType
 from typing import Final, Self
 
-from ..cassette import CassetteError, Origin, Request
-from ..events import End
-from ..vcr_format import Guard
-from .writing import Writer
+from harness.cassettes import CassetteError, Origin, Request
+from harness.cassettes.vcrpy import Guard
+from harness.stream.events import End
+
+from .journal_writer import Writer
 
 PAUSE_S: Final = 0.01
 """So long the thread waits before it takes what has come: first the client has its answer, then it is written down."""

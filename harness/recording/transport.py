@@ -16,10 +16,11 @@ from typing import Any, Final, Protocol
 from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
 
-from ..cassette import Exchange, Request
-from ..events import End
-from .playing import played
-from .taking import Take
+from harness.cassettes import Exchange, Request
+from harness.stream.events import End
+
+from .playback import played
+from .tape import Take
 
 ENDS: Final[dict[str, End]] = {"RemoteProtocolError": "cut", "ReadError": "reset"}
 """How an answer ended, by the name of the client library's exception; any other end is the client's own doing."""

@@ -12,19 +12,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..results import CaseResult
+from harness.conformance.results import CaseResult
+
 from .badges import badges
-from .capping import allowance, share
-from .comparing import Change, compare_runs, count_kinds
-from .counting import column, summary
-from .detail import ROOM, WIRE_ROOM, detail, size_of
+from .budget import allowance, share
+from .compare import Change, compare_runs, count_kinds
+from .details import ROOM, WIRE_ROOM, detail, size_of
 from .document import Header, Named, Run, pack, schema, unpack
-from .filling import fill
 from .junit import junit
+from .layout import LAYERS, UNTOLD, Cell, ReportError, check, page_name, place
 from .markdown import markdown
-from .merging import merge
+from .merge import merge
 from .pages import Names, change_list, index_page, provider_page
-from .placing import LAYERS, UNTOLD, Cell, ReportError, check, page_name, place
+from .render import fill
+from .tally import column, summary
 
 __all__ = [
     "Change",

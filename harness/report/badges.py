@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Final
 
-from ..results import VERDICTS
-from .counting import Tally, by_pair, tally
-from .placing import Cell
+from harness.conformance.results import VERDICTS
+
+from .layout import Cell
+from .tally import Tally, by_pair, tally
 from .text import for_xml, shortened, slug
 
 FOLDER: Final = "badges"

@@ -16,8 +16,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from ..events import End
-from ..results import (
+from harness.conformance.results import (
     Breach,
     CaseResult,
     Evidence,
@@ -34,7 +33,9 @@ from ..results import (
     spell_surrogates,
     told,
 )
-from .capping import MARK, cap, cut, rooms
+from harness.stream.events import End
+
+from .budget import MARK, cap, cut, rooms
 
 FORMAT: Final = 1
 MAX_GREEN_WIRE: Final = 240

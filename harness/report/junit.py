@@ -9,10 +9,11 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ..results import VERDICTS, CaseResult
-from .capping import allowance
-from .counting import column
-from .placing import Cell
+from harness.conformance.results import VERDICTS, CaseResult
+
+from .budget import allowance
+from .layout import Cell
+from .tally import column
 from .text import for_xml, shortened
 
 MAX_FINDINGS: Final = 5

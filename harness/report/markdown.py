@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ..results import VERDICTS
-from .comparing import KINDS, Change, count_kinds
-from .counting import Tally, by_pair, column, headline, rests_on, tally
+from harness.conformance.results import VERDICTS
+
+from .compare import KINDS, Change, count_kinds
 from .document import Header
+from .layout import Cell
 from .pages import Names
-from .placing import Cell
+from .tally import Tally, by_pair, column, headline, rests_on, tally
 from .text import shortened, visible
 
 MAX_LISTED: Final = 40

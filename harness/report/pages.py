@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..results import VERDICTS, CaseResult, Verdict, VerdictWords
-from .comparing import KINDS, Change, Kind, KindWords
-from .counting import IN_PART, ORIGINS, Tally, by_feature, by_pair, column, headline, in_part, rests_on, streams, tally, worst
+from harness.conformance.results import VERDICTS, CaseResult, Verdict, VerdictWords
+
+from .compare import KINDS, Change, Kind, KindWords
 from .document import Header
-from .drawing import Fingerprint, fingerprint
-from .placing import Cell, Feature, group_title, page_name
+from .fingerprint import Fingerprint, fingerprint
+from .layout import Cell, Feature, group_title, page_name
 from .sections import Section, feature_anchor, file_of, form_of, sections_of, sources_of
+from .tally import IN_PART, ORIGINS, Tally, by_feature, by_pair, column, headline, in_part, rests_on, streams, tally, worst
 from .text import slug
 
 

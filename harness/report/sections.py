@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
 
-from ..results import VERDICTS, CaseResult, Verdict
-from .counting import column
-from .placing import Cell, Feature, block_key
+from harness.conformance.results import VERDICTS, CaseResult, Verdict
+
+from .layout import Cell, Feature, block_key
+from .tally import column
 from .text import slug, visible, web_link
 
 ANY: Final = "CASE[ADAPTER]"

@@ -21,9 +21,9 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, sync_playwright
 from report_samples import FIVE, HEADER, HOSTILE, HOSTILE_HEADER, MIXED, hostile, result, run_of
 
+from harness.cli.report import read_run, write_files
+from harness.conformance.results import VERDICTS, Evidence, Finding, LayerView, Origin, Read, Sent, Stream
 from harness.report import Run, render
-from harness.report_command import read_run, write_files
-from harness.results import VERDICTS, Evidence, Finding, LayerView, Origin, Read, Sent, Stream
 
 ROOT = Path(__file__).parent.parent.parent
 

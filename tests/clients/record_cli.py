@@ -20,10 +20,10 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from harness import load
-from harness.cassette import Cassette, Exchange, Origin
+from harness.cassettes import Cassette, Exchange, Origin
+from harness.cassettes.vcrpy import Guard
 from harness.recording.staging import save
-from harness.serving import serve
-from harness.vcr_format import Guard
+from harness.server import serve
 
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent.parent
@@ -110,7 +110,14 @@ def record_run(run: Run) -> Exchange:
             *(["--allow-status", run.ends] if run.ends else []),
         ]
         options += ["--prompt", run.prompt, "--program", shlex.join(["node", str(CLI / "bundle" / "gemini.js")])]
-        command = [sys.executable, "-c", "import sys, harness.cli; sys.exit(harness.cli.main())", "record", "gemini-cli/run", *options]
+        command = [
+            sys.executable,
+            "-c",
+            "import sys, harness.cli.main; sys.exit(harness.cli.main.main())",
+            "record",
+            "gemini-cli/run",
+            *options,
+        ]
         subprocess.run([*command, *([] if run.streamed else ["--unary"])], cwd=project, env=environment, check=True, timeout=LIMIT_S)
         (exchange,) = load(folder / "gemini-cli" / "run.yaml").exchanges
         return _rename(exchange, {str(folder): "/home/user", str(HERE / "node_modules"): "/usr/lib/node_modules"})

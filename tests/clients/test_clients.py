@@ -22,8 +22,8 @@ from conftest import need
 from google import genai
 from google.genai import types
 
-from harness.cassette import Cassette, Exchange, Origin, Request
-from harness.serving import Server, serve
+from harness.cassettes import Cassette, Exchange, Origin, Request
+from harness.server import Server, serve
 
 HERE: Final = Path(__file__).parent
 MODEL: Final = "gemini-3-flash-preview"

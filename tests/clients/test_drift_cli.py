@@ -12,7 +12,7 @@ import pytest
 from conftest import need
 from record_cli import CLI, HERE, LIMIT_S, Run, _prepare
 
-from harness.serving import serve
+from harness.server import serve
 
 PROMPT: Final = "What is in this folder?"
 
@@ -23,7 +23,7 @@ def run(folder: Path, answers: str, *words: str) -> subprocess.CompletedProcess[
     made.mkdir(parents=True)
     with serve(HERE / "answers" / f"{answers}.yaml", match="path") as server:
         environment = _prepare(made, Run(answers, PROMPT), server.base_url)
-        command = [sys.executable, "-c", "import sys, harness.cli; sys.exit(harness.cli.main())", *words]
+        command = [sys.executable, "-c", "import sys, harness.cli.main; sys.exit(harness.cli.main.main())", *words]
         options = ["--cassettes", str(folder / "cassettes"), "--program", shlex.join(["node", str(CLI / "bundle" / "gemini.js")])]
         return subprocess.run([*command, *options], cwd=made / "project", env=environment, capture_output=True, text=True, timeout=LIMIT_S)
 

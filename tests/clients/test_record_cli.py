@@ -11,8 +11,8 @@ from conftest import need
 from record_cli import CASSETTES, CLI, ROOT, Run, record_run
 
 from harness import load
-from harness.cassette import Cassette, Exchange
-from harness.drifting import compare_cassettes
+from harness.cassettes import Cassette, Exchange
+from harness.recording.drift import compare_cassettes
 
 SHIPPED: Final = ROOT / "cassettes" / "gemini-cli"
 

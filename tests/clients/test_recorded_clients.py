@@ -9,9 +9,9 @@ import pytest
 from test_clients import PROMPTS, Cli, run_node, said, tape
 
 from harness import load
+from harness.recording.cassette import Playback, use_cassette
 from harness.recording.relay import relay
-from harness.recording.using import Playback, use_cassette
-from harness.serving import serve
+from harness.server import serve
 
 
 @pytest.mark.parametrize("prompt", ["text", "call", "broken", "cut", "no key"])

@@ -17,9 +17,9 @@ from google import genai
 from google.genai import errors, types
 
 from harness import Exchange
-from harness.gathering import Facts
-from harness.gathering.differences import same
-from harness.laws.replayer import plain
+from harness.conformance.laws.replayer import plain
+from harness.facts.differences import same
+from harness.providers.oracle import Facts
 
 _COUNTS = {
     "prompt_token_count": "promptTokenCount",

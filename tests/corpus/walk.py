@@ -4,7 +4,7 @@
 
 A file is red when it can't be loaded, when its calls are not as many as the manifest says, or when the replay of a call crashes, depends on
 how the bytes are cut, leaves the legal order, loses something on its way back into the next request, or loses or invents something by the
-word of one of two independent readers: `harness.gathering` and google-genai. All five event models read it, from its own provider and from
+word of one of two independent readers: `harness.providers.oracle` and google-genai. All five event models read it, from its own provider and from
 the others whose answers have the same form.
 Exit 0: all green; 1: something is red; 2: no such folder or manifest.
 """
@@ -26,12 +26,12 @@ from typing import Any
 
 import harness
 import harness.dialects
-from harness.gathering import gather_events
-from harness.laws import Replayer, check
-from harness.laws.carrying import legal_order, nothing_lost
-from harness.laws.replayer import first_difference, seeded
-from harness.laws.returning import what_goes_back
-from harness.strict_yaml import parse
+from harness.cassettes.yaml import parse
+from harness.conformance.laws import Replayer, check
+from harness.conformance.laws.order_and_loss import legal_order, nothing_lost
+from harness.conformance.laws.replayer import first_difference, seeded
+from harness.conformance.laws.round_trip import what_goes_back
+from harness.providers.oracle import gather_events
 
 from .second_opinion import SecondOpinion, unseen
 

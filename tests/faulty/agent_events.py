@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from harness import events as ev
 from harness.dialects import Payload
-from harness.dialects.agent_events import LIST_TOOL, STATUSES, AgentEventsTranslator
+from harness.dialects.agent_events.response import LIST_TOOL, STATUSES, AgentEventsTranslator
+from harness.stream import events as ev
 
 from .pipeline import Items, Table
 

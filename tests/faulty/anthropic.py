@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from harness import events as ev
 from harness.dialects import Payload
-from harness.dialects.anthropic import Translator
-from harness.framing import Frame
-from harness.json_paths import Assembly
+from harness.dialects.anthropic.response import Translator
+from harness.stream import events as ev
+from harness.stream.framing import Frame
+from harness.stream.json_path import Assembly
 
 from .pipeline import Items, Json, Table
 

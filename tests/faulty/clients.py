@@ -10,8 +10,16 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.unified_llm import Client, ContextLengthError, NetworkError, ProviderError, RequestTimeoutError, RetryPolicy, SDKError
-from harness.unified_llm.calling import Call, Payload
+from harness.dialects.unified_llm.client import (
+    Client,
+    ContextLengthError,
+    NetworkError,
+    ProviderError,
+    RequestTimeoutError,
+    RetryPolicy,
+    SDKError,
+)
+from harness.dialects.unified_llm.client.call import Call, Payload
 
 MakeClient = Callable[..., Client]
 

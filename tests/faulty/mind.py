@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from harness import events as ev
 from harness.dialects import Payload
-from harness.dialects.mind import Translator
+from harness.dialects.mind.response import Translator
+from harness.stream import events as ev
 
 from .pipeline import Items, Json, Table
 

@@ -15,16 +15,16 @@ from msgspec import to_builtins
 
 from harness import Exchange
 from harness.dialects import DIALECTS, Translator
-from harness.events import Event
-from harness.framing import Frame
+from harness.pipeline.replay import choose_provider, cut_reads, frames_of
 from harness.providers import PROVIDERS, Answer, Identity, declared_tools, identify
-from harness.providers.gemini_api import GeminiNormalizer
-from harness.providers.normalization import Normalizer
-from harness.providers.parts import Parts
-from harness.replaying import choose_provider, cut_reads, frames_of
-from harness.session import Session, Tool
-from harness.spec import Case
-from harness.tool_code import Splitter
+from harness.providers.gemini.normalizer import GeminiNormalizer
+from harness.providers.gemini.parts import Parts
+from harness.providers.provider import Normalizer
+from harness.specs import Case
+from harness.stream.events import Event
+from harness.stream.framing import Frame
+from harness.stream.session import Session, Tool
+from harness.stream.tool_code import Splitter
 
 Items = list[dict[str, Any]]
 Json = Any

@@ -1,6 +1,6 @@
 """Faulty mind programs: the agent that the records come from, in the faults that only a program at work shows.
 
-Each is the mind program of the package with one of its pieces replaced, run as `harness.mind.program.main` in a folder and an
+Each is the mind program of the package with one of its pieces replaced, run as `harness.dialects.mind.program.main.main` in a folder and an
 environment of its own. Cases under ``specs/mind`` that expect something of ``mind-program`` judge what it prints, what it sends and how
 it exits.
 """
@@ -18,14 +18,14 @@ from typing import Any
 
 import pytest
 
-from harness.adapters.mind_program import Run
-from harness.asking import Asked, ToolOutcome
+from harness.conformance.adapters.mind_program import Run
 from harness.dialects import Payload
-from harness.dialects.mind_requests import follow_up, tool_result, waiting_calls
-from harness.dialects.mind_tools import DECLARATIONS
-from harness.mind import program
-from harness.mind.files import Arguments
-from harness.session import Session
+from harness.dialects.mind.program import main
+from harness.dialects.mind.program.files import Arguments
+from harness.dialects.mind.request import follow_up, tool_result, waiting_calls
+from harness.dialects.mind.tools import DECLARATIONS
+from harness.stream.generation import Asked, ToolOutcome
+from harness.stream.session import Session
 
 Pieces = dict[str, Any]
 RATE_LIMIT_WORDS = ("429", "ResourceExhausted", "Rate limit", "quota", "Quota")
@@ -52,9 +52,9 @@ class ProgramFault:
                 for name, value in environment.items():
                     patch.setenv(name, value)
                 for name, piece in self.pieces().items():
-                    patch.setattr(program, name, piece)
+                    patch.setattr(main, name, piece)
                 try:
-                    code = program.main(arguments)
+                    code = main.main(arguments)
                 except SystemExit as error:
                     code = int(error.code or 0)
                 out.flush()
@@ -99,25 +99,25 @@ def only_the_first_call_runs() -> Pieces:
 
 
 class Ended(Exception):
-    """A tool ended the program."""
+    """A tool ended the main."""
 
 
 def ending(find: Callable[[str, Mapping[str, Any]], str | None]) -> Pieces:
     """A call of which ``find`` says a message ends the program with it."""
 
-    class Toolbox(program.Toolbox):
+    class Toolbox(main.Toolbox):
         def run(self, name: str, args: Mapping[str, Any]) -> ToolOutcome:
             if message := find(name, args):
                 raise Ended(message)
             return super().run(name, args)
 
-    def converse(prompt: Any, options: Any, gemini: Any, tools: Any, say: program.Speaker) -> int:
+    def converse(prompt: Any, options: Any, gemini: Any, tools: Any, say: main.Speaker) -> int:
         try:
             return program_converse(prompt, options, gemini, tools, say)
         except Ended as error:
             return say.fail(str(error))
 
-    program_converse = program.converse
+    program_converse = main.converse
     return {"Toolbox": Toolbox, "converse": converse}
 
 
@@ -143,7 +143,7 @@ def wrong_arguments_end_the_program() -> Pieces:
 def every_tool_may_run() -> Pieces:
     """A tool that was not allowed runs when the model asks for it: the option is not looked at (all states)."""
 
-    class Toolbox(program.Toolbox):
+    class Toolbox(main.Toolbox):
         def __init__(self, project: Path, allowed: Sequence[str], search_url: str = "") -> None:
             super().__init__(project, list(DECLARATIONS), search_url)
 
@@ -154,7 +154,7 @@ def every_tool_may_run() -> Pieces:
 def text_after_a_call_is_lost() -> Pieces:
     """The parts after a call are neither told nor sent back (the last state)."""
 
-    class Gemini(program.Gemini):
+    class Gemini(main.Gemini):
         def answer(self, asked: Asked, session: Session) -> Any:
             called = False
             for record in super().answer(asked, session):
@@ -190,7 +190,7 @@ def ten_rounds_are_all() -> Pieces:
 def results_are_wrapped() -> Pieces:
     """What a tool gave is sent below another key ``result`` (the last state, where the SDK runs the tools)."""
 
-    class Toolbox(program.Toolbox):
+    class Toolbox(main.Toolbox):
         def run(self, name: str, args: Arguments) -> ToolOutcome:
             outcome = super().run(name, args)
             return outcome if outcome.failed else ToolOutcome({"result": outcome.result})
@@ -202,7 +202,7 @@ def results_are_wrapped() -> Pieces:
 def results_are_not_told() -> Pieces:
     """No ``tool_result`` is printed (the last state, where the SDK runs the tools)."""
 
-    class Speaker(program.Speaker):
+    class Speaker(main.Speaker):
         def tell(self, record: Payload) -> None:
             if record["type"] != "tool_result":
                 super().tell(record)
@@ -229,7 +229,7 @@ def results_have_other_names() -> Pieces:
 def calls_are_json_in_text_mode() -> Pieces:
     """In text mode a call stands on stdout as JSON (the last state)."""
 
-    class Speaker(program.Speaker):
+    class Speaker(main.Speaker):
         def tell(self, record: Payload) -> None:
             if record["type"] == "tool_code" and not self._records:
                 print(json.dumps(record))
@@ -241,7 +241,7 @@ def calls_are_json_in_text_mode() -> Pieces:
 @faulty
 def any_format_is_text() -> Pieces:
     """An output format that nobody knows is taken for text (the last state)."""
-    parse = program._parse
+    parse = main._parse
     return {"_parse": lambda argv: parse(["text" if argument == "json" else argument for argument in argv])}
 
 
@@ -249,7 +249,7 @@ def any_format_is_text() -> Pieces:
 def no_content_ends_the_program() -> Pieces:
     """An answer without content is an error of the program (the last state)."""
 
-    class Gemini(program.Gemini):
+    class Gemini(main.Gemini):
         def answer(self, asked: Asked, session: Session) -> Any:
             records = list(super().answer(asked, session))
             empty = [record["type"] for record in records] == ["result"] and not records[0]["result"]
@@ -263,7 +263,7 @@ def no_content_ends_the_program() -> Pieces:
 def rate_limits_by_their_words() -> Pieces:
     """Whether an error is a rate limit is told by words of its message (the last state)."""
 
-    class Speaker(program.Speaker):
+    class Speaker(main.Speaker):
         def fail(self, message: str, code: str = "AGENT_ERROR") -> int:
             found = any(word in message for word in RATE_LIMIT_WORDS)
             return super().fail(message, "RATE_LIMIT_EXCEEDED" if found else code)
@@ -275,7 +275,7 @@ def rate_limits_by_their_words() -> Pieces:
 def every_error_is_the_agents() -> Pieces:
     """No error is a rate limit (the third state)."""
 
-    class Speaker(program.Speaker):
+    class Speaker(main.Speaker):
         def fail(self, message: str, code: str = "AGENT_ERROR") -> int:
             return super().fail(message)
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from itertools import count
 
-from harness.asking import Asked
-from harness.session import Session
+from harness.stream.generation import Asked
+from harness.stream.session import Session
 
 from .pipeline import Items, Json, Table
 from .requests import Body, messages_with, of_asked, of_body, of_prompt, parts, schemas

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.asking import Asked
 from harness.dialects import DIALECTS
-from harness.dialects.translation import Requests
-from harness.session import Session
+from harness.dialects.dialect import Requests
+from harness.stream.generation import Asked
+from harness.stream.session import Session
 
 Json = Any
 Body = dict[str, Any]

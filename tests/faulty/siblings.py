@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from harness import events as ev
-from harness.asking import Asked
-from harness.dialects.unified_llm import UnifiedLlmTranslator
-from harness.framing import Frame
-from harness.session import Session
+from harness.dialects.unified_llm.response import UnifiedLlmTranslator
+from harness.stream import events as ev
+from harness.stream.framing import Frame
+from harness.stream.generation import Asked
+from harness.stream.session import Session
 
 from .pipeline import Items, Json, Table
 from .requests import Body, calls_with_bad_json, messages_with, of_asked, of_body, of_prompt, responses, schemas

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from harness import events as ev
 from harness.dialects import Payload
-from harness.dialects.anthropic import BARE_PAYLOADS, Translator
-from harness.providers.parts import Parts
-from harness.tool_code import Block, Splitter, infer_name, parse_body
+from harness.dialects.anthropic.response import BARE_PAYLOADS, Translator
+from harness.providers.gemini.parts import Parts
+from harness.stream import events as ev
+from harness.stream.tool_code import Block, Splitter, infer_name, parse_body
 
 from .pipeline import Table
 

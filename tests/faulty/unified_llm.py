@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from harness import events as ev
 from harness.dialects import Payload
-from harness.dialects.unified_llm import UnifiedLlmTranslator
-from harness.framing import Frame
+from harness.dialects.unified_llm.response import UnifiedLlmTranslator
+from harness.stream import events as ev
+from harness.stream.framing import Frame
 
 from .pipeline import Items, Table
 

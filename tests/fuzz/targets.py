@@ -12,14 +12,13 @@ from datetime import date
 from pathlib import Path
 
 import harness
-from harness import importing
-from harness.cassette import CassetteError, dumps, loads
+from harness.cassettes import CassetteError, dumps, importers, loads
 from harness.dialects import DIALECTS
-from harness.events import Event, out_of_order
-from harness.framing import Frame, FramingError, frame_by_content
 from harness.providers import PROVIDERS, Answer
-from harness.spec import SpecError, is_features, read_features, read_spec
-from harness.tool_code import Block, Splitter, parse_body
+from harness.specs import SpecError, is_features, read_features, read_spec
+from harness.stream.events import Event, out_of_order
+from harness.stream.framing import Frame, FramingError, frame_by_content
+from harness.stream.tool_code import Block, Splitter, parse_body
 
 ROOT = Path(__file__).parent.parent.parent
 CUT = 7
@@ -84,7 +83,7 @@ def _cassette(data: bytes) -> None:
 
 def _importing(data: bytes) -> None:
     try:
-        importing.read(data)
+        importers.read(data)
     except CassetteError:
         return
 

@@ -14,10 +14,10 @@ import pytest
 from conftest import need
 
 import harness
-from harness.recording.code_assist import TOKENS, find_token
-from harness.recording.engine import Limits, Settings, record_requests
-from harness.recording.google import KEYS, MissingCredentials
-from harness.recording.plans import ask_prompts
+from harness.recording.asks import ask_prompts
+from harness.recording.drivers.code_assist import TOKENS, find_token
+from harness.recording.drivers.genai import KEYS, MissingCredentials
+from harness.recording.run import Limits, Settings, record_requests
 
 MODEL = os.environ.get("HARNESS_MODEL", "gemini-3.8-flash")
 

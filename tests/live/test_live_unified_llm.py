@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from conftest import need
 
-from harness.unified_llm import Client, StreamAccumulator
-from harness.unified_llm.calling import KEY_NAMES
+from harness.dialects.unified_llm.client import Client, StreamAccumulator
+from harness.dialects.unified_llm.client.call import KEY_NAMES
 
 MODEL = os.environ.get("HARNESS_MODEL", "gemini-3.8-flash")
 

@@ -1,0 +1,82 @@
+"""Bare bodies: what a provider sent and nothing else, as SSE text, a JSON array, one JSON reply, or a JSON reply a line.
+
+Each is one exchange without a request, its bytes untouched in one read. The status is 200, or what a lone error says of itself.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from .. import Cassette, CassetteError
+from .build import build_cassette, build_exchange
+from .content import Content, parse_json
+from .format import Format
+from .unsupported import unread_kind
+
+_SSE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry)?:")
+_DATA: Final = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])data:")
+
+_GENERATED: Final = frozenset(
+    {
+        "candidates", "promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata",
+        "modelVersion", "model_version", "responseId", "response_id", "error",
+    }
+)  # fmt: skip
+"""What a reply that generates has at least one of."""
+
+_OTHER_REPLIES: Final = frozenset({"embedding", "embeddings", "predictions", "totalTokens", "total_tokens"})
+"""What replies of the other methods have; they are kept, and generate nothing."""
+
+
+def _is_reply(value: Any) -> bool:
+    match value:
+        case {"response": {**inner}} if _GENERATED & inner.keys():
+            return True
+        case dict():
+            return bool((_GENERATED | _OTHER_REPLIES) & value.keys())
+    return False
+
+
+def _is_sse(content: Content) -> bool:
+    return bool(_SSE.match(content.data) and _DATA.search(content.data)) and unread_kind(content) is None
+
+
+def _is_array(content: Content) -> bool:
+    document = content.document
+    return isinstance(document, list) and bool(document) and all(map(_is_reply, document)) and unread_kind(content) is None
+
+
+def _is_single(content: Content) -> bool:
+    return _is_reply(content.mapping) and unread_kind(content) is None
+
+
+def _is_lines(content: Content) -> bool:
+    return content.document is None and _is_reply(content.first_line) and unread_kind(content) is None
+
+
+def _read_body(content: Content) -> Cassette:
+    return build_cassette([build_exchange(None, _status(content), {}, content.data, end="unknown")], note="a bare body")
+
+
+def _read_lines(content: Content) -> Cassette:
+    for number, line in content.lines:
+        try:
+            parse_json(line)
+        except CassetteError as error:
+            raise CassetteError(f"line {number} of the responses: {error}") from None
+    return _read_body(content)
+
+
+def _status(content: Content) -> int:
+    """A reply that is nothing but an error was not a 200."""
+    match content.document:
+        case {"error": {"code": int(code)}} | [{"error": {"code": int(code)}}] if 400 <= code < 600:
+            return code
+    return 200
+
+
+BARE_SSE: Final = Format("sse", "bare SSE text", _is_sse, _read_body)
+BARE_ARRAY: Final = Format("json-array", "bare JSON array of responses", _is_array, _read_body)
+BARE_JSON: Final = Format("json", "bare JSON response", _is_single, _read_body)
+BARE_LINES: Final = Format("json-lines", "JSON lines of responses", _is_lines, _read_lines)

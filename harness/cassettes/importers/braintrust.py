@@ -1,0 +1,91 @@
+"""Cassettes of Braintrust's SDK tests: entries with a ``matchKey``, each body tagged with its kind.
+
+A ``binary`` body lies in another file; of it only the name is here, so that exchange keeps an empty body and the note says how many
+there are.
+https://github.com/braintrustdata/braintrust-sdk-javascript
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Struct
+
+from harness.stream.events import End
+
+from .. import Cassette, CassetteError, Exchange
+from .build import EVENT_END, StatusCode, body_bytes, build_cassette, build_exchange, build_request
+from .content import Content, as_shape
+from .format import Format
+
+
+class _Body(Struct):
+    kind: str
+    value: Any = None
+    chunks: list[str] = []
+
+
+class _Request(Struct):
+    method: str
+    url: str
+    headers: Any = None
+    body: _Body | None = None
+
+
+class _Response(Struct, rename="camel"):
+    status: StatusCode
+    status_text: str | None = ""
+    headers: Any = None
+    body: _Body | None = None
+
+
+class _Entry(Struct, rename="camel"):
+    request: _Request
+    response: _Response
+    recorded_at: str | None = None
+
+
+class _Recording(Struct):
+    entries: list[Any]
+
+
+def _recognises(content: Content) -> bool:
+    match content.mapping:
+        case {"entries": [{"matchKey": _, "request": _, "response": _}, *_]}:
+            return True
+        case {"entries": [], "meta": {"createdAt": _}}:
+            return True
+    return False
+
+
+def _read(content: Content) -> Cassette:
+    recorded = content.shaped(_Recording).entries
+    entries = [as_shape(entry, _Entry, f"entry {number}") for number, entry in enumerate(recorded, 1)]
+    elsewhere = sum(body is not None and body.kind == "binary" for one in entries for body in (one.request.body, one.response.body))
+    note = "Braintrust cassette, bodies rebuilt" + (f"; bodies in other files: {elsewhere}" if elsewhere else "")
+    date = entries[0].recorded_at if entries else None
+    return build_cassette(_exchanges(entries), date=date, note=note)
+
+
+def _exchanges(entries: list[_Entry]) -> Iterator[Exchange]:
+    for number, entry in enumerate(entries, 1):
+        asked, given = entry.request, entry.response
+        request = build_request(asked.method, asked.url, asked.headers, _bytes(asked.body, number))
+        end: End = "unknown" if given.body is not None and given.body.kind == "binary" else "complete"
+        reason = given.status_text or ""
+        yield build_exchange(request, given.status, given.headers, _bytes(given.body, number), reason=reason, rebuilt=True, end=end)
+
+
+def _bytes(body: _Body | None, number: int) -> bytes:
+    match body:
+        case None | _Body(kind="empty" | "binary"):
+            return b""
+        case _Body(kind="json" | "text"):
+            return body_bytes(body.value)
+        case _Body(kind="sse"):
+            return b"".join(body_bytes(event) + EVENT_END for event in body.chunks)
+    raise CassetteError(f"entry {number}: a body of kind {body.kind!r}; known are json, text, sse, empty, binary")
+
+
+BRAINTRUST: Final = Format("braintrust", "Braintrust cassette", _recognises, _read)

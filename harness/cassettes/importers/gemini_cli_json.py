@@ -1,0 +1,50 @@
+"""What ``gemini --output-format json`` prints: one exchange without a request, its bytes untouched.
+
+One document for the whole run, perhaps after lines of other output. https://geminicli.com/docs/cli/headless
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from .. import Cassette
+from .build import build_cassette, build_exchange
+from .content import Content
+from .format import Format
+
+_OPENS: Final = re.compile(r'\{\s*"(?:session_id|response|stats|error)"')
+_LOOK: Final = 64 * 1024
+
+
+def _document(content: Content) -> dict[str, Any] | None:
+    """The document, also behind other lines; None where there is none."""
+    if content.mapping:
+        return content.mapping
+    found = _OPENS.search(content.text or "", 0, _LOOK)
+    try:
+        value = json.JSONDecoder().raw_decode(content.text or "", found.start())[0] if found else None
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _recognises(content: Content) -> bool:
+    match _document(content):
+        case {"response": str(), "stats": dict()} | {"session_id": str(), "stats": dict()} | {"session_id": str(), "error": dict()}:
+            return True
+    return False
+
+
+def _read(content: Content) -> Cassette:
+    match _document(content):
+        case {"stats": {"models": dict(models)}}:
+            model = ", ".join(models)
+        case _:
+            model = ""
+    exchange = build_exchange(None, 200, {}, content.data, end="unknown")
+    return build_cassette([exchange], model=model or None, client="gemini-cli", note="Gemini CLI json output")
+
+
+CLI_DOCUMENT: Final = Format("gemini-cli-json", "Gemini CLI json output", _recognises, _read)

@@ -1,0 +1,50 @@
+"""The Gemini CLI's ``--record-responses`` file: a line for each call, its method and the parsed response, or a list of them for a stream.
+
+No request is recorded. A stream is written anew as SSE, anything else as JSON; the content type says which.
+https://github.com/google-gemini/gemini-cli, ``recordingContentGenerator.ts``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Struct
+
+from .. import Cassette, CassetteError, Exchange
+from .build import build_cassette, build_exchange, join_responses
+from .content import Content, as_shape, parse_json
+from .format import Format
+
+_METHODS: Final = frozenset({"generateContent", "generateContentStream", "countTokens", "embedContent"})
+
+
+class _Call(Struct):
+    method: str
+    response: Any
+
+
+def _recognises(content: Content) -> bool:
+    match content.first_line:
+        case {"method": str(method), "response": _}:
+            return method in _METHODS
+    return False
+
+
+def _read(content: Content) -> Cassette:
+    return build_cassette(_exchanges(content.lines), note="Gemini CLI recorded responses, bodies rebuilt")
+
+
+def _exchanges(lines: list[tuple[int, str]]) -> Iterator[Exchange]:
+    for number, line in lines:
+        try:
+            call = as_shape(parse_json(line), _Call)
+        except CassetteError as error:
+            raise CassetteError(f"line {number} of the recorded responses: {error}") from None
+        sse = isinstance(call.response, list)
+        body = join_responses(call.response if sse else [call.response], sse=sse)
+        kind = "text/event-stream" if sse else "application/json; charset=UTF-8"
+        yield build_exchange(None, 200, {"Content-Type": kind}, body, end="unknown")
+
+
+CLI_RESPONSES: Final = Format("gemini-cli-responses", "Gemini CLI --record-responses file", _recognises, _read)

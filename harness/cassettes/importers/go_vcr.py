@@ -1,0 +1,67 @@
+"""go-vcr cassettes, in the layouts of its versions 1 to 4.
+
+They say ``url`` where vcrpy says ``uri``, ``code`` and ``status`` for the status line; a body is one string, or ``!!binary`` bytes.
+https://github.com/dnaeon/go-vcr
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Struct
+
+from .. import Cassette, Exchange
+from .build import StatusCode, body_bytes, build_cassette, build_exchange, build_request
+from .content import Content, as_shape
+from .format import Format
+
+
+class _Request(Struct):
+    method: str
+    url: str
+    host: str = ""
+    headers: Any = None
+    body: Any = None
+
+
+class _Response(Struct):
+    code: StatusCode
+    status: Any = ""
+    headers: Any = None
+    body: Any = None
+
+
+class _Interaction(Struct):
+    request: _Request
+    response: _Response
+
+
+class _Recording(Struct):
+    interactions: list[Any] | None
+
+
+def _recognises(content: Content) -> bool:
+    match content.mapping:
+        case {"interactions": [{"request": {"url": _}, "response": {"code": _}}, *_]}:
+            return True
+        case {"interactions": [] | None, "version": 2}:
+            return True
+    return False
+
+
+def _read(content: Content) -> Cassette:
+    return build_cassette(_exchanges(content.shaped(_Recording).interactions or []), note="go-vcr cassette")
+
+
+def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
+    for number, recorded in enumerate(interactions, 1):
+        interaction = as_shape(recorded, _Interaction, f"interaction {number}")
+        asked, given = interaction.request, interaction.response
+        url = f"https://{asked.host}{asked.url}" if asked.url.startswith("/") else asked.url
+        request = build_request(asked.method, url, asked.headers, asked.body)
+        reason = str(given.status or "").removeprefix(str(given.code)).strip()
+        yield build_exchange(request, given.code, given.headers, body_bytes(given.body), reason=reason)
+
+
+GO_VCR: Final = Format("go-vcr", "go-vcr cassette", _recognises, _read)

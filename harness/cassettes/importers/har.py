@@ -1,0 +1,113 @@
+"""HTTP archives (HAR 1.2): entries by start time, bodies as text or base64, always without their content encoding.
+
+http://www.softwareishard.com/blog/har-12-spec/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from msgspec import Struct, field
+
+from .. import Cassette, CassetteError, Exchange
+from .build import StatusCode, body_bytes, build_cassette, build_exchange, build_request, decode_base64
+from .content import Content, as_shape
+from .format import Format
+
+
+class _Parameter(Struct):
+    name: str
+    value: str = ""
+
+
+class _Posted(Struct):
+    text: Any = None
+    params: list[_Parameter] | None = None
+    encoding: str | None = None
+
+
+class _Request(Struct, rename="camel"):
+    method: str
+    url: str
+    headers: Any = None
+    post_data: _Posted | None = None
+
+
+class _Given(Struct):
+    text: Any = None
+    encoding: str | None = None
+
+
+class _Response(Struct, rename="camel"):
+    status: StatusCode
+    status_text: str | None = ""
+    headers: Any = None
+    content: _Given = field(default_factory=_Given)
+
+
+class _Entry(Struct, rename="camel"):
+    request: _Request
+    response: _Response
+    started_date_time: str = ""
+
+
+class _Log(Struct):
+    entries: list[Any]
+
+
+class _Archive(Struct):
+    log: _Log
+
+
+def _recognises(content: Content) -> bool:
+    match content.mapping:
+        case {"log": {"entries": list()}}:
+            return True
+    return False
+
+
+def _read(content: Content) -> Cassette:
+    recorded = content.shaped(_Archive).log.entries
+    entries = [as_shape(entry, _Entry, f"entry {number}") for number, entry in enumerate(recorded, 1)]
+    entries = _by_start(entries)
+    date = entries[0].started_date_time if entries else None
+    return build_cassette(_exchanges(entries), date=date, note="HTTP archive")
+
+
+def _by_start(entries: list[_Entry]) -> list[_Entry]:
+    """In start order; as they stand where dates are missing, or only some have a zone."""
+    try:
+        return sorted(entries, key=lambda entry: datetime.fromisoformat(entry.started_date_time))
+    except (ValueError, TypeError):
+        return entries
+
+
+def _exchanges(entries: list[_Entry]) -> Iterator[Exchange]:
+    for number, entry in enumerate(entries, 1):
+        asked, given = entry.request, entry.response
+        request = build_request(asked.method, asked.url, asked.headers, _posted(asked.post_data, number))
+        body = _text(given.content.text, given.content.encoding, number)
+        # a browser saves what it has when the user asks, which may be in mid-stream
+        yield build_exchange(request, given.status, given.headers, body, reason=given.status_text or "", end="unknown")
+
+
+def _posted(posted: _Posted | None, number: int) -> bytes:
+    if posted is None:
+        return b""
+    if not posted.text and posted.params:
+        return body_bytes(urlencode([(one.name, one.value) for one in posted.params]))
+    return _text(posted.text, posted.encoding, number)
+
+
+def _text(text: Any, encoding: str | None, number: int) -> bytes:
+    if encoding == "base64":
+        return decode_base64(text or "", f"entry {number}")
+    if encoding:
+        raise CassetteError(f"entry {number}: a body in encoding {encoding!r}; known is base64")
+    return body_bytes(text)
+
+
+HAR: Final = Format("har", "HTTP archive (HAR)", _recognises, _read)

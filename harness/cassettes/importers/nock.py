@@ -1,0 +1,67 @@
+"""Fixtures of nock, Node's HTTP mock: a list of ``scope``, ``path`` and ``response``.
+
+The response is text, parsed JSON, or hex: one string of it (``responseIsBinary``), or, for an encoded body, a list with one string a read.
+https://github.com/nock/nock
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Struct
+
+from .. import Cassette, CassetteError, Exchange
+from .build import StatusCode, body_bytes, build_cassette, build_exchange, build_request
+from .content import Content, as_shape
+from .format import Format
+
+
+class _Definition(Struct, rename="camel"):
+    scope: str
+    path: str
+    method: str = "GET"
+    status: StatusCode = 200
+    body: Any = None
+    reqheaders: Any = None
+    response: Any = None
+    response_is_binary: bool | None = False
+    headers: Any = None
+    raw_headers: Any = None
+
+
+def _recognises(content: Content) -> bool:
+    match content.document:
+        case [{"scope": _, "path": _}, *_]:
+            return True
+    return False
+
+
+def _read(content: Content) -> Cassette:
+    return build_cassette(_exchanges(content.document), note="nock fixture")
+
+
+def _exchanges(definitions: list[Any]) -> Iterator[Exchange]:
+    for number, recorded in enumerate(definitions, 1):
+        one = as_shape(recorded, _Definition, f"definition {number}")
+        request = build_request(one.method, one.scope + one.path, one.reqheaders, one.body)
+        headers = one.headers if one.raw_headers is None else one.raw_headers
+        rebuilt = isinstance(one.response, dict | list) and not _is_hex_list(one.response)
+        yield build_exchange(request, one.status, headers, _reads(one, number), rebuilt=rebuilt)
+
+
+def _reads(one: _Definition, number: int) -> list[bytes]:
+    if one.response_is_binary or _is_hex_list(one.response):
+        parts = one.response if isinstance(one.response, list) else [one.response]
+        try:
+            return [bytes.fromhex(part) for part in parts]
+        except (ValueError, TypeError) as error:
+            raise CassetteError(f"definition {number}: response is not hex: {error}") from None
+    return [body_bytes(one.response)]
+
+
+def _is_hex_list(response: Any) -> bool:
+    return isinstance(response, list) and bool(response) and all(isinstance(part, str) for part in response)
+
+
+NOCK: Final = Format("nock", "nock fixture", _recognises, _read)

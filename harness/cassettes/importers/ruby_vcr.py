@@ -1,0 +1,112 @@
+"""Cassettes of Ruby's VCR, of R's vcr, and of betamax, which share ``http_interactions``.
+
+Ruby writes ``status: {code, message}`` and a body of ``encoding`` and ``string`` (``!binary`` where it is not text) or ``base64_string``;
+R writes the status as a number, headers as words, and bytes as ``raw_gzip``. https://benoittgt.github.io/vcr
+https://docs.ropensci.org/vcr
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Struct
+
+from harness.stream.decompression import MAX_RATIO, UNSUSPICIOUS
+
+from .. import Cassette, CassetteError, Exchange
+from .build import StatusCode, body_bytes, build_cassette, build_exchange, build_request, decode_base64
+from .content import MAX_BYTES, Content, as_shape
+from .format import Format
+
+
+class _Request(Struct):
+    method: str
+    uri: str
+    headers: Any = None
+    body: Any = None
+
+
+class _Status(Struct):
+    code: StatusCode
+    message: str | None = None
+
+
+class _Response(Struct):
+    status: Any
+    headers: Any = None
+    body: Any = None
+
+
+class _Interaction(Struct):
+    request: _Request
+    response: _Response
+    recorded_at: Any = None
+
+
+class _Recording(Struct):
+    http_interactions: list[Any] | None
+    recorded_with: Any = None
+
+
+def _recognises(content: Content) -> bool:
+    return "http_interactions" in content.mapping
+
+
+def _read(content: Content) -> Cassette:
+    recording = content.shaped(_Recording)
+    interactions = recording.http_interactions or []
+    first = interactions[0] if interactions and isinstance(interactions[0], dict) else {}
+    with_ = recording.recorded_with
+    note = f"VCR cassette, recorded with {with_}" if isinstance(with_, str) else "VCR cassette"
+    return build_cassette(_exchanges(interactions), date=str(first.get("recorded_at")), note=note)
+
+
+def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
+    for number, recorded in enumerate(interactions, 1):
+        where = f"http interaction {number}"
+        interaction = as_shape(recorded, _Interaction, where)
+        asked, given = interaction.request, interaction.response
+        status = as_shape(_status(given.status), _Status, f"{where}: response.status")
+        request = build_request(asked.method, asked.uri, asked.headers, _body(asked.body, where))
+        yield build_exchange(request, status.code, given.headers, _body(given.body, where), reason=status.message or "")
+
+
+def _status(status: Any) -> Any:
+    """R writes a number, and wrote ``status_code`` once."""
+    match status:
+        case {"status_code": code, **others}:
+            return {"code": code, "message": others.get("message")}
+        case dict():
+            return status
+    return {"code": status}
+
+
+def _body(body: Any, where: str) -> bytes:
+    match body:
+        case {"base64_string": text}:
+            return decode_base64(text, f"{where}: base64_string")
+        case {"raw_gzip": text}:
+            return _inflate(decode_base64(text, f"{where}: raw_gzip"), where)
+        case {"string": string}:
+            return body_bytes(string)
+        case {}:
+            return b""
+    return body_bytes(body)
+
+
+def _inflate(data: bytes, where: str) -> bytes:
+    """The bytes inside ``raw_gzip``: gzip or zlib, as R's ``memCompress`` writes either; never more than `MAX_BYTES`."""
+    inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+    limit = min(MAX_BYTES, max(UNSUSPICIOUS, MAX_RATIO * len(data)))
+    try:
+        plain = inflater.decompress(data, limit)
+    except zlib.error as error:
+        raise CassetteError(f"{where}: raw_gzip: {error}") from None
+    if not inflater.eof:
+        raise CassetteError(f"{where}: raw_gzip: cut short, or more than {limit} bytes")
+    return plain
+
+
+VCR: Final = Format("vcr", "Ruby VCR, R vcr or betamax cassette", _recognises, _read)

@@ -1,0 +1,75 @@
+"""One exchange as one JSON object of ``request`` and ``response``: the layout that many small recorders come to by themselves.
+
+What varies is told by shape: the status under three names or as ``{code, message}``; bodies as text, parsed JSON or ``{"b64": …}``; a
+list of strings beside them where the recorder kept the reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import Struct, field
+
+from .. import Cassette, Exchange
+from .build import StatusCode, body_bytes, build_cassette, build_exchange, build_request, tagged_bytes
+from .content import Content, as_shape
+from .format import Format
+
+
+class _Request(Struct):
+    url: str | None = None
+    uri: str | None = None
+    method: str = "POST"
+    headers: Any = None
+    body: Any = None
+
+
+class _Status(Struct):
+    code: StatusCode
+    message: str | None = None
+
+
+class _Response(Struct):
+    status: Any = None
+    status_code: StatusCode | None = None
+    http_status: StatusCode | None = field(default=None, name="statusCode")
+    headers: Any = None
+    body: Any = None
+
+
+class _Recording(Struct):
+    request: _Request
+    response: _Response
+    reads: list[str] | None = field(default=None, name="chunks")
+
+
+def _recognises(content: Content) -> bool:
+    match content.mapping:
+        case {"request": {"url": str()} | {"uri": str()}, "response": dict()}:
+            return True
+    return False
+
+
+def _read(content: Content) -> Cassette:
+    return build_cassette(_exchanges(content.shaped(_Recording)), note="request and response in one JSON object")
+
+
+def _exchanges(recording: _Recording) -> Iterator[Exchange]:
+    asked, given = recording.request, recording.response
+    request = build_request(asked.method, asked.url or asked.uri or "", asked.headers, tagged_bytes(asked.body, "request.body"))
+    code = given.status_code or given.http_status or 200 if given.status is None else given.status
+    status = as_shape(code if isinstance(code, dict) else {"code": code}, _Status, "response.status")
+    reads = [body_bytes(read) for read in recording.reads or []]
+    yield build_exchange(
+        request,
+        status.code,
+        given.headers,
+        reads or tagged_bytes(given.body, "response.body"),
+        reason=status.message or "",
+        rebuilt=not reads and isinstance(given.body, dict | list) and "b64" not in given.body,
+        end="unknown" if reads else "complete",
+    )
+
+
+SINGLE_EXCHANGE: Final = Format("single", "one request and response in a JSON object", _recognises, _read)

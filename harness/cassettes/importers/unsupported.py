@@ -1,0 +1,84 @@
+"""Says what a file looks like that no format recognises, and which kinds are known but not read yet."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from .. import CassetteError
+from .content import Content, parse_json
+
+UNREAD: Final = (
+    "the Interactions API",
+    "the OpenAI-compatible endpoint",
+    "the Live API",
+)
+"""Kinds that are told apart and not read yet. Inside a recording with requests their exchanges are kept like any other."""
+
+_INTERACTIONS, _OPENAI, _LIVE = UNREAD
+
+_LIVE_KEYS: Final = frozenset({"setup", "setupComplete", "serverContent", "clientContent", "realtimeInput", "toolCallCancellation"})
+_FIRST_DATA: Final = re.compile(r"^data: ?([^\r\n]+)", re.MULTILINE)
+_MAGIC: Final = (
+    (b"\x1f\x8b", "a gzip file; unpack it first"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file; unpack it first"),
+    (b"PK\x03\x04", "a zip file; unpack it first"),
+    (b"\xff\xfe", "UTF-16 text, as a Windows shell redirects it; save it as UTF-8"),
+    (b"\xfe\xff", "UTF-16 text; save it as UTF-8"),
+)
+
+
+def unread_kind(content: Content) -> str | None:
+    """Which of `UNREAD` the content is, judged by its first message."""
+    if content.data.startswith(tuple(magic for magic, _ in _MAGIC)) or content.text is None:
+        return None
+    match _first_message(content):
+        case {"object": "interaction"} | {"interaction": {"object": "interaction"}} | {"interaction": {"status": str()}}:
+            return _INTERACTIONS
+        case {"event_type": str(), "index": _} | {"event_type": str(), "interaction_id": _}:
+            return _INTERACTIONS
+        case {"object": "chat.completion" | "chat.completion.chunk"} | {"choices": [{"delta": _} | {"message": _}, *_]}:
+            return _OPENAI
+        case {"request": _} | {"interactions": _}:
+            return None
+        case dict(message) if _LIVE_KEYS & message.keys():
+            return _LIVE
+    return None
+
+
+def _first_message(content: Content) -> Any:
+    """The document, its first element, the first line, or the first data of SSE text."""
+    if content.first_character in ("{", "["):
+        if content.document is None:
+            return content.first_line
+        return content.document[0] if isinstance(content.document, list) and content.document else content.document
+    found = _FIRST_DATA.search(content.text or "") if content.first_character in ("d", "e", "i", "r", ":") else None
+    try:
+        return parse_json(found[1]) if found else None
+    except (CassetteError, RecursionError):  # an event of a stream may hold anything
+        return None
+
+
+def describe(content: Content) -> str:
+    """What content looks like that is not read."""
+    if kind := unread_kind(content):
+        return f"this looks like {kind}, which is not read yet"
+    for magic, words in _MAGIC:
+        if content.data.startswith(magic):
+            return f"this looks like {words}"
+    if content.text is None or "\x00" in content.text:
+        return f"not text ({content.problem or 'it holds NUL'})"
+    match content.document:
+        case dict(document):
+            return f"a JSON or YAML object of an unknown kind, with {_names(document)}" if document else "an empty JSON object"
+        case [dict(first), *_]:
+            return f"a JSON array of an unknown kind, its first element with {_names(first)}"
+        case list(document):
+            return "a JSON array of an unknown kind" if document else "an empty JSON array"
+    if content.first_character in ("{", "["):
+        return content.problem or "JSON of an unknown kind"
+    return f"text of an unknown kind, beginning {content.text.strip()[:40]!r}"
+
+
+def _names(document: dict[str, Any]) -> str:
+    return ", ".join(repr(str(name)[:40]) for name in list(document)[:8])

@@ -1,0 +1,228 @@
+"""The text of a cassette → exchanges: closed shapes, and an error with a line for everything that does not fit them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from itertools import accumulate
+from typing import Any, Final, get_args
+
+import msgspec
+
+from harness.stream.events import End
+from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, OriginKind, Request
+from harness.stream.json_codec import decode_json
+
+from .body_block import BodyText, BodyTextError, text_to_body
+from .validation import say_kinds
+from .yaml import Path, YamlError, parse, parse_located
+
+FORMAT: Final = 1
+"""The version of the text format that this code writes; a newer one is refused."""
+
+ORIGIN_FIELDS: Final = ("date", "client", "model", "source", "commit", "licence", "note")
+_READ: Final = re.compile(r"(?:-|[0-9]+(?:\.[0-9]+)?) [1-9][0-9]*")
+_BEGINS: Final = re.compile(
+    r"(?:---)?(?:\s*#[^\n]*\n|\s*\n)*version: *\d+\s*\n(?:\s*#[^\n]*\n|\s*\n)*metadata:(?:\s*\n +| *\{\s*)[\"']?harness[\"']?:"
+)
+_COMMAS: Final = bytes.maketrans(b" \n", b",,")
+
+
+class _Closed(msgspec.Struct, forbid_unknown_fields=True):
+    pass
+
+
+class _Body(_Closed):
+    string: str | None = None
+    eol: str = "lf"
+    escaped: list[int] = []
+    base64: str | None = None
+
+
+class _Request(_Closed):
+    method: str
+    uri: str
+    headers: dict[str, str | list[str]] = {}
+    body: _Body | None = None
+
+
+class _Status(_Closed):
+    code: int
+    message: str = ""
+
+
+class _Response(_Closed, kw_only=True):
+    status: _Status
+    headers: dict[str, str | list[str]] = {}
+    body: _Body | None = None
+    reads: str = ""
+    end: End  # required: it stands last, so that a file cut short is never taken for a whole one
+
+
+class _Interaction(_Closed):
+    request: _Request | None
+    response: _Response
+
+
+class _Metadata(_Closed):
+    harness: int
+    origin: OriginKind
+    date: str | None = None
+    client: str | None = None
+    model: str | None = None
+    source: str | None = None
+    commit: str | None = None
+    licence: str | None = None
+    note: str | None = None
+
+
+class _File(_Closed):
+    version: int
+    metadata: _Metadata
+    interactions: list[_Interaction]
+
+
+def is_cassette(data: bytes) -> bool:
+    """Whether a file is in this format: told by its first lines, so that a damaged one is still ours to report; or by what it holds.
+
+    YAML says one thing in many ways: what has a number as ``harness`` of its ``metadata`` is ours, in whatever order and style.
+    """
+    if _BEGINS.match(data[:4096].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")):
+        return True
+    if b"metadata" not in data or b"harness" not in data:
+        return False
+    try:
+        match parse(data):
+            case {"metadata": {"harness": int()}}:
+                return True
+    except YamlError:
+        pass  # damaged, and does not begin like one of ours
+    return False
+
+
+def loads(text: str | bytes, name: str = "cassette") -> Cassette:
+    """Read a cassette. ``name`` stands in the message of the `CassetteError` that anything wrong with it raises."""
+    try:
+        data = parse(text)
+        if data is None:
+            raise CassetteError(f"{name}:1: the file is empty; a cassette begins with `version: 1`")
+        _refuse_newer(data, name)
+        file = msgspec.convert(data, _File)
+        return _read_file(file)
+    except YamlError as error:
+        raise CassetteError(f"{name}:{error.line}: {error.reason}") from None
+    except msgspec.ValidationError as error:
+        path, fact = _in_our_words(str(error))
+        raise CassetteError(f"{name}:{_line_of(text, path)}: {fact}") from None
+    except _BodyError as error:
+        raise CassetteError(f"{name}:{_line_of(text, error.path)}: {error.fact}") from None
+
+
+def _refuse_newer(data: Any, name: str) -> None:
+    match data:
+        case {"metadata": {"harness": int(version)}} if version > FORMAT:
+            raise CassetteError(f"{name}: format {version} is newer than {FORMAT}, which this version reads; upgrade gemini-conformance")
+
+
+class _BodyError(Exception):
+    def __init__(self, path: Path, fact: str) -> None:
+        self.path = path
+        self.fact = fact
+
+
+def _read_file(file: _File) -> Cassette:
+    meta = file.metadata
+    origin = Origin(meta.origin, **{name: getattr(meta, name) for name in ORIGIN_FIELDS})
+    exchanges = tuple(_read_interaction(item, ("interactions", index)) for index, item in enumerate(file.interactions))
+    return Cassette(exchanges, origin)
+
+
+def _read_interaction(item: _Interaction, path: Path) -> Exchange:
+    request = None
+    if item.request is not None:
+        sent = item.request
+        body = _read_body(sent.body, (*path, "request", "body"))
+        request = Request(sent.method, sent.uri, _read_headers(sent.headers), body)
+    got = item.response
+    body = _read_body(got.body, (*path, "response", "body"))
+    reads = _read_reads(got.reads, body, (*path, "response", "reads"))
+    return Exchange(request, got.status.code, _read_headers(got.headers), reads, got.end, got.status.message)
+
+
+def _read_headers(headers: dict[str, str | list[str]]) -> dict[str, list[str]]:
+    return {name: [values] if isinstance(values, str) else values for name, values in headers.items()}
+
+
+def _read_body(body: _Body | None, path: Path) -> bytes:
+    if body is None:
+        return b""
+    if body.base64 is not None:
+        if body.string is not None:
+            raise _BodyError(path, "a body has `string` or `base64`, not both")
+        try:
+            return base64.b64decode(re.sub(r"\s+", "", body.base64), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise _BodyError((*path, "base64"), f"not base64: {error}") from None
+    if body.string is None:
+        raise _BodyError(path, "a body needs `string` or `base64`")
+    try:
+        return text_to_body(BodyText(body.string, body.eol, body.escaped))
+    except BodyTextError as error:
+        raise _BodyError((*path, error.field), str(error)) from None
+
+
+def _read_reads(text: str, body: bytes, path: Path) -> tuple[tuple[float | None, bytes], ...]:
+    """One line a read: ``at_ms length``, ``-`` for a time that is not known. No lines: the body came in one read."""
+    if not text.strip():
+        return ((None, body),) if body else ()
+    try:  # a line of numbers is JSON but for its commas, and a JSON decoder is the fastest reader of numbers there is
+        lines = text.removesuffix("\n").encode("ascii")
+        numbers = decode_json(b"[" + lines.translate(_COMMAS).replace(b"-", b"null") + b"]")
+        lengths = numbers[1::2]
+        places = list(accumulate(lengths, initial=0))
+        form = lines.translate(None, b"0123456789.-") + b"\n"
+        whole = form == b" \n" * len(lengths) and min(lengths) > 0 and type(places[-1]) is int
+    except (TypeError, ValueError):
+        whole = False
+    if not whole:
+        raise _BodyError(path, f"{_odd_read(text)} is no read; expected `at_ms length`, such as `251.3 209` or `- 209`")
+    if places[-1] != len(body):
+        raise _BodyError(path, f"the reads add up to {places[-1]} bytes, the body has {len(body)}")
+    return tuple([(at, body[start:stop]) for at, start, stop in zip(numbers[::2], places, places[1:], strict=False)])
+
+
+def _odd_read(text: str) -> str:
+    odd = (line for line in text.split("\n") if not _READ.fullmatch(line))
+    return f"`{next(odd, text).strip()[:80]}`"
+
+
+def _in_our_words(finding: str) -> tuple[Path, str]:
+    """What msgspec found, as a place and a fact in the words of the format; an unknown finding stays as it is."""
+    said, _, where = finding.partition(" - at `")
+    where = where.rstrip("`").removeprefix("$").removeprefix(".").replace("[...]", "")
+    path: Path = tuple(int(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"\[\d+\]|[^.\[]+", where))
+    at = f" (at {where})" if where else ""
+    if found := re.fullmatch(r"Object missing required field `(.+)`", said):
+        return path, f"the file is cut short, or lacks `{found[1]}:`{at}; restore it or record it again"
+    if found := re.fullmatch(r"Object contains unknown field `(.+)`", said):
+        return path, f"unknown key {found[1]!r}{at}; known keys are {', '.join(_shape_of(path).__struct_fields__)}"
+    key = next((part for part in reversed(path) if isinstance(part, str)), "the file")
+    if found := re.fullmatch(r"Invalid enum value (.+)", said):
+        return path, f"{key} {found[1]} is unknown; known are {', '.join(get_args(OriginKind if key == 'origin' else End))}"
+    if found := re.fullmatch(r"Expected `(.+)`, got `(.+)`", said):
+        return path, f"{key} must be {say_kinds(found[1], found[2])}{at}"
+    return path, f"{said}{at}"
+
+
+def _shape_of(path: Path) -> type[_Closed]:
+    shapes: dict[str, type[_Closed]] = {"request": _Request, "response": _Response, "metadata": _Metadata, "body": _Body, "status": _Status}
+    return shapes.get(str(path[-1]), _Interaction) if path else _File
+
+
+def _line_of(text: str | bytes, path: Path) -> int:
+    """The line of the nearest thing at ``path``; the text is known to parse."""
+    lines = parse_located(text)[1]
+    while path and path not in lines:
+        path = path[:-1]
+    return lines.get(path, 1)

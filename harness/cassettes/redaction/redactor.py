@@ -1,0 +1,300 @@
+"""Scrubbing: what may be a secret is taken out of an exchange by its place, before anybody writes it down.
+
+Headers go by an allow-list, since a name that nobody thought of is the one that leaks. Out of URLs, forms and JSON go the values at the
+names that hold credentials, and whatever the user's rules name. Bodies are never parsed and written anew: a value is a span of bytes, a
+word takes its place, every other byte stays, and the reads are cut where they were cut. A live request is scrubbed the same way before it
+is looked up, so that what was taken out can't tell two requests apart.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import Final
+from urllib.parse import unquote_plus, urlsplit, urlunsplit
+
+from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
+
+KEPT_HEADERS: Final = frozenset(
+    [
+        "accept",
+        "accept-encoding",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "date",
+        "retry-after",
+        "server",
+        "server-timing",
+        "transfer-encoding",
+        "user-agent",
+        "vary",
+        "x-exit-code",
+        "x-goog-api-client",
+        "x-server-timeout",
+        "x-stderr",
+    ]
+)
+SECRET_KEYS: Final = (
+    *("access_token", "accessToken", "refresh_token", "refreshToken", "id_token", "idToken", "client_secret", "clientSecret"),
+    *("private_key", "privateKey", "api_key", "apiKey", "x-goog-api-key", "authorization"),
+)
+"""The names of JSON members and form fields that hold a credential, in any case."""
+SECRET_PARAMETERS: Final = frozenset(
+    [
+        *map(str.lower, SECRET_KEYS),
+        *("key", "token", "assertion", "code", "password"),
+        *("x-goog-signature", "x-goog-credential", "x-amz-signature", "x-amz-credential", "x-amz-security-token"),
+    ]
+)
+"""The names of query parameters and form fields that hold one."""
+SCRUBBED: Final = "SCRUBBED"
+
+Reads = tuple[tuple[float | None, bytes], ...]
+Span = tuple[int, int, bytes]
+"""Start and end of what goes, and what comes in its place."""
+
+_RULE_KEY: Final = re.compile(r"[A-Za-z_$][\w.$-]*", re.ASCII)
+_RULE_PATTERN: Final = "re:"
+_STRING: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)', re.DOTALL)  # a body may be cut in a text
+_WHOLE: Final = re.compile(rb"\A(.+)", re.DOTALL)
+_ESCAPE: Final = re.compile(r'\\u([0-9a-fA-F]{4})|\\(["\\/bfnrt])')
+_ESCAPED: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_FORM: Final = re.compile(rb"[\w.%+*-]++=[^&\s]*+(?:&[\w.%+*-]++=[^&\s]*+)*+")
+_FORM_BEGINS: Final = re.compile(rb"[\w.%+*-]++(?:=|\Z)")
+_JSON: Final = re.compile(rb'[\s\xef\xbb\xbf]*[\[{"]|[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)')
+
+
+class Scrubber:
+    """Scrubs exchanges by the built-in names and by the user's ``rules``.
+
+    A rule is a name (``customer_id``: the value of that JSON member, form field or query parameter, in any case; a number becomes 0) or
+    ``re:`` and a regular expression (what it matches inside a JSON string, a plain body, a path, a parameter, a header that is kept, a
+    reason phrase, or what the origin says in words).
+    ``before_record`` sees every exchange first, as it came, and gives the one to keep, or None to keep none; it is asked when something
+    is recorded, not when a request is looked up. Raises `CassetteError` for a rule that is neither.
+    """
+
+    def __init__(self, rules: Iterable[str] = (), before_record: Callable[[Exchange], Exchange | None] | None = None) -> None:
+        keys: list[str] = []
+        self._patterns: list[re.Pattern[str]] = []
+        for rule in rules:
+            if rule.startswith(_RULE_PATTERN):
+                self._patterns.append(_compiled(rule))
+            elif _RULE_KEY.fullmatch(rule):
+                keys.append(rule)
+            else:
+                raise CassetteError(f"the scrub rule {rule!r} is no name; a regular expression begins with `re:`")
+        self._before_record = before_record
+        self.asks_whole: Final = before_record is not None
+        """Whether exchanges can be scrubbed only when they are whole."""
+        self._parameters: Final = SECRET_PARAMETERS | {key.lower() for key in keys}
+        self._members: Final = [_members(SECRET_KEYS), *([_members(keys), _numbers(keys)] if keys else [])]
+        self._names: Final = {key.lower().encode() for key in (*SECRET_KEYS, *keys)}
+
+    def cassette(self, cassette: Cassette) -> Cassette:
+        """The recording as it may be kept; exchanges that ``before_record`` refuses are not in it."""
+        kept = (self.exchange(exchange) for exchange in cassette.exchanges)
+        return Cassette(tuple(exchange for exchange in kept if exchange is not None), self.origin(cassette.origin))
+
+    def origin(self, origin: Origin) -> Origin:
+        """The origin as it may be kept: what the client calls itself is also a header, and the model a part of the URL."""
+        return replace(
+            origin,
+            client=origin.client and self.text(origin.client),
+            model=origin.model and self.text(origin.model),
+            source=origin.source and self.text(self.url(origin.source)),
+            licence=origin.licence and self.text(origin.licence),
+            note=origin.note and self.text(origin.note),
+        )
+
+    def exchange(self, exchange: Exchange) -> Exchange | None:
+        """The exchange as it may be kept; None if ``before_record`` says that it may not."""
+        if self._before_record is not None:
+            told = self._before_record(exchange)
+            if told is None:
+                return None
+            exchange = told
+        request = None if exchange.request is None else self.request(exchange.request)
+        reads = self.reads(exchange.reads)
+        headers = exchange.headers if reads == exchange.reads else _resized(exchange.headers, exchange.body, b"".join(d for _, d in reads))
+        phrase = self.text(exchange.reason_phrase)
+        return replace(exchange, request=request, headers=self._kept(headers), reads=reads, reason_phrase=phrase)
+
+    def request(self, request: Request) -> Request:
+        """The request as it may be kept, and as it is looked up."""
+        body = self.body(request.body)
+        headers = request.headers if body == request.body else _resized(request.headers, request.body, body)
+        return replace(request, url=self.url(request.url), headers=self._kept(headers), body=body)
+
+    def url(self, url: str) -> str:
+        """A URL without keys in query, fragment or authority; part by part, so that what is no secret stays as it was spelled."""
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            return url
+        _, at, host = parts.netloc.rpartition("@")
+        cleaned = parts._replace(
+            netloc=f"{SCRUBBED}@{host}" if at else parts.netloc,
+            path=self.text(parts.path),
+            query=self._query(parts.query),
+            fragment=self._query(parts.fragment),
+        )
+        return url if cleaned == parts else urlunsplit(cleaned)
+
+    def body(self, body: bytes) -> bytes:
+        """A body as it may be kept; one that is compressed comes back as it is."""
+        return b"".join(data for _, data in self.reads(((None, body),))) if body else body
+
+    def reads(self, reads: Reads) -> Reads:
+        """The reads of a body as they may be kept: a word that takes the place of bytes of several reads stands in the first of them."""
+        body = b"".join(data for _, data in reads)
+        if _FORM.fullmatch(body):
+            cleaned = self._query(body.decode("latin-1")).encode("latin-1")
+            return _recut(reads, body, [(0, len(body), cleaned)]) if cleaned != body else reads
+        lowered = body.lower()  # most bodies hold none of the names, and that is soon seen
+        for pattern in self._members if any(name in lowered for name in self._names) else ():
+            word = SCRUBBED.encode() if pattern.groups > 1 else b"0"
+            spans = [(*found.span(found.lastindex or 1), word) for found in pattern.finditer(body)]
+            reads, body = _replaced(reads, body, [span for span in spans if span[0] < span[1]])
+        if self._patterns:
+            reads, body = _replaced(reads, body, list(self._matches(body)))
+        return reads
+
+    def may_touch(self, begun: bytes, *, first: bool = False) -> bool:
+        """Whether something may be taken out of a body that goes on after these bytes, the ``first`` of it; False is certain."""
+        lowered = begun.lower()
+        form = first and _FORM_BEGINS.match(begun) is not None
+        return form or bool(self._patterns) or any(name in lowered for name in self._names)
+
+    def _matches(self, body: bytes) -> Iterator[Span]:
+        """What the user's patterns match: in JSON inside its strings, so that it stays JSON; else anywhere."""
+        try:
+            body.decode()
+        except UnicodeDecodeError:
+            return
+        for found in _STRING.finditer(body) if _JSON.match(body) else _WHOLE.finditer(body):
+            text = found[1].decode()
+            escaped = found.re is _STRING and "\\" in text
+            read = _ESCAPE.sub(_unescape, text) if escaped else text
+            hits = _merged([hit.span() for pattern in self._patterns for hit in pattern.finditer(read)])
+            places = _places(text, escaped=escaped) if hits else ()
+            for start, stop in hits:
+                yield found.start(1) + places[start], found.start(1) + places[stop], SCRUBBED.encode()
+
+    def _kept(self, headers: dict[str, list[str]]) -> dict[str, list[str]]:
+        return {name: list(map(self.text, values)) for name, values in headers.items() if name.lower() in KEPT_HEADERS}
+
+    def _query(self, query: str) -> str:
+        return "&".join(map(self._parameter, query.split("&"))) if query else query
+
+    def _parameter(self, parameter: str) -> str:
+        name, equals, value = parameter.partition("=")
+        if equals and unquote_plus(name).lower() in self._parameters:
+            return f"{name}={SCRUBBED}"
+        return f"{name}{equals}{self.text(value)}"
+
+    def text(self, text: str) -> str:
+        """Words without what the user's patterns match."""
+        for pattern in self._patterns:
+            text = pattern.sub(lambda found: SCRUBBED if found[0] else "", text)
+        return text
+
+
+def _compiled(rule: str) -> re.Pattern[str]:
+    try:
+        return re.compile(rule.removeprefix(_RULE_PATTERN))
+    except re.error as error:
+        raise CassetteError(f"the scrub rule {rule!r} is no regular expression: {error}") from None
+
+
+def _members(keys: Iterable[str]) -> re.Pattern[bytes]:
+    """Finds string members by name, also in JSON that is itself a JSON string; its last group is the value."""
+    names = "|".join(map(re.escape, keys)).encode()
+    plain = rb'"(?i:%b)"\s*+:\s*+"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)' % names
+    inner = rb'\\++"(?i:%b)\\++"\s*+:\s*+\\++"((?:[^"\\]++|\\++[^"\\])*+)' % names
+    return re.compile(rb"(?<!\\)(?:%b|%b)" % (plain, inner), re.DOTALL)
+
+
+def _numbers(keys: Iterable[str]) -> re.Pattern[bytes]:
+    return re.compile(rb'"(?i:%b)\\*+"\s*+:\s*+(-?[0-9][0-9.eE+-]*+)' % "|".join(map(re.escape, keys)).encode())
+
+
+def _unescape(found: re.Match[str]) -> str:
+    return chr(int(found[1], 16)) if found[1] else _ESCAPED.get(found[2], found[2])
+
+
+def _places(text: str, *, escaped: bool) -> Sequence[int]:
+    """For each character that is read in a text, and for its end, the byte where it stands."""
+    if text.isascii() and not escaped:
+        return range(len(text) + 1)
+    pattern = _ESCAPE.pattern + "|." if escaped else "."
+    return list(accumulate((len(one[0].encode()) for one in re.finditer(pattern, text, re.DOTALL)), initial=0))
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, those that overlap as one, without empty ones."""
+    merged: list[tuple[int, int]] = []
+    for start, stop in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(stop, merged[-1][1])
+        elif start < stop:
+            merged.append((start, stop))
+    return merged
+
+
+def _replaced(reads: Reads, body: bytes, spans: list[Span]) -> tuple[Reads, bytes]:
+    if not any(body[start:stop] != word for start, stop, word in spans):
+        return reads, body
+    reads = _recut(reads, body, spans)
+    return reads, b"".join(data for _, data in reads)
+
+
+def _recut(reads: Reads, body: bytes, spans: Sequence[Span]) -> Reads:
+    """The reads with other bytes at the spans, which are in order; every cut stays before and after the same bytes."""
+    pieces: list[bytes] = []
+    done = 0
+    for start, stop, word in spans:
+        pieces += [body[done:start], word]
+        done = stop
+    whole = b"".join([*pieces, body[done:]])
+    starts = [start for start, _, _ in spans]
+    grown = list(accumulate((len(word) - (stop - start) for start, stop, word in spans), initial=0))
+    cut: list[tuple[float | None, bytes]] = []
+    begin = 0
+    for (at, _), place in zip(reads, accumulate(len(data) for _, data in reads), strict=True):
+        count = bisect_right(starts, place - 1)  # spans that begin before this cut
+        inside = count and spans[count - 1][1] > place
+        end = (spans[count - 1][1] if inside else place) + grown[count]
+        cut.append((at, whole[begin:end]))
+        begin = max(begin, end)
+    return tuple(read for read in cut if read[1])
+
+
+def _resized(headers: dict[str, list[str]], old: bytes, new: bytes) -> dict[str, list[str]]:
+    """The headers with the length of the body that is kept, where they told its length."""
+    return {
+        name: [str(len(new))] if name.lower() == "content-length" and values == [str(len(old))] else values
+        for name, values in headers.items()
+    }
+
+
+_BUILT_IN: Final = Scrubber()
+
+
+def scrub(cassette: Cassette) -> Cassette:
+    """The recording without what the built-in names hold; `Scrubber` takes the user's rules as well."""
+    return _BUILT_IN.cassette(cassette)
+
+
+def scrub_request(request: Request) -> Request:
+    """The same for a request."""
+    return _BUILT_IN.request(request)
+
+
+def scrub_url(url: str) -> str:
+    """The same for a URL."""
+    return _BUILT_IN.url(url)

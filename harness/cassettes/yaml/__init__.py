@@ -1,0 +1,254 @@
+"""YAML as this project reads it: plain data only, bounded before anything recurses.
+
+libyaml finds the tokens; this module builds the data from libyaml's *events*, one at a time, so that nesting, size, aliases, tags and
+duplicate keys are judged while the parser is still at that place. (Its composer recurses in C and takes the process with it near 25,000
+levels; how deep a text is, only a parser can say, for brackets stand in words and in quotes too.) What the parser itself would take too
+long for is refused before it begins. Plain scalars follow the YAML 1.2 core schema: ``no`` and ``2026-11-21`` are strings. Our own files
+may use neither aliases nor tags; recordings of other projects (``foreign``) may: aliases share one object, ``!!binary`` gives bytes, any
+other tag is looked through.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import yaml
+
+from .errors import in_our_words
+from .literal_blocks import lift
+
+MAX_BYTES: Final = 256 * 1024 * 1024
+MAX_DEPTH: Final = 100
+MAX_VALUES: Final = 1_000_000
+"""A text may be small and its data huge: a value of two characters takes a hundred bytes of memory and more."""
+MAX_TAG_LINES: Final = 100
+
+Path = tuple[str | int, ...]
+
+_INT: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS: Final[dict[str, Any]] = {
+    "": None, "~": None, "null": None, "Null": None, "NULL": None,
+    "true": True, "True": True, "TRUE": True,
+    "false": False, "False": False, "FALSE": False,
+}  # fmt: skip
+_TAG_LINE: Final = re.compile(rb"(?:^|[\n\r]|\xc2\x85|\xe2\x80[\xa8\xa9])(?:\xef\xbb\xbf)?%TAG")
+_LEADS: Final = frozenset("0123456789+-.")
+_BINARY_TAGS: Final = frozenset({"tag:yaml.org,2002:binary", "!binary"})
+_MAX_DIGITS: Final = 4000  # below the interpreter's own limit for int(), so that the error is ours
+
+
+class YamlError(ValueError):
+    """A YAML text that is refused; ``line`` counts from 1."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(f"line {line}: {message}")
+        self.reason = message
+        self.line = line
+
+
+def parse(text: str | bytes, *, foreign: bool = False, max_bytes: int = MAX_BYTES) -> Any:
+    """The one document in ``text`` as dicts, lists and scalars; None for an empty text.
+
+    Raises `YamlError` for anything that is not YAML, not plain data, nested deeper than `MAX_DEPTH` or longer than ``max_bytes``.
+    """
+    data = _bounded(text, max_bytes)
+    if not foreign and (whole := _parse_short(data)) is not None:
+        return whole
+    return _Builder(data, foreign).build()
+
+
+def _parse_short(text: bytes) -> Any:
+    """What `parse` gives, by a parser that never sees the literal blocks; None for a text without any, or with anything wrong."""
+    try:
+        lifted = lift(text)
+        return lifted.put_back(_Builder(lifted.text, False).build()) if lifted.blocks else None
+    except (UnicodeError, YamlError):
+        return None  # the whole text says what, and where
+
+
+def parse_located(text: str | bytes) -> tuple[Any, dict[Path, int]]:
+    """Like `parse`, with the line of every value: ``{("cases", 0, "expect"): 7}``; for a mapping's value, the line of its key."""
+    builder = _Builder(_bounded(text, MAX_BYTES), foreign=False, locate=True)
+    return builder.build(), builder.lines
+
+
+def _bounded(text: str | bytes, max_bytes: int) -> bytes:
+    """The text in UTF-8, judged before the parser sees it: by its size, its encoding, and by what the parser takes too long for.
+
+    libyaml compares each ``%TAG`` line with all others, and nobody can stop it: 10^5 of them are a minute. The lines that begin so are
+    counted wherever they stand, since no text that is meant has so many.
+    """
+    if len(text) > max_bytes:
+        raise YamlError(f"the text has {len(text)} bytes; at most {max_bytes} are read", 1)
+    try:
+        data = text.encode() if isinstance(text, str) else text
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1  # type: ignore[arg-type]  # only a string is encoded
+        raise YamlError("half a surrogate pair, which is no character; write the whole character", line) from None
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise YamlError("UTF-16; save the file as UTF-8", 1)
+    if data.count(b"%TAG") > MAX_TAG_LINES and len(_TAG_LINE.findall(data)) > MAX_TAG_LINES:
+        raise YamlError(f"more than {MAX_TAG_LINES} lines begin with `%TAG`; write the tags out where they are used", 1)
+    return data
+
+
+def resolve(word: str) -> Any:
+    """A plain scalar by the YAML 1.2 core schema: null, boolean, number, or the word itself."""
+    if word in _WORDS:
+        return _WORDS[word]
+    if word[0] not in _LEADS:
+        return word
+    if _INT.fullmatch(word) and len(word) <= _MAX_DIGITS:
+        return int(word, 0) if word[:2] in ("0x", "0o") else int(word)
+    if _FLOAT.fullmatch(word) and math.isfinite(number := float(word)):
+        return number
+    return word
+
+
+class _Frame:
+    """A collection that is being filled: the mapping's pending key, or the next index."""
+
+    __slots__ = ("data", "index", "key", "path")
+
+    def __init__(self, data: dict[Any, Any] | list[Any], path: Path) -> None:
+        self.data = data
+        self.path = path
+        self.key: Any = _NO_KEY
+        self.index = 0
+
+
+_NO_KEY: Final = object()
+
+
+class _Builder:
+    """Builds the data of one document; ``stack`` holds the collections that are still open."""
+
+    def __init__(self, text: bytes, foreign: bool, locate: bool = False) -> None:
+        self.text = text
+        self.foreign = foreign
+        self.locate = locate
+        self.lines: dict[Path, int] = {}
+        self.stack: list[_Frame] = []
+        self.anchors: dict[str, Any] = {}
+        self.root: Any = None
+        self.documents = 0
+        self.values = 0
+
+    def build(self) -> Any:
+        try:
+            for event in self._events():
+                self._take(event)
+        except yaml.MarkedYAMLError as error:
+            line, fact = in_our_words(error, self.text)
+            raise YamlError(fact, line) from None
+        except yaml.reader.ReaderError as error:
+            raise YamlError(_unreadable(error), self.text.count(b"\n", 0, error.position) + 1) from None
+        return self.root
+
+    def _events(self) -> Iterator[yaml.Event]:
+        return yaml.parse(self.text, Loader=yaml.CSafeLoader)
+
+    def _take(self, event: yaml.Event) -> None:
+        line = event.start_mark.line + 1  # type: ignore[union-attr]  # libyaml marks every event
+        match event:
+            case yaml.ScalarEvent():
+                self._check(event, line)
+                self._add(self._scalar(event, line), event.anchor, line)
+            case yaml.MappingStartEvent():
+                self._check(event, line)
+                self._open({}, event.anchor, line)
+            case yaml.SequenceStartEvent():
+                self._check(event, line)
+                self._open([], event.anchor, line)
+            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
+                self.stack.pop()
+            case yaml.AliasEvent():
+                self._alias(str(event.anchor), line)
+            case yaml.DocumentStartEvent():
+                self.documents += 1
+                if self.documents > 1:
+                    raise YamlError("a second document starts here; one file holds one", line)
+
+    def _check(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent, line: int) -> None:
+        if not self.foreign and (event.anchor or event.tag):
+            mark = f"anchor &{event.anchor}" if event.anchor else f"tag {event.tag}"
+            raise YamlError(f"{mark} is not allowed; write the value out", line)
+
+    def _open(self, data: dict[Any, Any] | list[Any], anchor: str | None, line: int) -> None:
+        if len(self.stack) >= MAX_DEPTH:
+            raise YamlError(f"nested deeper than {MAX_DEPTH} levels", line)
+        self.stack.append(_Frame(data, self._add(data, anchor, line)))
+
+    def _add(self, value: Any, anchor: str | None, line: int) -> Path:
+        """Put a value where it belongs; returns its path."""
+        self.values += 1
+        if self.values > MAX_VALUES:
+            raise YamlError(f"the text holds more than {MAX_VALUES} values; divide it", line)
+        if anchor:
+            self.anchors[anchor] = value
+        if not self.stack:
+            self.root = value
+            return self._place((), line)
+        top = self.stack[-1]
+        if isinstance(top.data, list):
+            top.data.append(value)
+            top.index += 1
+            return self._place((*top.path, top.index - 1), line) if self.locate else ()
+        if top.key is _NO_KEY:
+            top.key = self._as_key(value, top.data, line)
+            return self._place((*top.path, top.key), line) if self.locate else ()
+        key, top.key = top.key, _NO_KEY
+        top.data[key] = value
+        return (*top.path, key) if self.locate else ()
+
+    def _place(self, path: Path, line: int) -> Path:
+        if self.locate:
+            self.lines[path] = line
+        return path
+
+    def _as_key(self, value: Any, data: dict[Any, Any], line: int) -> str:
+        if isinstance(value, dict | list | bytes):
+            raise YamlError("a key must be a word, not a collection", line)
+        key = value if isinstance(value, str) else _word(value)
+        if key in data and not self.foreign:
+            raise YamlError(f"the key {key!r} stands twice in one mapping", line)
+        return key
+
+    def _alias(self, anchor: str, line: int) -> None:
+        if not self.foreign:
+            raise YamlError(f"alias *{anchor} is not allowed; write the value out", line)
+        if anchor not in self.anchors:
+            raise YamlError(f"alias *{anchor} has no anchor before it", line)
+        value = self.anchors[anchor]
+        if any(frame.data is value for frame in self.stack):
+            raise YamlError(f"alias *{anchor} contains itself", line)
+        self._add(value, None, line)
+
+    def _scalar(self, event: yaml.ScalarEvent, line: int) -> Any:
+        if event.tag in _BINARY_TAGS:
+            try:
+                return base64.b64decode(event.value.encode("ascii"))
+            except (binascii.Error, UnicodeEncodeError) as error:
+                raise YamlError(f"not base64: {error}", line) from None
+        if event.style or event.tag:
+            return event.value
+        return resolve(event.value)
+
+
+def _word(value: Any) -> str:
+    """A key that the core schema reads as a number, boolean or null, back in words: all our keys are strings."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _unreadable(error: yaml.reader.ReaderError) -> str:
+    if "octet" in error.reason:
+        return f"not UTF-8 at byte {error.position}; save the file as UTF-8"
+    return f"U+{error.character:04X} can't stand in YAML as it is; write it as an escape in double quotes"

@@ -1,0 +1,1 @@
+"""The ``harness`` command: one file per command; `main` is the entry point."""

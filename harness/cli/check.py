@@ -1,0 +1,101 @@
+"""The command ``harness check``: validates specs, features files and cassettes, and runs nothing."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+from harness import load
+from harness.cassettes import CassetteError, is_cassette
+from harness.cassettes.redaction.secrets import guard
+from harness.conformance.configuration import add_folders, folders_of, project_of
+from harness.conformance.judge import stand_on
+from harness.conformance.project import Project, kind_of, read_text, unheaded, yaml_files
+from harness.pipeline.replay import ReplayError
+from harness.specs import Case, SpecError, read_features
+from harness.specs.matching import visible
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the subparsers of ``harness``."""
+    one = commands.add_parser("check", help="validate specs, features and cassettes without running anything")
+    one.add_argument(
+        "paths", type=Path, nargs="*", metavar="PATH", help="files or folders (default: the folders of the specs and of the cassettes)"
+    )
+    add_folders(one)
+    one.set_defaults(run=_check)
+
+
+def _check(parsed: argparse.Namespace) -> int:
+    project, (roots, cassettes) = project_of(parsed), folders_of(parsed)
+    usual = {Path("specs"), Path("cassettes")}  # only a folder that was named must be there
+    paths = parsed.paths or [path for path in (*roots, cassettes) if path.exists() or path not in usual]
+    counts: Counter[str] = Counter()
+    problems: list[str] = []
+    for path in paths:
+        if not path.exists():
+            problems.append(f"{path}: no such file or folder")
+            continue
+        for file in yaml_files(path):
+            try:
+                counts[_check_file(project, file)] += 1
+            except (SpecError, CassetteError) as error:
+                problems += str(error).replace(str(project.cassettes), str(cassettes)).splitlines()
+    if not counts and not problems:
+        problems.append(f"nothing to check: neither {', '.join(map(str, roots))} nor {cassettes} holds a YAML file; name files or folders")
+    problems = _each_once(problems)
+    for problem in problems:
+        print(visible(problem))
+    counted = ", ".join(_counted(count, kind) for kind, count in sorted(counts.items(), key=lambda item: _KINDS.index(item[0])))
+    print(f"{counted or 'nothing'} in order, {_counted(len(problems), 'problem')}")
+    return 1 if problems else 0
+
+
+def _each_once(problems: Sequence[str]) -> list[str]:
+    """The problems without those that only say where another is met: a damaged cassette, through each spec that names it."""
+    known = set(problems)
+    return [problem for problem in dict.fromkeys(problems) if not any(problem[at.end() :] in known for at in re.finditer(": ", problem))]
+
+
+_KINDS: Final = ("spec", "features file", "cassette", "recording", "other file")
+
+
+def _counted(count: int, kind: str) -> str:
+    return f"{count} {kind}{'' if count == 1 else 's'}"
+
+
+def _check_file(project: Project, file: Path) -> str:
+    """The kind of a file that is in order; raises for one that is not."""
+    kind = kind_of(file)
+    if kind == "spec":
+        for case in project.cases(file, today=date.today()):
+            _check_case(project, file, case)
+        return "spec"
+    if kind == "features":
+        read_features(read_text(file), str(file))
+        return "features file"
+    data = file.read_bytes()
+    if is_cassette(data) or file.resolve().is_relative_to(project.cassettes):
+        load(file)
+        guard().scanner.refuse(data.decode("utf-8", "replace"), str(file))
+        return "cassette" if is_cassette(data) else "recording"
+    if fault := unheaded(data):
+        raise SpecError(str(file), [(1, fault)])
+    return "other file"
+
+
+def _check_case(project: Project, file: Path, case: Case) -> None:
+    """Whether the exchanges that a case names are there; raises `SpecError`."""
+    named = "cassette"
+    try:
+        if case.cassette:
+            project.cassette(case.cassette)
+            named = "exchange" if "exchange" in case.model_fields_set else "cassette"
+        stand_on(case, project.cassette)
+    except (CassetteError, ReplayError) as error:
+        raise SpecError(str(file), [(case.line_of(named), str(error))]) from None

@@ -1,0 +1,48 @@
+"""The command ``harness prove``: shows that a project's specs notice damaged payloads and requests, and where they don't."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any, Final
+
+from harness.conformance.configuration import add_folders, folders_of, project_of
+from harness.conformance.mutation import prove
+from harness.conformance.mutation.table import kill_table
+from harness.conformance.project import kind_of, yaml_files
+from harness.dialects import DIALECTS
+from harness.specs.matching import visible
+
+UNPROVEN: Final = 1
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the subparsers of ``harness``."""
+    one = commands.add_parser("prove", help="damage what our event models give in known ways, and see whether the specs notice")
+    add_folders(one)
+    one.add_argument(
+        "--dialect", action="append", choices=DIALECTS, help="only this event model (repeatable; default: all that specs name)"
+    )
+    one.add_argument(
+        "--unnoticed",
+        action="store_true",
+        help="list every damaged case that its own expectation let pass, and every damage that was never applied, too",
+    )
+    one.set_defaults(run=_prove)
+
+
+def _prove(parsed: argparse.Namespace) -> int:
+    project, (roots, _) = project_of(parsed), folders_of(parsed)
+    files = [file for root in roots for file in yaml_files(root) if kind_of(file) == "spec"]
+    cells = [cell for file in files for cell in project.cells(file)]
+    named = {cell.column for cell in cells}
+    dialects = parsed.dialect or [name for name in DIALECTS if name in named]
+    if not dialects:
+        places = visible(", ".join(map(str, roots)))
+        print(f"harness: {places}: no spec expects payloads or requests of an event model; there is nothing to prove", file=sys.stderr)
+        return UNPROVEN
+    proof = prove(cells, project.cassette, dialects)
+    if parsed.unnoticed:
+        print("\n".join(visible(f"- {one}") for one in (*proof.unnoticed, *proof.unapplied)))
+    print("\n".join(map(visible, kill_table(proof, dialects).split("\n"))), end="")
+    return UNPROVEN if proof.faults else 0

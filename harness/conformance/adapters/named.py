@@ -1,0 +1,185 @@
+"""Adapters of a user's own, as a line of configuration names them: a Python function, a program over pipes, a client at a base URL.
+
+    myproxy = mypackage.adapter:replay
+    shim: anthropic = run: node shim.js
+    client: unified-llm = serve: python client.py
+
+Before ``=`` stands the adapter's name and, after a colon, the event model whose expectations it is held to; without one it has an event
+model of its own, named as itself. After ``=`` stands what is called.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+import re
+import shlex
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from harness.specs import Case
+from harness.stream.exchange import Exchange
+
+from ..judge import Adapter, AdapterError
+from .process import MAX_PAYLOADS, run_at_base_url, run_over_pipes
+
+_LINE: Final = re.compile(r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\s*(?::\s*(?P<dialect>[a-z0-9-]+)\s*)?=\s*(?P<target>\S.*)")
+_FUNCTION: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+MAX_DEPTH: Final = 200
+MAX_WIDTH: Final = 1_000_000
+_SHAPE: Final = (
+    "NAME = TARGET or NAME: DIALECT = TARGET; a name is lower-case words joined by -, "
+    "a target module:function, run: COMMAND or serve: COMMAND"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedAdapter:
+    """One line of configuration; ``dialect`` is the event model whose expectations it is held to."""
+
+    name: str
+    dialect: str
+    target: str
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is a program, which is started for every exchange."""
+        return _FUNCTION.fullmatch(self.target) is None
+
+
+def read_line(line: str) -> NamedAdapter:
+    """A line as above; raises `AdapterError` for any other."""
+    found = _LINE.fullmatch(line.strip())
+    if found is None:
+        raise AdapterError(f"{line.strip()!r} names no adapter; expected {_SHAPE}")
+    named = NamedAdapter(found["name"], found["dialect"] or found["name"], found["target"].strip())
+    if not _FUNCTION.fullmatch(named.target) and not _command(named.target):
+        raise AdapterError(f"adapter {named.name}: {named.target!r} is nothing that can be called; expected {_SHAPE}")
+    return named
+
+
+def make_adapter(named: NamedAdapter, folder: Path, *, timeout: float = 30.0) -> Adapter:
+    """The callable that the judge knows. ``folder`` is where programs run and modules are found; ``timeout`` is seconds for one exchange.
+
+    A function is called in this process, with an `Exchange`, and gives its payloads as JSON data. Raises `AdapterError` where there is no
+    such module or function; the callable raises it for an adapter that hangs, floods, crashes, or says what is no JSON.
+    """
+    kind, arguments = _command(named.target) or ("", [])
+    if kind == "run":
+        return lambda exchange, case: run_over_pipes(arguments, exchange, case, folder, timeout)
+    if kind == "serve":
+        return lambda exchange, case: run_at_base_url(arguments, exchange, case, folder, timeout)
+    function = _find(named, folder)
+
+    def call(exchange: Exchange, case: Case) -> list[Any]:
+        ours = os.getpid()
+        try:
+            with _alarm(named.name, timeout):
+                return _gather(function(exchange), named.name)
+        finally:
+            if os.getpid() != ours:  # the function forked, and its child would go on with the tests
+                os._exit(1)
+
+    return call
+
+
+class _Expired(BaseException):
+    """The time is up; no `Exception`, so that an adapter which retries on any of these does not retry on it."""
+
+
+@contextmanager
+def _alarm(name: str, timeout: float) -> Iterator[None]:
+    """Stops a function that doesn't return; where there are no alarms (threads, Windows) nothing does, and a program is the way out."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise _Expired
+
+    before = signal.signal(signal.SIGALRM, stop)
+    rest, _ = signal.setitimer(signal.ITIMER_REAL, timeout)
+    try:
+        yield
+    except _Expired:
+        raise AdapterError(f"adapter {name} did not return within {timeout:g} s") from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, rest)  # somebody else's, as pytest-timeout's
+        signal.signal(signal.SIGALRM, before)
+
+
+def _command(target: str) -> tuple[str, list[str]] | None:
+    """``run: node "my shim.js"`` → ``("run", ["node", "my shim.js"])``; None for what is no command."""
+    kind, colon, rest = target.partition(":")
+    if kind not in ("run", "serve") or not colon or not rest.startswith((" ", "\t")):
+        return None
+    try:
+        return (kind, shlex.split(rest)) if rest.strip() else None
+    except ValueError as error:
+        raise AdapterError(f"{target!r} can't be read as a command: {error}") from None
+
+
+def _find(named: NamedAdapter, folder: Path) -> Any:
+    module, _, path = named.target.partition(":")
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))  # as `python -m pytest` does for the tests themselves
+    try:
+        found: Any = import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise AdapterError(f"adapter {named.name}: {named.target} can't be imported: {error}") from None
+    if not callable(found):
+        raise AdapterError(f"adapter {named.name}: {named.target} is no function")
+    return found
+
+
+def _gather(payloads: Any, name: str) -> list[Any]:
+    """What a function gave, as a list of JSON data."""
+    if payloads is None or isinstance(payloads, str | bytes | Mapping) or not isinstance(payloads, Iterable):
+        hint = "; an async function is called by asyncio.run in one that is not" if inspect.iscoroutine(payloads) else ""
+        raise AdapterError(f"adapter {name} returned {_called(payloads)}; expected a list or generator of payloads{hint}")
+    gathered: list[Any] = []
+    for payload in payloads:
+        if odd := _find_odd(payload):
+            raise AdapterError(f"payload {len(gathered)} of adapter {name} holds {odd}; expected JSON data (of pydantic: model_dump())")
+        gathered.append(payload)
+        if len(gathered) > MAX_PAYLOADS:
+            raise AdapterError(f"adapter {name} gave more than {MAX_PAYLOADS:,} payloads for one exchange")
+    return gathered
+
+
+def _called(value: Any) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"
+
+
+def _find_odd(payload: Any) -> str:
+    """What of a payload is no JSON data, in words; "" if all of it is."""
+    left, depth = [payload], 0
+    while left:
+        depth += 1
+        if depth > MAX_DEPTH or len(left) > MAX_WIDTH:
+            return f"values nested deeper than {MAX_DEPTH} levels, or more than {MAX_WIDTH:,} of them"
+        inner: list[Any] = []
+        for value in left:
+            if type(value) is dict:
+                odd = [key for key in value if type(key) is not str]
+                if odd:
+                    return f"the key {odd[0]!r}, which is {_called(odd[0])}"
+                inner += value.values()
+            elif type(value) is list:
+                inner += value
+            elif type(value) is float and not math.isfinite(value):
+                return f"the number {value}"
+            elif value is not None and type(value) not in (str, int, float, bool):
+                return _called(value)
+        left = inner
+    return ""

@@ -1,0 +1,171 @@
+"""Adapters that are programs, in any language: one process an exchange, JSON in and JSON lines out, bounded in time and size.
+
+Over pipes the program gets the recorded exchange as one JSON object on stdin and prints its payloads, one JSON value a line. At a base URL
+it gets the request instead, and an address where that request is answered with the recorded bytes, read by read. Either way it runs in a
+session of its own that ends with it: what it forked is killed too. What left that session is found, on Linux, by a mark in its environment.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Final
+
+from harness.specs import Case
+from harness.stream.exchange import Cassette, Exchange, Origin
+from harness.stream.json_codec import decode_json
+
+from ..judge import AdapterError
+
+MAX_PAYLOADS: Final = 1_000_000
+MAX_OUTPUT: Final = 64 * 1024 * 1024
+_TAIL: Final = 2000
+MARK: Final = "HARNESS_PROGRAM"
+"""The variable by which a program and all that it started are known."""
+
+ROUNDS: Final = 10
+"""So often is looked for what is left: what forks meanwhile is found the next time."""
+
+
+def run_over_pipes(command: Sequence[str], exchange: Exchange, case: Case, folder: Path, timeout: float) -> list[Any]:
+    """The payloads that a program prints for the exchange on its stdin.
+
+    ``{"case", "context", "provider", "request": {"method", "url", "headers", "body"}, "status", "headers", "reads": [[at_ms, base64], …],
+    "end"}``: ``body`` is base64 too; ``request`` and ``at_ms`` may be null. Raises `AdapterError`.
+    """
+    return _run(command, _describe(exchange, case), {}, folder, timeout)
+
+
+def run_at_base_url(command: Sequence[str], exchange: Exchange, case: Case, folder: Path, timeout: float) -> list[Any]:
+    """The payloads that a program prints for what it is answered at ``HARNESS_BASE_URL``.
+
+    On stdin stands ``{"case", "context", "provider", "request"}``, the recorded request; whatever generate request arrives is answered.
+    Google's own variables for a base URL name the same address, and the key is a word. Raises `AdapterError`.
+    """
+    from harness.server import serve
+
+    description = _describe(exchange, case)
+    sent = {key: description[key] for key in ("case", "context", "provider", "request")}
+    with serve(Cassette((exchange,), Origin("loopback")), match="path", pace="step") as server:
+        address = dict.fromkeys(("HARNESS_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "CODE_ASSIST_ENDPOINT"), server.base_url)
+        return _run(command, sent, {**address, "GEMINI_API_KEY": "no-key-in-a-replay"}, folder, timeout)
+
+
+def _describe(exchange: Exchange, case: Case) -> dict[str, Any]:
+    request = exchange.request
+    return {
+        "case": case.case,
+        "context": case.context,
+        "provider": case.provider or exchange.provider,
+        "request": request
+        and {"method": request.method, "url": request.url, "headers": request.headers, "body": base64.b64encode(request.body).decode()},
+        "status": exchange.status,
+        "headers": exchange.headers,
+        "reads": [[at_ms, base64.b64encode(data).decode()] for at_ms, data in exchange.reads],
+        "end": exchange.end,
+    }
+
+
+def _run(command: Sequence[str], given: dict[str, Any], environment: dict[str, str], folder: Path, timeout: float) -> list[Any]:
+    out, said, status = run_process(command, {**os.environ, **environment}, folder, timeout, json.dumps(given).encode() + b"\n")
+    if status:
+        words = said.decode("utf-8", "backslashreplace").strip()
+        raise AdapterError(f"{command[0]} ended with status {status}" + (f": {words}" if words else ""))
+    return [_payload(command[0], number, line) for number, line in enumerate(out.split(b"\n"), 1) if line.strip()]
+
+
+def run_process(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path, timeout: float, given: bytes = b""
+) -> tuple[bytes, bytes, int]:
+    """What a program prints that is given these bytes on stdin, the end of what it says on stderr, its status; raises `AdapterError`."""
+    mark = f"{os.getpid()}-{time.monotonic_ns()}"
+    with tempfile.TemporaryFile() as stdin:
+        stdin.write(given)
+        stdin.seek(0)
+        try:
+            process = subprocess.Popen(  # noqa: S603  # the user's own configuration names the program, or it is ours
+                command,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env={**environment, MARK: mark},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise AdapterError(f"{command[0]} can't be run: {error.strerror or error}") from None
+    with process:
+        try:
+            out, said = _gather(process, time.monotonic() + timeout, timeout)
+            status = process.wait(max(0.1, timeout))
+        except subprocess.TimeoutExpired:
+            raise AdapterError(f"{command[0]} closed its output and did not end within {timeout:g} s") from None
+        finally:
+            _end_session(process.pid, f"{MARK}={mark}".encode())
+    return out, said, status
+
+
+def _gather(process: subprocess.Popen[bytes], deadline: float, timeout: float) -> tuple[bytes, bytes]:
+    """All of stdout and the end of stderr."""
+    out, said = bytearray(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        for pipe, buffer in ((process.stdout, out), (process.stderr, said)):
+            selector.register(_open(pipe), selectors.EVENT_READ, buffer)
+        while selector.get_map():
+            ready = selector.select(max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise AdapterError(f"the program did not end within {timeout:g} s")
+            for key, _ in ready:
+                data = os.read(key.fd, 1 << 16)
+                if not data:
+                    selector.unregister(key.fileobj)
+                key.data.extend(data)
+            del said[:-_TAIL]
+            if len(out) > MAX_OUTPUT:
+                raise AdapterError(f"the program printed more than {MAX_OUTPUT:,} bytes for one exchange")
+    return bytes(out), bytes(said)
+
+
+def _open(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
+        raise AdapterError("the program has no output")
+    return pipe
+
+
+def _end_session(leader: int, mark: bytes) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # all of them have ended
+        os.killpg(leader, signal.SIGKILL)
+    for _ in range(ROUNDS):
+        left = [pid for pid in _marked(mark) if pid != leader]
+        for pid in left:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not left:
+            return
+
+
+def _marked(mark: bytes) -> Iterator[int]:
+    """The processes that were started with this in their environment; none where there is no ``/proc``, and none that emptied it."""
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # it has ended, or is somebody else's
+            if mark in environ.read_bytes().split(b"\0"):
+                yield int(environ.parent.name)
+
+
+def _payload(program: str, number: int, line: bytes) -> Any:
+    if number > MAX_PAYLOADS:
+        raise AdapterError(f"{program} gave more than {MAX_PAYLOADS:,} payloads for one exchange")
+    try:
+        return decode_json(line)
+    except ValueError as error:
+        shown = line[:80].decode("utf-8", "backslashreplace")
+        raise AdapterError(f"line {number} of what {program} printed is no JSON ({error}): {shown}") from None

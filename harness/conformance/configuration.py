@@ -1,0 +1,122 @@
+"""The project of a shell command: the folders and adapters that pytest's configuration names, or the folders that it was given itself.
+
+A command that reads specs without pytest shall find those that pytest finds, and a spec may expect what an event model of the user's own
+gives. The first file of the current folder that configures pytest is read, in pytest's order; nothing that it names is imported or run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import configparser
+import shlex
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from harness.pipeline.replay import ReplayError
+
+from .adapters.named import read_line
+from .judge import AdapterError
+from .project import Project, read_text
+
+SPECS: Final = "harness_specs"
+CASSETTES: Final = "harness_cassettes"
+ADAPTERS: Final = "harness_adapters"
+FILES: Final = (
+    ("pytest.toml", ("pytest",)),
+    (".pytest.toml", ("pytest",)),
+    ("pytest.ini", ("pytest",)),
+    (".pytest.ini", ("pytest",)),
+    ("pyproject.toml", ("tool", "pytest", "ini_options")),
+    ("pyproject.toml", ("tool", "pytest")),
+    ("tox.ini", ("pytest",)),
+    ("setup.cfg", ("tool:pytest",)),
+)
+"""Where pytest looks (https://docs.pytest.org/en/stable/reference/customize.html), and the table of the file that it reads."""
+
+
+def add_folders(one: argparse.ArgumentParser) -> None:
+    """Add the options that say where a project's specs and cassettes are."""
+    add_specs(one, "the specs folder")
+    told = f"the cassettes folder (default: {CASSETTES} of pytest's configuration, then cassettes)"
+    one.add_argument("--cassettes", type=Path, metavar="DIR", help=told)
+
+
+def add_specs(one: argparse.ArgumentParser, meaning: str) -> None:
+    """Add the option that says where a project's specs are."""
+    one.add_argument("--specs", type=Path, metavar="DIR", help=f"{meaning} (default: {SPECS} of pytest's configuration, then specs)")
+
+
+def project_of(parsed: argparse.Namespace, folder: Path = Path()) -> Project:
+    """The project of a command with ``--specs`` and ``--cassettes``; raises `ReplayError` for a configuration that is none."""
+    project = Project(*folders_of(parsed, folder))
+    path, table = _configuration(folder)
+    try:
+        adapters = [read_line(line) for line in _lines(table.get(ADAPTERS))]
+    except AdapterError as error:
+        raise _fault(path, ADAPTERS, error) from None
+    project.adapters |= {named.name: named for named in adapters}
+    return project
+
+
+def folders_of(parsed: argparse.Namespace, folder: Path = Path()) -> tuple[list[Path], Path]:
+    """The roots of the specs and the folder of the cassettes, as a user calls them; raises `ReplayError` as `project_of` does."""
+    path, table = _configuration(folder)
+    value = table.get(SPECS) or []
+    try:
+        specs = value if isinstance(value, list) else shlex.split(str(value))
+    except ValueError as error:
+        raise _fault(path, SPECS, error) from None
+    named = [parsed.specs] if parsed.specs else [folder / str(root) for root in specs]
+    return named or [Path("specs")], parsed.cassettes or folder / str(table.get(CASSETTES) or "cassettes")
+
+
+def found_from(folder: Path) -> Path | None:
+    """The file that pytest reads where it is given a file of that folder and no other: the nearest that configures it."""
+    folders = (folder, *folder.parents)
+    for place in folders:
+        try:
+            path, _ = _configuration(place)
+        except ReplayError:  # pytest ends at such a file
+            return None
+        if path != place:
+            return path
+    return next((path for place in folders if (path := place / "pyproject.toml").is_file()), None)
+
+
+def _configuration(folder: Path) -> tuple[Path, Mapping[str, Any]]:
+    """The file that configures pytest, and what it says; nothing where there is none."""
+    for name, keys in FILES:
+        path = folder / name
+        try:
+            table = _table(path, keys) if path.is_file() else None
+        except (configparser.Error, tomllib.TOMLDecodeError) as error:
+            raise _fault(path, "no configuration of pytest", error) from None
+        if table is not None:
+            return path, table
+    return folder, {}
+
+
+def _fault(path: Path, what: str, error: Exception) -> ReplayError:
+    return ReplayError(f"{path}: {what}: {' '.join(str(error).split())}")
+
+
+def _table(path: Path, keys: Sequence[str]) -> Mapping[str, Any] | None:
+    """What a file says to pytest; None where it does not configure it."""
+    if path.suffix == ".toml":
+        table: Any = tomllib.loads(read_text(path))
+        for key in keys:
+            table = table.get(key) if isinstance(table, dict) else None
+        return table if isinstance(table, dict) else None
+    parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
+    parser.read_string(read_text(path), str(path))
+    if not parser.has_section(keys[0]):
+        return {} if path.name.endswith("pytest.ini") else None
+    return parser[keys[0]]
+
+
+def _lines(value: Any) -> list[str]:
+    """The lines of a value of several, whichever way they are written."""
+    lines = [str(line) for line in value] if isinstance(value, list) else str(value or "").split("\n")
+    return [line for line in lines if line.strip()]

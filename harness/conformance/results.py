@@ -1,0 +1,274 @@
+"""What judging one cell gives: a `CaseResult`, the words for its verdict, and its JSON.
+
+A result is plain immutable data that holds everything a report shows, so that a page can be made later, elsewhere, from results alone.
+Workers finish in any order: `sort_key` is total, and everything that prints results goes by it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from harness.stream.events import End
+
+Verdict = Literal["failed", "error", "fixed", "warning", "known-failing", "not-carried", "not-run", "unreviewed", "passed"]
+Level = Literal["must", "should"]
+Layer = Literal["payloads", "events", "frames", "requests"]
+FirstLayer = Literal["", "bytes", "frames", "events", "payloads", "requests"]
+Inside = Literal["", "message", "character"]
+OriginKind = Literal["recorded", "loopback", "imported", "written"]
+
+
+class ResultsError(ValueError):
+    """Results that cannot be read; the message says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictWords:
+    """How a verdict is shown. ``order`` sorts by what deserves a look first; ``red`` ends a run red; ``compared``: a comparison ran."""
+
+    word: str
+    symbol: str
+    sentence: str
+    order: int
+    red: bool = False
+    compared: bool = True
+
+    def counted(self, number: int) -> str:
+        """The word after a number: ``1 error``, ``2 errors``, ``2 known failing``."""
+        noun = self.word in ("error", "warning") and number != 1
+        return f"{number:,} {self.word}{'s' if noun else ''}"
+
+
+VERDICTS: Final[dict[Verdict, VerdictWords]] = {
+    "failed": VerdictWords("failed", "✕", "The comparison ran and found a difference.", 0, red=True),
+    "error": VerdictWords("error", "‼", "The case could not be judged: something broke on the way.", 1, red=True, compared=False),
+    "fixed": VerdictWords("fixed", "★", "Marked as known failing, and it passes: the mark has to go.", 2, red=True),
+    "warning": VerdictWords("warning", "!", "The comparison found a difference from something that only should hold.", 3),
+    "known-failing": VerdictWords("known failing", "◐", "The comparison found a difference that is announced, with its reason.", 4),
+    "not-carried": VerdictWords("not carried", "–", "The comparison held, but what the case is about has no place in this event model.", 5),
+    "not-run": VerdictWords("not run", "○", "No comparison ran.", 6, compared=False),
+    "unreviewed": VerdictWords("unreviewed", "◌", "The expectation was accepted from a run and not read yet.", 7, compared=False),
+    "passed": VerdictWords("passed", "✓", "The comparison ran and found no difference.", 8),
+}
+
+
+class Origin(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Where a cassette comes from: the facts of `harness.cassettes.Origin` (``msgspec.convert(origin, Origin, from_attributes=True)``)."""
+
+    kind: OriginKind
+    date: str | None = None
+    client: str | None = None
+    model: str | None = None
+    source: str | None = None
+    commit: str | None = None
+    licence: str | None = None
+    note: str | None = None
+
+
+class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One mismatch. ``expected`` and ``got`` are texts to show, shortened by whoever found it; None where nothing stands there."""
+
+    path: str
+    kind: str = ""
+    expected: str | None = None
+    got: str | None = None
+    note: str = ""
+
+
+class Read(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, array_like=True):
+    """``number`` network reads in a row: ms since the request when the last came, bytes, and where they end if that is no good place."""
+
+    at_ms: float | None
+    size: Annotated[int, Meta(ge=0)]
+    number: Annotated[int, Meta(ge=1)] = 1
+    inside: Inside = ""
+
+
+class Sent(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The request of an exchange: its address without keys, and the beginning of its body of ``size`` bytes."""
+
+    method: str
+    url: str
+    body: str = ""
+    size: Annotated[int, Meta(ge=0)] = 0
+
+
+MOST_READS: Final = 80
+"""Rows of reads that results have of a stream: of more, neighbours are put together."""
+
+
+class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How an answer came: ``size`` bytes in ``reads_total`` network reads, and the first half of the SHA-256 of its bytes.
+
+    ``inside_total`` of the reads end inside a message or a character; where ``reads`` are put together (`fewer_reads`) they show fewer.
+    """
+
+    status: int
+    size: Annotated[int, Meta(ge=0)]
+    digest: str
+    reads: Annotated[tuple[Read, ...], Meta(max_length=MOST_READS)] = ()
+    reads_total: Annotated[int, Meta(ge=0)] = 0
+    sent: Sent | None = None
+    inside_total: Annotated[int, Meta(ge=0)] = 0
+
+
+class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Some items of one layer, a line each: the first of them is item ``start`` of ``total``; ``first`` is the one to look at, or None."""
+
+    layer: Literal["frames", "events", "payloads", "prompt", "requests"]
+    lines: tuple[str, ...]
+    start: Annotated[int, Meta(ge=0)]
+    total: Annotated[int, Meta(ge=0)]
+    first: int | None = None
+    differs: bool = False
+
+
+class Breach(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A law that the cell's exchange breaks, with its counter-examples, shrunk. It judges no cell: runs that differ in it alone agree."""
+
+    law: int
+    title: str
+    counterexamples: tuple[str, ...]
+
+
+class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a cell's verdict rests on beside its findings. ``digest`` is that of what came out, as JSON; ``tool_code`` how it was replayed.
+
+    A stream cell that holds has no ``layers``, and where there was no room for them they are ``capped``; ``breaches`` is None where no law
+    was tried, as on all but the first red cells of a run; ``before`` are the streams of the earlier turns of a conversation, whose last is
+    ``stream``.
+    """
+
+    stream: Stream | None = None
+    digest: str = ""
+    tool_code: bool | None = None
+    layers: tuple[LayerView, ...] = ()
+    breaches: tuple[Breach, ...] | None = None
+    before: tuple[Stream, ...] = ()
+    capped: bool = False
+
+
+class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One cell: one case, judged for one adapter (or, with ``adapter`` ``""``, for the layer ``events`` or ``frames``).
+
+    ``spec`` is a posix path below the specs' root and ``line`` counts from 1; ``source`` is the requirement's documentation link;
+    ``reason`` says why the verdict is what it is where the findings don't, and ``link`` belongs to it. ``provider`` is ``""`` and
+    ``origin`` None where the cassette could not be read. ``first_layer`` is the first that differs. ``findings`` may be fewer than
+    ``findings_total``. ``command`` is a shell line that reproduces the cell, ``wire`` an excerpt of the stream.
+    """
+
+    spec: str
+    line: Annotated[int, Meta(ge=1)]
+    case: str
+    requirement: str
+    features: tuple[str, ...]
+    level: Level
+    source: str
+    provider: str
+    adapter: str
+    layer: Layer
+    verdict: Verdict
+    reason: str = ""
+    link: str = ""
+    cassette: str = ""
+    exchange: Annotated[int, Meta(ge=1)] = 1
+    origin: Origin | None = None
+    end: End = "unknown"
+    first_layer: FirstLayer = ""
+    findings: tuple[Finding, ...] = ()
+    findings_total: Annotated[int, Meta(ge=0)] = 0
+    command: str = ""
+    wire: str = ""
+    evidence: Evidence | None = None
+
+
+def fewer_reads(reads: Sequence[Read], most: int) -> tuple[Read, ...]:
+    """The reads in at most ``most`` rows: neighbours are put together, pair after pair, none is lost.
+
+    The first and the last stay by themselves as long as others can go together, then those that end inside a character or a message; of
+    the rest, the pair of the fewest goes together. Each pair is chosen by what is there alone: fewer of fewer are fewer of all.
+    """
+    kept = list(reads)
+    losses = [_loss(kept, at) for at in range(len(kept) - 1)]
+    while losses and len(kept) > most:
+        at = losses.index(min(losses))
+        one, other = kept[at : at + 2]
+        kept[at : at + 2] = [Read(other.at_ms, one.size + other.size, one.number + other.number, other.inside)]
+        del losses[at]
+        for near in range(max(at - 1, 0), min(at + 1, len(losses))):
+            losses[near] = _loss(kept, near)
+    return tuple(kept)
+
+
+def _loss(reads: Sequence[Read], at: int) -> int:
+    """What a picture loses where a read and the next go together: the greater, the later that is done."""
+    edge = at in (0, len(reads) - 2)
+    kind = len(_INSIDE) if edge else _INSIDE.index(reads[at].inside)
+    return (kind << 40) + reads[at].number + reads[at + 1].number
+
+
+_INSIDE: Final = ("", "message", "character")
+
+
+_FAULTS: Final = (
+    (re.compile(r"Input data was truncated"), "it ends in the middle"),
+    (re.compile(r"JSON is malformed: (.*) \(byte (\d+)\)"), r"it is no JSON from byte \2 on"),
+    (re.compile(r"Object missing required field `(.*)`"), r"`\1` is missing"),
+    (re.compile(r"Object contains unknown field `(.*)`"), r"`\1` is not known"),
+    (re.compile(r"Invalid enum value (.*)"), r"\1 is none of the known values"),
+    (re.compile(r"Expected `(.*?)`, got `(.*?)`"), r"a value of type \2 where \1 belongs"),
+    (re.compile(r"Expected `(.*?)` (>=|<=) (.*)"), r"a number that is not \2 \3"),
+)
+
+
+def told(fault: Exception) -> str:
+    """What a decoder says is wrong, in our words, after its place in the document: ``$.results[0].verdict: 'green' is none of …``."""
+    fact, _, place = str(fault).partition(" - at `")
+    for pattern, words in _FAULTS:
+        fact = pattern.sub(words, fact)
+    return f"{place.removesuffix('`')}: {fact}" if place else fact
+
+
+def sort_key(result: CaseResult) -> tuple[Any, ...]:
+    """By place in the specs, then provider and cell; the rest of the result breaks what ties remain."""
+    place = (result.spec, result.line, result.case, result.provider, result.layer, result.adapter, result.cassette, result.exchange)
+    return (*place, _encode_one(result))
+
+
+def encode(results: Iterable[CaseResult]) -> bytes:
+    """Results as one JSON array in `sort_key` order: same results, same bytes. A lone surrogate is written out as the text ``\\ud83d``."""
+    return b"[" + b",\n".join(key[-1] for key in sorted(map(sort_key, results))) + b"]\n"
+
+
+def decode(data: bytes) -> list[CaseResult]:
+    """Read what `encode` wrote. Raises `ResultsError`."""
+    try:
+        return msgspec.json.decode(data, type=list[CaseResult])
+    except (msgspec.DecodeError, UnicodeDecodeError) as fault:  # a ValidationError is a DecodeError
+        raise ResultsError(f"results: {told(fault)}; expected the JSON array that a run writes; run the specs again to get one") from fault
+
+
+def _encode_one(result: CaseResult) -> bytes:
+    try:
+        return msgspec.json.encode(result)
+    except UnicodeEncodeError:  # only a lone surrogate can't be encoded, and only model text holds one
+        return msgspec.json.encode(spell_surrogates(msgspec.to_builtins(result)))
+
+
+def spell_surrogates(value: Any) -> Any:
+    """JSON data with every lone surrogate written out as text."""
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case dict():
+            return {key: spell_surrogates(item) for key, item in value.items()}
+        case list() | tuple():
+            return [spell_surrogates(item) for item in value]
+        case _:
+            return value

@@ -1,0 +1,133 @@
+"""Hypothesis strategies for streams, cassettes and specs, to test an adapter with what nobody thought of; they need ``hypothesis``.
+
+`bodies` are whole, valid streams of the Gemini API, and `exchanges` are those cut into reads; `wild_exchanges` are answers as a broken
+network or a new model might give them::
+
+    @given(exchanges())
+    def test_text_is_passed_on(exchange):
+        assert text_of(my_adapter(exchange)) == gather_body(exchange.body).text
+
+https://hypothesis.readthedocs.io says how strategies are used and combined.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import strategies as st
+
+from harness.cassettes import Cassette, Exchange, Origin, OriginKind, Request
+
+Json = Any
+URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+NAMES = st.from_regex(r"[a-z][a-z_]{0,9}", fullmatch=True)
+SIGNATURES = st.binary(min_size=1, max_size=12).map(lambda data: base64.b64encode(data).decode())
+REASONS = st.sampled_from(["STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "MALFORMED_FUNCTION_CALL", "BRAND_NEW"])
+
+
+def values(max_leaves: int = 8) -> st.SearchStrategy[Json]:
+    """Any JSON value without lone surrogates, NaN or infinities."""
+    scalars = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
+    return st.recursive(
+        scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=max_leaves
+    )
+
+
+def parts() -> st.SearchStrategy[dict[str, Json]]:
+    """A part of an answer: text, thought, call, media or code, perhaps signed."""
+    arguments = st.dictionaries(NAMES, values(), max_size=3)
+    kinds = st.one_of(
+        st.fixed_dictionaries({"text": TEXTS}),
+        st.fixed_dictionaries({"text": TEXTS, "thought": st.just(True)}),
+        st.fixed_dictionaries({"functionCall": st.fixed_dictionaries({"name": NAMES, "args": arguments}, optional={"id": NAMES})}),
+        st.just({"inlineData": {"mimeType": "image/png", "data": "QQ=="}}),
+        st.just({"executableCode": {"language": "PYTHON", "code": "1"}}),
+    )
+    return st.builds(lambda part, signature: part | ({"thoughtSignature": signature} if signature else {}), kinds, st.none() | SIGNATURES)
+
+
+def messages() -> st.SearchStrategy[list[dict[str, Json]]]:
+    """The messages of one whole answer: some with parts, the last with a finish reason, counts in the last or in all."""
+
+    def whole(contents: list[list[dict[str, Json]]], reason: str, counts: list[int], everywhere: bool) -> list[dict[str, Json]]:
+        made: list[dict[str, Json]] = [{"candidates": [{"content": {"parts": one, "role": "model"}, "index": 0}]} for one in contents]
+        made[-1]["candidates"][0]["finishReason"] = reason
+        usage = dict(zip(("promptTokenCount", "candidatesTokenCount", "totalTokenCount"), counts, strict=True))
+        for message in made if everywhere else made[-1:]:
+            message["usageMetadata"] = usage
+        return made
+
+    contents = st.lists(st.lists(parts(), min_size=1, max_size=3), min_size=1, max_size=5)
+    return st.builds(whole, contents, REASONS, st.lists(st.integers(0, 10**6), min_size=3, max_size=3), st.booleans())
+
+
+def bodies() -> st.SearchStrategy[bytes]:
+    """A body of one whole answer, as server-sent events with any line end, as a JSON array, or with a comment before it."""
+
+    def sse(said: list[dict[str, Json]], end: str, escape: bool) -> bytes:
+        return "".join(f"data: {json.dumps(one, ensure_ascii=escape)}{end}{end}" for one in said).encode()
+
+    streams = st.builds(sse, messages(), st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
+    arrays = messages().map(lambda said: json.dumps(said, indent=1).encode())
+    return streams | arrays | streams.map(lambda body: b": ping\n\n" + body)
+
+
+@st.composite
+def exchanges(draw: st.DrawFn) -> Exchange:
+    """A whole answer, cut into reads anywhere."""
+    return _cut(draw, draw(bodies()), "complete")
+
+
+@st.composite
+def wild_exchanges(draw: st.DrawFn) -> Exchange:
+    """An answer with bytes lost, doubled or replaced, perhaps of another status, or broken off."""
+    body = draw(bodies())
+    at, until = sorted((draw(st.integers(0, len(body))), draw(st.integers(0, len(body)))))
+    body = body[:at] + draw(st.binary(max_size=30) | st.just(body[at:until] * 2)) + body[until:]
+    made = _cut(draw, body, draw(st.sampled_from(["complete", "cut", "reset", "unknown"])))
+    return Exchange(made.request, draw(st.sampled_from([200, 200, 200, 400, 503])), {}, made.reads, made.end, "", "gemini-api", True)
+
+
+def _cut(draw: st.DrawFn, body: bytes, end: Any) -> Exchange:
+    places = sorted(draw(st.lists(st.integers(0, len(body)), max_size=6)))
+    pieces = [piece for start, stop in zip([0, *places], [*places, len(body)], strict=True) if (piece := body[start:stop])]
+    times = draw(st.none() | st.lists(st.integers(0, 10**9), min_size=len(pieces), max_size=len(pieces)))
+    at = [None] * len(pieces) if times is None else [micros / 1000 for micros in sorted(times)]
+    return Exchange(Request("POST", URL), 200, {}, tuple(zip(at, pieces, strict=True)), end, "", "gemini-api", True)
+
+
+@st.composite
+def cassettes(draw: st.DrawFn) -> Cassette:
+    """A cassette of a few exchanges, whole or wild, of any origin; with headers, requests of any bytes, and answers to no request."""
+    kind: OriginKind = draw(st.sampled_from(["recorded", "loopback", "imported", "written"]))
+    origin = Origin(kind, **draw(st.fixed_dictionaries({}, optional=dict.fromkeys(["date", "model", "source", "note"], TEXTS))))
+    headers = st.dictionaries(st.from_regex(r"x-[a-z]{1,5}", fullmatch=True), st.lists(TEXTS, min_size=1, max_size=2), max_size=2)
+    requests = st.none() | st.builds(Request, st.just("POST"), st.just(URL), headers, st.binary(max_size=30) | TEXTS.map(str.encode))
+    made = draw(st.lists(exchanges() | wild_exchanges(), min_size=1, max_size=3))
+    return Cassette(tuple(replace(one, request=draw(requests), headers=draw(headers), reason_phrase=draw(TEXTS)) for one in made), origin)
+
+
+def specs(dialect: str = "unified-llm") -> st.SearchStrategy[str]:
+    """The text of a valid spec file on a cassette called ``generated``, with any expectation that has no operators in it."""
+
+    def text(names: list[str], expected: list[Json]) -> str:
+        lines = ["harness: 1", "cases:"]
+        for name, value in zip(names, expected, strict=False):
+            lines += [f"- case: {name}", "  requirement: Something holds.", "  features: [text.streaming]"]
+            lines += ["  source: https://ai.google.dev/api/generate-content", "  cassette: generated"]
+            lines += ["  expect:", f"    {dialect}: {_yaml_text(value)}"]
+        return "".join(f"{line}\n" for line in lines)
+
+    names = st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1, max_size=3, unique=True)
+    return st.builds(text, names, st.lists(st.lists(values(), max_size=3), min_size=3, max_size=3))
+
+
+def _yaml_text(value: Json) -> str:
+    """JSON that is YAML too: it has no surrogate pairs, and nothing in it that cannot be seen."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in text)

@@ -1,0 +1,1 @@
+"""agent-events: Gemini CLI output as AgentEvents."""

@@ -1,0 +1,68 @@
+"""The agent-events surface as its own system has it: a parser that is fed the output of a Gemini CLI process as it comes.
+
+It is the pipeline of `harness.pipeline.replay` without a recording: the same framer, normalizer and translator, so that what it says of a stream
+is what a replay says. Two things are those of a live process: a turn is completed where the CLI prints its ``result``, and by nothing else;
+and the caller says when the output has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from harness.providers import PROVIDERS, Answer
+from harness.stream.events import Error, Event, Finish
+from harness.stream.framing import MAX_FRAME, Frame
+from harness.stream.session import Session, counted_ids
+
+from .. import DIALECTS, Payload
+
+
+class GeminiParser:
+    """AgentEvents of one process of ``gemini --output-format stream-json``.
+
+    ``agent_id`` and ``team`` stand in every event. ``ids`` makes ids (counted by default), ``clock`` gives the milliseconds of
+    ``timestamp`` (0 without one). The methods have the names of the original's interface.
+    """
+
+    def __init__(
+        self,
+        agent_id: str = "agent",
+        team: Mapping[str, Any] | None = None,
+        *,
+        ids: Callable[[str], str] | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        self._context = {"agentId": agent_id, "teamMetadata": {} if team is None else team}
+        self._ids = ids or counted_ids()
+        self._clock = clock
+        self.reset()
+
+    def parse_chunk(self, data: bytes) -> list[Payload]:
+        """The events that these bytes complete; a line or a character may be cut anywhere."""
+        return self._parse(self._framer.feed(data))
+
+    def flush(self) -> list[Payload]:
+        """The events of a last line without a line end; one that is no JSON is a text."""
+        return self._parse(self._framer.close()) + self._translate(self._normalizer.close())
+
+    def reset(self) -> None:
+        """Forget the unfinished line and all ids, for another process."""
+        provider = PROVIDERS["gemini-cli"]
+        self._session = Session(ids=self._ids, context=self._context)
+        self._framer = provider.framer(MAX_FRAME)
+        self._normalizer = provider.normalizer(Answer())
+        self._translator = DIALECTS["agent-events"].translator([], self._session)
+
+    def _parse(self, frames: Iterable[Frame]) -> list[Payload]:
+        return [payload for frame in frames for payload in self._translate(self._normalizer.feed(frame))]
+
+    def _translate(self, events: Iterable[Event]) -> list[Payload]:
+        if self._clock is not None:
+            self._session.at_ms = self._clock()
+        payloads: list[Payload] = []
+        for event in events:
+            payloads += self._translator.feed(event)
+            if isinstance(event, Finish | Error):
+                payloads += self._translator.close()
+        return payloads

@@ -1,0 +1,226 @@
+"""agent-events: canonical events as the AgentEvents that a team of command-line agents shares, whichever model they run.
+
+An event that the model has a word for becomes one AgentEvent at once, in wire order; ``turn.completed`` comes last, exactly once. A call
+of ``write_todos`` is not a tool that started but a ``todo_list``, which replaces the one before. What the model has no word for is a
+declared loss: it knows text, calls, results, errors and the end.
+
+`harness.dialects.agent_events.parser` is the surface that the system itself has: bytes of a process in, AgentEvents out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from harness.stream import events as ev
+from harness.stream.json_path import Assembly
+from harness.stream.session import Session, Tool
+from harness.stream.tool_code import infer_name
+
+from ..dialect import Dialect, Payload
+
+AGENT_TYPE: Final = "google-gemini"
+LIST_TOOL: Final = "write_todos"
+STATUSES: Final = frozenset({"pending", "in_progress", "completed", "cancelled"})
+
+LOSSES: Final[Mapping[str, str]] = {
+    "everything-else": "all but text, calls, results, errors, the end",
+    "todo-items": "to-do items without a text or with a status that the model has no word for, such as blocked",
+}
+
+_LABELS: Final = ("session.started", "text", "tool.started", "tool.completed", "error", "todo_list")
+_ANY: Final = {**dict.fromkeys(_LABELS, "open"), "turn.completed": "over"}
+ORDER: Final[Mapping[str, Mapping[str, str]]] = {"fresh": _ANY, "open": _ANY, "over": {}}
+"""State → type → next state: anything in any order, then the end, once."""
+
+_ENDS: Final[Mapping[ev.End, str]] = {
+    "cut": "the stream was cut before its end",
+    "reset": "the connection was reset before the end of the stream",
+    "aborted": "the client left before the end of the stream",
+}
+
+
+class AgentEventsTranslator:
+    """One stream: see `harness.dialects.dialect.Translator`. ``context`` of the session may have ``agentId`` and ``teamMetadata``."""
+
+    def __init__(self, tools: Sequence[Tool], session: Session) -> None:
+        self.tools = tools
+        self.session = session
+        self.agent_id = session.context.get("agentId", "agent")
+        self.team = session.context.get("teamMetadata", {})
+        self.call: tuple[ev.CallStart, Assembly] | None = None
+        self.waiting: dict[str, list[str]] = {}  # an id of the wire → those given out for it that have no result yet
+        self.given: dict[str, str] = {}  # an id of the wire → the last one given out for it
+        self.names: dict[str, str] = {}
+        self.failed = False
+        self.finished: ev.FinishClass | None = None
+
+    def feed(self, event: ev.Event) -> list[Payload]:
+        if getattr(event, "candidate", 0) > 0:
+            return []
+        reaction = _REACTIONS.get(type(event))
+        return reaction(self, event) if reaction else []
+
+    def close(self) -> list[Payload]:
+        payloads = self._open_call()
+        done = not self.failed and self.finished not in (None, "failed")
+        self.failed, self.finished = False, None
+        return [*payloads, self.make("turn.completed", finishReason="done" if done else "error")]
+
+    def make(self, kind: str, **fields: Any) -> Payload:
+        """An AgentEvent with its base fields; a field that is None is left out."""
+        payload = {
+            "type": kind,
+            "eventId": self.session.next_id("event"),
+            "agentId": self.agent_id,
+            "agentType": AGENT_TYPE,
+            "teamMetadata": self.team,
+            "timestamp": int(self.session.at_ms or 0),
+        }
+        return payload | {name: value for name, value in fields.items() if value is not None}
+
+    def _start(self, event: ev.Start) -> list[Payload]:
+        return [] if event.implied else [self.make("session.started")]
+
+    def _text(self, event: ev.Text) -> list[Payload]:
+        if not event.text and event.signature is not None:
+            return []
+        if event.role is None:
+            return [self.make("text", text=event.text, role="assistant", category="message")]
+        return [self.make("text", text=event.text, role="system" if event.role == "system" else None)]
+
+    # Calls and results
+
+    def _call_start(self, event: ev.CallStart) -> list[Payload]:
+        payloads = self._open_call()
+        self.call = (event, Assembly())
+        return payloads
+
+    def _call_piece(self, event: ev.CallPiece) -> list[Payload]:
+        if self.call and self.call[0].call == event.call:
+            self.call[1].add(event.path, event.value, event.more)
+        return []
+
+    def _call_end(self, event: ev.CallEnd) -> list[Payload]:
+        if self.call is None or self.call[0].call != event.call:
+            return []
+        start, self.call = self.call[0], None
+        return self._called(start.id, start.name, event.arguments)
+
+    def _open_call(self) -> list[Payload]:
+        """A call that never ended, with what came of its arguments."""
+        if self.call is None:
+            return []
+        (start, pieces), self.call = self.call, None
+        return self._called(start.id, start.name, pieces.value())
+
+    def _nameless_call(self, event: ev.NamelessCall) -> list[Payload]:
+        name = LIST_TOOL if isinstance(event.payload.get("todos"), list) else infer_name(event.payload, self.tools)
+        return self._text(ev.Text(event.raw)) if name is None else self._called(None, name, event.payload)
+
+    def _called(self, wire_id: str | None, name: str, arguments: dict[str, Any]) -> list[Payload]:
+        todos = arguments.get("todos") if name == LIST_TOOL else None
+        if name == LIST_TOOL and not isinstance(todos, list):
+            if wire_id is not None:
+                self._remember(wire_id, wire_id, name)
+            return []
+        call_id = self.session.call_id(wire_id, "call")
+        self.session.remember(call_id, name, None)
+        self._remember(call_id if wire_id is None else wire_id, call_id, name)
+        if isinstance(todos, list):
+            return [self.make("todo_list", todoId=call_id, items=[item for todo in todos if (item := _todo_item(todo))])]
+        return [self.make("tool.started", toolName=name, toolId=call_id, input=arguments)]
+
+    def _remember(self, wire_id: str, call_id: str, name: str) -> None:
+        self.waiting.setdefault(wire_id, []).append(call_id)
+        self.given[wire_id] = call_id
+        self.names[call_id] = name
+
+    def _tool_result(self, event: ev.ToolResult) -> list[Payload]:
+        waiting = self.waiting.get(event.id or "")
+        call_id = waiting.pop(0) if waiting else self.given.get(event.id or "", event.id)
+        error = event.error or (event.status if event.status not in (None, "", "success") else None)
+        name = self.names.get(call_id or "", None if event.status is not None else event.name)
+        return [self.make("tool.completed", toolName=name, toolId=call_id, output=_output(event), error=error)]
+
+    # Errors and the end
+
+    def _error(self, event: ev.Error) -> list[Payload]:
+        code = event.status or (None if event.code is None else str(event.code))
+        return self._fail(event.message, code)
+
+    def _incomplete(self, event: ev.Incomplete) -> list[Payload]:
+        message = _ENDS.get(event.end, "the stream stopped before its end")
+        if event.rest:
+            message += f", inside a message of which {len(event.rest)} characters had arrived"
+        return self._fail(message, None)
+
+    def _blocked(self, event: ev.Blocked) -> list[Payload]:
+        return self._fail(": ".join(filter(None, ("the prompt was blocked", event.message or event.reason))), event.reason)
+
+    def _fail(self, message: str, code: str | None) -> list[Payload]:
+        self.failed = True
+        return [*self._open_call(), self.make("error", error=message, code=code)]
+
+    def _notice(self, event: ev.Notice) -> list[Payload]:
+        return [self.make("error", error=event.message, code=event.severity.upper() or None)]
+
+    def _unknown(self, event: ev.Unknown) -> list[Payload]:
+        """A line that is no JSON is an error, one that has no end is text; anything else is JSON of an unknown kind."""
+        if event.where == "rest":
+            return [self.make("text", text=event.raw)]
+        if event.where == "frame" and isinstance(event.raw, str):
+            return [self.make("error", error=f"Failed to parse JSONL: {event.raw}", code="JSONL_PARSE_ERROR")]
+        return []
+
+    def _finish(self, event: ev.Finish) -> list[Payload]:
+        self.finished = event.reason
+        return []
+
+
+_REACTIONS: Final[Mapping[type[ev.Event], Callable[[AgentEventsTranslator, Any], list[Payload]]]] = {
+    ev.Start: AgentEventsTranslator._start,
+    ev.Text: AgentEventsTranslator._text,
+    ev.CallStart: AgentEventsTranslator._call_start,
+    ev.CallPiece: AgentEventsTranslator._call_piece,
+    ev.CallEnd: AgentEventsTranslator._call_end,
+    ev.NamelessCall: AgentEventsTranslator._nameless_call,
+    ev.ToolResult: AgentEventsTranslator._tool_result,
+    ev.Error: AgentEventsTranslator._error,
+    ev.Incomplete: AgentEventsTranslator._incomplete,
+    ev.Blocked: AgentEventsTranslator._blocked,
+    ev.Notice: AgentEventsTranslator._notice,
+    ev.Unknown: AgentEventsTranslator._unknown,
+    ev.Finish: AgentEventsTranslator._finish,
+}
+"""All other kinds are declared losses."""
+
+
+def _todo_item(todo: Any) -> Payload | None:
+    """The item in the model's words; None for one that it has no place for. A call that leaked into text says ``content``."""
+    text, status = (todo.get("description", todo.get("content")), todo.get("status")) if isinstance(todo, dict) else (None, None)
+    if not isinstance(text, str) or not text.strip() or not isinstance(status, str) or status not in STATUSES:
+        return None
+    return {"text": text, "status": status}
+
+
+def _output(event: ev.ToolResult) -> str | None:
+    """The output as text: what is shown where a tool shows text, else, of a result that is the model's own JSON, that JSON."""
+    match event.response:
+        case None:
+            return None
+        case str(text) | {"text": str(text)} | {"output": str(text)} | {"result": str(text)}:
+            return text
+    return None if event.status is not None else json.dumps(event.response, ensure_ascii=False)
+
+
+AGENT_EVENTS: Final = Dialect(
+    name="agent-events",
+    title="agent-events (AgentEvent)",
+    translator=AgentEventsTranslator,
+    losses=LOSSES,
+    order=ORDER,
+    label=lambda payload: str(payload.get("type")),
+    final=frozenset({"over"}),
+)

@@ -1,0 +1,1 @@
+"""anthropic: the Anthropic Messages stream and its requests."""

@@ -1,0 +1,110 @@
+"""Images, documents and results of tools in Messages → Gemini's parts.
+
+Sources: https://docs.anthropic.com/en/docs/build-with-claude/vision, https://docs.anthropic.com/en/docs/build-with-claude/pdf-support and
+https://ai.google.dev/gemini-api/docs/function-calling#multimodal.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..dialect import Payload
+from ..fields import Fields
+
+EMPTY: Final = "[{} omitted: empty base64 data]"
+"""Says what stood there; a part without data is refused by the API."""
+
+_SOURCES: Final = ("base64", "url")
+_DOCUMENT_SOURCES: Final = (*_SOURCES, "text", "content")
+_RESULT_BLOCKS: Final = ("text", "image", "document")
+_CONTENT_BLOCKS: Final = ("text", "image")
+
+
+def translate_image(block: Fields) -> Payload:
+    """One part; raises `TranslationError` for a source that Gemini can't reach (a file of the Messages API)."""
+    source = _source(block, _SOURCES)
+    kind = source.need("type", "a string")
+    part = _from_url(source) if kind == "url" else _from_base64(source, "image")
+    source.close()
+    return part
+
+
+def translate_document(block: Fields) -> list[Payload]:
+    """The parts of a document: what is said about it, then itself."""
+    about = [text for key in ("title", "context") if (text := block.get(key, "a string"))]
+    source = _source(block, _DOCUMENT_SOURCES)
+    match source.need("type", "a string"):
+        case "url":
+            parts = [_from_url(source)]
+        case "text":
+            source.get("media_type", "a string")
+            parts = [{"text": source.need("data", "a string")}]
+        case "content":
+            parts = _inner_parts(source)
+        case _:
+            parts = [_from_base64(source, "document")]
+    source.close()
+    return [{"text": "\n".join(about)}, *parts] if about else parts
+
+
+def _source(block: Fields, known: tuple[str, ...]) -> Fields:
+    block.need("source", "an object")
+    source = block.inner("source")
+    assert source is not None  # it was needed
+    source.choose("type", known)
+    return source
+
+
+def _from_url(source: Fields) -> Payload:
+    return {"fileData": {"fileUri": source.need("url", "a string")}}
+
+
+def _from_base64(source: Fields, what: str) -> Payload:
+    data, kind = source.need("data", "a string"), source.need("media_type", "a string")
+    if data:
+        return {"inlineData": {"mimeType": kind, "data": data}}
+    source.leave("data", "it is empty")
+    return {"text": EMPTY.format(what)}
+
+
+def _inner_parts(source: Fields) -> list[Payload]:
+    """The parts of a document that is made of blocks."""
+    content = source.need("content", "a string or a list")
+    if isinstance(content, str):
+        return [{"text": content}]
+    parts: list[Payload] = []
+    for block in source.items("content"):
+        kind = block.choose("type", _CONTENT_BLOCKS)
+        parts.append({"text": block.need("text", "a string")} if kind == "text" else translate_image(block))
+        block.close()
+    return parts
+
+
+def translate_result(block: Fields) -> Payload:
+    """``response`` of a ``functionResponse``, and ``parts`` if there are files in the result.
+
+    The result stands under ``content``, that of a failed tool under ``error``; a file is named in its place by a reference to its part.
+    """
+    content = block.get("content", "a string or a list")
+    key = "error" if block.get("is_error", "true or false") else "content"
+    if content is None or isinstance(content, str):
+        return {"response": {key: content or ""}}
+    said: list[Any] = []
+    files: list[Payload] = []
+    for item in block.items("content"):
+        kind = item.choose("type", _RESULT_BLOCKS)
+        parts = [{"text": item.need("text", "a string")}] if kind == "text" else _result_parts(kind, item)
+        item.close()
+        for part in parts:
+            if "text" in part:
+                said.append({"type": "text", "text": part["text"]})
+            else:
+                [(place, file)] = part.items()
+                name = f"file_{len(files) + 1}"
+                files.append({place: {**file, "displayName": name}})
+                said.append({"$ref": name})
+    return {"response": {key: said}, **({"parts": files} if files else {})}
+
+
+def _result_parts(kind: str, item: Fields) -> list[Payload]:
+    return [translate_image(item)] if kind == "image" else translate_document(item)

@@ -1,0 +1,300 @@
+"""Translation of canonical events into the stream of the Anthropic Messages API, as it is documented today.
+
+A payload is the ``data`` object of one server-sent event: ``message_start``, content blocks one after the other, one
+``message_delta``, ``message_stop``; or ``error``, and nothing after it.
+
+A translator is in one of five states, each a table event type → reaction: *fresh* (nothing but unknown things so far),
+*started* and *counted* (the model is known, then the first counts: ``message_start`` waits for both), *opened* and
+*over*. Which block is open, and which call is held until its arguments are whole, are values of their own.
+
+What the protocol has no place for is a declared loss (``LOSSES``) or, if it isn't declared, a payload of the type
+``unknown``, which the official clients pass over. A signature that belongs to no thought stands in an empty thinking
+block of its own, after the block it signs: the official clients keep one only there. A call's goes into the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from harness.stream import events as ev
+from harness.stream.json_path import Assembly
+from harness.stream.session import Session, Tool
+from harness.stream.tool_code import infer_name
+
+from ..dialect import Dialect, Payload
+from .request import REQUESTS
+from .stream import ENDS, ERROR_TYPES, FINAL, LOSSES, ORDER, STOP_REASONS, MessageWriter, label
+
+_METADATA_LOSSES: Final = frozenset({"id", "created", "trace_id", "credits"})
+_ANNOTATION_LOSSES: Final = frozenset({"citations", "grounding", "url_context", "logprobs", "safety_ratings", "token_count"})
+_LostPart = ev.Media | ev.Code | ev.CodeResult | ev.ServerCall | ev.ServerResult
+
+BARE_PAYLOADS: Final[Sequence[tuple[frozenset[str], str]]] = (
+    (frozenset({"todos"}), "TodoWrite"),
+    (frozenset({"file_path", "content"}), "Write"),
+    (frozenset({"command"}), "Bash"),
+)
+"""The keys that tell a payload without a tool name, and its tool; they go before a match of schemas."""
+
+
+class _Held(NamedTuple):
+    """A call whose arguments are still arriving; the pieces matter only if it is interrupted."""
+
+    start: ev.CallStart
+    id: str
+    pieces: list[ev.CallPiece]
+
+
+class Translator:
+    """One stream: ``feed`` its events, then ``close``. Ids, tool names and call signatures go to ``session``."""
+
+    def __init__(self, tools: Sequence[Tool], session: Session) -> None:
+        self._tools = tools
+        self._declared = {tool.name for tool in tools}
+        self._session = session
+        self._reactions: _Reactions = FRESH
+        self._message = MessageWriter()
+        self._model = ""
+        self._counts: dict[str, int] = {}
+        self._held: _Held | None = None
+        self._calls = 0
+        self._finish: ev.FinishClass | None = None
+        self._refused = False  # a blocked prompt: no later reason says otherwise
+
+    def feed(self, event: ev.Event) -> list[Payload]:
+        """The payloads that this event completes, perhaps none."""
+        self._reactions[type(event)](self, event)
+        return self._message.take()
+
+    def close(self) -> list[Payload]:
+        """The tail of the message; nothing after an error."""
+        if self._reactions is not OVER:
+            if not self._message.begun:
+                self._begin()
+            self._write_held()
+            self._message.stop()
+            reason = "tool_use" if self._calls else STOP_REASONS[self._finish or "other"]
+            self._message.tell(reason, self._usage_so_far())
+            self._message.end()
+            self._reactions = OVER
+        return self._message.take()
+
+    # The start of a message
+
+    def _start(self, event: ev.Start) -> None:
+        self._model = event.model or ""
+        self._reactions = STARTED
+
+    def _early_metadata(self, event: ev.Metadata) -> None:
+        model = next(iter(event.raw.values()), None) if event.name == "model" else None
+        if isinstance(model, str) and not self._model:
+            self._model = model
+        else:
+            self._metadata(event)
+
+    def _first_usage(self, event: ev.Usage) -> None:
+        self._usage(event)
+        self._reactions = COUNTED
+
+    def _first_thing(self, event: ev.Event) -> None:
+        self._begin()
+        self._reactions[type(event)](self, event)
+
+    def _begin(self) -> None:
+        self._message.begin(self._session.next_id("msg"), self._model, self._usage_so_far())
+        self._reactions = OPENED
+
+    # Content
+
+    def _text(self, event: ev.Text) -> None:
+        if event.candidate > 0:
+            return
+        if event.role:  # not the answer
+            self._message.stop()
+            self._message.unknown(msgspec.to_builtins(event))
+            return
+        if event.text:
+            self._message.text(event.text)
+        if event.signature:
+            self._message.stop()
+            self._message.sign(event.signature)
+
+    def _reasoning(self, event: ev.Reasoning) -> None:
+        if event.candidate > 0:
+            return
+        if event.text:
+            self._message.thinking(event.text)
+        if event.signature:
+            self._message.sign(event.signature)
+
+    def _lost_part(self, event: _LostPart) -> None:
+        """A part that is a declared loss still ends the block before it, and its signature is still a fact."""
+        if event.candidate > 0:
+            return
+        self._message.stop()
+        if event.signature:
+            self._message.sign(event.signature)
+
+    def _tool_result(self, event: ev.ToolResult) -> None:
+        if event.candidate > 0:
+            return
+        self._message.stop()
+        self._message.unknown(msgspec.to_builtins(event))
+
+    # Calls
+
+    def _call_start(self, event: ev.CallStart) -> None:
+        if event.candidate > 0:
+            return
+        self._message.stop()
+        self._held = _Held(event, self._remember(event.id, event.name, event.signature), [])
+
+    def _call_piece(self, event: ev.CallPiece) -> None:
+        if self._held:
+            self._held.pieces.append(event)
+
+    def _call_end(self, event: ev.CallEnd) -> None:
+        if self._held:
+            self._write_call(self._held.id, self._held.start.name, event.arguments)
+            self._message.stop()
+            self._held = None
+
+    def _nameless_call(self, event: ev.NamelessCall) -> None:
+        if event.candidate > 0:
+            return
+        name = self._infer_name(event.payload)
+        if name is None:
+            self._text(ev.Text(event.raw, event.signature))
+        else:
+            self._write_call(self._remember(None, name, event.signature), name, event.payload)
+            self._message.stop()
+
+    def _infer_name(self, payload: dict[str, Any]) -> str | None:
+        for keys, name in BARE_PAYLOADS:
+            if keys <= payload.keys() and (name in self._declared or not self._declared):
+                return name
+        return infer_name(payload, self._tools)
+
+    def _remember(self, wire_id: str | None, name: str, signature: str | None) -> str:
+        call_id = self._session.call_id(wire_id, "toolu")
+        self._session.remember(call_id, name, signature, wire_id)
+        return call_id
+
+    def _write_held(self) -> None:
+        """The open call, if there is one, with what its pieces amount to so far."""
+        if self._held:
+            arguments = Assembly()
+            for piece in self._held.pieces:
+                arguments.add(piece.path, piece.value, piece.more)
+            self._write_call(self._held.id, self._held.start.name, arguments.value())
+            self._held = None
+
+    def _write_call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
+        self._message.call(call_id, self._session.own_names.get(name, name), arguments)
+        self._calls += 1
+
+    # Beside the content
+
+    def _start_again(self, event: ev.Start) -> None:
+        if event.model:
+            self._metadata(ev.Metadata("model", {"model": event.model}))
+
+    def _metadata(self, event: ev.Metadata) -> None:
+        if event.name not in _METADATA_LOSSES and (event.name != "model" or self._model not in event.raw.values()):
+            self._message.unknown(event.raw)
+
+    def _annotation(self, event: ev.Annotation) -> None:
+        if event.name not in _ANNOTATION_LOSSES and event.candidate <= 0:
+            self._message.unknown(event.raw)
+
+    def _unknown(self, event: ev.Unknown) -> None:
+        if event.candidate <= 0:
+            self._message.unknown(event.raw)
+
+    def _notice(self, event: ev.Notice) -> None:
+        self._message.unknown(event.raw)
+
+    def _usage(self, event: ev.Usage) -> None:
+        for name in ("input", "output", "reasoning", "cached"):
+            count = getattr(event, name)
+            if count is not None:
+                self._counts[name] = count
+
+    def _usage_so_far(self) -> Payload:
+        counts = self._counts
+        usage = {
+            "input_tokens": counts.get("input", 0),
+            "output_tokens": counts.get("output", 0) + counts.get("reasoning", 0),
+        }
+        if "cached" in counts:
+            usage["cache_read_input_tokens"] = counts["cached"]
+            if "input" in counts:
+                usage["input_tokens"] -= counts["cached"]
+        return usage
+
+    def _blocked(self, event: ev.Blocked) -> None:
+        self._finish, self._refused = "content_filter", True
+
+    def _finished(self, event: ev.Finish) -> None:
+        if event.candidate <= 0 and not self._refused:
+            self._finish = event.reason
+
+    # The end by an error
+
+    def _error(self, event: ev.Error) -> None:
+        self._fail(ERROR_TYPES.get(event.status if event.code is None else event.code, "api_error"), event.message)
+
+    def _incomplete(self, event: ev.Incomplete) -> None:
+        message = ENDS.get(event.end, "the stream stopped before its end")
+        if event.rest:
+            message += f", inside a message of which {len(event.rest)} characters had arrived"
+        self._fail("api_error", message)
+
+    def _fail(self, kind: str, message: str) -> None:
+        """An error, and before it what had come: things from before message_start, and the open call."""
+        if self._message.waiting:
+            self._begin()
+        self._write_held()
+        self._message.fail(kind, message)
+        self._reactions = OVER
+
+    def _ignore(self, event: ev.Event) -> None:
+        """Nothing follows an error."""
+
+
+_Reactions = Mapping[type[ev.Event], Callable[[Translator, Any], None]]
+
+OPENED: Final[_Reactions] = {
+    ev.Text: Translator._text,
+    ev.Reasoning: Translator._reasoning,
+    ev.CallStart: Translator._call_start,
+    ev.CallPiece: Translator._call_piece,
+    ev.CallEnd: Translator._call_end,
+    ev.NamelessCall: Translator._nameless_call,
+    ev.ToolResult: Translator._tool_result,
+    ev.Media: Translator._lost_part,
+    ev.Code: Translator._lost_part,
+    ev.CodeResult: Translator._lost_part,
+    ev.ServerCall: Translator._lost_part,
+    ev.ServerResult: Translator._lost_part,
+    ev.Start: Translator._start_again,
+    ev.Metadata: Translator._metadata,
+    ev.Annotation: Translator._annotation,
+    ev.Usage: Translator._usage,
+    ev.Notice: Translator._notice,
+    ev.Unknown: Translator._unknown,
+    ev.Blocked: Translator._blocked,
+    ev.Finish: Translator._finished,
+    ev.Error: Translator._error,
+    ev.Incomplete: Translator._incomplete,
+}
+COUNTED: Final[_Reactions] = {**dict.fromkeys(OPENED, Translator._first_thing), ev.Metadata: Translator._early_metadata}
+STARTED: Final[_Reactions] = {**COUNTED, ev.Usage: Translator._first_usage}
+_EARLY_END: Final[_Reactions] = {ev.Error: Translator._error, ev.Incomplete: Translator._incomplete}
+FRESH: Final[_Reactions] = {**COUNTED, ev.Start: Translator._start, ev.Unknown: Translator._unknown, **_EARLY_END}
+OVER: Final[_Reactions] = dict.fromkeys(OPENED, Translator._ignore)
+
+ANTHROPIC: Final = Dialect("anthropic", "Anthropic Messages stream", Translator, LOSSES, ORDER, label, FINAL, REQUESTS)

@@ -1,0 +1,224 @@
+"""The Anthropic Messages stream itself: what it has no place for, its reasons and errors, its order, a writer of it.
+
+Tables and shapes only; which event of ours becomes which payload is ``anthropic.py``'s business. Sources:
+https://docs.anthropic.com/en/docs/build-with-claude/streaming and https://docs.anthropic.com/en/api/errors.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from harness.stream import events as ev
+
+from ..dialect import Payload
+
+LOSSES: Final[Mapping[str, str]] = {
+    "candidates": "every candidate but the first",
+    "media": "images, sounds and files",
+    "code-execution": "code that the server runs, and what it printed",
+    "server-tools": "calls of tools that the server runs, and their answers",
+    "grounding": "grounding metadata",
+    "citations": "citation metadata",
+    "url-context": "what was fetched for the URL context",
+    "logprobs": "log probabilities",
+    "safety-ratings": "safety ratings",
+    "usage-details": "token counts but input, output, thoughts and cached",
+    "response-id": "the id of the response",
+    "create-time": "the time of the response",
+    "finish-message": "the text beside a finish reason",
+    "credits": "credits consumed and left",
+    "trace-id": "the trace id of Code Assist",
+}
+
+STOP_REASONS: Final[Mapping[ev.FinishClass, str]] = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "content_filter": "refusal",
+    "malformed": "end_turn",
+    "continuation": "pause_turn",
+    "other": "end_turn",
+    "failed": "end_turn",
+}
+
+ERROR_TYPES: Final[Mapping[int | str | None, str]] = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    # The gRPC names decide for an error inside a stream that has no number.
+    "INVALID_ARGUMENT": "invalid_request_error",
+    "FAILED_PRECONDITION": "invalid_request_error",
+    "OUT_OF_RANGE": "invalid_request_error",
+    "UNAUTHENTICATED": "authentication_error",
+    "PERMISSION_DENIED": "permission_error",
+    "NOT_FOUND": "not_found_error",
+    "RESOURCE_EXHAUSTED": "rate_limit_error",
+    "UNAVAILABLE": "overloaded_error",
+}
+
+ENDS: Final[Mapping[ev.End, str]] = {
+    "cut": "the stream was cut before its end",
+    "reset": "the connection was reset before the end of the stream",
+    "aborted": "the client left before the end of the stream",
+}
+
+ORDER: Final[Mapping[str, Mapping[str, str]]] = {
+    "fresh": {"message_start": "between", "error": "failed"},
+    "between": {
+        "unknown": "between",
+        "start text": "text begun",
+        "start thinking": "thinking begun",
+        "start tool_use": "call begun",
+        "message_delta": "told",
+        "error": "failed",
+    },
+    "text begun": {"text_delta": "text"},
+    "text": {
+        "text_delta": "text",
+        "unknown": "text",
+        "stop": "between",
+        "error": "failed",
+    },
+    "thinking begun": {"thinking_delta": "thinking", "signature_delta": "block whole"},
+    "thinking": {
+        "thinking_delta": "thinking",
+        "signature_delta": "block whole",
+        "unknown": "thinking",
+        "stop": "between",
+        "error": "failed",
+    },
+    "call begun": {"input_json_delta": "call"},
+    "call": {"stop": "between", "error": "failed"},
+    "block whole": {"stop": "between"},
+    "told": {"message_stop": "stopped"},
+    "stopped": {},
+    "failed": {},
+}
+"""State → label → next state. No block is empty; one that an error breaks off has no stop; nothing follows an error."""
+
+FINAL: Final = frozenset({"stopped", "failed"})
+
+
+def label(payload: Payload) -> str:
+    """The word for a payload in `ORDER`: its type, or what block it starts, or what kind of delta it is."""
+    match payload:
+        case {"type": "content_block_start", "content_block": {"type": str(block)}}:
+            return f"start {block}"
+        case {"type": "content_block_delta", "delta": {"type": str(delta)}}:
+            return delta
+        case {"type": "content_block_stop"}:
+            return "stop"
+        case {"type": str(kind)}:
+            return kind
+    return "no payload"
+
+
+_write = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+_write_ascii = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
+
+
+class MessageWriter:
+    """Payloads of one message, in legal order, with the index of each block; `take` hands them out."""
+
+    def __init__(self) -> None:
+        self.begun = False
+        self.waiting: list[Payload] = []  # what came before message_start: the official clients want that first
+        self._out: list[Payload] = []
+        self._index = 0
+        self._block = ""  # the type of the open block, or nothing
+
+    def take(self) -> list[Payload]:
+        """What was written since the last time."""
+        out = self._out
+        self._out = []
+        return out
+
+    def begin(self, message_id: str, model: str, usage: Payload) -> None:
+        """message_start, and what waited for it."""
+        message: Payload = {
+            "id": message_id,
+            "type": "message",
+            "role": "assistant",
+            "model": model,
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": usage,
+        }
+        self._out.append({"type": "message_start", "message": message})
+        self._out += self.waiting
+        self.waiting.clear()
+        self.begun = True
+
+    def text(self, piece: str) -> None:
+        """A piece of text, in the open text block or a new one."""
+        if self._block != "text":
+            self._start({"type": "text", "text": ""})
+        self._delta({"type": "text_delta", "text": piece})
+
+    def thinking(self, piece: str) -> None:
+        """A piece of a thought, in the open thinking block or a new one."""
+        if self._block != "thinking":
+            self._start({"type": "thinking", "thinking": "", "signature": ""})
+        self._delta({"type": "thinking_delta", "thinking": piece})
+
+    def sign(self, signature: str) -> None:
+        """A signature in the open thinking block, else in an empty one.
+
+        It closes the block: clients keep only the last signature of a block.
+        """
+        if self._block != "thinking":
+            self._start({"type": "thinking", "thinking": "", "signature": ""})
+        self._delta({"type": "signature_delta", "signature": signature})
+        self.stop()
+
+    def call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
+        """A tool_use block with all its arguments in one piece; it stays open."""
+        self._start({"type": "tool_use", "id": call_id, "name": name, "input": {}})
+        self._delta({"type": "input_json_delta", "partial_json": _as_json(arguments)})
+
+    def stop(self) -> None:
+        """Close the open block, if there is one."""
+        if self._block:
+            self._out.append({"type": "content_block_stop", "index": self._index})
+            self._index += 1
+            self._block = ""
+
+    def unknown(self, raw: ev.Json) -> None:
+        """Something that the protocol has no word for; it may stand inside a block."""
+        (self._out if self.begun else self.waiting).append({"type": "unknown", "raw": raw})
+
+    def tell(self, stop_reason: str, usage: Payload) -> None:
+        """message_delta."""
+        delta = {"stop_reason": stop_reason, "stop_sequence": None}
+        self._out.append({"type": "message_delta", "delta": delta, "usage": usage})
+
+    def end(self) -> None:
+        """message_stop."""
+        self._out.append({"type": "message_stop"})
+
+    def fail(self, kind: str, message: str) -> None:
+        """The error that ends everything. An open block stays open: its content isn't whole."""
+        self._out.append({"type": "error", "error": {"type": kind, "message": message}})
+
+    def _start(self, block: Payload) -> None:
+        self.stop()
+        self._block = block["type"]
+        self._out.append({"type": "content_block_start", "index": self._index, "content_block": block})
+
+    def _delta(self, delta: Payload) -> None:
+        self._out.append({"type": "content_block_delta", "index": self._index, "delta": delta})
+
+
+def _as_json(arguments: dict[str, Any]) -> str:
+    """Compact JSON in the characters of the arguments; escaped where UTF-8 can't hold them (a lone surrogate)."""
+    text = _write(arguments)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _write_ascii(arguments)
+    return text

@@ -1,0 +1,95 @@
+"""Tools of a Messages request → function declarations, with names that Gemini takes.
+
+Names are changed as little as possible: one that Gemini takes stays, of the others every character that it does not take becomes ``_``.
+The session keeps which is whose, and the answer's calls come back under the caller's own names.
+
+Sources: https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use and
+https://ai.google.dev/gemini-api/docs/function-calling.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from harness.stream.generation import TranslationError
+
+from ..fields import Fields
+from .tool_schema import sanitize_schema
+
+MAX_NAME: Final = 64
+CHOICES: Final = {"auto": "AUTO", "any": "ANY", "none": "NONE", "tool": "ANY"}
+"""``tool_choice.type`` → mode; a single tool is ANY with one allowed name."""
+
+_NAME: Final = re.compile(rf"[A-Za-z_][A-Za-z0-9_.:-]{{0,{MAX_NAME - 1}}}")
+_REFUSED: Final = re.compile(r"[^A-Za-z0-9_.:-]")
+
+
+def wire_names(names: Iterable[str]) -> dict[str, str]:
+    """The caller's names → names that Gemini takes, no two of them alike; those that it takes anyway stay."""
+    own = dict.fromkeys(names)
+    taken = {name for name in own if _NAME.fullmatch(name)}
+    wire = {name: name for name in taken}
+    for name in own:
+        if name in wire:
+            continue
+        clean = _REFUSED.sub("_", name) or "tool"
+        clean = (clean if _NAME.match(clean) else f"_{clean}")[:MAX_NAME]
+        fresh, number = clean, 2
+        while fresh in taken:
+            fresh = f"{clean[: MAX_NAME - len(str(number)) - 1]}_{number}"
+            number += 1
+        taken.add(fresh)
+        wire[name] = fresh
+    return wire
+
+
+def declared_names(tools: Iterable[Fields]) -> list[str]:
+    """The names of the tools, in order; raises `TranslationError` where one is missing or there twice."""
+    names: list[str] = []
+    for tool in tools:
+        name = tool.need("name", "a string")
+        if name in names:
+            raise TranslationError(tool.at("name"), f"there are two tools {name!r}; the names of tools must differ")
+        names.append(name)
+    return names
+
+
+def translate_tools(tools: Iterable[Fields], names: dict[str, str]) -> list[dict[str, Any]]:
+    """One entry of ``tools`` with all the functions; nothing without tools.
+
+    Tools that the Messages API defines itself (``bash_20250124``, ``web_search_20250305``) have no schema to send: `TranslationError`.
+    """
+    declarations = [_declare(tool, names) for tool in tools]
+    return [{"functionDeclarations": declarations}] if declarations else []
+
+
+def _declare(tool: Fields, names: dict[str, str]) -> dict[str, Any]:
+    kind = tool.get("type", "a string")
+    if kind not in (None, "custom"):
+        raise TranslationError(tool.at("type"), f"{kind!r} is the Messages API's own; only tools with an input_schema can be sent")
+    name, description = tool.need("name", "a string"), tool.get("description", "a string")
+    schema, warnings = sanitize_schema(tool.need("input_schema", "an object"), tool.at("input_schema"))
+    tool.warnings += warnings
+    tool.close()
+    declaration = {"name": names[name], "description": description or ""}
+    return {**declaration, "parameters": schema} if schema.get("properties") or schema.get("anyOf") else declaration
+
+
+def translate_choice(choice: Fields | None, names: dict[str, str], declared: list[str]) -> dict[str, Any]:
+    """``toolConfig``, empty where nothing is chosen or there is nothing to choose from."""
+    if choice is None:
+        return {}
+    mode = CHOICES[kind := choice.choose("type", CHOICES)]
+    allowed: dict[str, Any] = {}
+    if kind == "tool":
+        name = choice.need("name", "a string")
+        if name not in declared:
+            raise TranslationError(choice.at("name"), f"no tool {name!r} is declared; declared are {', '.join(declared) or 'none'}")
+        allowed = {"allowedFunctionNames": [names[name]]}
+    choice.close()
+    if not declared:
+        choice.leave("type", "there are no tools")
+        return {}
+    return {"functionCallingConfig": {"mode": mode, **allowed}}

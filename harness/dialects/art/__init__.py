@@ -1,0 +1,1 @@
+"""art: ArtStandardPrompt and its StreamEvents."""

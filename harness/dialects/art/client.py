@@ -1,0 +1,104 @@
+"""ART's Gemini adapter on the official SDK: a prompt and CallOptions in, StreamEvents out.
+
+It is the request half of the dialect, one call of the SDK, and the same reading as a replay. What the SDK leaves out of its objects never
+comes this way: `harness.dialects.art.sdk_losses` names all of that which StreamEvents would show.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from harness.pipeline.request import ask
+from harness.stream.generation import Asked, TranslationError
+from harness.stream.session import Session
+
+from .. import Payload
+from ..genai_sdk import SdkReader, arguments, failures, load_sdk
+from .request import DEFAULT_MODEL, model_of
+from .response import refuse
+
+_LOG = logging.getLogger(__name__)
+
+
+def _milliseconds() -> float:
+    return time.monotonic() * 1000
+
+
+class GeminiAdapter:
+    """Calls Gemini for ART.
+
+    ``http_options`` go to the SDK's client (``{"base_url": …}``, https://googleapis.github.io/python-genai/); without them it also reads
+    GOOGLE_GEMINI_BASE_URL. ``vertexai``: a key of Vertex AI's express mode. ``clock`` gives milliseconds for the times of METADATA, which
+    has none where it is None.
+
+    Raises ValueError without a key, ImportError without google-genai.
+    """
+
+    def __init__(
+        self,
+        api_key: str,
+        model: str | None = None,
+        *,
+        http_options: Any = None,
+        vertexai: bool = False,
+        clock: Callable[[], float] | None = _milliseconds,
+    ) -> None:
+        if not api_key:
+            raise ValueError("GeminiAdapter requires an api_key")
+        self.model = model or DEFAULT_MODEL
+        self._provider = "vertex-ai" if vertexai else "gemini-api"
+        self._client = load_sdk().Client(api_key=api_key, vertexai=vertexai, http_options=http_options)
+        self._clock = clock
+
+    async def call(self, prompt: Sequence[Mapping[str, Any]], options: Mapping[str, Any] | None = None) -> AsyncGenerator[Payload]:
+        """The StreamEvents of one call, ``END`` always the last. ``options`` are CallOptions; ``stream`` says in which of the two modes.
+
+        Raises nothing for what goes wrong with prompt, SDK or stream: that is an ``ERROR``. A prompt that can't be translated
+        (`PROMPT_TRANSLATION_FAILED`) is not sent; what was left out of one is logged as a warning.
+        """
+        options = options or {}
+        session = Session(context={name: value for name, value in options.items() if value is not None})
+        session.streamed = bool(options.get("stream"))
+        model = model_of(options, self.model)
+        try:
+            asked = ask(prompt, dialect="art", options={**options, "model": model}, session=session)
+        except TranslationError as error:
+            for payload in refuse(error, session):
+                yield payload
+            return
+        for warning in asked.warnings:
+            _LOG.warning(warning)
+        reader = SdkReader("art", session, model, provider=self._provider)
+        begun = self._clock() if self._clock else 0
+        async with aclosing(self._answers(asked, session.streamed)) as answers:
+            async for answer in answers:
+                session.at_ms = self._clock() - begun if self._clock else None
+                payloads = reader.fail(answer) if isinstance(answer, Exception) else reader.feed(answer)
+                for payload in payloads:
+                    yield payload
+                if isinstance(answer, Exception):
+                    return
+        session.at_ms = self._clock() - begun if self._clock else None
+        for payload in reader.close():
+            yield payload
+
+    async def _answers(self, asked: Asked, streamed: bool) -> AsyncGenerator[Any]:
+        """The SDK's responses, and last what it raised, if it did."""
+        models = self._client.aio.models
+        try:
+            called_with = arguments(asked)
+            if streamed:
+                async for response in await models.generate_content_stream(**called_with):
+                    yield response
+            else:
+                yield await models.generate_content(**called_with)
+        except failures() as error:
+            yield error
+
+    async def aclose(self) -> None:
+        """Give the client's connections back."""
+        await self._client.aio.aclose()

@@ -1,0 +1,255 @@
+"""ART's way to Gemini: an ArtStandardPrompt and its CallOptions → the request.
+
+One table says what becomes of each role, another which option is which field of ``generationConfig``. Messages stay apart as ART has them:
+one content each, in their order. System messages are the exception, since they go in front of what the user says first.
+
+ART keeps its own ids of calls and knows no signatures (both are declared losses of its answers), so calls and results are sent by name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from harness.stream.generation import Asked, ToolOutcome, TranslationError
+from harness.stream.json_codec import decode_json
+from harness.stream.session import Session
+
+from ..dialect import Payload, Requests
+from ..gemini_schema import to_gemini_schema
+
+DEFAULT_MODEL: Final = "gemini-1.5-flash-latest"
+"""What ART's documentation says; Google has retired it."""
+FIRST_TURN: Final = "(Initial context)"
+"""What the user is made to say where the history begins with the model."""
+
+Content = dict[str, Any]
+
+_CONTEXT_OPTIONS: Final = frozenset({"threadId", "traceId", "userId", "sessionId", "stream", "callContext", "providerConfig", "model"})
+"""Options that are about the call and not about what is asked."""
+
+
+class _Writer:
+    """One prompt on its way: the contents so far, the system messages, and what was left out."""
+
+    def __init__(self) -> None:
+        self.contents: list[Content] = []
+        self.first_user: Content | None = None
+        self.system: list[str] = []
+        self.warnings: list[str] = []
+
+    def message(self, place: str, message: Any) -> None:
+        if not isinstance(message, Mapping):
+            raise TranslationError(place, "is no object; a message is one, with role and content")
+        role = message.get("role")
+        write = ROLES.get(role) if isinstance(role, str) else None
+        if write is None:
+            raise TranslationError(f"{place}.role", f"unknown role {role!r}; known are {', '.join(ROLES)}")
+        write(self, place, message)
+
+    def add(self, role: str, parts: list[Any]) -> Content:
+        self.contents.append({"role": role, "parts": parts})
+        return self.contents[-1]
+
+    def warn(self, place: str, reason: str) -> None:
+        self.warnings.append(f"{place}: {reason}")
+
+    def finish(self) -> list[Content]:
+        """The contents, the system messages in front of the first user's text, and the user speaking first."""
+        if self.system:
+            text = "\n\n".join(self.system)
+            if self.first_user:
+                part = self.first_user["parts"][0]
+                part["text"] = f"{text}\n\n{part['text']}"
+            else:
+                self.contents.insert(0, {"role": "user", "parts": [{"text": text}]})
+        if self.contents and self.contents[0]["role"] == "model":
+            self.contents.insert(0, {"role": "user", "parts": [{"text": FIRST_TURN}]})
+        return self.contents
+
+
+def _write_system(writer: _Writer, place: str, message: Mapping[str, Any]) -> None:
+    content = message.get("content")
+    if not isinstance(content, str):
+        writer.warn(f"{place}.content", "is left out; what the system says is a string")
+    elif content:
+        writer.system.append(content)
+
+
+def _write_user(writer: _Writer, place: str, message: Mapping[str, Any]) -> None:
+    if "content" not in message:
+        raise TranslationError(f"{place}.content", "is missing; a user message has one")
+    added = writer.add("user", [{"text": _as_text(message["content"], f"{place}.content")}])
+    writer.first_user = writer.first_user or added
+
+
+def _write_assistant(writer: _Writer, place: str, message: Mapping[str, Any]) -> None:
+    content = message.get("content")
+    text = "" if content is None else _as_text(content, f"{place}.content")
+    parts: list[Any] = [{"text": text}] if text.strip() else []
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list | None):
+        raise TranslationError(f"{place}.tool_calls", "is no list")
+    for number, call in enumerate(calls or ()):
+        at = f"{place}.tool_calls[{number}]"
+        if not isinstance(call, Mapping):
+            raise TranslationError(at, "is no object")
+        if call.get("type", "function") == "function":
+            parts.append({"functionCall": _function_call(call.get("function"), f"{at}.function")})
+        else:
+            writer.warn(at, f"is left out; its type is {call['type']!r}, and Gemini is told of functions only")
+    writer.add("model", parts or [{"text": ""}])
+
+
+def _function_call(function: Any, place: str) -> dict[str, Any]:
+    if not isinstance(function, Mapping):
+        raise TranslationError(place, "is missing; a call of the type function has one")
+    name, arguments = function.get("name"), function.get("arguments") or "{}"
+    if not isinstance(name, str) or not name:
+        raise TranslationError(f"{place}.name", "is missing; a call names its function")
+    try:
+        args = decode_json(arguments.encode()) if isinstance(arguments, str) else None
+    except (ValueError, RecursionError):
+        raise TranslationError(f"{place}.arguments", "is no JSON") from None
+    if not isinstance(args, dict):
+        raise TranslationError(f"{place}.arguments", "is no JSON object in a string; Gemini's arguments are an object")
+    return {"name": name, "args": args}
+
+
+def _write_result(writer: _Writer, place: str, message: Mapping[str, Any]) -> None:
+    for field in ("tool_call_id", "name"):
+        if not isinstance(message.get(field), str) or not message[field]:
+            raise TranslationError(f"{place}.{field}", f"is missing; a {message['role']} message has tool_call_id and name")
+    content = message.get("content")
+    _as_text(content, f"{place}.content")  # sent as it is, so it must be JSON
+    writer.add("user", [{"functionResponse": {"name": message["name"], "response": {"content": content}}}])
+
+
+def _write_request(writer: _Writer, place: str, message: Mapping[str, Any]) -> None:
+    writer.warn(place, "is left out; a tool_request is a note of ART's own, the call stands in the assistant's message")
+
+
+ROLES: Final[Mapping[str, Callable[[_Writer, str, Mapping[str, Any]], None]]] = {
+    "system": _write_system,
+    "user": _write_user,
+    "assistant": _write_assistant,
+    "tool_request": _write_request,
+    "tool_result": _write_result,
+    "tool": _write_result,
+}
+"""Role → what becomes of such a message."""
+
+
+def _as_text(content: Any, place: str) -> str:
+    if isinstance(content, str):
+        return content
+    try:
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise TranslationError(place, "is neither a string nor JSON") from None
+
+
+def _number(value: Any, place: str) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TranslationError(place, f"is no number: {value!r}")
+    return value
+
+
+def _strings(value: Any, place: str) -> Any:
+    strings = [value] if isinstance(value, str) else value
+    if not isinstance(strings, list) or not all(isinstance(item, str) for item in strings):
+        raise TranslationError(place, f"is neither a string nor a list of strings: {value!r}")
+    return strings
+
+
+GENERATION: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Any, str], Any]]]] = {
+    "temperature": (("temperature",), _number),
+    "maxOutputTokens": (("max_tokens", "maxOutputTokens"), _number),
+    "topP": (("top_p", "topP"), _number),
+    "topK": (("top_k", "topK"), _number),
+    "stopSequences": (("stop", "stop_sequences", "stopSequences"), _strings),
+}
+"""A field of ``generationConfig`` → the options that name it, the first that is set, and how its value is read. 0 is a value."""
+
+_KNOWN_OPTIONS: Final = _CONTEXT_OPTIONS | {"tools", "gemini"} | {name for names, _ in GENERATION.values() for name in names}
+
+
+def _generation_config(options: Mapping[str, Any], warn: Callable[[str, str], None]) -> dict[str, Any]:
+    config: dict[str, Any] = {}
+    for field, (names, read) in GENERATION.items():
+        name = next((name for name in names if options.get(name) is not None), None)
+        if name is not None:
+            config[field] = read(options[name], f"options.{name}")
+    gemini = options.get("gemini") or {}
+    thinking = gemini.get("thinking") or {} if isinstance(gemini, Mapping) else None
+    if not isinstance(thinking, Mapping):
+        raise TranslationError("options.gemini", "is not of the form {thinking: {includeThoughts, thinkingBudget}}")
+    budget = thinking.get("thinkingBudget")
+    if thinking.get("includeThoughts"):
+        config["thinkingConfig"] = {"includeThoughts": True}
+        if budget is not None:
+            config["thinkingConfig"]["thinkingBudget"] = _number(budget, "options.gemini.thinking.thinkingBudget")
+    elif budget is not None:
+        warn("options.gemini.thinking.thinkingBudget", "is left out; it counts only with includeThoughts")
+    return config
+
+
+def _declarations(tools: Any, warn: Callable[[str, str], None], warnings: list[str]) -> list[dict[str, Any]]:
+    if not isinstance(tools, list):
+        raise TranslationError("options.tools", "is no list of ToolSchemas")
+    declarations = []
+    for number, tool in enumerate(tools):
+        place = f"options.tools[{number}]"
+        if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str) or not tool["name"]:
+            raise TranslationError(f"{place}.name", "is missing; a tool has one")
+        declaration = {"name": tool["name"]} | ({"description": tool["description"]} if tool.get("description") else {})
+        if tool.get("inputSchema") is not None:
+            declaration["parameters"], lost = to_gemini_schema(tool["inputSchema"], place=f"{place}.inputSchema")
+            warnings += lost
+        for field in ("outputSchema", "examples"):
+            if tool.get(field):
+                warn(f"{place}.{field}", "is left out; a function is declared by name, description and parameters")
+        declarations.append(declaration)
+    return declarations
+
+
+def model_of(options: Mapping[str, Any], default: str = DEFAULT_MODEL) -> str:
+    """The model to ask: ``model``, else the one that ``providerConfig`` names, else the default."""
+    config = options.get("providerConfig")
+    config = config if isinstance(config, Mapping) else {}
+    adapter = config.get("adapterOptions")
+    named = [options.get("model"), config.get("modelId"), adapter.get("model") if isinstance(adapter, Mapping) else None]
+    return next((name for name in named if isinstance(name, str) and name), default)
+
+
+def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Asked:
+    """See `harness.dialects.dialect.Requests`."""
+    if not isinstance(prompt, list | tuple):
+        raise TranslationError("messages", "is no list; a prompt is a list of messages")
+    writer = _Writer()
+    for number, message in enumerate(prompt):
+        writer.message(f"messages[{number}]", message)
+    body: dict[str, Any] = {"contents": writer.finish()}
+    declarations = _declarations(options.get("tools") or [], writer.warn, writer.warnings)
+    if declarations:
+        body["tools"] = [{"functionDeclarations": declarations}]
+    config = _generation_config(options, writer.warn)
+    if config:
+        body["generationConfig"] = config
+    for name in options:
+        if name not in _KNOWN_OPTIONS:
+            writer.warn(f"options.{name}", "is left out; it is no option that Gemini is told of")
+    return Asked(body, model_of(options), tuple(writer.warnings))
+
+
+def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
+    """The prompt, the text of the answer, and what the user says then. Calls are a declared loss, so there are none to have outcomes."""
+    if not isinstance(then, str) and then:
+        raise TranslationError("results", "StreamEvents carry no calls that these could be the results of")
+    tokens = [payload["data"] for payload in payloads if payload["type"] == "TOKEN" and payload["tokenType"].endswith("LLM_RESPONSE")]
+    answer = [{"role": "assistant", "content": "".join(tokens)}]
+    return [*prompt, *answer, *([{"role": "user", "content": then}] if isinstance(then, str) else [])]
+
+
+ART_REQUESTS: Final = Requests(translate, follow_up)

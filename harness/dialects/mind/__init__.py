@@ -1,0 +1,1 @@
+"""mind: the records of the mind command-line program."""

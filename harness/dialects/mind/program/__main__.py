@@ -1,0 +1,7 @@
+"""``python -m harness.dialects.mind.program``."""
+
+import sys
+
+from .main import main
+
+sys.exit(main())

@@ -1,0 +1,191 @@
+"""mind's way to Gemini: a prompt, a system prompt and the records of earlier answers → the request.
+
+A prompt is ``{"prompt", "system_prompt"?, "history"?}``. ``history`` holds, in order, what followed the prompt: the program's own records,
+and ``user`` records for what was said later. Roles alternate by themselves: texts and calls are the model's, results and questions the
+user's.
+
+Records have no ids and no signatures. The session that the replays of those answers filled has both: its last calls are those of the
+history, in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from harness.stream.generation import Asked, ToolOutcome, TranslationError
+from harness.stream.session import RememberedCall, Session
+
+from ..dialect import Payload, Requests
+from .tools import DECLARATIONS
+
+DEFAULT_MODEL: Final = "gemini-3-flash-preview"
+ACKNOWLEDGEMENT: Final = "ok"
+"""What the model is made to say to the system prompt."""
+
+PROMPT_KEYS: Final = ("prompt", "system_prompt", "history")
+RECORDS: Final[Mapping[str, str | None]] = {
+    "assistant": "model",
+    "tool_code": "model",
+    "tool_result": "user",
+    "user": "user",
+    "result": None,
+    "error": None,
+}
+"""A record of the history → the role of the content that it goes into; ``result`` repeats the texts, an ``error`` is no one's turn."""
+
+
+def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Asked:
+    """See `harness.dialects.dialect.Requests`. Options are ``model_name`` and ``allowed_tools``, the names of tools to declare."""
+    if not isinstance(prompt, Mapping):
+        raise TranslationError("", "a prompt of mind is an object with prompt and perhaps system_prompt")
+    for key in prompt:
+        if key not in PROMPT_KEYS:
+            raise TranslationError(str(key), f"unknown key; known ones are {', '.join(PROMPT_KEYS)}")
+    contents: list[dict[str, Any]] = []
+    system = prompt.get("system_prompt")
+    if system is not None and _text(system, "system_prompt"):
+        contents += [_content("user", {"text": system}), _content("model", {"text": ACKNOWLEDGEMENT})]
+    contents.append(_content("user", {"text": _text(prompt.get("prompt"), "prompt")}))
+    history = prompt.get("history") or []
+    if not isinstance(history, list):
+        raise TranslationError("history", "is no list of records")
+    _History(history, session, contents).write()
+    body: dict[str, Any] = {"contents": contents}
+    declared = _declared(options.get("allowed_tools") or ())
+    if declared:
+        body["tools"] = [{"functionDeclarations": declared}]
+    model = options.get("model_name") or DEFAULT_MODEL
+    return Asked(body, _text(model, "options.model_name"))
+
+
+def _declared(names: Any) -> list[dict[str, Any]]:
+    if not isinstance(names, list | tuple):
+        raise TranslationError("options.allowed_tools", "is no list of names")
+    for name in names:
+        if name not in DECLARATIONS:
+            raise TranslationError("options.allowed_tools", f"there is no tool {name!r}; known ones are {', '.join(DECLARATIONS)}")
+    return [{"name": name, **DECLARATIONS[name]} for name in DECLARATIONS if name in names]
+
+
+class _History:
+    """The records of earlier turns on their way into contents."""
+
+    def __init__(self, records: Sequence[Any], session: Session, contents: list[dict[str, Any]]) -> None:
+        self.records = records
+        self.contents = contents
+        self.waiting: list[tuple[Payload, str | None]] = []  # calls without a result, each with its id on the wire
+        called = [index for index, record in enumerate(records) if isinstance(record, Mapping) and record.get("type") == "tool_code"]
+        self.remembered = dict(zip(reversed(called), reversed(session.calls.values()), strict=False))
+
+    def write(self) -> None:
+        for index, record in enumerate(self.records):
+            place = f"history[{index}]"
+            kind = record.get("type") if isinstance(record, Mapping) else None
+            if not isinstance(kind, str) or kind not in RECORDS:
+                raise TranslationError(f"{place}.type", f"unknown record {kind!r}; known ones are {', '.join(RECORDS)}")
+            role = RECORDS[kind]
+            if role is None:
+                continue
+            if kind == "tool_code":
+                part = self._call(record, place, self.remembered.get(index))
+            elif kind == "tool_result":
+                part = self._result(record, place)
+            else:
+                part = {"text": _said(record, place)}
+            self._add(role, part)
+
+    def _add(self, role: str, part: dict[str, Any]) -> None:
+        """One content a turn, and one part for an answer's text that came in pieces."""
+        last = self.contents[-1]
+        if last["role"] != role:
+            self.contents.append(_content(role, part))
+        elif role == "model" and "text" in part and "text" in last["parts"][-1]:
+            last["parts"][-1] = {"text": last["parts"][-1]["text"] + part["text"]}
+        else:
+            last["parts"].append(part)
+
+    def _call(self, record: Payload, place: str, remembered: RememberedCall | None) -> dict[str, Any]:
+        name, args = _text(record.get("name"), f"{place}.name"), record.get("args")
+        if not isinstance(args, dict):
+            raise TranslationError(f"{place}.args", "is no object")
+        known = remembered if remembered and remembered.name == name else RememberedCall(name)
+        self.waiting.append((record, known.wire_id))
+        call = {"functionCall": _with_id(known.wire_id, name=name, args=args)}
+        return call if known.signature is None else call | {"thoughtSignature": known.signature}
+
+    def _result(self, record: Payload, place: str) -> dict[str, Any]:
+        name = _text(record.get("name"), f"{place}.name")
+        fitting = (pair for pair in self.waiting if _answers(record, pair[0]))
+        pair = next(fitting, None)
+        if pair is None:
+            raise TranslationError(place, f"no call of {name} with these arguments waits for a result")
+        self.waiting.remove(pair)
+        result = record.get("result")
+        response = result if isinstance(result, dict) else {"result": result}
+        return {"functionResponse": _with_id(pair[1], name=name, response=response)}
+
+
+def _content(role: str, part: dict[str, Any]) -> dict[str, Any]:
+    return {"role": role, "parts": [part]}
+
+
+def _with_id(wire_id: str | None, **fields: Any) -> dict[str, Any]:
+    return {"id": wire_id, **fields} if wire_id else fields
+
+
+def _answers(result: Payload, call: Payload) -> bool:
+    return result.get("name") == call.get("name") and result.get("args") == call.get("args")
+
+
+def _said(record: Payload, place: str) -> str:
+    match record:
+        case {"message": {"content": [{"type": "text", "text": str(text)}]}}:
+            return text
+    raise TranslationError(f"{place}.message", "is not of the form {content: [{type: text, text: …}]}")
+
+
+def _text(value: Any, place: str) -> str:
+    if not isinstance(value, str):
+        raise TranslationError(place, "is missing" if value is None else f"is no string: {value!r}")
+    return value
+
+
+def say(text: str) -> Payload:
+    """The record of what a user says after an answer."""
+    return {"type": "user", "message": {"content": [{"type": "text", "text": text}]}}
+
+
+def tool_result(call: Payload, outcome: ToolOutcome) -> Payload:
+    """The ``tool_result`` record of a ``tool_code`` record, without its timestamp: an object as it is, any other value as ``result``."""
+    if outcome.failed:
+        result: Any = {"error": outcome.result}
+    else:
+        result = outcome.result if isinstance(outcome.result, dict) else {"result": outcome.result}
+    return {"type": "tool_result", "name": call["name"], "args": call["args"], "result": result}
+
+
+def waiting_calls(payloads: Sequence[Payload]) -> list[Payload]:
+    """The ``tool_code`` records of an answer that no ``tool_result`` of it answers, in their order."""
+    waiting = [payload for payload in payloads if payload["type"] == "tool_code"]
+    for payload in payloads:
+        if payload["type"] == "tool_result":
+            call = next((call for call in waiting if _answers(payload, call)), None)
+            if call is not None:
+                waiting.remove(call)
+    return waiting
+
+
+def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
+    """The prompt with the answer's records in its history, then the results of its calls, each beside its call, or what the user says."""
+    calls = waiting_calls(payloads)
+    if isinstance(then, str):
+        told = [say(then)]
+    elif len(then) == len(calls):
+        told = [tool_result(call, outcome) for call, outcome in zip(calls, then, strict=True)]
+    else:
+        raise TranslationError("results", f"{len(then)} for {len(calls)} calls; each call has one")
+    return {**prompt, "history": [*prompt.get("history", ()), *payloads, *told]}
+
+
+MIND_REQUESTS: Final = Requests(translate, follow_up)

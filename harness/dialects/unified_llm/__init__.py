@@ -1,0 +1,1 @@
+"""unified-llm: unified messages and their StreamEvents."""

@@ -1,0 +1,65 @@
+"""What a unified-llm stream is put together from: a block while it is open, a call while it is open, the parts of media."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from harness.stream import events as ev
+from harness.stream.json_path import Assembly
+
+from ..dialect import Payload
+
+
+class Block:
+    """A run of pieces of one kind: ``text``, ``reasoning``, or ``none`` where no block is open."""
+
+    __slots__ = ("id", "kind", "pieces", "signatures")
+
+    def __init__(self, kind: str, block_id: str) -> None:
+        self.kind = kind
+        self.id = block_id
+        self.pieces: list[str] = []
+        self.signatures: list[str] = []
+
+    def signature(self) -> dict[str, str | list[str]]:
+        """The key ``signature``, if the block has any: a list of several."""
+        if not self.signatures:
+            return {}
+        return {"signature": self.signatures[0] if len(self.signatures) == 1 else self.signatures}
+
+
+NO_BLOCK: Final = Block("none", "")
+
+
+class OpenCall:
+    """A call whose arguments are not whole yet."""
+
+    __slots__ = ("arguments", "id", "name", "signature")
+
+    def __init__(self, call_id: str, name: str, signature: str | None) -> None:
+        self.id = call_id
+        self.name = name
+        self.signature = signature
+        self.arguments = Assembly()
+
+    def broken_off(self) -> Payload:
+        """What there is of it where the stream ends inside it."""
+        arguments = json.dumps(self.arguments.value(), ensure_ascii=False)
+        tool_call = {"id": self.id, "name": self.name}
+        if self.signature is not None:
+            tool_call["signature"] = self.signature
+        return {"type": "TOOL_CALL_DELTA", "delta": arguments, "tool_call": tool_call}
+
+
+def provider_event(raw: Any) -> Payload:
+    """The wire's own object, where the event model has no field for it."""
+    return {"type": "PROVIDER_EVENT", "raw": raw}
+
+
+def media_part(event: ev.Media) -> dict[str, Any]:
+    """Media as a part of the message: an image, a sound, or a document."""
+    family = (event.mime_type or "").partition("/")[0]
+    kind = family if family in ("image", "audio") else "document"
+    fields = {"data": event.data, "url": event.uri, "media_type": event.mime_type, "signature": event.signature}
+    return {"kind": kind, kind: {key: value for key, value in fields.items() if value is not None}}

@@ -1,0 +1,154 @@
+"""One call, without the network: where a Request is sent and as what, and what its answer becomes as the bytes come."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+from harness.pipeline.request import ask, wrap
+from harness.providers import PROVIDERS, Answer, declared_tools
+from harness.stream.events import End, Event, Unknown
+from harness.stream.framing import MAX_FRAME, DocumentFramer, Frame, FramingError
+from harness.stream.generation import TranslationError
+from harness.stream.session import Session
+
+from ..response import UNIFIED_LLM
+from .errors import ConfigurationError
+from .files import with_files
+
+Payload = dict[str, Any]
+
+KEY_NAMES: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+BASE_URL_NAME: Final = "GEMINI_BASE_URL"
+_VERSION: Final = re.compile(r"/v[0-9][a-z0-9]*(?=/|$)")
+_FIRST_VERSION: Final = re.compile(r"^/v[0-9][a-z0-9]*(?=/)")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a provider listens: its address, the path of a call, the header that has the key, and the folder of its own models."""
+
+    base_url: str
+    path: str
+    header: str = "x-goog-api-key"
+    prefix: str = ""
+    folder: str = ""
+
+
+ENDPOINTS: Final = {
+    "gemini-api": Endpoint("https://generativelanguage.googleapis.com", "/v1beta/{model}:{method}"),
+    "vertex-ai": Endpoint("https://aiplatform.googleapis.com", "/v1/{model}:{method}", folder="publishers/google/"),
+    "code-assist": Endpoint("https://cloudcode-pa.googleapis.com", "/v1internal:{method}", "authorization", "Bearer "),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request as it is sent, and what reads its answer. ``warnings``: what of the Request was left out, each with its place."""
+
+    url: str
+    headers: dict[str, str]
+    content: bytes
+    provider: str
+    model: str
+    session: Session
+    warnings: tuple[str, ...] = ()
+
+    def reading(self, status: int, headers: Mapping[str, str]) -> Reading:
+        """What reads the answer with this status and these headers."""
+        return Reading(self, status, {name.lower(): value for name, value in headers.items()})
+
+
+class Caller:
+    """Turns Requests into `Call`s: knows key, address and provider, from the arguments or else the environment.
+
+    Raises `ConfigurationError` without a key and for an unknown provider.
+    """
+
+    def __init__(self, api_key: str | None, base_url: str | None, provider: str, session: Session | None) -> None:
+        if provider not in ENDPOINTS:
+            raise ConfigurationError(f"unknown provider {provider!r}; known are {', '.join(ENDPOINTS)}")
+        key = api_key or next((os.environ[name] for name in KEY_NAMES if os.environ.get(name)), "")
+        if not key:
+            raise ConfigurationError(f"no API key; pass api_key, or set {' or '.join(KEY_NAMES)}")
+        self._endpoint = ENDPOINTS[provider]
+        self._key = key.strip()
+        self._base_url = (base_url or os.environ.get(BASE_URL_NAME) or self._endpoint.base_url).rstrip("/")
+        self._provider = provider
+        self.session = session or Session()
+
+    def prepare(self, request: Mapping[str, Any], *, stream: bool) -> Call:
+        """The call that a Request asks for; raises `TranslationError` for what is wrong with it, before anything is sent."""
+        asked = ask(with_files(request), dialect=UNIFIED_LLM.name, options=None, session=self.session)
+        if not asked.model:
+            raise ConfigurationError("the request names no model; write model: gemini:NAME")
+        body = wrap(asked, self._provider, self.session)
+        try:
+            content = json.dumps(body, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+        except (TypeError, ValueError, RecursionError) as error:
+            raise TranslationError("", f"the request is no JSON: {error}") from None
+        headers = {"content-type": "application/json", self._endpoint.header: f"{self._endpoint.prefix}{self._key}"}
+        return Call(self._url(asked.model, stream), headers, content, self._provider, asked.model, self.session, asked.warnings)
+
+    def _url(self, model: str, stream: bool) -> str:
+        """The address; a version that the base URL has already is not added again."""
+        method = "streamGenerateContent?alt=sse" if stream else "generateContent"
+        named = model if "/" in model else f"models/{model}"
+        if not named.startswith(("projects/", "publishers/")):  # whose whole place is named already
+            named = self._endpoint.folder + named
+        path = self._endpoint.path.format(model=quote(named, safe="/"), method=method)
+        if _VERSION.search(urlsplit(self._base_url).path):
+            path = _FIRST_VERSION.sub("", path)
+        return self._base_url + path
+
+
+class Reading:
+    """The pipeline of one answer, fed as its bytes come: frames, canonical events, stream events. ``begun``: it has given one."""
+
+    def __init__(self, call: Call, status: int, headers: Mapping[str, str]) -> None:
+        provider = PROVIDERS[call.provider]
+        self._framer = provider.framer(MAX_FRAME) if 200 <= status < 300 else DocumentFramer(MAX_FRAME)
+        self._normalizer = provider.normalizer(Answer(status, headers, call.model, provider.tool_code))
+        self._translator = UNIFIED_LLM.translator(declared_tools(call.content), call.session)
+        self._warnings = [{"message": warning} for warning in call.warnings]
+        self._fault = ""
+        self.begun = False
+
+    def feed(self, data: bytes) -> Iterator[Payload]:
+        """The stream events that these bytes complete."""
+        if not self._fault:
+            try:
+                yield from self._translate(self._framer.feed(data, None))
+            except FramingError as error:
+                self._fault = str(error)
+
+    def close(self, end: End) -> Iterator[Payload]:
+        """What is still owed; ``end`` says how the answer ended."""
+        if not self._fault:
+            try:
+                yield from self._translate(self._framer.close())
+            except FramingError as error:
+                self._fault = str(error)
+        if self._fault:
+            yield from self._events([Unknown("frame", self._fault)])
+            end = "cut" if end == "complete" else end
+        yield from self._events(self._normalizer.close(end))
+        for payload in self._translator.close():
+            if payload["type"] == "FINISH":
+                payload["response"]["warnings"] += self._warnings
+            yield payload
+
+    def _translate(self, frames: list[Frame]) -> Iterator[Payload]:
+        for frame in frames:
+            yield from self._events(self._normalizer.feed(frame))
+
+    def _events(self, events: list[Event]) -> Iterator[Payload]:
+        for event in events:
+            for payload in self._translator.feed(event):
+                self.begun = True
+                yield payload

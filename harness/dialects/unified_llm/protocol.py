@@ -1,0 +1,115 @@
+"""The tables of the unified LLM specification: finish reasons, errors, the order of its stream events.
+
+Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from harness.stream import events as ev
+
+FINISH_REASONS: Final[dict[ev.FinishClass, str]] = {
+    "stop": "stop",
+    "length": "length",
+    "content_filter": "content_filter",
+    "malformed": "error",
+    "continuation": "other",
+    "other": "other",
+    "failed": "error",
+}
+
+ERROR_TYPES: Final[dict[int, str]] = {
+    400: "InvalidRequestError",
+    401: "AuthenticationError",
+    403: "AccessDeniedError",
+    404: "NotFoundError",
+    408: "RequestTimeoutError",
+    413: "ContextLengthError",
+    422: "InvalidRequestError",
+    429: "RateLimitError",
+}
+"""HTTP status → error; 5xx are ServerError, and `STATUS_TYPES` decides where the number says nothing."""
+
+STATUS_TYPES: Final[dict[str, str]] = {
+    "NOT_FOUND": "NotFoundError",
+    "INVALID_ARGUMENT": "InvalidRequestError",
+    "FAILED_PRECONDITION": "InvalidRequestError",
+    "OUT_OF_RANGE": "InvalidRequestError",
+    "UNAUTHENTICATED": "AuthenticationError",
+    "PERMISSION_DENIED": "AccessDeniedError",
+    "RESOURCE_EXHAUSTED": "RateLimitError",
+    "UNAVAILABLE": "ServerError",
+    "INTERNAL": "ServerError",
+    "DEADLINE_EXCEEDED": "RequestTimeoutError",
+}
+
+FINAL_ERRORS: Final = frozenset(
+    [
+        "AuthenticationError",
+        "AccessDeniedError",
+        "NotFoundError",
+        "InvalidRequestError",
+        "ContextLengthError",
+        "QuotaExceededError",
+        "RequestTimeoutError",
+    ]
+)
+"""Errors that another try will not mend; all others are retryable, unknown ones too."""
+
+_CONTEXT_LENGTH_WORDS: Final = ("token count", "maximum number of tokens", "too many tokens")
+
+
+def classify(event: ev.Error) -> str:
+    """The error type of the specification: by HTTP status, by the details where that is ambiguous, then by gRPC status."""
+    code = event.code
+    if code == 400 or (code is None and event.status == "INVALID_ARGUMENT"):
+        if "API_KEY_INVALID" in event.reasons:
+            return "AuthenticationError"
+        message = event.message.lower()
+        return "ContextLengthError" if any(words in message for words in _CONTEXT_LENGTH_WORDS) else "InvalidRequestError"
+    if code == 429 or (code is None and event.status == "RESOURCE_EXHAUSTED"):
+        terminal = "QUOTA_EXHAUSTED" in event.reasons or any("PerDay" in quota for quota in event.quotas)
+        return "QuotaExceededError" if terminal else "RateLimitError"
+    if code in ERROR_TYPES:
+        return ERROR_TYPES[code]
+    if event.status in STATUS_TYPES and not (code is not None and 500 <= code < 600):
+        return STATUS_TYPES[event.status]
+    return "ServerError" if code is not None and 500 <= code < 600 else "ProviderError"
+
+
+def error_of(event: ev.Error) -> dict[str, Any]:
+    """The error of an ``ERROR`` event; what the wire did not say is absent."""
+    kind = classify(event)
+    told = {"status_code": event.code, "error_code": event.status, "retryable": kind not in FINAL_ERRORS, "retry_after": event.retry_after}
+    told["raw"] = event.raw
+    return {"type": kind, "message": event.message, **{key: value for key, value in told.items() if value is not None}}
+
+
+def stream_error(event: ev.Incomplete) -> dict[str, Any]:
+    """The error of a stream that stopped before its end; ``raw`` is what there was of the last message."""
+    message = f"the stream ended before it was complete ({event.end})"
+    error = {"type": "StreamError", "message": message, "retryable": True}
+    return {**error, "raw": event.rest} if event.rest else error
+
+
+_ANYWHERE: Final = "PROVIDER_EVENT"
+_OPEN: Final = {
+    "TEXT_START": "text",
+    "REASONING_START": "reasoning",
+    "TOOL_CALL_START": "calling",
+    _ANYWHERE: "open",
+    "FINISH": "over",
+    "ERROR": "over",
+}
+
+ORDER: Final = {
+    "fresh": {"STREAM_START": "open", "ERROR": "over"},
+    "open": _OPEN,
+    "text": {"TEXT_DELTA": "text", "TEXT_END": "open", _ANYWHERE: "text"},
+    "reasoning": {"REASONING_DELTA": "reasoning", "REASONING_END": "open", _ANYWHERE: "reasoning"},
+    "calling": {"TOOL_CALL_END": "open", "TOOL_CALL_DELTA": "broken", _ANYWHERE: "calling"},
+    "broken": {"ERROR": "over"},
+    "over": {},
+}
+"""State → type → next state, from ``fresh``; a stream ends in ``over``."""

@@ -1,0 +1,301 @@
+"""unified-llm: canonical events as the StreamEvents of the unified LLM specification.
+
+One block of text or reasoning is a run of pieces of one kind; any other content closes it. Nothing is lost: what has no field of its own
+is a PROVIDER_EVENT whose ``raw`` is the wire's object. FINISH carries the whole Response, put together from the same pieces.
+
+Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (StreamEvent, Response, FinishReason, Usage, errors).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from msgspec import to_builtins
+
+from harness.stream import events as ev
+from harness.stream.session import Session, Tool
+from harness.stream.tool_code import infer_name
+
+from ..dialect import Dialect, Payload
+from .blocks import NO_BLOCK, Block, OpenCall, media_part, provider_event
+from .protocol import FINISH_REASONS, ORDER, error_of, stream_error
+from .request import UNIFIED_LLM_REQUESTS
+
+
+class UnifiedLlmTranslator:
+    """One stream: see `harness.dialects.dialect.Translator`."""
+
+    def __init__(self, tools: Sequence[Tool], session: Session) -> None:
+        self.tools = tools
+        self.session = session
+        self.state = "fresh"  # fresh → open → over
+        self.block = NO_BLOCK
+        self.blocks = 0
+        self.model = ""
+        self.id = ""
+        self.content: list[dict[str, Any]] = []
+        self.call: OpenCall | None = None
+        self.called = False
+        self.other_calls: set[int] = set()
+        self.counts: dict[str, int] = {}
+        self.raw_usage: dict[str, Any] = {}
+        self.finish: dict[str, Any] | None = None
+        self.blocked = False  # then no later reason says otherwise
+
+    def feed(self, event: ev.Event) -> list[Payload]:
+        kind = type(event)
+        if self.state == "over":
+            return []
+        if (kind in _OF_A_CANDIDATE and event.candidate > 0) or (kind in _OF_A_CALL and event.call in self.other_calls):  # type: ignore[attr-defined]  # the sets say which have it
+            return self._other_candidate(event)
+        return _HANDLERS[kind](self, event)
+
+    def close(self) -> list[Payload]:
+        if self.state == "over":
+            return []
+        payloads = [*self._open(), *self._close_block()]
+        self.state = "over"
+        finish: Payload = {"type": "FINISH", "finish_reason": self._finish_reason()}
+        usage = self._total_usage()
+        if usage:
+            finish["usage"] = usage
+        finish["response"] = self._response(finish["finish_reason"], usage)
+        return [*payloads, finish]
+
+    # ---------------------------------------------------------------- content
+
+    def _open(self) -> list[Payload]:
+        if self.state == "fresh":
+            self.state = "open"
+            return [{"type": "STREAM_START"}]
+        return []
+
+    def _start(self, event: ev.Start) -> list[Payload]:
+        self.model = event.model or self.model
+        self.id = event.id or self.id
+        return self._open()
+
+    def _text(self, event: ev.Text) -> list[Payload]:
+        block = self.block
+        if event.role:  # not the answer
+            return [*self._open(), *self._close_block(), provider_event(to_builtins(event))]
+        if block.kind == "text" and event.signature is None and event.text:
+            block.pieces.append(event.text)
+            return [{"type": "TEXT_DELTA", "delta": event.text, "text_id": block.id}]
+        return self._piece("text", event.text, event.signature)
+
+    def _reasoning(self, event: ev.Reasoning) -> list[Payload]:
+        return self._piece("reasoning", event.text, event.signature)
+
+    def _piece(self, kind: str, text: str, signature: str | None) -> list[Payload]:
+        if not text and signature is None:
+            return []
+        payloads = self._open()
+        if self.block.kind != kind:
+            payloads += self._close_block()
+            self.block = self._new_block(kind)
+            payloads.append({"type": "TEXT_START", "text_id": self.block.id} if kind == "text" else {"type": "REASONING_START"})
+        block = self.block
+        if text:
+            block.pieces.append(text)
+            payloads.append(
+                {"type": "TEXT_DELTA", "delta": text, "text_id": block.id}
+                if kind == "text"
+                else {"type": "REASONING_DELTA", "reasoning_delta": text}
+            )
+        if signature is not None:
+            block.signatures.append(signature)
+        return payloads
+
+    def _new_block(self, kind: str) -> Block:
+        if kind == "text":
+            self.blocks += 1
+        return Block(kind, f"text_{self.blocks}")
+
+    def _close_block(self) -> list[Payload]:
+        block, self.block = self.block, NO_BLOCK
+        if block.kind == "none":
+            return []
+        signature = block.signature()
+        text = "".join(block.pieces)
+        if block.kind == "text":
+            self.content.append({"kind": "text", "text": text, **signature})
+            return [{"type": "TEXT_END", "text_id": block.id, **signature}]
+        self.content.append({"kind": "thinking", "thinking": {"text": text, "redacted": False, **signature}})
+        return [{"type": "REASONING_END", **signature}]
+
+    def _part(self, event: ev.Media | ev.Code | ev.CodeResult | ev.ServerCall | ev.ServerResult) -> list[Payload]:
+        payloads = [*self._open(), *self._close_block(), provider_event(event.raw)]
+        self.content.append(media_part(event) if isinstance(event, ev.Media) else {"kind": "provider", "raw": event.raw})
+        return payloads
+
+    def _tool_result(self, event: ev.ToolResult) -> list[Payload]:
+        raw = to_builtins(event)
+        payloads = [*self._open(), *self._close_block(), provider_event(raw)]
+        self.content.append({"kind": "provider", "raw": raw})
+        return payloads
+
+    def _metadata(self, event: ev.Metadata) -> list[Payload]:
+        """The model and the reply's id go into the Response also where they are told late."""
+        match event.name, next(iter(event.raw.values()), None):
+            case "model", str(model):
+                self.model = model
+            case "id", str(reply_id):
+                self.id = reply_id
+        return self._aside(event)
+
+    def _unknown(self, event: ev.Unknown) -> list[Payload]:
+        """An unknown part is a part: it closes the block before it and has its place in the message."""
+        if event.where != "part" and not event.where.startswith("part kind"):
+            return self._aside(event)
+        payloads = [*self._open(), *self._close_block(), provider_event(event.raw)]
+        self.content.append({"kind": "provider", "raw": event.raw})
+        return payloads
+
+    def _aside(self, event: ev.Annotation | ev.Metadata | ev.Notice | ev.Unknown) -> list[Payload]:
+        return [*self._open(), provider_event(event.raw)]
+
+    def _other_candidate(self, event: ev.Event) -> list[Payload]:
+        """Candidate 0 is the answer. Pieces and end of a call go where its start went."""
+        if isinstance(event, ev.CallStart):
+            self.other_calls.add(event.call)
+        return [*self._open(), provider_event(to_builtins(event))]
+
+    # ---------------------------------------------------------------- calls
+
+    def _call_start(self, event: ev.CallStart) -> list[Payload]:
+        payloads = [*self._open(), *self._close_block()]
+        call_id = self.session.call_id(event.id, "call")
+        self.session.remember(call_id, event.name, event.signature, event.id)
+        self.call = OpenCall(call_id, event.name, event.signature)
+        return [*payloads, {"type": "TOOL_CALL_START", "tool_call": {"id": call_id, "name": event.name}}]
+
+    def _call_piece(self, event: ev.CallPiece) -> list[Payload]:
+        if self.call is not None:
+            self.call.arguments.add(event.path, event.value, event.more)
+        return []
+
+    def _call_end(self, event: ev.CallEnd) -> list[Payload]:
+        call, self.call = self.call, None
+        if call is None:
+            return []
+        return [self._ended_call(call.id, call.name, event.arguments, call.signature)]
+
+    def _ended_call(self, call_id: str, name: str, arguments: dict[str, Any], signature: str | None) -> Payload:
+        self.called = True
+        tool_call = {"id": call_id, "name": name, "arguments": arguments}
+        if signature is not None:
+            tool_call["signature"] = signature
+        self.content.append({"kind": "tool_call", "tool_call": {**tool_call, "type": "function"}})
+        return {"type": "TOOL_CALL_END", "tool_call": tool_call}
+
+    def _nameless_call(self, event: ev.NamelessCall) -> list[Payload]:
+        name = infer_name(event.payload, self.tools)
+        if name is None:
+            return self._piece("text", event.raw, event.signature)
+        started = self._call_start(ev.CallStart(event.call, name, None, event.signature))
+        return [*started, *self._call_end(ev.CallEnd(event.call, event.payload))]
+
+    # ---------------------------------------------------------------- ends
+
+    def _usage(self, event: ev.Usage) -> list[Payload]:
+        """The latest value of every count; one that never comes stays absent."""
+        counts = self.counts
+        if event.input is not None:
+            counts["input_tokens"] = event.input
+        if event.output is not None:
+            counts["output_tokens"] = event.output
+        if event.reasoning is not None:
+            counts["reasoning_tokens"] = event.reasoning
+        if event.cached is not None:
+            counts["cache_read_tokens"] = event.cached
+        if event.total is not None:
+            counts["total_tokens"] = event.total
+        self.raw_usage.update(event.raw)
+        return []
+
+    def _finish(self, event: ev.Finish) -> list[Payload]:
+        if not self.blocked:
+            said = {} if event.message is None else {"message": event.message}
+            self.finish = {"reason": FINISH_REASONS[event.reason], "raw": event.raw, **said}
+        return [*self._open(), *self._close_block()]
+
+    def _blocked(self, event: ev.Blocked) -> list[Payload]:
+        self.finish, self.blocked = {"reason": "content_filter", "raw": event.reason}, True
+        if event.message is not None:
+            self.finish["message"] = event.message
+        return [*self._open(), *self._close_block()]
+
+    def _error(self, event: ev.Error) -> list[Payload]:
+        return self._fail(error_of(event))
+
+    def _incomplete(self, event: ev.Incomplete) -> list[Payload]:
+        return self._fail(stream_error(event))
+
+    def _fail(self, error: dict[str, Any]) -> list[Payload]:
+        """What is open is given as far as it came; then the error, and nothing after it."""
+        payloads = self._close_block()
+        if self.call is not None:
+            payloads.append(self.call.broken_off())
+        failed: Payload = {"type": "ERROR", "error": error}
+        if self.finish is not None:
+            failed["finish_reason"] = self._finish_reason()
+        usage = self._total_usage()
+        if usage:
+            failed["usage"] = usage
+        self.state = "over"
+        return [*payloads, failed]
+
+    def _finish_reason(self) -> dict[str, Any]:
+        finish = self.finish or {"reason": "other"}
+        return {**finish, "reason": "tool_calls"} if self.called else finish
+
+    def _total_usage(self) -> dict[str, Any]:
+        return {**self.counts, "raw": self.raw_usage} if self.raw_usage else {}
+
+    def _response(self, finish_reason: dict[str, Any], usage: dict[str, Any]) -> dict[str, Any]:
+        told = {"id": self.id or self.session.next_id("response"), "model": self.model, "provider": "gemini"}
+        message = {"role": "assistant", "content": self.content}
+        counted = {"usage": usage} if usage else {}
+        return {**told, "message": message, "finish_reason": finish_reason, **counted, "warnings": []}
+
+
+_HANDLERS: Final[dict[type[ev.Event], Callable[[UnifiedLlmTranslator, Any], list[Payload]]]] = {
+    ev.Text: UnifiedLlmTranslator._text,
+    ev.Usage: UnifiedLlmTranslator._usage,
+    ev.Reasoning: UnifiedLlmTranslator._reasoning,
+    ev.Start: UnifiedLlmTranslator._start,
+    ev.CallStart: UnifiedLlmTranslator._call_start,
+    ev.CallPiece: UnifiedLlmTranslator._call_piece,
+    ev.CallEnd: UnifiedLlmTranslator._call_end,
+    ev.NamelessCall: UnifiedLlmTranslator._nameless_call,
+    ev.Finish: UnifiedLlmTranslator._finish,
+    ev.Blocked: UnifiedLlmTranslator._blocked,
+    ev.Error: UnifiedLlmTranslator._error,
+    ev.Incomplete: UnifiedLlmTranslator._incomplete,
+    ev.Media: UnifiedLlmTranslator._part,
+    ev.Code: UnifiedLlmTranslator._part,
+    ev.CodeResult: UnifiedLlmTranslator._part,
+    ev.ServerCall: UnifiedLlmTranslator._part,
+    ev.ServerResult: UnifiedLlmTranslator._part,
+    ev.ToolResult: UnifiedLlmTranslator._tool_result,
+    ev.Annotation: UnifiedLlmTranslator._aside,
+    ev.Metadata: UnifiedLlmTranslator._metadata,
+    ev.Notice: UnifiedLlmTranslator._aside,
+    ev.Unknown: UnifiedLlmTranslator._unknown,
+}
+_OF_A_CANDIDATE: Final = frozenset(kind for kind in _HANDLERS if "candidate" in kind.__struct_fields__)
+_OF_A_CALL: Final = frozenset({ev.CallPiece, ev.CallEnd})
+
+
+UNIFIED_LLM: Final = Dialect(
+    name="unified-llm",
+    title="unified-llm (StreamEvent)",
+    translator=UnifiedLlmTranslator,
+    losses={},
+    order=ORDER,
+    label=lambda payload: str(payload.get("type")),
+    final=frozenset({"over"}),
+    requests=UNIFIED_LLM_REQUESTS,
+)

@@ -1,0 +1,1 @@
+"""Facts: the neutral account of what one answer says."""

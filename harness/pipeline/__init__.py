@@ -1,0 +1,1 @@
+"""The pipeline: an exchange becomes payloads, a prompt becomes a request."""

@@ -1,0 +1,104 @@
+"""What request cases and conversation cases give: plain data to compare, every request as the API would read it.
+
+A request is ``{"request": body}``, with ``"warnings"`` if something was left out, or ``{"error": text}`` for a prompt that can't be
+translated. A conversation is a list of them, one a turn: each turn's answer is replayed, and the event model itself says how its
+application goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.cassettes import CassetteError, Exchange
+from harness.dialects.dialect import Requests
+from harness.providers.gemini.canonical_request import canonical_request
+from harness.specs import RECORDED, Case, Turn
+from harness.stream.generation import ToolOutcome, TranslationError
+from harness.stream.json_codec import decode_json
+from harness.stream.session import Session
+
+from .replay import choose_provider, replay
+from .request import wrap
+
+Sent = dict[str, Any]
+
+
+def sent(prompt: Any, half: Requests, provider: str, options: Mapping[str, Any], session: Session) -> Sent:
+    """The request that a prompt is sent as, or why it can't be."""
+    try:
+        asked = half.translate(prompt, options, session)
+        body = canonical_request(wrap(asked, provider, session))
+    except TranslationError as error:
+        return {"error": str(error)}
+    return {"request": body, "warnings": list(asked.warnings)} if asked.warnings else {"request": body}
+
+
+def converse(case: Case, dialect: str, exchanges: Sequence[Exchange], half: Requests) -> list[Sent]:
+    """The request of every turn; ``exchanges`` are the turns' recorded ones. Stops after a prompt that can't be translated."""
+    session = Session(limit=case.remembers)
+    requests: list[Sent] = []
+    prompt: Any = None
+    payloads: list[Any] = []
+    for turn, exchange in zip(case.turns, exchanges, strict=True):
+        prompt = turn.prompt[dialect] if turn.prompt else half.follow_up(prompt, payloads, _then(turn))
+        provider = choose_provider(exchange, case.provider)
+        session.context = _context(exchange)
+        requests.append(sent(prompt, half, provider, case.options.get(dialect, {}), session))
+        if "error" in requests[-1]:
+            break
+        payloads = replay(exchange, provider=provider, dialect=dialect, session=session, tool_code=case.tool_code)
+    return requests
+
+
+def expected_requests(case: Case, expected: Any, exchanges: Sequence[Exchange]) -> Any:
+    """The expectation of a request or conversation, its requests as the API would read them, to be compared with what came."""
+    if expected == RECORDED:
+        return [{"request": canonical_request(_recorded(case, number, exchange))} for number, exchange in enumerate(exchanges)]
+    return [_as_read(item) for item in expected] if isinstance(expected, list) else _as_read(expected)
+
+
+def _as_read(expected: Any) -> Any:
+    """With an operator in it, an expectation stands as it was written: what an operator replaces has no spelling."""
+    if isinstance(expected, dict) and "request" in expected and not _has_operator(expected["request"]):
+        return {**expected, "request": canonical_request(expected["request"])}
+    return expected
+
+
+def _has_operator(value: Any) -> bool:
+    match value:
+        case dict():
+            return (len(value) == 1 and next(iter(value)).startswith("$")) or any(map(_has_operator, value.values()))
+        case list():
+            return any(map(_has_operator, value))
+        case _:
+            return False
+
+
+def _then(turn: Turn) -> str | list[ToolOutcome]:
+    if turn.say is not None:
+        return turn.say
+    outcomes = turn.results or ()
+    return [ToolOutcome(one.error, failed=True) if "error" in one.model_fields_set else ToolOutcome(one.result) for one in outcomes]
+
+
+def _recorded(case: Case, number: int, exchange: Exchange) -> Any:
+    try:
+        return decode_json(exchange.request.body if exchange.request else b"")
+    except ValueError:
+        place = f"exchange {case.exchange + number} of cassette {case.cassette}"
+        raise CassetteError(f"{place} has no JSON request to compare with; expect the requests themselves") from None
+
+
+def _context(exchange: Exchange) -> Mapping[str, Any]:
+    """What a client chose freely for an envelope: taken from the recorded one, since nothing else can tell it."""
+    try:
+        body = decode_json(exchange.request.body if exchange.request else b"")
+    except ValueError:
+        return {}
+    inner = body.get("request") if type(body) is dict else None
+    if type(inner) is not dict:
+        return {}
+    chosen = {name: body.get(name) for name in ("project", "user_prompt_id")}
+    chosen["session_id"] = inner.get("session_id")
+    return {name: value for name, value in chosen.items() if value is not None}

@@ -1,0 +1,80 @@
+"""What ``harness show`` prints: a stream at a glance, one line a frame."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from harness.cassettes import Cassette, Exchange
+from harness.cassettes.redaction.redactor import scrub_url
+from harness.stream import events as ev
+from harness.stream.framing import Frame
+
+from .replay import trace
+
+_COUNTED = (ev.Text, ev.Reasoning, ev.Media, ev.Code, ev.CodeResult, ev.ServerCall, ev.ServerResult, ev.ToolResult)
+
+
+def list_exchanges(cassette: Cassette) -> Iterator[str]:
+    """One line an exchange: number, provider, status, reads and bytes, end, URL."""
+    origin = cassette.origin
+    yield f"{origin.kind} {origin.date or 'date unknown'}  {origin.client or ''}  {origin.source or ''}".rstrip()
+    for number, exchange in enumerate(cassette.exchanges, 1):
+        request = exchange.request
+        where = f"{request.method} {scrub_url(request.url)}" if request else "(no request)"
+        kind = exchange.provider or "provider not told" if exchange.generates else "does not generate"
+        size = f"{len(exchange.reads)} reads, {len(exchange.body)} bytes"
+        yield f"{number:>3}  {kind}  {exchange.status}  {size}  {exchange.end}  {where}"
+
+
+def show_frames(exchange: Exchange, provider: str | None = None) -> Iterator[str]:
+    """One line a frame: byte offset, time, parts, calls, signatures, finish, usage, unknowns."""
+    for frame, events in trace(exchange, provider=provider):
+        if frame is not None or events:
+            yield f"{_place(frame)}  {'  '.join(_facts(events))}".rstrip()
+
+
+def _place(frame: Frame | None) -> str:
+    if frame is None:
+        return f"{'end':>8} {'':>9}"
+    at = "-" if frame.at_ms is None else f"{frame.at_ms:.1f}ms"
+    return f"{frame.offset:>8} {at:>9}"
+
+
+def _facts(events: list[ev.Event]) -> Iterator[str]:
+    counts = Counter(type(event).__struct_config__.tag for event in events if isinstance(event, _COUNTED))
+    for kind, count in counts.items():
+        yield f"{kind}×{count}" if count > 1 else f"{kind}"
+    signatures = sum(1 for event in events if getattr(event, "signature", None))
+    for event in events:
+        match event:
+            case ev.Start(model=model, id=reply):
+                yield f"start {model or '-'} {reply or ''}".rstrip()
+            case ev.CallStart(name=name, id=call_id):
+                yield f"call {name} {call_id or '(no id)'}"
+            case ev.NamelessCall():
+                yield "call (no name)"
+            case ev.CallPiece(path=path):
+                yield f"piece {path or '-'}"
+            case ev.CallEnd():
+                yield "call end"
+            case ev.Usage(input=given, output=out, reasoning=thought, total=total):
+                yield f"usage in {_number(given)} out {_number(out)} thoughts {_number(thought)} total {_number(total)}"
+            case ev.Finish(raw=raw):
+                yield f"finish {raw}"
+            case ev.Blocked(reason=reason):
+                yield f"blocked {reason}"
+            case ev.Annotation(name=name) | ev.Metadata(name=name):
+                yield name
+            case ev.Error(code=code, status=status):
+                yield f"error {code or ''} {status or ''}".rstrip()
+            case ev.Incomplete(end=end):
+                yield f"incomplete ({end})"
+            case ev.Unknown(where=where):
+                yield f"unknown: {where}"
+    if signatures:
+        yield f"signature×{signatures}"
+
+
+def _number(count: int | None) -> str:
+    return "-" if count is None else str(count)

@@ -1,0 +1,1 @@
+"""The reader of Gemini's generateContent wire, which three providers share."""

@@ -1,0 +1,119 @@
+"""Reads the candidates of an answer: their parts, what stands beside them, and why they ended.
+
+One candidate gives its parts, then what the wire says about them, then its finish reason, which also ends what is open
+(https://ai.google.dev/api/generate-content#candidate). The usual one, parts and perhaps a reason, takes a short way that looks at each
+field once; any other spelling or field takes the long one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from harness.stream.events import Annotation, Event, Finish, Json, Unknown
+
+from .fields import Fields, spellings
+from .finish_reasons import FINISH_REASONS, name_reason
+from .parts import Parts
+
+_ANNOTATIONS: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
+    "citationMetadata": ("citations", (dict,)),
+    "groundingMetadata": ("grounding", (dict,)),
+    "urlContextMetadata": ("url_context", (dict,)),
+    "logprobsResult": ("logprobs", (dict,)),
+    "avgLogprobs": ("logprobs", (int, float, str)),
+    "tokenCount": ("token_count", (int, str)),
+    "safetyRatings": ("safety_ratings", (list,)),
+    "continuationToken": ("continuation_token", (str,)),
+}
+"""Field → name of the annotation, types of the wire: a number may be a string (``"NaN"``, int64)."""
+
+_CANDIDATE: Final = spellings(" ".join(["content", "index", "finishReason", "finishMessage", *_ANNOTATIONS]))
+_CONTENT: Final = spellings("parts role")
+_USUAL_REASON: Final = (type(None), str)
+_EMPTY: Final[tuple[Json, ...]] = ({}, [], "")
+
+
+class Candidates:
+    """All candidates of one answer."""
+
+    def __init__(self, tool_code: bool) -> None:
+        self.parts = Parts(tool_code)
+
+    def read(self, candidates: list[Json], calls: Sequence[Json], out: list[Event]) -> None:
+        """One ``candidates`` list. ``calls`` are those beside it: the answer's. A missing index is 0, or the place in the list."""
+        if len(candidates) == 1 and not calls and self._is_read(candidates[0], out):
+            return
+        answered = False
+        for position, candidate in enumerate(candidates):
+            if type(candidate) is not dict:
+                out.append(Unknown("candidate", candidate))
+                continue
+            index = candidate.get("index")
+            if type(index) is not int or index < 0:
+                index = position if answered else 0
+            if index == 0:
+                self._read(candidate, 0, () if answered else calls, out)
+                answered = True
+            else:
+                self._read(candidate, index, (), out)
+        if calls and not answered:
+            self._read({}, 0, calls, out)
+
+    def _is_read(self, candidate: Json, out: list[Event]) -> bool:
+        """The usual one, which is the answer: parts and perhaps a reason; whether it was that."""
+        try:
+            content = candidate["content"]
+            parts = content["parts"]
+        except (KeyError, TypeError):
+            return False
+        reason = candidate.get("finishReason")
+        if (
+            type(parts) is not list
+            or len(content) > 1 + (content.get("role") == "model")
+            or len(candidate) > 1 + ("finishReason" in candidate) + (candidate.get("index") == 0)
+            or type(reason) not in _USUAL_REASON
+        ):
+            return False
+        read = self.parts.read
+        for part in parts:
+            read(part, 0, out)
+        if reason:
+            self.parts.end(0, out)
+            out.append(Finish(FINISH_REASONS.get(reason, "other"), reason, None, 0))
+        return True
+
+    def _read(self, candidate: dict[str, Json], index: int, calls: Sequence[Json], out: list[Event]) -> None:
+        fields = Fields(candidate, _CANDIDATE)
+        if type(fields.values.get("index")) is int and fields.values["index"] >= 0:
+            fields.take("index")
+        content = fields.take("content", dict)
+        if content is not None:
+            self._read_content(content, index, out)
+        for call in calls:
+            self.parts.read({"functionCall": call}, index, out)
+        reason, message = fields.take("finishReason", str, int), fields.take_raw("finishMessage", str)
+        if reason not in _NO_REASON:
+            self.parts.end(index, out)
+        for name, (kind, types) in _ANNOTATIONS.items():
+            raw = fields.take_raw(name, *types)
+            if raw is not None and next(iter(raw.values())) not in _EMPTY:
+                out.append(Annotation(kind, raw, index))
+        out += [Unknown(f"candidate field {key}", {key: value}, index) for key, value in fields.left()]
+        if reason not in _NO_REASON:
+            word = name_reason(reason)
+            said = next(iter(message.values())) if message else None
+            out.append(Finish(FINISH_REASONS.get(word, "other"), word, said, index))
+        elif message:
+            out.append(Unknown("candidate field finishMessage", message, index))
+
+    def _read_content(self, content: dict[str, Json], index: int, out: list[Event]) -> None:
+        fields = Fields(content, _CONTENT)
+        if fields.values.get("role") == "model":
+            fields.take("role")
+        for part in fields.take("parts", list) or ():
+            self.parts.read(part, index, out)
+        out += [Unknown(f"content field {key}", {key: value}, index) for key, value in fields.left()]
+
+
+_NO_REASON: Final = (None, "")

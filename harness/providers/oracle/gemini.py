@@ -1,0 +1,287 @@
+"""Reads the raw body of one exchange, slowly and plainly: the whole body at once, the standard library's JSON, nothing of ours.
+
+It shares no code and no cleverness with the framers and normalizers, so that a fault of theirs cannot hide here. Whatever the framing (SSE,
+JSON array, JSON lines, one document, raw errors between events), the body is walked once: a ``data:`` line belongs to an SSE message, a
+brace opens a JSON document that is read where it stands, brackets and commas between documents are skipped, everything else is unreadable.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from harness.facts.account import Facts, Json, Streamed
+
+from .tool_code import find_blocks
+
+_NUMBERED = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")
+_LINE_END = re.compile(r"[\r\n]")
+_FIELD = re.compile(r"(?:data|event|id|retry)?:|(?:data|event|id|retry)$")
+_CAPITAL = re.compile(r"[A-Z]")
+_ENVELOPE = ("traceId", "metadata", "consumedCredits", "remainingCredits")
+_READ = {"candidates", "promptFeedback", "usageMetadata", "error", "response", "functionCalls"}
+_READ_CANDIDATE = {"content", "finishReason", "finishMessage", "index"}
+_PART_OTHERS = {"text", "thought", "thoughtSignature", "functionCall"}
+_UNREADABLE = object()
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
+def gather_body(body: bytes, status: int = 200, *, tool_code: bool = False) -> Facts:
+    """The facts of candidate 0 in a raw body of any of the wire's framings; ``tool_code``: ``<tool_code>`` blocks of the text are calls."""
+    reader = _Reader(status)
+    for message in _messages(body.decode("utf-8", "surrogateescape").removeprefix("\ufeff")):
+        if isinstance(message, str):
+            reader.facts.unreadable.append(message)
+        else:
+            reader.read_message(message[0])
+    return reader.finish(tool_code)
+
+
+def gather_value(message: Json) -> Facts:
+    """The facts in one message that is already parsed."""
+    reader = _Reader(200)
+    reader.read_message(message)
+    return reader.facts
+
+
+def _messages(text: str) -> Iterator[str | tuple[Json]]:
+    """Every JSON value of the body, each in a tuple, and every piece that is none as a string."""
+    at = 0
+    data: list[str] = []
+    while at < len(text):
+        found = _LINE_END.search(text, at)
+        line = text[at : found.start() if found else len(text)]
+        if text[at] == "{":
+            yield from _data_message(data)
+            value, end = _document(text, at)
+            yield (value,) if value is not _UNREADABLE else text[at:end]
+            at = end
+        elif text[at] in "[],":
+            at += 1
+        elif _FIELD.match(line):
+            if line.startswith("data"):
+                data.append(line[5:].removeprefix(" "))
+            at += len(line)
+            at += 2 if text.startswith("\r\n", at) else 1
+        elif text[at] in "\r\n":
+            yield from _data_message(data)
+            at += 1
+        elif text[at] in " \t":
+            at += 1
+        else:
+            yield line
+            at += len(line)
+    yield from _data_message(data)
+
+
+def _data_message(lines: list[str]) -> Iterator[str | tuple[Json]]:
+    """The message that some ``data:`` lines make together, or each by itself where only that is JSON; the list is emptied."""
+    each, joined = list(lines), "\n".join(lines)
+    lines.clear()
+    if not joined.strip() or joined.strip() == "[DONE]":
+        return
+    start = len(joined) - len(joined.lstrip())
+    value, end = _document(joined, start)
+    if value is not _UNREADABLE and not joined[end:].strip():
+        yield (value,)
+    elif len(each) > 1 and all(_is_json(line) for line in each):
+        yield from ((json.loads(line),) for line in each)
+    else:
+        yield joined
+
+
+def _document(text: str, at: int) -> tuple[Any, int]:
+    """The JSON value that begins at ``at`` and where it ends; unreadable up to the end of the line where it is none."""
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        line_end = re.compile(r"[\r\n]|$").search(text, at)
+        return _UNREADABLE, line_end.start() if line_end else len(text)
+    if any("\udc80" <= character <= "\udcff" for character in text[at:end]):
+        return _UNREADABLE, end
+    return value, end
+
+
+def _pick(holder: dict[str, Json], name: str) -> Json:
+    """A field in either of its two spellings; None where it is missing or null."""
+    value = holder.get(name)
+    return value if value is not None else holder.get(_CAPITAL.sub(lambda found: "_" + found[0].lower(), name))
+
+
+def camel(name: str) -> str:
+    """A field's name in the wire's own spelling."""
+    return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
+
+
+def _present(holder: dict[str, Json], known: set[str]) -> set[str]:
+    """The names of other fields that say something; ``{}``, ``[]`` and ``""`` say as little as null."""
+    return {camel(name) for name, value in holder.items() if value not in (None, {}, [], "")} - known
+
+
+def _objects(value: Json) -> list[dict[str, Json]]:
+    """The objects of a list, or the one object that stands where a list should."""
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
+
+
+class _Reader:
+    """Reads message after message into one `Facts`; the only state is the call whose arguments are being streamed."""
+
+    def __init__(self, status: int) -> None:
+        self.facts = Facts()
+        self._status = status
+        self._streamed: Streamed | None = None
+
+    def read_message(self, message: Json) -> None:
+        """Note what one JSON value of the body says."""
+        if isinstance(message, list):
+            for item in message:
+                self.read_message(item)
+            return
+        if not isinstance(message, dict):
+            self.facts.unreadable.append(json.dumps(message))
+            return
+        if message.get("error") is not None:
+            self._read_error(message["error"])
+        inner = message.get("response")
+        if isinstance(inner, dict) and message.get("candidates") is None:
+            self.facts.others |= _present({name: message.get(name) for name in _ENVELOPE}, set())
+            self.read_message(inner)
+            return
+        self.facts.others |= _present(message, _READ)
+        self._read_response(message)
+
+    def finish(self, tool_code: bool) -> Facts:
+        """Close what is open and hand over."""
+        facts = self.facts
+        facts.open_call = self._streamed is not None
+        if self._status >= 300 and not facts.errors:
+            facts.add_error(self._status, "")
+        facts.ended_well = facts.finish is not None
+        for view in filter(None, (facts, facts.at_error, facts.at_block) if tool_code else ()):
+            view.blocks = find_blocks(view.text)
+        return facts
+
+    def _read_response(self, message: dict[str, Json]) -> None:
+        feedback = _pick(message, "promptFeedback")
+        if isinstance(feedback, dict):
+            reason = _pick(feedback, "blockReason")
+            self.facts.block_reason = self.facts.block_reason if reason is None else _word(reason, ())
+            self.facts.others |= _present(feedback, {"blockReason", "blockReasonMessage"})
+        usage = _pick(message, "usageMetadata")
+        if isinstance(usage, dict):
+            self.facts.usage |= {camel(name): count for name, said in usage.items() if (count := _whole(said)) is not None}
+        for candidate in _objects(message.get("candidates")):
+            if not _pick(candidate, "index"):
+                self._read_candidate(candidate)
+        for call in _objects(_pick(message, "functionCalls")):
+            self._read_call(call)
+        if self.facts.block_reason is not None and self.facts.at_block is None:
+            self.facts.open_call = self._streamed is not None
+            self.facts.at_block = copy.deepcopy(self.facts)
+
+    def _read_candidate(self, candidate: dict[str, Json]) -> None:
+        content = candidate.get("content")
+        if isinstance(content, dict):
+            for part in _objects(content.get("parts")):
+                self._read_part(part)
+        self.facts.others |= _present(candidate, _READ_CANDIDATE)
+        finish = _pick(candidate, "finishReason")
+        if finish is not None:
+            self.facts.finish = _word(finish, _NUMBERED)
+            self.facts.finish_message = _pick(candidate, "finishMessage")
+
+    def _read_part(self, part: dict[str, Json]) -> None:
+        call, text, thought = _pick(part, "functionCall"), part.get("text"), part.get("thought") is True
+        kind = "other"
+        if isinstance(text, str):
+            kind = "thought" if thought else "text"
+            self._close_call(bool(text))
+            if thought:
+                self.facts.thoughts += text
+            else:
+                self.facts.text += text
+        if isinstance(call, dict):
+            before = len(self.facts.calls)
+            kind = "piece" if self._streamed is None else "text"  # what follows a call's first part signs no call
+            self._read_call(call)
+            kind = "call" if len(self.facts.calls) > before else kind
+        self.facts.media += sum(_pick(part, name) is not None for name in ("inlineData", "fileData"))
+        self.facts.code += sum(_pick(part, name) is not None for name in ("executableCode", "codeExecutionResult"))
+        answered = _pick(part, "functionResponse")
+        if isinstance(answered, dict):
+            self.facts.add_result(False, answered.get("response"))
+        others = _present(part, _PART_OTHERS)
+        self.facts.others |= others
+        if kind == "other" and not others:
+            kind = "thought" if thought else "text"
+        signature = _pick(part, "thoughtSignature")
+        if signature:
+            self.facts.signatures.append((kind, str(signature)))
+            if kind == "call":
+                self.facts.marks[-1] = (self.facts.marks[-1][0], str(signature))
+
+    def _read_call(self, call: dict[str, Json]) -> None:
+        name, arguments = call.get("name"), call.get("args")
+        if isinstance(arguments, str):
+            arguments = json.loads(arguments) if _is_json(arguments) else arguments
+        pieces, goes_on = _objects(_pick(call, "partialArgs")), _pick(call, "willContinue") is True
+        if name or (arguments and self._streamed is None):
+            self._streamed = Streamed(arguments if isinstance(arguments, dict) else {})
+            self.facts.calls.append((str(name or ""), self._streamed.arguments))
+            self.facts.marks.append((str(call["id"]) if call.get("id") else None, None))
+        elif pieces and self._streamed is None:
+            self.facts.others.add("partialArgs")
+        for piece in pieces if self._streamed else []:
+            self._put(piece)
+        if not goes_on:
+            self._streamed = None
+
+    def _put(self, piece: dict[str, Json]) -> None:
+        values = [value for name in ("stringValue", "numberValue", "boolValue") if (value := _pick(piece, name)) is not None]
+        if not values and "nullValue" not in piece and "null_value" not in piece:
+            return
+        path = str(_pick(piece, "jsonPath") or "")
+        if self._streamed and not self._streamed.put(path, values[0] if values else None):
+            self.facts.others.add("partialArgs")
+
+    def _close_call(self, said_something: bool) -> None:
+        """Answer text between two pieces of a call means that the call is over."""
+        if said_something:
+            self._streamed = None
+
+    def _read_error(self, error: Json) -> None:
+        code = error.get("code") if isinstance(error, dict) else None
+        message = error.get("message") if isinstance(error, dict) else error
+        number = code if isinstance(code, int) else None
+        self.facts.open_call = self._streamed is not None
+        status = error.get("status") if isinstance(error, dict) else None
+        self.facts.add_error(self._status if self._status >= 300 else number, str(message or ""), status)
+
+
+def _whole(count: Json) -> int | None:
+    """A count, also one that a client wrote as a string or a float."""
+    if isinstance(count, str) and re.fullmatch("-?[0-9]{1,19}", count):
+        return int(count)
+    if isinstance(count, float) and count.is_integer():
+        return int(count)
+    return count if isinstance(count, int) and not isinstance(count, bool) else None
+
+
+def _word(reason: Json, numbered: tuple[str, ...]) -> str:
+    """A reason as a word; numbers are the order of the published enumeration."""
+    if isinstance(reason, int) and not isinstance(reason, bool):
+        return numbered[reason] if 0 <= reason < len(numbered) else f"#{reason}"
+    return str(reason)
+
+
+def _is_json(text: str) -> bool:
+    return _document(text, 0)[0] is not _UNREADABLE

@@ -1,0 +1,184 @@
+"""Reads the raw output of a Gemini CLI process: the other wire of the witness, as slow and plain as ``body.py``.
+
+Output is lines. One that is JSON is an event, or no event at all; in any other, objects with a type and a timestamp are events, and what
+stands around them is unreadable. A document over many lines is read where one begins.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from harness.facts.account import Facts, Json
+
+from .gemini import camel, gather_value
+
+_TYPES = {"init", "message", "tool_use", "tool_result", "error", "result"}
+_DOCUMENT = {"response", "stats", "error"}
+_OPENS = re.compile(r'\{[ \t\r]*\n[ \t]+"')
+_STREAM_COUNTS = {
+    "input_tokens": "promptTokenCount",
+    "output_tokens": "candidatesTokenCount",
+    "cached": "cachedContentTokenCount",
+    "total_tokens": "totalTokenCount",
+}
+_DOCUMENT_COUNTS = {
+    "prompt": "promptTokenCount",
+    "candidates": "candidatesTokenCount",
+    "thoughts": "thoughtsTokenCount",
+    "cached": "cachedContentTokenCount",
+    "total": "totalTokenCount",
+}
+
+
+def gather_cli(body: bytes, exit_code: str = "0", stderr: str = "") -> Facts:
+    """The facts in the output of one run. ``delta`` is no fact, and neither are the times of lines but the first.
+
+    An ``exit_code`` other than 0 is an error where the output says nothing of the end; ``stderr`` is its first line.
+    """
+    facts = Facts()
+    for item in _items(body.decode("utf-8", "surrogateescape").removeprefix("\ufeff")):
+        if isinstance(item, str):
+            facts.unreadable.append(item)
+        elif "type" not in item and not _DOCUMENT.isdisjoint(item):
+            _read_document(facts, item)
+        elif item.get("type") in _TYPES:
+            _read_line(facts, item)
+        else:
+            facts.others |= {camel(name) for name in item}
+    if exit_code != "0" and not facts.errors and facts.finish is None and not facts.ended_well:
+        facts.add_error(None, ": ".join(filter(None, (f"exit code {exit_code}", stderr))))
+    return facts
+
+
+def _items(text: str) -> Iterator[str | dict[str, Json]]:
+    """Objects, and what is none as a string."""
+    found = _OPENS.search(text)
+    document = _object(text, found.start()) if found else None
+    if found and document and "timestamp" not in document[0]:
+        yield from _line_items(text[: found.start()])
+        yield document[0]
+        yield from _line_items(text[document[1] :])
+    else:
+        yield from _line_items(text)
+
+
+def _line_items(text: str) -> Iterator[str | dict[str, Json]]:
+    for line in filter(None, (one.strip() for one in text.split("\n"))):
+        whole = _object(line, 0)
+        if whole and whole[1] == len(line):
+            yield whole[0]
+            continue
+        at = 0
+        for brace in re.finditer(r"\{", line):
+            glued = _object(line, brace.start()) if brace.start() >= at else None
+            if glued and isinstance(glued[0].get("type"), str) and "timestamp" in glued[0]:
+                if line[at : brace.start()].strip():
+                    yield line[at : brace.start()]
+                yield glued[0]
+                at = glued[1]
+        if line[at:].strip():
+            yield line[at:]
+
+
+def _object(text: str, at: int) -> tuple[dict[str, Json], int] | None:
+    try:
+        value, end = json.JSONDecoder().raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None
+    broken = any("\udc80" <= character <= "\udcff" for character in text[at:end])
+    return (value, end) if isinstance(value, dict) and not broken else None
+
+
+def _read_line(facts: Facts, line: dict[str, Json]) -> None:
+    match line["type"]:
+        case "init":
+            named = {"model": "modelVersion", "session_id": "responseId"}
+            facts.others |= {named.get(name, camel(name)) for name, value in line.items() if value is not None and name != "type"}
+        case "message" if line.get("role") in ("assistant", "model", None) and isinstance(line.get("content"), str):
+            facts.text += line["content"]
+        case "message":
+            facts.others |= {"role"} if line.get("role") == "user" else set()
+        case "tool_use":
+            facts.calls.append((str(_first(line, "tool_name", "name") or ""), _arguments(line)))
+        case "tool_result":
+            facts.others.add("functionResponse")
+            facts.add_result(line.get("status") not in (None, "", "success") or _says_why(line.get("error")), line.get("output"))
+        case "error":
+            facts.others |= {"severity", "message"} & line.keys()
+            facts.notices.append(str(line.get("message") or ""))
+        case _:
+            _read_result(facts, line)
+
+
+def _says_why(error: Json) -> bool:
+    message = error.get("message") if isinstance(error, dict) else error
+    return isinstance(message, str) and message != ""
+
+
+def _read_result(facts: Facts, line: dict[str, Json]) -> None:
+    stats = line.get("stats")
+    if isinstance(stats, dict):
+        count_stats(facts, stats)
+    if line.get("error") is not None and line.get("status") != "success":
+        _fail(facts, line["error"])
+    else:
+        facts.finish = str(line.get("status") or "")
+        facts.ended_well = facts.finish == "success"
+
+
+def _read_document(facts: Facts, document: dict[str, Json]) -> None:
+    facts.others |= {"responseId"} if document.get("session_id") is not None else set()
+    stats = document.get("stats")
+    if isinstance(stats, dict):
+        models = stats.get("models")
+        per_model = [model.get("tokens") for model in models.values()] if isinstance(models, dict) else []
+        facts.others |= {"modelVersion"} if len(per_model) == 1 else set()
+        count_stats(facts, stats)
+    facts.text += str(document.get("response") or "")
+    warnings = document.get("warnings") or []
+    facts.notices += [str(warning) for warning in (warnings if isinstance(warnings, list) else [warnings])]
+    if document.get("error") is None:
+        facts.finish, facts.ended_well = "", True
+    else:
+        _fail(facts, document["error"])
+
+
+def count_stats(facts: Facts, stats: dict[str, Json]) -> None:
+    """Statistics in either form: the named counts, of all models together, and every other whole number at their top."""
+    facts.usage |= gather_value({"usageMetadata": stats}).usage
+    models = stats.get("models")
+    streamed = not _STREAM_COUNTS.keys().isdisjoint(stats) or not isinstance(models, dict)
+    names = _STREAM_COUNTS if streamed else _DOCUMENT_COUNTS
+    tokens = [stats] if streamed or not isinstance(models, dict) else [model.get("tokens") for model in models.values()]
+    sums: dict[str, int] = {}
+    for one in filter(None, tokens):
+        for name, wire in names.items():
+            if isinstance(one.get(name), int):
+                sums[wire] = sums.get(wire, 0) + one[name]
+    facts.usage |= sums
+
+
+def _decoded(value: Json) -> Json:
+    """Arguments that some write as JSON text."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return None
+
+
+def _fail(facts: Facts, error: Json) -> None:
+    own = error if isinstance(error, dict) else {"message": error}
+    facts.add_error(own["code"] if isinstance(own.get("code"), int) else None, str(own.get("message") or ""), own.get("type"))
+
+
+def _first(line: dict[str, Json], *names: str) -> Json:
+    return next((line[name] for name in names if line.get(name) is not None), None)
+
+
+def _arguments(line: dict[str, Json]) -> Json:
+    given = [value for name in ("parameters", "input") if isinstance(value := _decoded(line.get(name)), dict)]
+    lists = [value for value in given if isinstance(value.get("todos"), list)]
+    chosen = lists if _first(line, "tool_name", "name") == "write_todos" and lists else given
+    return chosen[0] if chosen else {}

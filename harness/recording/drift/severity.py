@@ -1,0 +1,106 @@
+"""What a difference touches and how bad it is, by its place in the message.
+
+Breaking: an application that reads the stream as it was recorded loses something or stops. Notable: it goes on, and somebody should look.
+Harmless: chance, or what the API announces as optional.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from harness.stream.events import FinishClass
+
+Severity = Literal["breaking", "notable", "harmless"]
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
+"""From the worst on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """``gone``, ``new``: how bad it is when a field here is missing or new; ``word``: when an enum here has a new word."""
+
+    feature: str
+    gone: Severity = "breaking"
+    new: Severity = "notable"
+    word: Severity = "notable"
+
+
+_PART: Final = r"parts\[\]\."
+
+PLACES: Final[tuple[tuple[str, Place], ...]] = (
+    (r"^lines\[result\]", Place("gemini-cli.errors", word="breaking")),
+    (r"^lines\[error\]", Place("gemini-cli.errors", new="breaking")),
+    (r"^lines\[tool_", Place("gemini-cli.tools")),
+    (r"^lines\[(?:init|message)\]", Place("gemini-cli.stream-json")),
+    (r"^lines\[", Place("gemini-cli.unknown")),
+    (r"\berror\..*\[(?:QuotaFailure|RetryInfo)\]", Place("errors.quota", word="breaking")),
+    (r"(?:^|^\[\]\.|^response\.)error\b", Place("errors.in-stream", new="breaking", word="breaking")),
+    (r"^(?:session_id|stats|warnings)\b", Place("gemini-cli.document")),
+    (r"promptFeedback\b", Place("finish.blocked-prompt", new="breaking", word="breaking")),
+    (r"usageMetadata\.(?:cachedContentTokenCount|cacheTokensDetails)", Place("usage.cached", "harmless", "harmless")),
+    (r"usageMetadata\.thoughtsTokenCount", Place("usage.thoughts", "notable", "notable")),
+    (r"usageMetadata\.toolUse", Place("usage.tool-use", "notable", "notable")),
+    (r"usageMetadata\.\w+(?:Details|Tier|Type)\b", Place("usage.details", "notable", "harmless")),
+    (r"usageMetadata\b", Place("usage.totals")),
+    (r"(?:traceId|\w+Credits)\b", Place("code-assist.trace-and-credits", "notable", "harmless")),
+    (r"(?:responseId|modelVersion|createTime|modelStatus)\b", Place("reply.metadata", "notable", "harmless")),
+    (r"safetyRatings\b", Place("annotations.safety-ratings", "harmless", "harmless", "harmless")),
+    (r"citation(?:Metadata|s|Sources)\b", Place("annotations.citations", "notable")),
+    (r"groundingMetadata\b", Place("annotations.grounding", "notable")),
+    (r"urlContextMetadata\b", Place("annotations.url-context", "notable")),
+    (r"(?:logprobsResult|avgLogprobs)\b", Place("annotations.logprobs", "notable", "harmless")),
+    (r"finishMessage\b", Place("finish.message", "notable", "harmless")),
+    (r"finishReason\b", Place("finish.none")),
+    (_PART + r"thoughtSignature$", Place("signatures.call")),
+    (_PART + r"thought$", Place("thoughts.summaries", "notable")),
+    (_PART + r"text$", Place("text.streaming")),
+    (_PART + r"functionCall\.(?:partialArgs|willContinue)\b", Place("tool-calls.streamed-arguments", new="breaking")),
+    (_PART + r"functionCall\.id$", Place("tool-calls.missing-id", new="harmless")),
+    (_PART + r"functionCall$", Place("tool-calls.single", new="breaking")),
+    (_PART + r"functionCall\b", Place("tool-calls.single")),
+    (_PART + r"inlineData\b", Place("media.inline", new="breaking")),
+    (_PART + r"fileData\b", Place("media.file", new="breaking")),
+    (_PART + r"(?:executableCode|codeExecutionResult)\b", Place("server-side.code-execution", word="breaking")),
+    (_PART + r"(?:toolCall|toolResponse)\b", Place("server-side.tools")),
+    (_PART + r"functionResponse\b", Place("server-side.tool-results")),
+    (_PART + r"\w+$", Place("unknown.parts", new="breaking")),
+    (_PART, Place("unknown.parts")),
+    (r"candidates\[\]\.index$", Place("candidates.several", "harmless", "harmless")),
+    (r"(?:^|\.)(?:candidates\[\]|content|role|parts(?:\[\])?|candidates)$", Place("text.empty-parts", word="breaking")),
+    (r"^response$", Place("code-assist.envelope", new="breaking")),
+)
+"""Pattern of a path → what is there; the first that fits. Paths are looked up in camelCase."""
+
+ELSEWHERE: Final = Place("unknown.fields", "notable", "notable")
+
+FINISH: Final[dict[FinishClass, str]] = {
+    "stop": "finish.stop",
+    "length": "finish.length",
+    "content_filter": "finish.content-filter",
+    "malformed": "finish.malformed",
+    "continuation": "finish.continuation",
+}
+"""What a finish reason amounts to → feature; any other is `finish.other`."""
+
+ENDS: Final[dict[str, str]] = {"complete": "stream-end.clean", "cut": "stream-end.cut", "reset": "stream-end.reset"}
+
+KINDS: Final[dict[str, str]] = {
+    "text": "text.streaming",
+    "thought": "thoughts.summaries",
+    "call": "tool-calls.parallel",
+    "signature": "signatures.several",
+}
+"""Kind of a part → the feature that its place among the others is about."""
+
+SIGNED: Final[dict[str, str]] = {"call": "signatures.call", "text": "signatures.text", "thought": "signatures.thought"}
+"""What stands before a signature → feature."""
+
+_SNAKE: Final = re.compile(r"_([a-z])")
+
+
+def place_of(path: str) -> Place:
+    """What stands at a path, in either spelling."""
+    camel = _SNAKE.sub(lambda found: found[1].upper(), path)
+    return next((place for pattern, place in PLACES if re.search(pattern, path) or re.search(pattern, camel)), ELSEWHERE)

@@ -1,0 +1,219 @@
+"""The shape of an exchange: everything about its form and nothing of its wording.
+
+Told from the raw messages, not from events: a field that no provider of ours reads has to be seen here. A path is as on the wire,
+``candidates[].content.parts[].text``; a line of the Gemini CLI stands under its type, ``lines[result].status``, an object with an
+``@type`` in its list under its last word, and what is data (arguments, results, names of models) is not walked into.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness.providers import EXIT_CODE
+from harness.providers.gemini.fields import spellings
+from harness.stream.events import End, Json
+from harness.stream.exchange import Exchange
+from harness.stream.framing import Frame
+
+Rhythm = frozenset[str]
+"""In which messages something stands: ``running`` (from one on in all), ``final`` (in the last alone), ``not in the last``, ``here and
+there``. In a short stream several may be true."""
+
+HIDDEN: Final = "another word"
+"""Stands for a word that does not look like one of an enum, and so may be wording."""
+
+_DATA: Final = re.compile(
+    r"(?:(?:functionCall|function_call|toolCall|tool_call)\.args|(?:functionResponse|function_response|toolResponse|tool_response)\.response"
+    r"|lines\[tool_use\]\.(?:parameters|input)|lines\[tool_result\]\.output|\[ErrorInfo\]\.metadata)$"
+)
+_MAPS: Final = re.compile(r"(?:^|\.)(?:stats\.models|stats\.tools\.byName|errorsByType)$")
+"""Objects whose keys are names."""
+_KEY: Final = re.compile(r"[A-Za-z_@$][A-Za-z0-9_]{0,63}")
+_ENUM: Final = re.compile(
+    r"(?:reason|status|type|category|probability|severity|modality|outcome|language|role|tier|stage|state|level|mode)$", re.IGNORECASE
+)
+"""Names of fields that hold a word of a list."""
+_WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_./+-]{0,63}")
+_COUNTS: Final = re.compile(r"(?:^|\.)(?:usageMetadata|usage_metadata|lines\[result\]\.stats|^stats)(?:\.[^.\[]+)?$")
+_FINISH: Final = re.compile(r"candidates\[\]\.(?:finishReason|finish_reason)$")
+_ASIDE: Final = frozenset(spellings("thought thoughtSignature videoMetadata partMetadata mediaResolution"))
+"""What stands beside the content of a part."""
+_LINES: Final = {"tool_use": "call", "tool_result": "tool result", "error": "notice"}
+_KINDS: Final = {
+    "functionCall": "call",
+    "function_call": "call",
+    "functionResponse": "tool result",
+    "function_response": "tool result",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """``types``: path → JSON types; ``words``: path of an enum → its words; ``parts``: kinds of the first candidate's parts, runs of one
+    kind as one; ``counts``: path of a count → its `Rhythm`; ``finish``: the last finish reason, and in which messages one stands."""
+
+    status: int
+    end: End
+    media_type: str
+    line_end: str
+    exit_code: str
+    readable: bool
+    types: dict[str, frozenset[str]]
+    words: dict[str, frozenset[str]]
+    parts: tuple[str, ...]
+    counts: dict[str, Rhythm]
+    finish: str | None
+    finish_at: Rhythm
+
+
+def shape_of(exchange: Exchange, frames: Sequence[Frame]) -> Shape:
+    """The shape of an answer; ``frames`` are its messages."""
+    messages = [frame.json for frame in frames if frame.raw is None]
+    walked = [_Walk(message) for message in messages]
+    types: dict[str, set[str]] = {}
+    words: dict[str, set[str]] = {}
+    for walk in walked:
+        for path, kinds in walk.types.items():
+            types.setdefault(path, set()).update(kinds)
+        for path, said in walk.words.items():
+            words.setdefault(path, set()).update(said)
+    telling = [walk for walk in walked if not walk.is_error]
+    counts = {path: rhythm([path in walk.types for walk in telling]) for path in types if _COUNTS.search(path)}
+    finishes = [walk.finish for walk in walked]
+    return Shape(
+        status=exchange.status,
+        end=exchange.end,
+        media_type=(exchange.header("content-type") or "").partition(";")[0].strip().lower(),
+        line_end="" if exchange.header("content-encoding") else _line_end(exchange.body),
+        exit_code=exchange.header(EXIT_CODE) or "",
+        readable=all(frame.raw is None for frame in frames),
+        types={path: frozenset(kinds) for path, kinds in types.items()},
+        words={path: frozenset(said) for path, said in words.items() if not _FINISH.search(path)},
+        parts=collapse(kind for message in messages for kind in _parts(message)),
+        counts=counts,
+        finish=next((finish for finish in reversed(finishes) if finish), None),
+        finish_at=rhythm([bool(finish) for finish in finishes]),
+    )
+
+
+def rhythm(stands: Sequence[bool]) -> Rhythm:
+    """In which messages, from whether it stands in each."""
+    if True not in stands:
+        return frozenset()
+    if not stands[-1]:
+        return frozenset({"not in the last"})
+    since = stands.index(True)
+    found = {"running"} if all(stands[since:]) else {"here and there"}
+    if since == len(stands) - 1:
+        found = {"final", "running"} if len(stands) < 3 else {"final"}
+    return frozenset(found)
+
+
+def collapse(kinds: Iterable[str]) -> tuple[str, ...]:
+    """Runs of one kind as one."""
+    found: list[str] = []
+    for kind in kinds:
+        if found[-1:] != [kind]:
+            found.append(kind)
+    return tuple(found)
+
+
+class _Walk:
+    """One message, walked through."""
+
+    def __init__(self, message: Json) -> None:
+        self.types: dict[str, set[str]] = {}
+        self.words: dict[str, set[str]] = {}
+        self.finish: str | None = None
+        line = _is_line(message)
+        self.is_error = type(message) is dict and "error" in message
+        self._go(message, f"lines[{shown_key(message['type'])}]" if line else "")
+
+    def _go(self, value: Json, path: str) -> None:
+        if path:
+            self.types.setdefault(path, set()).add(_type(value))
+        if _DATA.search(path):
+            return
+        if type(value) is dict:
+            names = bool(_MAPS.search(path))
+            for key, inner in value.items():
+                if key != "@type":
+                    self._go(inner, f"{path}.{'*' if names else shown_key(key)}".lstrip("."))
+        elif type(value) is list:
+            for item in value:
+                self._go(item, f"{path}[{_typed(item)}]")
+        elif type(value) is str and _ENUM.search(path.rpartition(".")[2]):
+            word = shown_word(value)
+            self.words.setdefault(path, set()).add(word)
+            if _FINISH.search(path):
+                self.finish = word
+
+
+def shown_key(key: str) -> str:
+    """A field's name; ``*`` for a key that does not look like one."""
+    return key if _KEY.fullmatch(key) else "*"
+
+
+def shown_word(value: str) -> str:
+    """A word of an enum; `HIDDEN` for anything else."""
+    return value if _WORD.fullmatch(value) else HIDDEN
+
+
+def _type(value: Json) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case str():
+            return "string"
+        case dict():
+            return "object"
+        case list():
+            return "array"
+    return "number"
+
+
+def _typed(item: Json) -> str:
+    """The last word of an object's ``@type``, as of google.rpc's details."""
+    url = item.get("@type") if type(item) is dict else None
+    return shown_key(url.rpartition(".")[2]) if type(url) is str else ""
+
+
+def _is_line(message: Json) -> bool:
+    """Whether it is a line of the Gemini CLI."""
+    return type(message) is dict and type(message.get("type")) is str and "timestamp" in message
+
+
+def _parts(message: Json) -> list[str]:
+    if type(message) is not dict:
+        return []
+    if _is_line(message):
+        spoken = "text" if message["type"] == "message" and message.get("role") != "user" else None
+        kind = _LINES.get(message["type"], spoken)
+        return [kind] if kind else []
+    message = message["response"] if type(message.get("response")) is dict else message
+    candidates = message.get("candidates")
+    first = candidates[0] if type(candidates) is list and candidates else None
+    content = first.get("content") if type(first) is dict else None
+    parts = content.get("parts") if type(content) is dict else None
+    return [kind for part in (parts if type(parts) is list else []) if type(part) is dict for kind in _part(part)]
+
+
+def _part(part: dict[str, Json]) -> list[str]:
+    """What a part holds, and its signature as a thing of its own: text that is cut in other places is signed in other pieces."""
+    held = [_KINDS.get(name, shown_key(name)) for name in part if name not in _ASIDE]
+    if held == ["text"]:
+        held = ["thought"] if part.get("thought") is True else ["text"]
+        if part["text"] == "":
+            held = []
+    return [*held, "signature"] if part.get("thoughtSignature") or part.get("thought_signature") else held
+
+
+def _line_end(body: bytes) -> str:
+    """What ends the first line; nothing for a body of one line."""
+    line, _, _ = body.partition(b"\n")
+    return "" if len(line) == len(body) else "CRLF" if line.endswith(b"\r") else "LF"

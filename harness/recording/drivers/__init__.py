@@ -1,0 +1,1 @@
+"""Drivers: each asks one kind of provider while its answers are recorded."""

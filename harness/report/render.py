@@ -1,0 +1,104 @@
+"""Values into templates: autoescaped, strict about what is undefined, every text made visible; script and style inlined by their hash."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from hashlib import sha256
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from harness.conformance.results import VERDICTS
+from harness.stream.events import End
+
+from .compare import KINDS, STEPS
+from .details import DIGEST
+from .fingerprint import WIDTH, legend
+from .tally import IN_PART
+from .text import last_part, shortened, shown, slug, verbatim, web_link, with_code
+
+ENDS: Final[dict[End, str]] = {
+    "complete": "complete",
+    "cut": "cut: closed before its declared end",
+    "reset": "reset: the connection broke",
+    "aborted": "aborted: the client left",
+    "unknown": "end not known",
+}
+STALE_DAYS: Final = 180
+"""A recording this old may say what a provider no longer does. What was written from documentation has no such age."""
+
+
+LEAST_ROOM: Final = 30
+"""Characters: where a text may have fewer, it isn't quoted at all."""
+
+
+def fill(page: str, values: Mapping[str, Any], today: str, dress: str = "") -> str:
+    """A page, with the script and style of its name, or of ``dress``: a page with nothing to search or open has those of every page,
+    ``reading``. ``today`` (YYYY-MM-DD) gives ages; without one they are reckoned by the page's script."""
+    script, style = _own(f"{dress or page}.js"), _own(f"{dress or page}.css")
+    return _templates().get_template(f"{page}.html").render(values, today=today, script=script, style=style.text)
+
+
+def age(day: str, today: str) -> int | None:
+    """Days from one date to the other; None where either is no date."""
+    try:
+        return (date.fromisoformat(today[:10]) - date.fromisoformat(day[:10])).days
+    except ValueError:
+        return None
+
+
+@cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("harness.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(short=shortened, prose=with_code, verbatim=verbatim, web=web_link, brief=last_part)
+    environment.filters.update(number="{:,}".format, slug=slug, age=age)
+    environment.globals.update(
+        VERDICTS=VERDICTS,
+        ENDS=ENDS,
+        STALE_DAYS=STALE_DAYS,
+        STEPS=STEPS,
+        KIND_WORDS=[(kind, words.word) for kind, words in KINDS.items()],
+        DIGEST=DIGEST,
+        IN_PART=IN_PART,
+        LEAST_ROOM=LEAST_ROOM,
+        DRAWING_WIDTH=WIDTH,
+        legend=legend,
+    )
+    return environment
+
+
+@dataclass(frozen=True, slots=True)
+class Inlined:
+    """A script or a style as it stands in a page, and its hash for the page's policy."""
+
+    text: Markup
+    hash: str
+
+
+@cache
+def _own(name: str) -> Inlined:
+    """A script or a style, filled, and without what only its source is read with: comments and blanks, in a style the line ends too."""
+    lines = [line.strip() for line in _templates().get_template(name).render().splitlines()]
+    text = ("" if name.endswith(".css") else "\n").join(line for line in lines if line and not line.startswith("//"))
+    if name.endswith(".js"):
+        text = "".join(part if place % 2 else _BLANKS.sub(r"\1", part) for place, part in enumerate(_LITERALS.split(text)))
+    hashed = b64encode(sha256(text.encode()).digest()).decode()
+    return Inlined(Markup(text), f"sha256-{hashed}")  # noqa: S704  # our own file
+
+
+_LITERALS: Final = re.compile(r"""("(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|/(?![ /*])(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\\\[\n])+/)""")
+"""Texts and patterns of a script, in which a blank is a blank: a division has blanks around it, and no backtick stands inside backticks."""
+_BLANKS: Final = re.compile(r" *([=+*/<>?:,{}()\[\]&|!;-]) *")

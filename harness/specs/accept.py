@@ -1,0 +1,187 @@
+"""Fills one empty expectation in the text of a spec, and touches nothing else.
+
+The text is edited, never written anew: comments, order, spacing and line ends are the author's. The YAML parser says at which character a
+value stands; one payload is written a line, as JSON, because JSON is YAML too; the result is read again and compared before it is
+returned.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+
+from harness.cassettes.yaml import YamlError, parse
+
+from .messages import bare, show
+from .models import SpecError
+
+_FOREIGN: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufffe\uffff]")
+"""What JSON may hold as it is and YAML may not, or would fold away as a line end."""
+
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")
+
+
+def accept(text: str, case: str, key: str, value: Any, *, path: str = "") -> str:
+    """``text`` with ``value`` as the ``expect.<key>`` of that case, which was empty, and ``reviewed: no`` below the case's name.
+
+    ``value`` is JSON data; ``text`` must hold the file's own line ends. Raises `SpecError` where the text is no YAML, has no such case or
+    no such key, the expectation isn't empty, or YAML cannot hold the value; ``path`` is only for that.
+    """
+    try:
+        return _accept(text, case, key, value)
+    except SpecError as error:
+        raise SpecError(path, error.problems) from None
+
+
+def _accept(text: str, case: str, key: str, value: Any) -> str:
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    body = text.removeprefix(mark)  # the parser does not count it
+    before = _parse(body)
+    place = _find(body, case, key)
+    try:
+        written = as_read(value)
+        edits = [_filled(body, place, written)]
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _unwritable(place.line, key, str(error)) from None
+    if not place.reviewed:
+        edits.append(_marked(body, place))
+    after = body
+    for start, end, new in sorted(edits, reverse=True):
+        after = after[:start] + new + after[end:]
+    _verify(before, after, place, key, written)
+    return mark + after
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the edits go: the case's mapping, its name, its expectation; ``index`` counts the cases from 0."""
+
+    index: int
+    case: yaml.MappingNode
+    name_key: yaml.Node
+    name: yaml.Node
+    reviewed: bool
+    cells: yaml.MappingNode
+    cell: yaml.Node
+    value: yaml.Node
+
+    @property
+    def line(self) -> int:
+        """The line of the expectation's key."""
+        return int(self.cell.start_mark.line) + 1
+
+
+def _find(body: str, case: str, key: str) -> _Place:
+    root = yaml.compose(body, Loader=yaml.CSafeLoader)  # `_parse` has bounded its depth
+    for index, node in _cases(root):
+        pairs = {name.value: (name, value) for name, value in node.value}
+        name_key, name = pairs.get("case", (None, None))
+        if name is None or name.value != case:
+            continue
+        _, cells = pairs.get("expect", (None, None))
+        line = node.start_mark.line + 1
+        for cell, value in cells.value if isinstance(cells, yaml.MappingNode) else ():
+            if cell.value == key:
+                if value.tag != "tag:yaml.org,2002:null":
+                    raise _error(
+                        cell.start_mark.line + 1,
+                        f"expect.{bare(key)} is not empty; delete what stands there to have it filled",
+                    )
+                return _Place(index, node, name_key, name, "reviewed" in pairs, cells, cell, value)
+        raise _error(line, f"case {show(case)} expects nothing of {show(key)}; write the key with no value to have it filled")
+    raise _error(1, f"there is no case {show(case)} in this file")
+
+
+def _cases(root: yaml.Node | None) -> Iterator[tuple[int, yaml.MappingNode]]:
+    for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
+        if key.value == "cases":
+            yield from ((index, node) for index, node in enumerate(value.value) if isinstance(node, yaml.MappingNode))
+
+
+def _filled(body: str, place: _Place, written: Any) -> tuple[int, int, str]:
+    """The edit that puts the value in: below its key where that stands in a block, else at its place."""
+    start, end = place.value.start_mark.index, place.value.end_mark.index
+    items = [_flow(item) for item in written] if isinstance(written, list) else []
+    if not items or place.cells.flow_style:
+        inline = f"[{', '.join(items)}]" if isinstance(written, list) else _flow(written)
+        return start, end, inline if body[start - 1] in " \t" else " " + inline
+    left, right = _line_around(body, start)
+    rest = (body[left:start] + body[end:right]).rstrip(" \t")
+    indent = " " * (place.cell.start_mark.column + 2)
+    lines = [*([rest] if rest else []), *(f"{indent}- {item}" for item in items)]
+    return left, right, _line_end(body).join(lines)
+
+
+def _marked(body: str, place: _Place) -> tuple[int, int, str]:
+    """The edit that says that nobody has read it yet."""
+    end = place.name.end_mark.index
+    if place.case.flow_style:
+        return end, end, ", reviewed: no"
+    _, right = _line_around(body, end)
+    return right, right, _line_end(body) + " " * place.name_key.start_mark.column + "reviewed: no"
+
+
+def _line_around(body: str, index: int) -> tuple[int, int]:
+    left = max(body.rfind("\n", 0, index), body.rfind("\r", 0, index)) + 1
+    right = _LINE_END.search(body, index)
+    return left, right.start() if right else len(body)
+
+
+def _line_end(body: str) -> str:
+    found = _LINE_END.search(body)
+    return found[0] if found else "\n"
+
+
+def as_read(value: Any) -> Any:
+    """The value as a spec has to spell it: a mapping that would be taken for an operator is made literal."""
+    match value:
+        case dict():
+            inner = {str(key): as_read(item) for key, item in value.items()}
+            return {"$literal": value} if len(inner) == 1 and next(iter(inner)).startswith("$") else inner
+        case list():
+            return [as_read(item) for item in value]
+        case _:
+            return value
+
+
+def _flow(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return _FOREIGN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _verify(before: Any, after: str, place: _Place, key: str, written: Any) -> None:
+    """Read the new text: it must differ from the old in the filled value and the mark, and in nothing else."""
+    case = before["cases"][place.index]
+    case["expect"][key] = written
+    case.setdefault("reviewed", "no")
+    try:
+        data = parse(after)
+    except YamlError as error:
+        raise _unwritable(place.line, key, error.reason) from None
+    if _canonical(data) != _canonical(before):
+        raise _unwritable(place.line, key, "it reads back as something else")
+
+
+def _canonical(data: Any) -> str:
+    """Text that is equal only for equal data: 1, 1.0 and true differ in it."""
+    return json.dumps(data, sort_keys=True)
+
+
+def _parse(body: str) -> Any:
+    try:
+        return parse(body)
+    except YamlError as error:
+        raise _error(error.line, error.reason) from None
+
+
+def _unwritable(line: int, key: str, why: str) -> SpecError:
+    return _error(line, f"the value of expect.{bare(key)} cannot be written here ({why}); write it by hand")
+
+
+def _error(line: int, message: str) -> SpecError:
+    return SpecError("", [(line, message)])

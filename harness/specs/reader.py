@@ -1,0 +1,149 @@
+"""Text → cases or features, or one `SpecError` with everything that is wrong.
+
+Two passes over the same plain data, and the second does not wait for the first: pydantic judges the shapes, `meaning` what the values
+name. A fault has a path into the data, and the path gives the line. Only where nothing can be said about the rest (no YAML, not our
+format, a newer format) is one problem all there is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from datetime import date
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from pydantic import ValidationError
+
+from harness.cassettes.yaml import YamlError, parse_located
+
+from .checks import Known, case_faults, repeated
+from .messages import Fault, Path, in_our_words, show
+from .models import FORMAT, Case, Feature, FeaturesFile, SpecError, SpecFile
+
+_File = TypeVar("_File", SpecFile, FeaturesFile)
+_Line = Callable[[Path], int]
+
+MAX_CHARACTERS: Final = 32 * 1024 * 1024
+MAX_PROBLEMS: Final = 100
+"""So many are listed: nobody reads more, and looking for near misses takes time."""
+
+_HEAD: Final = re.compile(r"""(["']?)harness\1[ \t]*:[ \t]+(["']?)[0-9][0-9.]*\2[ \t]*(#.*)?""")
+_FEATURES: Final = re.compile(r"(?:\A|[\r\n])features[ \t]*:")
+_CASES: Final = re.compile(r"(?:\A|[\r\n])cases[ \t]*:")
+
+
+def is_spec(text: str) -> bool:
+    """Whether ``text`` begins, after comments, with ``harness:`` and a number, and is not a features file: all other YAML is left alone."""
+    return _is_ours(text) and not is_features(text)
+
+
+def is_features(text: str) -> bool:
+    """Whether ``text`` is a features file: it begins like a spec and has ``features`` and no ``cases`` at its top."""
+    return _is_ours(text) and bool(_FEATURES.search(text)) and not _CASES.search(text)
+
+
+def read_spec(
+    text: str,
+    path: str,
+    *,
+    dialects: Collection[str],
+    providers: Collection[str],
+    features: Collection[str],
+    losses: Mapping[str, Collection[str]],
+    today: date | None = None,
+    adapters: Mapping[str, str] | None = None,
+) -> list[Case]:
+    """The cases of a spec file, in its order.
+
+    ``path`` is only for the errors. ``losses`` maps a dialect to the names of its declared losses, ``adapters`` the name of a user's
+    adapter to the dialect that it is held to. Without ``today`` no mark expires.
+    Raises `SpecError`, and nothing else, with every problem of the file.
+    """
+    known = Known(dialects, providers, features, losses, today, adapters or {})
+
+    def judge(data: Any, line: _Line) -> Iterator[Fault]:
+        yield from repeated(data.get("cases"), "cases", "case", line)
+        yield from case_faults(data, known)
+
+    file, line = _read(text, path, SpecFile, judge)
+    for index, case in enumerate(file.cases):
+        here = ("cases", index)
+        keys = {key: line((*here, key)) for key in case.model_fields_set}
+        case.place(line(here), keys, {key: line((*here, "expect", key)) for key in case.expect})
+    return list(file.cases)
+
+
+def read_features(text: str, path: str) -> list[Feature]:
+    """The features of a features file, in its order; raises `SpecError` with every problem of the file."""
+    file, _ = _read(text, path, FeaturesFile, lambda data, line: repeated(data.get("features"), "features", "id", line))
+    return list(file.features)
+
+
+def _is_ours(text: str) -> bool:
+    for match in re.finditer(r"[^\r\n]+", text.removeprefix("\ufeff")):
+        line = match[0].rstrip()
+        if line and line != "---" and not line.lstrip().startswith("#"):
+            return bool(_HEAD.fullmatch(line))
+    return False
+
+
+def _read(text: str, path: str, model: type[_File], judge: Callable[[Any, _Line], Iterator[Fault]]) -> tuple[_File, _Line]:
+    """The one road from text to a model, and the function that tells the line of a path."""
+    data, line = _parse(text, path)
+    version = data.get("harness")
+    if isinstance(version, int | float) and version > FORMAT:
+        raise SpecError(
+            path,
+            [
+                (
+                    line(("harness",)),
+                    f"harness is {show(version)}, a newer format than {FORMAT}; update gemini-conformance",
+                )
+            ],
+        )
+    file, faults = _judge_shapes(model, data)
+    if type(version) is not int or version != FORMAT:  # pydantic takes True and 1.0 for 1
+        faults = [fault for fault in faults if fault[0] != ("harness",)]
+        faults.append((("harness",), f"harness must be the number {FORMAT}, not {show(version)}"))
+    faults.extend(islice(judge(data, line), MAX_PROBLEMS + 1))
+    if file is None or faults:
+        raise SpecError(path, _problems(faults, line))
+    return file, line
+
+
+def _parse(text: str, path: str) -> tuple[dict[str, Any], _Line]:
+    if len(text) > MAX_CHARACTERS:
+        raise SpecError(path, [(1, f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are read")])
+    if not _is_ours(text):
+        raise SpecError(path, [(1, f"the file does not begin with harness: {FORMAT}; make that its first line")])
+    try:
+        data, lines = parse_located(text)
+    except YamlError as error:
+        raise SpecError(path, [(error.line, error.reason)]) from None
+
+    def line(place: Path) -> int:
+        """The line of the nearest thing that stands there: a missing key has the line of its mapping."""
+        while place and place not in lines:
+            place = place[:-1]
+        return lines.get(place, 1)
+
+    return data, line
+
+
+def _judge_shapes(model: type[_File], data: Any) -> tuple[_File | None, list[Fault]]:
+    try:
+        return model.model_validate(data), []
+    except ValidationError as error:
+        details = error.errors(include_url=False)[: MAX_PROBLEMS + 1]
+        return None, [fault for detail in details for fault in in_our_words(model, detail)]
+
+
+def _problems(faults: list[Fault], line: _Line) -> list[tuple[int, str]]:
+    problems = sorted(((line(path), message) for path, message in faults), key=lambda problem: problem[0])
+    if len(problems) > MAX_PROBLEMS:
+        return [
+            *problems[:MAX_PROBLEMS],
+            (problems[MAX_PROBLEMS][0], f"there are more; the first {MAX_PROBLEMS} problems are listed"),
+        ]
+    return problems

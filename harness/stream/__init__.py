@@ -1,0 +1,1 @@
+"""The types that every layer shares: events, exchanges, sessions, generation requests, JSON and framing."""

@@ -1,0 +1,66 @@
+"""Bytes of an answer into frames: each one message of the provider, with its place in the body.
+
+Framers are incremental: bytes may be cut anywhere, each byte is looked at a fixed number of times, and what is not complete is held as
+the pieces it came in. Nothing is thrown away: what is no message comes out as a frame with ``raw`` text. `frame_by_content` chooses by
+the first byte: ``[`` is a JSON array (`documents`), anything else server-sent events (`sse`).
+"""
+
+from __future__ import annotations
+
+from .frame import BOM, MAX_FRAME, Frame, Framer, FramingError, make_frame
+from .json_documents import DocumentFramer, JsonArrayFramer
+from .sse import SseFramer
+
+__all__ = [
+    "MAX_FRAME",
+    "DocumentFramer",
+    "Frame",
+    "Framer",
+    "FramingError",
+    "JsonArrayFramer",
+    "SseFramer",
+    "frame_by_content",
+    "make_frame",
+]
+
+
+def frame_by_content(max_frame: int = MAX_FRAME) -> Framer:
+    """A framer that chooses how to read by the first byte that is not blank."""
+    return _ByContent(max_frame)
+
+
+class _ByContent:
+    """Skips a byte order mark and blanks; the first other byte tells the framing."""
+
+    def __init__(self, max_frame: int) -> None:
+        self.max_frame = max_frame
+        self.skipped = 0
+        self.mark = b""  # what could be the beginning of a byte order mark
+        self.chosen: SseFramer | JsonArrayFramer | None = None
+
+    def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
+        if self.chosen is None:
+            data = self._skip(data)
+            if not data:
+                return []
+            self.chosen = JsonArrayFramer(self.max_frame) if data[0] == 0x5B else SseFramer(self.max_frame)
+            self.chosen.offset = self.skipped
+        return self.chosen.feed(data, at_ms)
+
+    def _skip(self, data: bytes) -> bytes:
+        if self.skipped == 0:
+            data = self.mark + data
+            if len(data) < len(BOM) and BOM.startswith(data):
+                self.mark = data
+                return b""
+            if data.startswith(BOM):
+                self.skipped = len(BOM)
+                data = data[len(BOM) :]
+        rest = data.lstrip()
+        self.skipped += len(data) - len(rest)
+        return rest
+
+    def close(self) -> list[Frame]:
+        if self.chosen is None and self.mark:
+            return [make_frame(self.mark, 0, None, partial=True)]
+        return self.chosen.close() if self.chosen else []

@@ -1,0 +1,83 @@
+"""What every framer makes and rests on: the frame, its fault, and bytes that are held until a message is complete."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from ..json_codec import decode_json
+
+MAX_FRAME: Final = 64 * 1024 * 1024
+BOM: Final = b"\xef\xbb\xbf"
+
+
+class FramingError(ValueError):
+    """The peer sent a message that is longer than the limit."""
+
+
+class Frame(msgspec.Struct, gc=False):
+    """One message: ``json`` if it was valid JSON (then ``raw`` is None), else its text.
+
+    ``offset`` is the byte where the message begins, ``at_ms`` the time of the read that completed it. ``partial``: the stream ended
+    inside it.
+    """
+
+    offset: int
+    json: Any = None
+    raw: str | None = None
+    at_ms: float | None = None
+    partial: bool = False
+
+
+class Framer(Protocol):
+    """Bytes in, frames out; one instance a body."""
+
+    def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
+        """The frames that these bytes complete."""
+
+    def close(self) -> list[Frame]:
+        """What is left when the body has ended."""
+
+
+def make_frame(data: bytes | memoryview, offset: int, at_ms: float | None, partial: bool = False) -> Frame:
+    """A frame of these bytes: decoded, or as text where they are no JSON."""
+    try:
+        value = decode_json(data)
+    except ValueError:
+        return Frame(offset, None, as_text(data), at_ms, partial)
+    return Frame(offset, value, None, at_ms)
+
+
+def too_long(start: int, limit: int) -> FramingError:
+    """The fault of a message that began at ``start``."""
+    return FramingError(f"the message at byte {start} is longer than {limit} bytes; raise the limit to read it")
+
+
+def as_text(data: bytes | memoryview) -> str:
+    """What is no JSON, as text; bytes that are no UTF-8 are escaped."""
+    return bytes(data).decode("utf-8", "backslashreplace")
+
+
+class Pieces:
+    """Bytes that are held until a message is complete: appending costs the same whatever is held already."""
+
+    def __init__(self, max_frame: int) -> None:
+        self.max_frame = max_frame
+        self.held: list[bytes] = []
+        self.size = 0
+        self.started = 0
+
+    def add(self, data: bytes, offset: int) -> None:
+        if not self.held:
+            self.started = offset
+        self.size += len(data)
+        if self.size > self.max_frame:
+            raise too_long(self.started, self.max_frame)
+        self.held.append(data)
+
+    def take(self) -> bytes:
+        data = self.held[0] if len(self.held) == 1 else b"".join(self.held)
+        self.held.clear()
+        self.size = 0
+        return data

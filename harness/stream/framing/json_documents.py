@@ -1,0 +1,120 @@
+"""JSON that stands by itself: documents over one or many lines, the elements of an array, a whole body as one message."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ..json_codec import Brackets
+from .frame import BOM, MAX_FRAME, Frame, Pieces, make_frame
+
+_VALUE: Final = re.compile(rb"[^\s,]")
+_AFTER_SCALAR: Final = re.compile(rb"[,\]]")
+
+
+def _skip_blanks(data: bytes, position: int) -> int:
+    found = _VALUE.search(data, position)
+    return found.start() if found else len(data)
+
+
+class BareJson:
+    """JSON documents that stand by themselves, over one or many lines; what else stands there is raw, a line at a time."""
+
+    def __init__(self, max_frame: int) -> None:
+        self.pieces = Pieces(max_frame)
+        self.brackets = Brackets()
+
+    def feed(self, line: bytes, at_ms: float | None, offset: int, frames: list[Frame]) -> None:
+        position = 0
+        while position < len(line):
+            if not self.pieces.held:
+                position = _skip_blanks(line, position)
+                if line[position : position + 1] not in (b"{", b"["):
+                    text = line[position:].rstrip()
+                    if text:
+                        frames.append(make_frame(text, offset + position, at_ms, partial=not line.endswith((b"\n", b"\r"))))
+                    return
+            end = self.brackets.find_end(line, position)
+            self.pieces.add(line[position:] if end < 0 else line[position:end], offset + position)
+            if end < 0:
+                return
+            frames.append(make_frame(self.pieces.take(), self.pieces.started, at_ms))
+            position = end
+
+    def close(self, frames: list[Frame], partial: bool = False) -> None:
+        """End a document that was left open."""
+        if self.pieces.held:
+            self.brackets = Brackets()
+            frames.append(make_frame(self.pieces.take().rstrip(), self.pieces.started, None, partial))
+
+
+class JsonArrayFramer:
+    """The elements of one JSON array, each as soon as it is complete; ``feed`` expects the array to begin the body."""
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self.offset = 0
+        self.pieces = Pieces(max_frame)
+        self.brackets = Brackets()
+        self.place = "before"  # before the array, between elements, inside a nested element, inside a scalar one, after the array
+
+    def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
+        frames: list[Frame] = []
+        position = 0
+        while position < len(data):
+            position = self._step(data, position, at_ms, frames)
+        self.offset += len(data)
+        return frames
+
+    def close(self) -> list[Frame]:
+        if not self.pieces.held:
+            return []
+        text = self.pieces.take().strip()
+        return [make_frame(text, self.pieces.started, None, partial=self.place != "after")] if text else []
+
+    def _step(self, data: bytes, position: int, at_ms: float | None, frames: list[Frame]) -> int:
+        if self.place == "before":
+            start = data.find(b"[", position)
+            self.place = "before" if start < 0 else "between"
+            return len(data) if start < 0 else start + 1
+        if self.place == "between":
+            position = _skip_blanks(data, position)
+            mark = data[position : position + 1]
+            if mark == b"]":
+                self.place = "after"
+                return position + 1
+            self.place = "nested" if mark in (b"{", b"[") else "scalar" if mark else "between"
+            return position
+        if self.place == "after":
+            if not self.pieces.held:
+                position = _skip_blanks(data, position)
+            if position == len(data):
+                return position
+            self.pieces.add(data[position:], self.offset + position)
+            return len(data)
+        if self.place == "nested":
+            end = self.brackets.find_end(data, position)
+        else:
+            found = _AFTER_SCALAR.search(data, position)
+            end = found.start() if found else -1
+        self.pieces.add(data[position:] if end < 0 else data[position:end], self.offset + position)
+        if end < 0:
+            return len(data)
+        self.place = "between"
+        frames.append(make_frame(self.pieces.take().strip(), self.pieces.started, at_ms))
+        return end
+
+
+class DocumentFramer:
+    """The whole body as one message: for answers that are errors, whose text must stay in one piece whatever it is."""
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self.pieces = Pieces(max_frame)
+
+    def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
+        if data:
+            self.pieces.add(data, 0)
+        return []
+
+    def close(self) -> list[Frame]:
+        text = self.pieces.take().removeprefix(BOM).strip() if self.pieces.held else b""
+        return [make_frame(text, 0, None, partial=False)] if text else []

@@ -1,0 +1,166 @@
+"""Frames the standard output of the Gemini CLI: JSON lines, and everything else that a terminal program says among them.
+
+A line is a message. Where a line is no JSON, the messages that are glued to something in it are cut out, and the rest is text; where the
+output is one JSON document over many lines (``--output-format json``), that document is the message. A message is known by what the
+caller says is one, so that an object inside a damaged line is not taken for a line of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from ..json_codec import Brackets, decode_json
+from . import MAX_FRAME, Frame, FramingError, make_frame
+
+MAX_GLUED: Final = 32
+"""So many places of one line are tried as the beginning of a message."""
+
+_BOM: Final = b"\xef\xbb\xbf"
+_OBJECT: Final = re.compile(rb'\{\s*"')
+_OPENS: Final = re.compile(rb"\{[ \t\r]*$")
+_GOES_ON: Final = re.compile(rb'[ \t]+"|[ \t]*\}')
+
+
+class JsonLinesFramer:
+    """One line, one message: see `harness.stream.framing.Framer`."""
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self.max_frame = max_frame
+        self.offset = 0  # of the first byte that is in no finished line
+        self.held: list[bytes] = []  # the pieces of the line that has no end yet
+        self.size = 0
+        self.document: list[tuple[int, bytes]] = []  # the lines of an open document, each with its place
+        self.before = b""  # what stands before it on its first line
+        self.brackets = Brackets()
+
+    def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
+        frames: list[Frame] = []
+        *ended, rest = data.split(b"\n")
+        for piece in ended:
+            self._hold(piece)
+            line = b"".join(self.held)
+            self.held.clear()
+            self._line(line, self.offset, at_ms, frames)
+            self.offset += len(line) + 1
+            if not self.document:
+                self.size = 0
+        self._hold(rest)
+        return frames
+
+    def close(self) -> list[Frame]:
+        frames: list[Frame] = []
+        rest = b"".join(self.held)
+        self.held.clear()
+        if len(self.document) == 1 and rest and not _GOES_ON.match(rest) and _message(rest.strip()) is None:
+            self.document.append((self.offset, rest))  # too little to tell whether the document goes on
+        elif self.document and rest:
+            self._in_document(rest, self.offset, None, frames)
+        elif self.offset == 0 and rest.startswith(_BOM):
+            self._read(rest[len(_BOM) :], len(_BOM), None, frames, partial=True)
+        else:
+            self._read(rest, self.offset, None, frames, partial=True)
+        if self.document:
+            start = self.document[0][0] - len(self.before)
+            text = self.before + b"\n".join(line for _, line in self.document)
+            _add_text(text, start, None, frames, partial=True)
+            self.document.clear()
+        self.offset += len(rest)
+        self.size = 0
+        return frames
+
+    def _hold(self, piece: bytes) -> None:
+        if piece:
+            self.held.append(piece)
+            self.size += len(piece)
+            if self.size > self.max_frame:
+                raise FramingError(f"the line at byte {self.offset} is longer than {self.max_frame} bytes; raise the limit to read it")
+
+    def _line(self, line: bytes, offset: int, at_ms: float | None, frames: list[Frame]) -> None:
+        if offset == 0 and line.startswith(_BOM):
+            offset, line = len(_BOM), line[len(_BOM) :]
+        if self.document:
+            self._in_document(line, offset, at_ms, frames)
+        else:
+            self._read(line, offset, at_ms, frames)
+
+    def _read(self, line: bytes, offset: int, at_ms: float | None, frames: list[Frame], partial: bool = False) -> None:
+        """A line outside a document; a blank one says nothing."""
+        if not line.strip():
+            return
+        whole = make_frame(line.strip(), offset + len(line) - len(line.lstrip()), at_ms, partial)
+        if whole.raw is None:
+            frames.append(whole)
+            return
+        start = 0
+        for place, end, message in _glued(line):
+            _add_text(line[start:place], offset + start, at_ms, frames)
+            frames.append(Frame(offset + place, message, None, at_ms))
+            start = end
+        opening = _OPENS.search(line, start)
+        if opening and not partial:
+            self.before = line[start : opening.start()]
+            self.document.append((offset + opening.start(), line[opening.start() :]))
+            self.brackets = Brackets()
+            self.brackets.find_end(line, opening.start())
+        elif start == 0:
+            frames.append(whole)
+        else:
+            _add_text(line[start:], offset + start, at_ms, frames, partial)
+
+    def _in_document(self, line: bytes, offset: int, at_ms: float | None, frames: list[Frame]) -> None:
+        """A line after one that opens an object: the first must look like a field of it, and none may be a message itself."""
+        if (len(self.document) == 1 and not _GOES_ON.match(line)) or _message(line.strip()) is not None:
+            self._give_up(at_ms, frames)
+            self._line(line, offset, at_ms, frames)
+            return
+        end = self.brackets.find_end(line, 0)
+        self.document.append((offset, line if end < 0 else line[:end]))
+        if end < 0:
+            return
+        start = self.document[0][0]
+        _add_text(self.before, start - len(self.before), at_ms, frames)
+        frames.append(make_frame(b"\n".join(one for _, one in self.document), start, at_ms))
+        self.document.clear()
+        if line[end:].strip():
+            self._read(line[end:], offset + end, at_ms, frames)
+
+    def _give_up(self, at_ms: float | None, frames: list[Frame]) -> None:
+        """What looked like a document is text, a line at a time."""
+        (start, first), *others = self.document
+        for offset, line in [(start - len(self.before), self.before + first), *others]:
+            _add_text(line, offset, at_ms, frames)
+        self.document.clear()
+
+
+def _glued(line: bytes) -> list[tuple[int, int, Any]]:
+    """The messages inside a line that is no JSON: where each begins and ends, and what it says."""
+    found: list[tuple[int, int, Any]] = []
+    position = tried = 0
+    while tried < MAX_GLUED and (candidate := _OBJECT.search(line, position)):
+        tried += 1
+        position = candidate.end()
+        end = Brackets().find_end(line, candidate.start())
+        message = _message(line[candidate.start() : end]) if end > 0 else None
+        if message is not None:
+            found.append((candidate.start(), end, message))
+            position = end
+    return found
+
+
+def _message(data: bytes) -> dict[str, Any] | None:
+    """An event of the CLI: all of them have a type and a timestamp (https://geminicli.com/docs/cli/headless)."""
+    if not data.startswith(b"{"):
+        return None
+    try:
+        value = decode_json(data)
+    except ValueError:
+        return None
+    return value if type(value) is dict and type(value.get("type")) is str and "timestamp" in value else None
+
+
+def _add_text(text: bytes, offset: int, at_ms: float | None, frames: list[Frame], partial: bool = False) -> None:
+    stripped = text.strip()
+    if stripped:
+        raw = stripped.decode("utf-8", "backslashreplace")
+        frames.append(Frame(offset + len(text) - len(text.lstrip()), None, raw, at_ms, partial))

@@ -1,0 +1,174 @@
+"""Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), with two liberties that Gemini's wire needs.
+
+A JSON document may stand bare: an error in mid-stream comes so, a unary reply is nothing else, and JSON lines are many of them. And
+``data:`` lines of one event that are only valid JSON one by one are one message each.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..json_codec import decode_json
+from .frame import MAX_FRAME, Frame, Pieces, as_text, make_frame, too_long
+from .json_documents import BareJson
+
+
+class SseFramer:
+    """Server-sent events, and JSON documents between them. Comments and the fields event, id and retry carry no message."""
+
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self.max_frame = max_frame
+        self.usual_size = min(max_frame, _LONG)
+        self.offset = 0  # of the first byte that is in no finished line
+        self.line = Pieces(max_frame)
+        self.after_cr = False  # an LF that comes next belongs to the CR before it
+        self.data: list[bytes] = []  # the data lines of the open event, whole
+        self.starts: list[int] = []  # and where each begins
+        self.data_size = 0
+        self.bare = BareJson(max_frame)
+
+    def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
+        frames: list[Frame] = []
+        if data[:5] == b"data:" and self._take_whole(data, at_ms, frames):
+            return frames
+        if self.after_cr and data:
+            self.after_cr = False
+            if data[0] == 10:
+                if self.bare.pieces.held:
+                    self.bare.feed(b"\n", at_ms, self.offset, frames)
+                data = data[1:]
+                self.offset += 1
+        if not data:
+            return frames
+        self.after_cr = data[-1] == 13
+        lines = data.splitlines(keepends=True)
+        rest = b"" if lines[-1][-1] in b"\r\n" else lines.pop()
+        if lines and self.line.held:
+            lines[0] = self.line.take() + lines[0]
+        offset = self.offset
+        for line in lines:  # the two usual lines here, all others in a method: this is the hot path
+            if line in _BLANK_LINES and not self.bare.pieces.held:
+                if self.data:
+                    self._end_event(at_ms, frames)
+            elif line.startswith(b"data:"):
+                self._take_data(line, offset, frames)
+            else:
+                self._take_other(line, at_ms, offset, frames)
+            offset += len(line)
+        self.offset = offset
+        if rest:
+            self.line.add(rest, offset + self.line.size)
+        return frames
+
+    def close(self) -> list[Frame]:
+        frames: list[Frame] = []
+        if self.line.held:
+            line = self.line.take()
+            if self.bare.pieces.held or not _is_field(line):
+                self._end_event(None, frames, partial=True)
+                self.bare.feed(line, None, self.offset, frames)
+            else:
+                self._close_field(line, frames)
+        self._end_event(None, frames, partial=True)
+        self.bare.close(frames, partial=True)
+        return frames
+
+    def _take_whole(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
+        """The usual read, which is one event of one line and nothing else; whether it was that, and its line valid JSON."""
+        size = len(data)
+        if size > self.usual_size or self.line.held or self.data or self.bare.pieces.held:
+            return False
+        line, _, rest = data.partition(b"\n")
+        if rest == b"\r\n":
+            line = line.removesuffix(b"\r")
+        elif rest != b"\n":
+            return False
+        if b"\r" in line:
+            return False
+        try:
+            frames.append(Frame(self.offset, decode_json(line[5:]), None, at_ms))
+        except ValueError:
+            return False
+        self.after_cr = False
+        self.offset += size
+        return True
+
+    def _take_data(self, line: bytes, offset: int, frames: list[Frame]) -> None:
+        if self.bare.pieces.held:
+            self.bare.close(frames)
+        self.data.append(line)
+        self.starts.append(offset)
+        self.data_size += _length(line)
+        if self.data_size > self.max_frame:
+            raise too_long(self.starts[0], self.max_frame)
+
+    def _take_other(self, line: bytes, at_ms: float | None, offset: int, frames: list[Frame]) -> None:
+        if _length(line) > self.max_frame:  # in pieces, it would be refused where it is held
+            raise too_long(offset, self.max_frame)
+        if self.bare.pieces.held or not _is_field(line):
+            self._end_event(at_ms, frames)
+            self.bare.feed(line, at_ms, offset, frames)
+
+    def _close_field(self, line: bytes, frames: list[Frame]) -> None:
+        """The last line has no line end: its message counts only if it is whole."""
+        value = _field_value(line)
+        if line.startswith(b"data:") and value.endswith((b"}", b"]")):
+            whole = make_frame(value, self.offset, None)
+            if whole.raw is None:
+                self._take_data(line, self.offset, frames)
+                return
+        self._end_event(None, frames, partial=True)
+        if not line.startswith(b":"):
+            frames.append(Frame(self.offset, None, as_text(line), None, partial=True))
+
+    def _end_event(self, at_ms: float | None, frames: list[Frame], partial: bool = False) -> None:
+        """The data lines so far are one message; or one a line, where only that is JSON."""
+        if not self.data:
+            return
+        start, self.data_size = self.starts[0], 0
+        if len(self.data) == 1:
+            line = self.data.pop()
+            self.starts.clear()
+            # The decoder minds neither the blank before a message nor the line end behind it; text keeps what is its own.
+            frame = make_frame(line[5:] if len(line) < _LONG else memoryview(line)[5:], start, at_ms, partial)
+            if frame.raw is not None:
+                frame.raw = as_text(_field_value(line))
+            frames.append(frame)
+            return
+        values = [_field_value(line) for line in self.data]
+        starts, self.starts = self.starts, []
+        self.data.clear()
+        whole = make_frame(b"\n".join(values), start, at_ms, partial)
+        if whole.raw is None:
+            frames.append(whole)
+            return
+        each: list[Frame] = []
+        for value, place in zip(values, starts, strict=True):
+            each.append(make_frame(value, place, at_ms))
+            if each[-1].raw is not None:
+                each = [whole]
+                break
+        frames += each
+
+
+_BLANK_LINES: Final = frozenset({b"\r\n", b"\n", b"\r"})
+_FIELDS: Final = (b"data:", b":", b"event:", b"id:", b"retry:")
+_BARE_FIELDS: Final = frozenset({b"data", b"event", b"id", b"retry", b""})
+
+
+def _is_field(line: bytes) -> bool:
+    return line.startswith(_FIELDS) or (len(line) < 8 and line.rstrip(b"\r\n") in _BARE_FIELDS)
+
+
+def _length(line: bytes) -> int:
+    """Without its line end, which may come in two reads."""
+    return len(line) - line.endswith((b"\n", b"\r")) - line.endswith(b"\r\n")
+
+
+_LONG: Final = 1 << 20
+"""Lines from here on are looked at through a view: a copy would take as much memory again."""
+
+
+def _field_value(line: bytes) -> bytes:
+    """What stands after ``data:``, without line end and without the one space that the standard allows there."""
+    return line[6 if line[5:6] == b" " else 5 :].removesuffix(b"\n").removesuffix(b"\r")
