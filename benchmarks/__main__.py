@@ -1,8 +1,9 @@
-"""Measures what a replay costs, as ratios against well-known work on the same bytes in the same run: ``python -m benchmarks [--rounds
-N] [--json FILE]``.
+"""Measures what a replay costs, as ratios against well-known work on the same bytes in the same
+run: ``python -m benchmarks [--rounds N] [--json FILE]``.
 
-Rounds are interleaved (A B A B …) and medians are compared, so that a machine that gets slower does so for both sides; every round
-reads its files and builds its stages anew. Times alone mean little elsewhere: quote the ratios.
+Rounds are interleaved (A B A B …) and medians are compared, so that a machine that gets slower does
+so for both sides; every round reads its files and builds its stages anew. Times alone mean little
+elsewhere: quote the ratios.
 """
 
 from __future__ import annotations
@@ -39,13 +40,22 @@ def frame_to_payload(frames: int, rounds: int) -> dict[str, Any]:
     messages = [data[6:-4] for _, data in exchange.reads]
     result: dict[str, Any] = {}
     for dialect in ("unified-llm", "anthropic"):
-        ours, plain = compared(rounds, partial(replay, exchange, dialect=dialect), lambda: [orjson.loads(one) for one in messages])
-        result[dialect] = {"microseconds a frame": 1e6 * ours / frames, "times orjson.loads": ours / plain}
+        ours, plain = compared(
+            rounds,
+            partial(replay, exchange, dialect=dialect),
+            lambda: [orjson.loads(one) for one in messages],
+        )
+        result[dialect] = {
+            "microseconds a frame": 1e6 * ours / frames,
+            "times orjson.loads": ours / plain,
+        }
     return result
 
 
 def file_to_verdict(frames: int, rounds: int, folder: Path) -> dict[str, Any]:
-    """Our cassette file → verdict, against vcrpy + google-genai replaying the same stream from vcrpy's file; all loaded anew each round."""
+    """Our cassette file → verdict, against vcrpy + google-genai replaying the same stream from
+    vcrpy's file; all loaded anew each round.
+    """
     import vcr
     from google import genai
 
@@ -55,36 +65,61 @@ def file_to_verdict(frames: int, rounds: int, folder: Path) -> dict[str, Any]:
     ours.write_bytes(dumps(cassette).encode())
     theirs.write_text(export(cassette), encoding="utf-8")
     expected = replay(exchange)
-    case = Case(case="c", requirement="r", features=("f",), source="https://x.example", cassette="c", expect={"unified-llm": expected})
+    case = Case(
+        case="c",
+        requirement="r",
+        features=("f",),
+        source="https://x.example",
+        cassette="c",
+        expect={"unified-llm": expected},
+    )
 
     def verdict() -> None:
         result = judge(Cell(case, "c.yaml", "unified-llm"), lambda _: load(ours))
         assert result.verdict == "passed", result
 
     def sdk() -> None:
-        with vcr.VCR(record_mode="none").use_cassette(str(theirs)), genai.Client(api_key="none") as client:
+        with (
+            vcr.VCR(record_mode="none").use_cassette(str(theirs)),
+            genai.Client(api_key="none") as client,
+        ):
             pieces = list(
-                client.models.generate_content_stream(model=MODEL, contents="Tell me", config={"http_options": {"api_version": "v1beta"}})
+                client.models.generate_content_stream(
+                    model=MODEL,
+                    contents="Tell me",
+                    config={"http_options": {"api_version": "v1beta"}},
+                )
             )
         assert len(pieces) == frames
 
     mine, other = compared(rounds, verdict, sdk)
-    return {"milliseconds": 1e3 * mine, "vcrpy + google-genai, milliseconds": 1e3 * other, "times faster": other / mine}
+    return {
+        "milliseconds": 1e3 * mine,
+        "vcrpy + google-genai, milliseconds": 1e3 * other,
+        "times faster": other / mine,
+    }
 
 
 def look_up(rounds: int) -> dict[str, float]:
-    """Milliseconds to find the recorded exchange of a request with a body of 2 KB, among few and among many; and vcrpy's own look-up."""
+    """Milliseconds to find the recorded exchange of a request with a body of 2 KB, among few and
+    among many; and vcrpy's own look-up.
+    """
     from vcr.cassette import Cassette as Tape
     from vcr.matchers import body, method, uri
     from vcr.request import Request as Asked
 
     def sent(number: int, size: int) -> bytes:
         text = f"question {number} ".ljust(size - 60, "x")
-        return json.dumps({"contents": [{"role": "user", "parts": [{"text": text}]}], "generationConfig": {}}).encode()
+        return json.dumps(
+            {"contents": [{"role": "user", "parts": [{"text": text}]}], "generationConfig": {}}
+        ).encode()
 
     def index_of(count: int, size: int) -> RequestIndex:
         exchanges = [
-            Exchange(Request("POST", URL, {}, sent(number, size)), 200, {}, ((None, b"{}"),), "complete") for number in range(count)
+            Exchange(
+                Request("POST", URL, {}, sent(number, size)), 200, {}, ((None, b"{}"),), "complete"
+            )
+            for number in range(count)
         ]
         return RequestIndex(exchanges, again=True)
 
@@ -95,11 +130,16 @@ def look_up(rounds: int) -> dict[str, float]:
     tape = Tape("none.yaml", match_on=(method, uri, body), allow_playback_repeats=True)
     for number in range(1000):
         tape.append(
-            Asked("POST", URL, sent(number, 2000), {}), {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": b""}}
+            Asked("POST", URL, sent(number, 2000), {}),
+            {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": b""}},
         )
     last = Asked("POST", URL, sent(999, 2000), {})
     few, many, large, theirs = compared(
-        rounds, finding(10, 2000), finding(10_000, 2000), finding(10, 20_000), lambda: tape.can_play_response_for(last)
+        rounds,
+        finding(10, 2000),
+        finding(10_000, 2000),
+        finding(10, 20_000),
+        lambda: tape.can_play_response_for(last),
     )
     return {
         "milliseconds, 10 exchanges": 10 * few,
@@ -130,17 +170,25 @@ def memory(folder: Path) -> dict[str, float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json", type=Path, default=Path("reports/benchmark.json"), metavar="FILE")
     parsed = parser.parse_args()
     os.environ.pop("GOOGLE_API_KEY", None)
-    results: dict[str, Any] = {"python": sys.version.split()[0], "msgspec": msgspec.__version__, "rounds": parsed.rounds}
+    results: dict[str, Any] = {
+        "python": sys.version.split()[0],
+        "msgspec": msgspec.__version__,
+        "rounds": parsed.rounds,
+    }
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for frames in (200, 2000):
             results[f"frame to payload, {frames} frames"] = frame_to_payload(frames, parsed.rounds)
-            results[f"file to verdict, {frames} frames"] = file_to_verdict(frames, parsed.rounds, folder)
+            results[f"file to verdict, {frames} frames"] = file_to_verdict(
+                frames, parsed.rounds, folder
+            )
         results["look-up of a request"] = look_up(parsed.rounds)
         results["time at 10 n against n"] = growth(parsed.rounds)
         results["processor time at 10 n against n"] = hostile_growth(parsed.rounds)

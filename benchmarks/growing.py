@@ -38,14 +38,19 @@ def growth(rounds: int) -> dict[str, float]:
         framer.close()
 
     result = {}
-    for name, make, size in (("one-byte reads, 40 KB to 400 KB", one_byte_reads, 40_000), ("one line, 1 MB to 10 MB", one_line, 1_000_000)):
+    for name, make, size in (
+        ("one-byte reads, 40 KB to 400 KB", one_byte_reads, 40_000),
+        ("one line, 1 MB to 10 MB", one_line, 1_000_000),
+    ):
         small, large = compared(rounds, make(size), make(10 * size))
         result[name] = large / small
     return result
 
 
 def hostile_growth(rounds: int) -> dict[str, float]:
-    """Processor time at 10 n against n of what reads bytes of others, on whole input and on input made to be slow: linear is 10."""
+    """Processor time at 10 n against n of what reads bytes of others, on whole input and on input
+    made to be slow: linear is 10.
+    """
     result = {}
     for name, (run, make) in READERS.items():
         small, large = processor_times(rounds, partial(run, make(1)), partial(run, make(10)))
@@ -61,7 +66,12 @@ def frames_of_body(body: bytes) -> None:
 
 
 def events_of_body(body: bytes) -> None:
-    replay(Exchange(Request("POST", URL), 200, {}, ((None, body),), "complete", "", "gemini-api", True), layer="events")
+    replay(
+        Exchange(
+            Request("POST", URL), 200, {}, ((None, body),), "complete", "", "gemini-api", True
+        ),
+        layer="events",
+    )
 
 
 def pieces_of_text(text: str) -> None:
@@ -87,13 +97,23 @@ def cassette_of_text(text: bytes) -> None:
 
 def cases_of_text(text: str) -> None:
     with suppress(SpecError):
-        read_spec(text, "s.yaml", dialects=DIALECTS, providers=PROVIDERS, features={"text.streaming"}, losses={})
+        read_spec(
+            text,
+            "s.yaml",
+            dialects=DIALECTS,
+            providers=PROVIDERS,
+            features={"text.streaming"},
+            losses={},
+        )
 
 
 def spec_of(cases: int, expected: str = "[{type: TEXT_DELTA, delta: Hel}]") -> str:
     """A spec file of so many cases."""
     fields = "  requirement: It holds.\n  features: [text.streaming]\n  source: https://ai.google.dev/api\n  cassette: c\n"
-    written = (f"- case: c-{number}\n{fields}  expect: {{unified-llm: {expected}}}\n" for number in range(cases))
+    written = (
+        f"- case: c-{number}\n{fields}  expect: {{unified-llm: {expected}}}\n"
+        for number in range(cases)
+    )
     return "harness: 1\ncases:\n" + "".join(written)
 
 
@@ -101,41 +121,81 @@ READERS: dict[str, tuple[Callable[[Any], object], Callable[[int], Any]]] = {
     "framing, 200 frames": (frames_of_body, lambda times: exchange_of(200 * times).body),
     "framing, blank lines": (frames_of_body, lambda times: b"\n" * 2_000_000 * times),
     "framing, fields without an end": (frames_of_body, lambda times: b"data: x\n" * 10_000 * times),
-    "framing, an array of brackets": (frames_of_body, lambda times: b"[" + b'{"a":[{}]},' * 10_000 * times),
+    "framing, an array of brackets": (
+        frames_of_body,
+        lambda times: b"[" + b'{"a":[{}]},' * 10_000 * times,
+    ),
     "normalization, 200 frames": (events_of_body, lambda times: exchange_of(200 * times).body),
     "normalization, one frame of parts": (
         events_of_body,
-        lambda times: b'data: {"candidates":[{"content":{"parts":[' + b'{"text":"a"},' * 2000 * times + b'{"x":1}]}}]}\n\n',
+        lambda times: (
+            b'data: {"candidates":[{"content":{"parts":['
+            + b'{"text":"a"},' * 2000 * times
+            + b'{"x":1}]}}]}\n\n'
+        ),
     ),
     "normalization, pieces of arguments": (
         events_of_body,
         lambda times: b"".join(
             b'data: {"candidates":[{"content":{"parts":[{"functionCall":{%s"partialArgs":[{"jsonPath":"$.a","stringValue":"x",'
-            b'"willContinue":true}],"willContinue":true}}]}}]}\n\n' % (b"" if number else b'"name":"f",')
+            b'"willContinue":true}],"willContinue":true}}]}}]}\n\n'
+            % (b"" if number else b'"name":"f",')
             for number in range(300 * times)
         ),
     ),
-    "tool_code, blocks": (pieces_of_text, lambda times: "a <tool_code>print(default_api.f(a='x', b=[1]))</tool_code> b" * 200 * times),
-    "tool_code, a block without an end": (pieces_of_text, lambda times: "<tool_code>" + "f(a=" * 50_000 * times),
+    "tool_code, blocks": (
+        pieces_of_text,
+        lambda times: "a <tool_code>print(default_api.f(a='x', b=[1]))</tool_code> b" * 200 * times,
+    ),
+    "tool_code, a block without an end": (
+        pieces_of_text,
+        lambda times: "<tool_code>" + "f(a=" * 50_000 * times,
+    ),
     "tool_code, beginnings of tags": (pieces_of_text, lambda times: "<tool_cod" * 5000 * times),
     "cassette loading, 200 frames": (
         cassette_of_text,
-        lambda times: dumps(Cassette((exchange_of(200 * times),), Origin("written", date="2026-11-21"))).encode(),
+        lambda times: dumps(
+            Cassette((exchange_of(200 * times),), Origin("written", date="2026-11-21"))
+        ).encode(),
     ),
     "cassette loading, headers": (
         cassette_of_text,
         lambda times: dumps(
-            Cassette((Exchange(None, 200, {f"x-{number}": ["y"] for number in range(500 * times)}, ((None, b"a"),)),), Origin("written"))
+            Cassette(
+                (
+                    Exchange(
+                        None,
+                        200,
+                        {f"x-{number}": ["y"] for number in range(500 * times)},
+                        ((None, b"a"),),
+                    ),
+                ),
+                Origin("written"),
+            )
         ).encode(),
     ),
     "cassette loading, escaped lines": (
         cassette_of_text,
-        lambda times: dumps(Cassette((Exchange(None, 200, {}, ((None, b"a\x01\\\r" * 1000 * times),)),), Origin("written"))).encode(),
+        lambda times: dumps(
+            Cassette(
+                (Exchange(None, 200, {}, ((None, b"a\x01\\\r" * 1000 * times),)),),
+                Origin("written"),
+            )
+        ).encode(),
     ),
     "recording, one line": (reads_of_body, lambda times: b'{"a":"' + b"x" * 200_000 * times),
-    "recording, one line with a secret": (reads_of_body, lambda times: b'{"access_token":"x","a":"' + b"x" * 200_000 * times),
+    "recording, one line with a secret": (
+        reads_of_body,
+        lambda times: b'{"access_token":"x","a":"' + b"x" * 200_000 * times,
+    ),
     "spec loading, 20 cases": (cases_of_text, lambda times: spec_of(20 * times)),
-    "spec loading, one long expectation": (cases_of_text, lambda times: spec_of(1, "[" + "{a: [1]}, " * 500 * times + "]")),
-    "spec loading, unknown keys": (cases_of_text, lambda times: spec_of(1) + "".join(f"  k{number}: 1\n" for number in range(300 * times))),
+    "spec loading, one long expectation": (
+        cases_of_text,
+        lambda times: spec_of(1, "[" + "{a: [1]}, " * 500 * times + "]"),
+    ),
+    "spec loading, unknown keys": (
+        cases_of_text,
+        lambda times: spec_of(1) + "".join(f"  k{number}: 1\n" for number in range(300 * times)),
+    ),
 }
 """What is measured → who reads it, and the input at so many times its size."""

@@ -10,7 +10,9 @@ from harness.cassettes import Exchange, Request
 from harness.providers import identified
 
 MODEL = "gemini-3-pro-preview"
-URL = f"https://generativelanguage.googleapis.com/v1beta/models/{MODEL}:streamGenerateContent?alt=sse"
+URL = (
+    f"https://generativelanguage.googleapis.com/v1beta/models/{MODEL}:streamGenerateContent?alt=sse"
+)
 PROMPT = b'{"contents": [{"parts": [{"text": "Tell me"}], "role": "user"}], "generationConfig": {}}'
 
 
@@ -26,9 +28,13 @@ def message(number: int, last: bool) -> bytes:
 
 def exchange_of(frames: int) -> Exchange:
     """A stream of that many frames, one read each."""
-    reads = tuple((float(n), b"data: " + message(n, n == frames) + b"\r\n\r\n") for n in range(1, frames + 1))
+    reads = tuple(
+        (float(n), b"data: " + message(n, n == frames) + b"\r\n\r\n") for n in range(1, frames + 1)
+    )
     request = Request("POST", URL, {"content-type": ["application/json"]}, PROMPT)
-    return identified(Exchange(request, 200, {"content-type": ["text/event-stream"]}, reads, "complete", "OK"))
+    return identified(
+        Exchange(request, 200, {"content-type": ["text/event-stream"]}, reads, "complete", "OK")
+    )
 
 
 def compared(rounds: int, *sides: Callable[[], object]) -> list[float]:
@@ -44,7 +50,9 @@ def compared(rounds: int, *sides: Callable[[], object]) -> list[float]:
 
 
 def processor_times(rounds: int, *sides: Callable[[], object]) -> list[float]:
-    """The least seconds of processor time of each side, rounds interleaved: what others do on the machine only adds to it."""
+    """The least seconds of processor time of each side, rounds interleaved: what others do on the
+    machine only adds to it.
+    """
     times: list[list[float]] = [[] for _ in sides]
     for _ in range(rounds):
         for side, own in zip(sides, times, strict=True):

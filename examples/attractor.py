@@ -1,12 +1,16 @@
-"""A small attractor on `harness.dialects.unified_llm.client`: runs a pipeline of prompts that a DOT file describes, or only says what is wrong with it.
+"""A small attractor on `harness.dialects.unified_llm.client`: runs a pipeline of prompts that a DOT
+file describes, or only says what is wrong with it.
 
-A node is ``start``, ``exit`` or ``codergen``: a model (``provider:model``), a prompt, and how many turns it may take. A prompt may hold
-``{{.seed}}`` and ``{{.NODE_output}}``. The model has one tool, ``search_file``, which looks for a text in the files of a folder.
+A node is ``start``, ``exit`` or ``codergen``: a model (``provider:model``), a prompt, and how many
+turns it may take. A prompt may hold ``{{.seed}}`` and ``{{.NODE_output}}``. The model has one tool,
+``search_file``, which looks for a text in the files of a folder.
 
     python examples/attractor.py lint examples/gemini.dot
-    python examples/attractor.py run examples/gemini.dot --seed "Write a function that reverses a string, in Go."
+    python examples/attractor.py run examples/gemini.dot --seed "Write a function that reverses a
+    string, in Go."
 
-Running needs GEMINI_API_KEY; GEMINI_BASE_URL points it elsewhere, for instance to ``harness serve``. Linting needs neither.
+Running needs GEMINI_API_KEY; GEMINI_BASE_URL points it elsewhere, for instance to ``harness
+serve``. Linting needs neither.
 """
 
 from __future__ import annotations
@@ -23,7 +27,11 @@ from harness import TranslationError
 from harness.dialects.unified_llm.client import Client, SDKError
 
 TYPES: Final = ("start", "codergen", "exit")
-ATTRIBUTES: Final = {"start": ("type",), "exit": ("type",), "codergen": ("type", "model", "prompt", "max_turns")}
+ATTRIBUTES: Final = {
+    "start": ("type",),
+    "exit": ("type",),
+    "codergen": ("type", "model", "prompt", "max_turns"),
+}
 MAX_TURNS: Final = 50
 MAX_LINES: Final = 100
 
@@ -64,20 +72,31 @@ class Pipeline:
         return PipelineError(f"{self.path}:{line}: {reason}")
 
     def steps(self) -> list[Node]:
-        """The nodes from start to exit. Raises `PipelineError` where there is no such way, or a node that is not on it."""
+        """The nodes from start to exit. Raises `PipelineError` where there is no such way, or a
+        node that is not on it.
+        """
         starts = [node for node in self.nodes.values() if node.type == "start"]
         if len(starts) != 1:
-            raise self.fail(1, f"there are {len(starts)} nodes of the type start; a pipeline has one")
+            raise self.fail(
+                1, f"there are {len(starts)} nodes of the type start; a pipeline has one"
+            )
         steps = starts
         while steps[-1].type != "exit":
             last = steps[-1]
             following = self.nodes.get(self.edges.get(last.name, ""))
             if following is None or following in steps:
-                raise self.fail(last.line, f"from {last.name} no way leads to an exit; draw an edge to a node that has not been yet")
+                raise self.fail(
+                    last.line,
+                    f"from {last.name} no way leads to an exit; draw an edge to a node that has not"
+                    " been yet",
+                )
             steps = [*steps, following]
         for node in self.nodes.values():
             if node not in steps:
-                raise self.fail(node.line, f"no way leads from start to {node.name}; draw an edge to it, or take it away")
+                raise self.fail(
+                    node.line,
+                    f"no way leads from start to {node.name}; draw an edge to it, or take it away",
+                )
         return steps
 
 
@@ -95,11 +114,15 @@ def tokens(path: Path) -> Iterator[tuple[int, str, str]]:
 
 
 def read(path: Path) -> Pipeline:
-    """The pipeline in a file, every part of it checked. Raises `PipelineError`, and `OSError` for a file that can't be read."""
+    """The pipeline in a file, every part of it checked. Raises `PipelineError`, and `OSError` for a
+    file that can't be read.
+    """
     pipeline = Pipeline(path)
     rest = [*tokens(path)]
     if rest[0][2] != "digraph":
-        raise pipeline.fail(rest[0][0], f"{rest[0][2]} stands where a pipeline begins; write: digraph NAME {{ … }}")
+        raise pipeline.fail(
+            rest[0][0], f"{rest[0][2]} stands where a pipeline begins; write: digraph NAME {{ … }}"
+        )
     at = 3 if rest[2][2] == "{" else 2
     while rest[at][2] != "}":
         at = _statement(pipeline, rest, at)
@@ -109,13 +132,19 @@ def read(path: Path) -> Pipeline:
     for node in pipeline.steps():
         for place in _PLACE.findall(node.attributes.get("prompt", "")):
             if place not in known:
-                raise pipeline.fail(node.line, f"{node.name} asks for {place}, which is not there yet; there are {', '.join(known)}")
+                raise pipeline.fail(
+                    node.line,
+                    f"{node.name} asks for {place}, which is not there yet; there are"
+                    f" {', '.join(known)}",
+                )
         known.append(f"{node.name}_output")
     return pipeline
 
 
 def _statement(pipeline: Pipeline, rest: Sequence[tuple[int, str, str]], at: int) -> int:
-    """Reads ``name [key=value, …]`` or ``name -> name -> …`` and gives where the next statement begins."""
+    """Reads ``name [key=value, …]`` or ``name -> name -> …`` and gives where the next statement
+    begins.
+    """
     line, kind, name = rest[at]
     if kind != "word":
         raise pipeline.fail(line, f"{name} stands where the name of a node belongs")
@@ -125,7 +154,10 @@ def _statement(pipeline: Pipeline, rest: Sequence[tuple[int, str, str]], at: int
         while rest[at][2] != "]":
             (_, _, key), (_, _, equals), (_, kind, value) = rest[at + 1 : at + 4]
             if equals != "=" or kind not in ("word", "string"):
-                raise pipeline.fail(rest[at][0], f"the attributes of {name} are not of the form [key=value, key=value]")
+                raise pipeline.fail(
+                    rest[at][0],
+                    f"the attributes of {name} are not of the form [key=value, key=value]",
+                )
             attributes[key] = _unquote(value) if kind == "string" else value
             at += 4
             if rest[at][2] not in (",", "]"):
@@ -142,38 +174,56 @@ def _statement(pipeline: Pipeline, rest: Sequence[tuple[int, str, str]], at: int
 
 
 def _unquote(text: str) -> str:
-    return re.sub(r"\\(.)", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), text[1:-1])
+    return re.sub(
+        r"\\(.)", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), text[1:-1]
+    )
 
 
 def _check(pipeline: Pipeline, node: Node) -> None:
     if node.type not in TYPES:
-        raise pipeline.fail(node.line, f"{node.name} has the type {node.type!r}; known are {', '.join(TYPES)}")
+        raise pipeline.fail(
+            node.line, f"{node.name} has the type {node.type!r}; known are {', '.join(TYPES)}"
+        )
     for key in node.attributes:
         if key not in ATTRIBUTES[node.type]:
-            raise pipeline.fail(node.line, f"{node.name} has an unknown attribute {key!r}; known are {', '.join(ATTRIBUTES[node.type])}")
+            raise pipeline.fail(
+                node.line,
+                f"{node.name} has an unknown attribute {key!r}; known are"
+                f" {', '.join(ATTRIBUTES[node.type])}",
+            )
     if node.type != "codergen":
         return
     for key in ("model", "prompt"):
         if key not in node.attributes:
             raise pipeline.fail(node.line, f"{node.name} has no {key}")
     if not _MODEL.fullmatch(node.attributes["model"]):
-        raise pipeline.fail(node.line, f"{node.attributes['model']!r} is no model; write provider:model, as gemini:gemini-2.0-flash")
+        raise pipeline.fail(
+            node.line,
+            f"{node.attributes['model']!r} is no model; write provider:model, as"
+            " gemini:gemini-2.0-flash",
+        )
     if not re.fullmatch(r"[1-9][0-9]{0,2}", node.attributes.get("max_turns", "1")):
-        raise pipeline.fail(node.line, f"max_turns is {node.attributes['max_turns']!r}; it is a number from 1")
+        raise pipeline.fail(
+            node.line, f"max_turns is {node.attributes['max_turns']!r}; it is a number from 1"
+        )
 
 
 # -------------------------------------------------------------------- running
 
 
 def search_file(project: Path, text: str) -> str:
-    """The lines of a folder's files that hold a text: ``path:line: the line`` each. Raises ValueError for an empty text."""
+    """The lines of a folder's files that hold a text: ``path:line: the line`` each. Raises
+    ValueError for an empty text.
+    """
     if not text:
         raise ValueError("there is nothing to look for")
     found = [
         f"{path.relative_to(project).as_posix()}:{number}: {line.strip()}"
         for path in sorted(project.rglob("*"))
         if path.is_file() and not path.is_symlink()
-        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1)
+        for number, line in enumerate(
+            path.read_text(encoding="utf-8", errors="replace").splitlines(), 1
+        )
         if text in line
     ]
     return "\n".join(found[:MAX_LINES]) or "not found"
@@ -185,7 +235,11 @@ def run(pipeline: Pipeline, seed: str, project: Path) -> Iterator[tuple[str, str
     tool = {
         "name": "search_file",
         "description": "Finds the lines of the project's files that hold a text",
-        "parameters": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+        "parameters": {
+            "type": "object",
+            "properties": {"text": {"type": "string"}},
+            "required": ["text"],
+        },
         "execute": lambda arguments: search_file(project, arguments["text"]),
     }
     with Client() as client:
@@ -194,7 +248,10 @@ def run(pipeline: Pipeline, seed: str, project: Path) -> Iterator[tuple[str, str
                 continue
             prompt = _PLACE.sub(lambda found: known[found[1]], node.attributes["prompt"])
             turns = int(node.attributes.get("max_turns", MAX_TURNS))
-            request: dict[str, Any] = {"model": node.attributes["model"], "messages": [{"role": "user", "content": prompt}]}
+            request: dict[str, Any] = {
+                "model": node.attributes["model"],
+                "messages": [{"role": "user", "content": prompt}],
+            }
             if turns > 1:
                 request["tools"] = [tool]
             known[f"{node.name}_output"] = client.generate(request, max_tool_rounds=turns - 1).text
@@ -203,14 +260,24 @@ def run(pipeline: Pipeline, seed: str, project: Path) -> Iterator[tuple[str, str
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """0, or 1 with the reason on stderr."""
-    parser = argparse.ArgumentParser(prog="attractor", description="Runs a pipeline of prompts that a DOT file describes.")
+    parser = argparse.ArgumentParser(
+        prog="attractor", description="Runs a pipeline of prompts that a DOT file describes."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, text in (("run", "ask the models, one step after the other"), ("lint", "say what is wrong with the file; asks nobody")):
+    for name, text in (
+        ("run", "ask the models, one step after the other"),
+        ("lint", "say what is wrong with the file; asks nobody"),
+    ):
         command = commands.add_parser(name, help=text)
         command.add_argument("file", type=Path)
         if name == "run":
             command.add_argument("--seed", default="", help="what {{.seed}} stands for")
-            command.add_argument("--project", type=Path, default=Path(), help="the folder that search_file looks into")
+            command.add_argument(
+                "--project",
+                type=Path,
+                default=Path(),
+                help="the folder that search_file looks into",
+            )
     chosen = parser.parse_args(arguments)
     try:
         pipeline = read(chosen.file)

@@ -1,8 +1,10 @@
-"""Record-and-replay conformance tests for whatever stands between Gemini's stream and an application.
+"""Record-and-replay conformance tests for whatever stands between Gemini's stream and an
+application.
 
-`load` reads a recording, `replay` gives what a layer makes of one of its exchanges, `request` gives what a prompt is sent as. The judge,
-the pytest plugin and the ``harness`` command stand on these three. Names are imported when they are first used: a test run that has no
-spec pays for none of this.
+`load` reads a recording, `replay` gives what a layer makes of one of its exchanges, `request` gives
+what a prompt is sent as. The judge, the pytest plugin and the ``harness`` command stand on these
+three. Names are imported when they are first used: a test run that has no spec pays for none of
+this.
 """
 
 from __future__ import annotations
@@ -53,10 +55,11 @@ _HOMES = {
 
 
 def load(path: str | Path) -> Cassette:
-    """The recording at ``path``: a cassette of ours, or any format that ``harness import`` reads, told by its content.
+    """The recording at ``path``: a cassette of ours, or any format that ``harness import`` reads,
+    told by its content.
 
-    Returns a `Cassette`; its ``exchanges`` stand in start order and know their provider. Raises `CassetteError` for a file that can't
-    be read, with the place and the reason.
+    Returns a `Cassette`; its ``exchanges`` stand in start order and know their provider. Raises
+    `CassetteError` for a file that can't be read, with the place and the reason.
     """
     from harness.cassettes import MAX_BYTES, CassetteError
     from harness.cassettes.load import read_recording

@@ -1,6 +1,8 @@
-"""Draws a grammar, as the table that it is, as a Mermaid state diagram (https://mermaid.js.org/syntax/stateDiagram.html).
+"""Draws a grammar, as the table that it is, as a Mermaid state diagram
+(https://mermaid.js.org/syntax/stateDiagram.html).
 
-A grammar is a table state → label → next state. A stream begins in ``fresh``, and may end in any state of ``final``.
+A grammar is a table state → label → next state. A stream begins in ``fresh``, and may end in any
+state of ``final``.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ START: Final = "fresh"
 
 
 def draw(order: Mapping[str, Mapping[str, str]], final: Collection[str]) -> str:
-    """The diagram; labels that lead from one state to the same other stand at one arrow, in the order of the table."""
+    """The diagram; labels that lead from one state to the same other stand at one arrow, in the
+    order of the table.
+    """
     lines = ["stateDiagram-v2", f"    [*] --> {START}"]
     for state, following in order.items():
         for target in dict.fromkeys(following.values()):

@@ -19,7 +19,11 @@ def frame(message: Json) -> Frame:
 
 
 def read(
-    *messages: Json, status: int = 200, end: End = "complete", tool_code: bool = False, headers: dict[str, str] | None = None
+    *messages: Json,
+    status: int = 200,
+    end: End = "complete",
+    tool_code: bool = False,
+    headers: dict[str, str] | None = None,
 ) -> list[Json]:
     """All events of some messages, as plain data; a string is a frame that is no JSON."""
     normalizer = PROVIDERS["gemini-api"].normalizer(Answer(status, headers or {}, None, tool_code))
@@ -52,4 +56,7 @@ def content(*messages: Json, **settings: Any) -> list[Json]:
 
 
 def call(number: int, name: str, arguments: Json, **more: Json) -> list[Json]:
-    return [{"kind": "call_start", "call": number, "name": name, **more}, {"kind": "call_end", "call": number, "arguments": arguments}]
+    return [
+        {"kind": "call_start", "call": number, "name": name, **more},
+        {"kind": "call_end", "call": number, "arguments": arguments},
+    ]

@@ -1,4 +1,6 @@
-"""A loopback server that says byte for byte what a test tells it, and when: answers, cuts and resets that no HTTP library would make."""
+"""A loopback server that says byte for byte what a test tells it, and when: answers, cuts and
+resets that no HTTP library would make.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class Connection:
 
 @contextmanager
 def raw_server(*scripts: Script, tls: ssl.SSLContext | None = None) -> Iterator[str]:
-    """Serve request after request with script after script, the last again and again; gives the base URL, with ``tls`` an https one."""
+    """Serve request after request with script after script, the last again and again; gives the
+    base URL, with ``tls`` an https one.
+    """
     listening = socket.create_server(("127.0.0.1", 0))
     left = list(scripts)
     lock = threading.Lock()
@@ -89,14 +93,25 @@ def read_request(peer: socket.socket) -> bytes:
             return b""
         data += more
     head, _, body = data.partition(b"\r\n\r\n")
-    length = next((int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0)
+    length = next(
+        (
+            int(line.split(b":")[1])
+            for line in head.split(b"\r\n")
+            if line.lower().startswith(b"content-length:")
+        ),
+        0,
+    )
     while len(body) < length:
         body += peer.recv(65536)
     return head + b"\r\n\r\n" + body
 
 
-def streaming(*pieces: bytes, end: str = "complete", gate: threading.Semaphore | None = None) -> Script:
-    """A script of one chunked answer; with ``gate`` each piece but the first waits until the test lets it go."""
+def streaming(
+    *pieces: bytes, end: str = "complete", gate: threading.Semaphore | None = None
+) -> Script:
+    """A script of one chunked answer; with ``gate`` each piece but the first waits until the test
+    lets it go.
+    """
 
     def script(connection: Connection) -> None:
         connection.send(HEAD)

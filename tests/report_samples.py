@@ -1,4 +1,6 @@
-"""Results to make reports of: every verdict, texts that try to break out of their place, and as many cells as one wants."""
+"""Results to make reports of: every verdict, texts that try to break out of their place, and as
+many cells as one wants.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from harness.conformance.results import Breach, CaseResult, Evidence, Finding, LayerView, Origin, Read, Sent, Stream, Verdict
+from harness.conformance.results import (
+    Breach,
+    CaseResult,
+    Evidence,
+    Finding,
+    LayerView,
+    Origin,
+    Read,
+    Sent,
+    Stream,
+    Verdict,
+)
 from harness.report import Header, Named
 
 LINK = "https://ai.google.dev/gemini-api/docs"
@@ -19,15 +32,21 @@ PROVIDERS = {"gemini-api": "Gemini API", "code-assist": "Code Assist"}
 DIALECTS = {"unified-llm": "unified-llm", "anthropic": "anthropic"}
 HEADER = Header(
     tools=("gemini-conformance 1",),
-    providers=tuple(Named(name, title, order) for order, (name, title) in enumerate(PROVIDERS.items())),
-    adapters=tuple(Named(name, title, order) for order, (name, title) in enumerate(DIALECTS.items())),
+    providers=tuple(
+        Named(name, title, order) for order, (name, title) in enumerate(PROVIDERS.items())
+    ),
+    adapters=tuple(
+        Named(name, title, order) for order, (name, title) in enumerate(DIALECTS.items())
+    ),
     features=FEATURES,
     losses=(Named("grounding", "Search results and their `supports`.", 0, of="anthropic"),),
 )
 WRITTEN = Origin("written", date="2026-11-22")
 
 
-def result(verdict: Verdict = "passed", case: str = "two-calls", adapter: str = "anthropic", **changes: Any) -> CaseResult:
+def result(
+    verdict: Verdict = "passed", case: str = "two-calls", adapter: str = "anthropic", **changes: Any
+) -> CaseResult:
     """A cell; ``changes`` are any of its fields."""
     whole: dict[str, Any] = {
         "spec": "gemini-api/tool-calls.yaml",
@@ -52,17 +71,33 @@ def result(verdict: Verdict = "passed", case: str = "two-calls", adapter: str = 
 
 MIXED = [
     result("passed"),
-    result("failed", "lost", findings=(Finding("payloads[4]", "missing", '{"index":1}', None, "index −1 from here"),), findings_total=9),
+    result(
+        "failed",
+        "lost",
+        findings=(Finding("payloads[4]", "missing", '{"index":1}', None, "index −1 from here"),),
+        findings_total=9,
+    ),
     result("error", "broken", reason="the adapter raised KeyError"),
     result("fixed", "again", reason="passes since Tuesday", link="https://example.org/issues/7"),
     result("warning", "late", level="should", first_layer="payloads"),
-    result("known-failing", "null", reason="null pieces lose their path", link="https://example.org/issues/212"),
+    result(
+        "known-failing",
+        "null",
+        reason="null pieces lose their path",
+        link="https://example.org/issues/212",
+    ),
     result("not-carried", "search", reason="grounding"),
     result("not-run", "new", reason="nothing is expected yet"),
     result("unreviewed", "accepted", reason="reviewed: no"),
     result("passed", adapter="unified-llm"),
     result("passed", adapter=""),
-    result("passed", "sum", provider="code-assist", features=("usage.totals", "tool-calls.parallel"), exchange=2),
+    result(
+        "passed",
+        "sum",
+        provider="code-assist",
+        features=("usage.totals", "tool-calls.parallel"),
+        exchange=2,
+    ),
 ]
 
 
@@ -113,15 +148,52 @@ HOSTILE_HEADER = Header(
 THREE = ("unified-llm", "anthropic", "")
 
 
-def run_of(cases: int, wire: str = "", verdict: Verdict = "passed", columns: tuple[str, ...] = THREE, number: int = 2) -> list[CaseResult]:
-    """Cells as a run makes them, each case on a stream of its own; ``number`` findings where they aren't passed."""
-    evidence = Evidence(Stream(200, 1125, "a" * 32, (Read(612.4, 271), Read(640.1, 346, 1, "message"), Read(701.3, 508)), 3), "b" * 32)
-    findings = () if verdict == "passed" else tuple(Finding(f"[{n}].delta", "changed", "x" * 1000, "y" * 1000) for n in range(number))
+def run_of(
+    cases: int,
+    wire: str = "",
+    verdict: Verdict = "passed",
+    columns: tuple[str, ...] = THREE,
+    number: int = 2,
+) -> list[CaseResult]:
+    """Cells as a run makes them, each case on a stream of its own; ``number`` findings where they
+    aren't passed.
+    """
+    evidence = Evidence(
+        Stream(
+            200,
+            1125,
+            "a" * 32,
+            (Read(612.4, 271), Read(640.1, 346, 1, "message"), Read(701.3, 508)),
+            3,
+        ),
+        "b" * 32,
+    )
+    findings = (
+        ()
+        if verdict == "passed"
+        else tuple(
+            Finding(f"[{n}].delta", "changed", "x" * 1000, "y" * 1000) for n in range(number)
+        )
+    )
     return [
-        result(verdict, case=f"two-calls-{n}", line=n + 1, exchange=n + 1, adapter=column, wire=wire, evidence=evidence, findings=findings)
+        result(
+            verdict,
+            case=f"two-calls-{n}",
+            line=n + 1,
+            exchange=n + 1,
+            adapter=column,
+            wire=wire,
+            evidence=evidence,
+            findings=findings,
+        )
         for n in range(cases)
         for column in columns
     ]
 
 
-FIVE = replace(HEADER, adapters=tuple(Named(name, name, order) for order, name in enumerate(("anthropic", "b", "c", "d", "e"))))
+FIVE = replace(
+    HEADER,
+    adapters=tuple(
+        Named(name, name, order) for order, name in enumerate(("anthropic", "b", "c", "d", "e"))
+    ),
+)

@@ -1,4 +1,6 @@
-"""The agent-events dialect, and the parser that its own system has; what a whole stream gives stands in specs/agent-events."""
+"""The agent-events dialect, and the parser that its own system has; what a whole stream gives
+stands in specs/agent-events.
+"""
 
 from __future__ import annotations
 
@@ -20,23 +22,37 @@ BASE = ("eventId", "agentId", "agentType", "teamMetadata", "timestamp")
 Payload = dict[str, Any]
 
 
-def translate(*events: ev.Event, tools: list[Tool] | None = None, session: Session | None = None) -> list[Payload]:
+def translate(
+    *events: ev.Event, tools: list[Tool] | None = None, session: Session | None = None
+) -> list[Payload]:
     translator = AGENT_EVENTS.translator(tools or [], session or Session())
     payloads = [payload for event in events for payload in translator.feed(event)]
     return bare(payloads + translator.close())
 
 
 def bare(payloads: list[Payload]) -> list[Payload]:
-    return [{name: value for name, value in payload.items() if name not in BASE} for payload in payloads]
+    return [
+        {name: value for name, value in payload.items() if name not in BASE} for payload in payloads
+    ]
 
 
 def parsed(*lines: str) -> list[Payload]:
     parser = GeminiParser()
-    return bare([payload for line in lines for payload in parser.parse_chunk(f"{line}\n".encode())] + parser.flush())
+    return bare(
+        [payload for line in lines for payload in parser.parse_chunk(f"{line}\n".encode())]
+        + parser.flush()
+    )
 
 
 def todos(*items: Any) -> str:
-    return json.dumps({"type": "tool_use", "tool_name": "write_todos", "tool_id": "c1", "parameters": {"todos": items}})
+    return json.dumps(
+        {
+            "type": "tool_use",
+            "tool_name": "write_todos",
+            "tool_id": "c1",
+            "parameters": {"todos": items},
+        }
+    )
 
 
 DONE = {"type": "turn.completed", "finishReason": "done"}
@@ -48,7 +64,12 @@ def test_every_event_has_the_base_fields() -> None:
     session.at_ms = 12.9
     translator = AGENT_EVENTS.translator([], session)
     payloads = translator.feed(ev.Start("m")) + translator.close()
-    shared = {"agentId": "a1", "agentType": "google-gemini", "teamMetadata": {"teamName": "t"}, "timestamp": 12}
+    shared = {
+        "agentId": "a1",
+        "agentType": "google-gemini",
+        "teamMetadata": {"teamName": "t"},
+        "timestamp": 12,
+    }
     assert payloads == [
         {"type": "session.started", "eventId": "event_1", **shared},
         {"type": "turn.completed", "eventId": "event_2", **shared, "finishReason": "error"},
@@ -59,34 +80,76 @@ def test_every_event_has_the_base_fields() -> None:
     ("line", "expected"),
     [
         ('{"type":"init"}', [{"type": "session.started"}]),
-        ('{"type":"message","role":"assistant","content":""}', [{"type": "text", "text": "", "role": "assistant", "category": "message"}]),
-        ('{"type":"message","role":"system","content":"x"}', [{"type": "text", "text": "x", "role": "system"}]),
+        (
+            '{"type":"message","role":"assistant","content":""}',
+            [{"type": "text", "text": "", "role": "assistant", "category": "message"}],
+        ),
+        (
+            '{"type":"message","role":"system","content":"x"}',
+            [{"type": "text", "text": "x", "role": "system"}],
+        ),
         ('{"type":"message","role":"model","content":"x"}', [{"type": "text", "text": "x"}]),
         ('{"type":"message","role":"user","content":"x"}', []),
         (
             '{"type":"tool_use","name":"f","id":"1","input":{"c":1}}',
             [{"type": "tool.started", "toolName": "f", "toolId": "1", "input": {"c": 1}}],
         ),
-        ('{"type":"tool_use"}', [{"type": "tool.started", "toolName": "", "toolId": "call_1", "input": {}}]),
+        (
+            '{"type":"tool_use"}',
+            [{"type": "tool.started", "toolName": "", "toolId": "call_1", "input": {}}],
+        ),
         ('{"type":"tool_result"}', [{"type": "tool.completed"}]),
-        ('{"type":"tool_result","tool_use_id":"1","output":{"text":"ok"}}', [{"type": "tool.completed", "toolId": "1", "output": "ok"}]),
-        ('{"type":"tool_result","tool_id":"1","output":{"a":1}}', [{"type": "tool.completed", "toolId": "1"}]),
+        (
+            '{"type":"tool_result","tool_use_id":"1","output":{"text":"ok"}}',
+            [{"type": "tool.completed", "toolId": "1", "output": "ok"}],
+        ),
+        (
+            '{"type":"tool_result","tool_id":"1","output":{"a":1}}',
+            [{"type": "tool.completed", "toolId": "1"}],
+        ),
         (
             '{"type":"tool_result","tool_id":"1","status":"error","output":"boom","error":{"type":"E","message":"why"}}',
             [{"type": "tool.completed", "toolId": "1", "output": "boom", "error": "why"}],
         ),
-        ('{"type":"tool_result","tool_id":"1","status":"error"}', [{"type": "tool.completed", "toolId": "1", "error": "error"}]),
+        (
+            '{"type":"tool_result","tool_id":"1","status":"error"}',
+            [{"type": "tool.completed", "toolId": "1", "error": "error"}],
+        ),
         ('{"type":"result","status":"success"}', [DONE]),
         ('{"type":"result","status":"error"}', [FAILED]),
         ('{"type":"result"}', [FAILED]),
-        ('{"type":"result","status":"error","error":{"type":"T","message":"m"}}', [{"type": "error", "error": "m", "code": "T"}, FAILED]),
-        ('{"type":"error","severity":"warning","message":"m"}', [{"type": "error", "error": "m", "code": "WARNING"}]),
+        (
+            '{"type":"result","status":"error","error":{"type":"T","message":"m"}}',
+            [{"type": "error", "error": "m", "code": "T"}, FAILED],
+        ),
+        (
+            '{"type":"error","severity":"warning","message":"m"}',
+            [{"type": "error", "error": "m", "code": "WARNING"}],
+        ),
         ('{"type":"new"}', []),
         ("7", []),
         ('"s"', []),
         ("[]", []),
-        ("null", [{"type": "error", "error": "Failed to parse JSONL: null", "code": "JSONL_PARSE_ERROR"}]),
-        ("{oops}", [{"type": "error", "error": "Failed to parse JSONL: {oops}", "code": "JSONL_PARSE_ERROR"}]),
+        (
+            "null",
+            [
+                {
+                    "type": "error",
+                    "error": "Failed to parse JSONL: null",
+                    "code": "JSONL_PARSE_ERROR",
+                }
+            ],
+        ),
+        (
+            "{oops}",
+            [
+                {
+                    "type": "error",
+                    "error": "Failed to parse JSONL: {oops}",
+                    "code": "JSONL_PARSE_ERROR",
+                }
+            ],
+        ),
         ("\r", []),
         (todos(), [{"type": "todo_list", "todoId": "c1", "items": []}]),
         (
@@ -95,7 +158,13 @@ def test_every_event_has_the_base_fields() -> None:
                 {"description": " ", "status": "pending"},
                 {"description": "B", "status": "blocked"},
             ),
-            [{"type": "todo_list", "todoId": "c1", "items": [{"text": " A ", "status": "pending"}]}],
+            [
+                {
+                    "type": "todo_list",
+                    "todoId": "c1",
+                    "items": [{"text": " A ", "status": "pending"}],
+                }
+            ],
         ),
         (
             todos(None, 5, "x", {"status": "pending"}, {"description": "A", "status": ["pending"]}),
@@ -131,7 +200,12 @@ def test_reset_forgets_the_line_and_the_tools_but_never_repeats_an_event_id() ->
     parser.reset()
     (event,) = parser.parse_chunk(b'{"type":"tool_result","tool_id":"1"}\n')
     assert "toolName" not in event
-    assert (event["eventId"], event["timestamp"], event["agentId"], event["teamMetadata"]) == ("event_2", 7, "a", {"teamName": "t"})
+    assert (event["eventId"], event["timestamp"], event["agentId"], event["teamMetadata"]) == (
+        "event_2",
+        7,
+        "a",
+        {"teamName": "t"},
+    )
 
 
 RUN = (
@@ -147,8 +221,14 @@ RUN = (
 def test_the_parser_says_what_a_replay_says_however_the_bytes_are_cut(cuts: set[int]) -> None:
     places = [0, *sorted(cuts), len(RUN)]
     parser = GeminiParser()
-    payloads = [payload for start, stop in pairwise(places) for payload in parser.parse_chunk(RUN[start:stop])]
-    assert payloads + parser.flush() == replay(Exchange(None, 200, {}, ((None, RUN),), "complete"), dialect="agent-events")
+    payloads = [
+        payload
+        for start, stop in pairwise(places)
+        for payload in parser.parse_chunk(RUN[start:stop])
+    ]
+    assert payloads + parser.flush() == replay(
+        Exchange(None, 200, {}, ((None, RUN),), "complete"), dialect="agent-events"
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,17 +265,36 @@ def test_an_error_has_the_code_that_the_wire_gives(error: ev.Event, code: str | 
 
 
 def test_a_call_that_never_ended_is_told_with_what_came_of_it() -> None:
-    payloads = translate(ev.Start(), ev.CallStart(1, "f"), ev.CallPiece(1, "$.a", "x"), ev.Incomplete("cut"))
-    assert payloads[1] == {"type": "tool.started", "toolName": "f", "toolId": "call_1", "input": {"a": "x"}}
+    payloads = translate(
+        ev.Start(), ev.CallStart(1, "f"), ev.CallPiece(1, "$.a", "x"), ev.Incomplete("cut")
+    )
+    assert payloads[1] == {
+        "type": "tool.started",
+        "toolName": "f",
+        "toolId": "call_1",
+        "input": {"a": "x"},
+    }
     assert [payload["type"] for payload in payloads[2:]] == ["error", "turn.completed"]
 
 
 def test_results_of_calls_that_share_an_id_go_to_them_in_turn() -> None:
-    calls = [event for number in (1, 2) for event in (ev.CallStart(number, f"f{number}", "x"), ev.CallEnd(number, {}))]
+    calls = [
+        event
+        for number in (1, 2)
+        for event in (ev.CallStart(number, f"f{number}", "x"), ev.CallEnd(number, {}))
+    ]
     payloads = translate(
-        ev.Start(), *calls, ev.ToolResult("x", response="a"), ev.ToolResult("x", response="b"), ev.ToolResult("x", response="c")
+        ev.Start(),
+        *calls,
+        ev.ToolResult("x", response="a"),
+        ev.ToolResult("x", response="b"),
+        ev.ToolResult("x", response="c"),
     )
-    told = [(payload["toolId"], payload["toolName"]) for payload in payloads if payload["type"] == "tool.completed"]
+    told = [
+        (payload["toolId"], payload["toolName"])
+        for payload in payloads
+        if payload["type"] == "tool.completed"
+    ]
     assert told == [("x", "f1"), ("call_1", "f2"), ("call_1", "f2")]
 
 
@@ -224,7 +323,9 @@ def test_the_result_of_a_function_is_text(response: Any, output: str | None) -> 
         ({"path": "a"}, [], "text"),
     ],
 )
-def test_a_call_without_a_name_gets_one_or_stays_text(payload: dict[str, Any], tools: list[Tool], kind: str) -> None:
+def test_a_call_without_a_name_gets_one_or_stays_text(
+    payload: dict[str, Any], tools: list[Tool], kind: str
+) -> None:
     first = translate(ev.NamelessCall(1, payload, "<tool_code>…</tool_code>"), tools=tools)[0]
     assert first["type"] == kind
     if kind == "todo_list":

@@ -1,4 +1,6 @@
-"""The Anthropic Messages stream: golden streams, a row a rule, and legal order and content for any legal events."""
+"""The Anthropic Messages stream: golden streams, a row a rule, and legal order and content for any
+legal events.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +23,27 @@ STOP = ev.Finish("stop", "STOP")
 Payload = dict[str, Any]
 
 
-def translate(*events: ev.Event, tools: Sequence[Tool] = (), session: Session | None = None) -> list[Payload]:
+def translate(
+    *events: ev.Event, tools: Sequence[Tool] = (), session: Session | None = None
+) -> list[Payload]:
     stage = ANTHROPIC.translator(tools, session or Session())
     return [payload for event in events for payload in stage.feed(event)] + stage.close()
 
 
 def begin(model: str = "gemini-3-pro", usage: Payload = ZERO) -> Payload:
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": []}
-    return {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None, "usage": usage}}
+    return {
+        "type": "message_start",
+        "message": {**message, "stop_reason": None, "stop_sequence": None, "usage": usage},
+    }
 
 
 def told(reason: str, usage: Payload = ZERO) -> Payload:
-    return {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": usage}
+    return {
+        "type": "message_delta",
+        "delta": {"stop_reason": reason, "stop_sequence": None},
+        "usage": usage,
+    }
 
 
 def tail(reason: str = "end_turn", usage: Payload = ZERO) -> list[Payload]:
@@ -49,7 +60,11 @@ def stop(index: int) -> Payload:
 
 def text(index: int, *pieces: str) -> list[Payload]:
     """A whole text block."""
-    start = {"type": "content_block_start", "index": index, "content_block": {"type": "text", "text": ""}}
+    start = {
+        "type": "content_block_start",
+        "index": index,
+        "content_block": {"type": "text", "text": ""},
+    }
     return [start, *(delta(index, type="text_delta", text=piece) for piece in pieces), stop(index)]
 
 
@@ -58,7 +73,12 @@ def thinking(index: int, *pieces: str, signature: str | None = None) -> list[Pay
     block = {"type": "thinking", "thinking": "", "signature": ""}
     signed = [delta(index, type="signature_delta", signature=signature)] if signature else []
     thoughts = [delta(index, type="thinking_delta", thinking=piece) for piece in pieces]
-    return [{"type": "content_block_start", "index": index, "content_block": block}, *thoughts, *signed, stop(index)]
+    return [
+        {"type": "content_block_start", "index": index, "content_block": block},
+        *thoughts,
+        *signed,
+        stop(index),
+    ]
 
 
 def tool_use(index: int, call_id: str, name: str, arguments: str) -> list[Payload]:
@@ -80,7 +100,8 @@ def call(number: int, name: str, arguments: Payload, **fields: Any) -> list[ev.E
     return [ev.CallStart(number, name, **fields), ev.CallEnd(number, arguments)]
 
 
-# What stands between message_start and message_delta, for the events of one answer that finishes with STOP.
+# What stands between message_start and message_delta, for the events of one answer that finishes
+# with STOP.
 CONTENT: dict[str, tuple[list[ev.Event], list[Payload]]] = {
     "pieces of text share a block": ([ev.Text("a"), ev.Text(" b")], text(0, "a", " b")),
     "empty pieces say nothing": ([ev.Text(""), ev.Reasoning("")], []),
@@ -147,7 +168,17 @@ CONTENT: dict[str, tuple[list[ev.Event], list[Payload]]] = {
     "facts that are declared losses leave the block open": (
         [
             ev.Text("a"),
-            *(ev.Annotation(n, {n: 1}) for n in ["citations", "grounding", "url_context", "logprobs", "safety_ratings", "token_count"]),
+            *(
+                ev.Annotation(n, {n: 1})
+                for n in [
+                    "citations",
+                    "grounding",
+                    "url_context",
+                    "logprobs",
+                    "safety_ratings",
+                    "token_count",
+                ]
+            ),
             *(ev.Metadata(n, {n: 1}) for n in ["id", "created", "trace_id", "credits"]),
             ev.Metadata("model", {"modelVersion": "gemini-3-pro"}),
             ev.Text("b"),
@@ -180,7 +211,15 @@ CONTENT: dict[str, tuple[list[ev.Event], list[Payload]]] = {
         [ev.Text("a"), ev.ToolResult("i", "f", {"output": 1}, signature="S"), ev.Text("b")],
         [
             *text(0, "a"),
-            unknown({"kind": "tool_result", "id": "i", "name": "f", "response": {"output": 1}, "signature": "S"}),
+            unknown(
+                {
+                    "kind": "tool_result",
+                    "id": "i",
+                    "name": "f",
+                    "response": {"output": 1},
+                    "signature": "S",
+                }
+            ),
             *text(1, "b"),
         ],
     ),
@@ -200,7 +239,11 @@ CALLS: dict[str, tuple[list[ev.Event], list[Payload]]] = {
     ),
     "a repeated id is counted": (
         [*call(1, "f", {}, id="same"), *call(2, "g", {}, id="same"), *call(3, "h", {}, id="other")],
-        [*tool_use(0, "same", "f", "{}"), *tool_use(1, "toolu_1", "g", "{}"), *tool_use(2, "other", "h", "{}")],
+        [
+            *tool_use(0, "same", "f", "{}"),
+            *tool_use(1, "toolu_1", "g", "{}"),
+            *tool_use(2, "other", "h", "{}"),
+        ],
     ),
     "streamed arguments are one delta with the assembled object": (
         [
@@ -212,7 +255,10 @@ CALLS: dict[str, tuple[list[ev.Event], list[Payload]]] = {
         ],
         tool_use(0, "toolu_1", "f", '{"x":"ab"}'),
     ),
-    "characters stay as they are": (call(1, "f", {"ü": "😀\u2028"}), tool_use(0, "toolu_1", "f", '{"ü":"😀\u2028"}')),
+    "characters stay as they are": (
+        call(1, "f", {"ü": "😀\u2028"}),
+        tool_use(0, "toolu_1", "f", '{"ü":"😀\u2028"}'),
+    ),
     "a lone surrogate is escaped, since UTF-8 can't hold it": (
         call(1, "f", {"x": "é\ud800"}),
         tool_use(0, "toolu_1", "f", r'{"x":"\u00e9\ud800"}'),
@@ -268,10 +314,20 @@ def test_two_replays_of_one_session_share_no_ids() -> None:
 
 
 def tool(name: str, *keys: str, required: Sequence[str] = ()) -> Tool:
-    return Tool(name, {"type": "object", "properties": {k: {"type": "string"} for k in keys}, "required": list(required)})
+    return Tool(
+        name,
+        {
+            "type": "object",
+            "properties": {k: {"type": "string"} for k in keys},
+            "required": list(required),
+        },
+    )
 
 
-READ, GLOB = tool("Read", "file_path", "offset", required=["file_path"]), tool("Glob", "pattern", required=["pattern"])
+READ, GLOB = (
+    tool("Read", "file_path", "offset", required=["file_path"]),
+    tool("Glob", "pattern", required=["pattern"]),
+)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +346,9 @@ READ, GLOB = tool("Read", "file_path", "offset", required=["file_path"]), tool("
 )
 def test_a_bare_payload_is_named(payload: Payload, tools: list[Tool], name: str | None) -> None:
     raw = "<tool_code>…</tool_code>"
-    answer = translate(START, ev.Text("a"), ev.NamelessCall(1, payload, raw), ev.Text("b"), tools=tools)
+    answer = translate(
+        START, ev.Text("a"), ev.NamelessCall(1, payload, raw), ev.Text("b"), tools=tools
+    )
     if name is None:
         assert answer == [begin(), *text(0, "a", raw, "b"), *tail()]
     else:
@@ -342,7 +400,12 @@ USAGES: dict[str, tuple[list[ev.Event], Payload, Payload]] = {
         {"input_tokens": 3, "output_tokens": 0},
     ),
     "the latest value of every count": (
-        [ev.Text("a"), ev.Usage({}, input=9, output=1), ev.Usage({}, output=4, reasoning=2), ev.Usage({}, cached=5)],
+        [
+            ev.Text("a"),
+            ev.Usage({}, input=9, output=1),
+            ev.Usage({}, output=4, reasoning=2),
+            ev.Usage({}, cached=5),
+        ],
         ZERO,
         {"input_tokens": 4, "output_tokens": 6, "cache_read_input_tokens": 5},
     ),
@@ -365,13 +428,23 @@ def test_usage(events: list[ev.Event], first: Payload, last: Payload) -> None:
         ([ev.Start("m")], "m", []),
         ([ev.Start()], "", []),
         ([ev.Start(), ev.Metadata("model", {"modelVersion": "m"})], "m", []),
-        ([ev.Start(), ev.Text(""), ev.Metadata("model", {"modelVersion": "m"})], "", [{"modelVersion": "m"}]),
-        ([ev.Start("m"), ev.Metadata("model", {"modelVersion": "n"})], "m", [{"modelVersion": "n"}]),
+        (
+            [ev.Start(), ev.Text(""), ev.Metadata("model", {"modelVersion": "m"})],
+            "",
+            [{"modelVersion": "m"}],
+        ),
+        (
+            [ev.Start("m"), ev.Metadata("model", {"modelVersion": "n"})],
+            "m",
+            [{"modelVersion": "n"}],
+        ),
         ([ev.Start("m"), ev.Metadata("envelope", {"x": 1}), ev.Text("")], "m", [{"x": 1}]),
         ([ev.Unknown("frame", "?"), ev.Unknown("frame", "!"), ev.Start("m")], "m", ["?", "!"]),
     ],
 )
-def test_message_start_names_the_model_and_comes_before_everything(events: list[ev.Event], model: str, carried: list[Any]) -> None:
+def test_message_start_names_the_model_and_comes_before_everything(
+    events: list[ev.Event], model: str, carried: list[Any]
+) -> None:
     assert translate(*events) == [begin(model), *map(unknown, carried), *tail()]
 
 
@@ -394,7 +467,9 @@ def test_stop_reasons(events: list[ev.Event], reason: str) -> None:
     assert translate(START, *events) == [begin(), *tail(reason)]
 
 
-@pytest.mark.parametrize("finish", ["stop", "length", "content_filter", "malformed", "continuation", "other"])
+@pytest.mark.parametrize(
+    "finish", ["stop", "length", "content_filter", "malformed", "continuation", "other"]
+)
 def test_an_answer_with_a_call_stops_for_it_whatever_the_reason(finish: ev.FinishClass) -> None:
     assert translate(START, *call(1, "f", {}), ev.Finish(finish, "X"))[-2] == told("tool_use")
 
@@ -428,20 +503,48 @@ CUT = error("api_error", "the stream was cut before its end")
 
 INTERRUPTIONS: dict[str, tuple[list[ev.Event], list[Payload]]] = {
     "cut before anything": ([ev.Incomplete("cut")], [CUT]),
-    "reset": ([ev.Incomplete("reset")], [error("api_error", "the connection was reset before the end of the stream")]),
-    "left": ([ev.Incomplete("aborted")], [error("api_error", "the client left before the end of the stream")]),
+    "reset": (
+        [ev.Incomplete("reset")],
+        [error("api_error", "the connection was reset before the end of the stream")],
+    ),
+    "left": (
+        [ev.Incomplete("aborted")],
+        [error("api_error", "the client left before the end of the stream")],
+    ),
     "inside a message": (
         [ev.Incomplete("cut", 'data: {"can')],
-        [error("api_error", "the stream was cut before its end, inside a message of which 11 characters had arrived")],
+        [
+            error(
+                "api_error",
+                "the stream was cut before its end, inside a message of which 11 characters had arrived",
+            )
+        ],
     ),
-    "ended like no other": ([ev.Incomplete("unknown")], [error("api_error", "the stream stopped before its end")]),
-    "an open block stays open": ([START, ev.Text("a"), ev.Incomplete("cut")], [begin(), *text(0, "a")[:-1], CUT]),
+    "ended like no other": (
+        [ev.Incomplete("unknown")],
+        [error("api_error", "the stream stopped before its end")],
+    ),
+    "an open block stays open": (
+        [START, ev.Text("a"), ev.Incomplete("cut")],
+        [begin(), *text(0, "a")[:-1], CUT],
+    ),
     "an open call has what had arrived, and no end": (
-        [START, ev.CallStart(1, "f"), ev.CallPiece(1, "$.x", "ab", more=True), ev.Incomplete("cut")],
+        [
+            START,
+            ev.CallStart(1, "f"),
+            ev.CallPiece(1, "$.x", "ab", more=True),
+            ev.Incomplete("cut"),
+        ],
         [begin(), *tool_use(0, "toolu_1", "f", '{"x":"ab"}')[:-1], CUT],
     ),
     "counts and a finish reason stand in message_delta, which a broken answer has not": (
-        [START, ev.Text("a"), ev.Usage({}, input=3), ev.Finish("length", "MAX_TOKENS"), ev.Incomplete("cut")],
+        [
+            START,
+            ev.Text("a"),
+            ev.Usage({}, input=3),
+            ev.Finish("length", "MAX_TOKENS"),
+            ev.Incomplete("cut"),
+        ],
         [begin(), *text(0, "a")[:-1], CUT],
     ),
     "a whole call before an error is whole": (
@@ -461,7 +564,15 @@ INTERRUPTIONS: dict[str, tuple[list[ev.Event], list[Payload]]] = {
         [begin(), unknown("?"), *text(0, "a")[:-1], error("overloaded_error", "no")],
     ),
     "nothing follows an error": (
-        [ev.Error("no", 503), START, ev.Text("a"), ev.Unknown("x", 1), *call(1, "f", {}), STOP, ev.Error("again", 400)],
+        [
+            ev.Error("no", 503),
+            START,
+            ev.Text("a"),
+            ev.Unknown("x", 1),
+            *call(1, "f", {}),
+            STOP,
+            ev.Error("again", 400),
+        ],
         [error("overloaded_error", "no")],
     ),
 }
@@ -474,7 +585,14 @@ def test_errors_and_interruptions(events: list[ev.Event], expected: list[Payload
 
 def test_payloads_come_as_soon_as_they_can() -> None:
     stage = ANTHROPIC.translator([], Session())
-    events: list[ev.Event] = [START, ev.Usage({}), ev.Text("a"), ev.Text("b"), *call(1, "f", {}), STOP]
+    events: list[ev.Event] = [
+        START,
+        ev.Usage({}),
+        ev.Text("a"),
+        ev.Text("b"),
+        *call(1, "f", {}),
+        STOP,
+    ]
     assert [len(stage.feed(event)) for event in events] == [0, 0, 3, 1, 1, 3, 0]
     assert len(stage.close()) == 2
 
@@ -514,23 +632,38 @@ def signed(kind: type[ev.Event], **fields: Any) -> st.SearchStrategy[ev.Event]:
 
 PARTS: dict[str, st.SearchStrategy[ev.Event]] = {
     "start": st.builds(ev.Start, st.sampled_from([None, "m", "n"])),
-    "metadata": st.builds(ev.Metadata, st.sampled_from(["model", "id", "envelope", "credits"]), RAW),
+    "metadata": st.builds(
+        ev.Metadata, st.sampled_from(["model", "id", "envelope", "credits"]), RAW
+    ),
     "text": signed(ev.Text, text=WORDS),
     "reasoning": signed(ev.Reasoning, text=WORDS),
-    "call_start": signed(ev.CallStart, call=st.just(1), name=WORDS, id=st.sampled_from([None, "c1", "c2"])),
-    "call_piece": st.builds(ev.CallPiece, st.just(1), st.sampled_from(["$.x", "$.y[0]"]), WORDS, st.booleans()),
+    "call_start": signed(
+        ev.CallStart, call=st.just(1), name=WORDS, id=st.sampled_from([None, "c1", "c2"])
+    ),
+    "call_piece": st.builds(
+        ev.CallPiece, st.just(1), st.sampled_from(["$.x", "$.y[0]"]), WORDS, st.booleans()
+    ),
     "call_end": st.builds(ev.CallEnd, st.just(1), RAW),
-    "nameless_call": signed(ev.NamelessCall, call=st.just(1), payload=st.sampled_from([{"todos": []}, {"z": 1}]), raw=WORDS),
+    "nameless_call": signed(
+        ev.NamelessCall,
+        call=st.just(1),
+        payload=st.sampled_from([{"todos": []}, {"z": 1}]),
+        raw=WORDS,
+    ),
     "tool_result": signed(ev.ToolResult, response=RAW),
     "media": signed(ev.Media, mime_type=st.none(), raw=RAW),
     "code": signed(ev.Code, code=WORDS, raw=RAW),
     "code_result": signed(ev.CodeResult, outcome=WORDS, output=WORDS, raw=RAW),
     "server_call": signed(ev.ServerCall, raw=RAW),
     "server_result": signed(ev.ServerResult, raw=RAW),
-    "annotation": st.builds(ev.Annotation, st.sampled_from(["citations", "part"]), RAW, st.integers(-1, 1)),
+    "annotation": st.builds(
+        ev.Annotation, st.sampled_from(["citations", "part"]), RAW, st.integers(-1, 1)
+    ),
     "usage": st.builds(ev.Usage, RAW, COUNTS, COUNTS, COUNTS, COUNTS),
     "blocked": st.builds(ev.Blocked, WORDS),
-    "finish": st.builds(ev.Finish, st.sampled_from(["stop", "length", "other"]), WORDS, candidate=CANDIDATES),
+    "finish": st.builds(
+        ev.Finish, st.sampled_from(["stop", "length", "other"]), WORDS, candidate=CANDIDATES
+    ),
     "error": st.builds(ev.Error, WORDS, st.sampled_from([None, 400, 503])),
     "notice": st.builds(ev.Notice, WORDS, WORDS, RAW),
     "incomplete": st.builds(ev.Incomplete, st.sampled_from(["cut", "reset", "aborted"]), WORDS),
@@ -566,7 +699,11 @@ def carried(events: list[ev.Event]) -> list[ev.Event]:
 
 
 def deltas(payloads: list[Payload], kind: str, key: str) -> list[str]:
-    return [p["delta"][key] for p in payloads if p["type"] == "content_block_delta" and p["delta"]["type"] == kind]
+    return [
+        p["delta"][key]
+        for p in payloads
+        if p["type"] == "content_block_delta" and p["delta"]["type"] == kind
+    ]
 
 
 def test_every_kind_has_a_strategy() -> None:
@@ -588,12 +725,16 @@ def test_payloads_of_legal_events_walk_the_order_table(events: list[ev.Event]) -
     for payload in payloads:
         open_index += payload["type"] == "content_block_start"
         assert payload.get("index", open_index) == open_index
-    assert any(isinstance(event, (ev.Error, ev.Incomplete)) for event in events) == (payloads[-1]["type"] == "error")
+    assert any(isinstance(event, (ev.Error, ev.Incomplete)) for event in events) == (
+        payloads[-1]["type"] == "error"
+    )
 
 
 @given(legal_events())
 @settings(max_examples=300, deadline=None)
-def test_texts_thoughts_calls_and_signatures_of_legal_events_are_carried(events: list[ev.Event]) -> None:
+def test_texts_thoughts_calls_and_signatures_of_legal_events_are_carried(
+    events: list[ev.Event],
+) -> None:
     session = Session()
     payloads = translate(*events, session=session)
     answer = carried(events)
@@ -609,11 +750,14 @@ def test_texts_thoughts_calls_and_signatures_of_legal_events_are_carried(events:
             case ev.CallStart(name=name):
                 names.append(name)
         if not isinstance(event, ev.ToolResult) and getattr(event, "signature", None):
-            signatures.append(event.signature)  # type: ignore[attr-defined]  # the line above asked for it
+            # the line above asked for it
+            signatures.append(event.signature)  # type: ignore[attr-defined]
     assert "".join(deltas(payloads, "text_delta", "text")) == "".join(texts)
     thoughts = [event.text for event in answer if isinstance(event, ev.Reasoning)]
     assert "".join(deltas(payloads, "thinking_delta", "thinking")) == "".join(thoughts)
     blocks = [p["content_block"] for p in payloads if p["type"] == "content_block_start"]
     assert [block["name"] for block in blocks if block["type"] == "tool_use"] == names
     remembered = [call.signature for call in session.calls.values() if call.signature]
-    assert sorted(deltas(payloads, "signature_delta", "signature") + remembered) == sorted(signatures)
+    assert sorted(deltas(payloads, "signature_delta", "signature") + remembered) == sorted(
+        signatures
+    )

@@ -1,5 +1,6 @@
-"""The official anthropic client holds recorded conversations through both halves of the dialect, in a proxy of the test and with ``harness
-serve``: it reads our streams, and what it sends next becomes the recorded Gemini request."""
+"""The official anthropic client holds recorded conversations through both halves of the dialect, in
+a proxy of the test and with ``harness serve``: it reads our streams, and what it sends next becomes
+the recorded Gemini request."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ Json = Any
 
 
 class Proxy:
-    """What stands between the client and the recording: a Messages request comes, a Messages stream goes."""
+    """What stands between the client and the recording: a Messages request comes, a Messages stream
+    goes.
+    """
 
     def __init__(self, exchanges: tuple[Exchange, ...]) -> None:
         self.exchanges = list(exchanges)
@@ -46,20 +49,35 @@ class Proxy:
         exchange = self.exchanges[len(self.asked)]
         assert exchange.request is not None
         recorded = json.loads(exchange.request.body)
-        chosen = {**recorded, **recorded.get("request", {})}  # of an envelope, what a client chooses freely
-        self.session.context = {name: chosen[name] for name in ("project", "user_prompt_id", "session_id") if name in chosen}
+        chosen = {
+            **recorded,
+            **recorded.get("request", {}),
+        }  # of an envelope, what a client chooses freely
+        self.session.context = {
+            name: chosen[name]
+            for name in ("project", "user_prompt_id", "session_id")
+            if name in chosen
+        }
         body = json.loads(connection.request.partition(b"\r\n\r\n")[2])
-        asked = harness.request(body, dialect="anthropic", provider=exchange.provider or "", session=self.session)
+        asked = harness.request(
+            body, dialect="anthropic", provider=exchange.provider or "", session=self.session
+        )
         self.asked.append((canonical_request(asked), canonical_request(recorded)))
         self.answers.append(harness.replay(exchange, dialect="anthropic", session=self.session))
-        lines = [f"event: {payload['type']}\ndata: {json.dumps(payload)}\n\n" for payload in self.answers[-1]]
+        lines = [
+            f"event: {payload['type']}\ndata: {json.dumps(payload)}\n\n"
+            for payload in self.answers[-1]
+        ]
         connection.send(HEAD + "".join(lines).encode())
         connection.peer.close()
 
 
 def as_sent(content: Json) -> list[Json]:
     """The blocks that a client holds, without the keys that it fills with null."""
-    return [{key: value for key, value in block.to_dict().items() if value is not None} for block in content]
+    return [
+        {key: value for key, value in block.to_dict().items() if value is not None}
+        for block in content
+    ]
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -71,15 +89,26 @@ def test_the_official_client_holds_the_conversation(case: Json) -> None:
     prompt = {"max_tokens": 1, **first["prompt"]["anthropic"]}
     optional = set(prompt) - set(first["prompt"]["anthropic"])
     assert ANTHROPIC.requests is not None
-    with raw_server(proxy) as url, anthropic.Anthropic(api_key="none", base_url=url, max_retries=0) as client:
+    with (
+        raw_server(proxy) as url,
+        anthropic.Anthropic(api_key="none", base_url=url, max_retries=0) as client,
+    ):
         for turn in [*later, None]:
             with client.messages.stream(**prompt) as stream:
                 texts = list(stream.text_stream)
                 message = stream.get_final_message()
             payloads = proxy.answers[-1]
             told = next(payload for payload in payloads if payload["type"] == "message_delta")
-            assert "".join(texts) == "".join(payload["delta"]["text"] for payload in payloads if "text" in payload.get("delta", {}))
-            assert message.stop_reason == told["delta"]["stop_reason"] == ("tool_use" if has_calls(message) else "end_turn")
+            assert "".join(texts) == "".join(
+                payload["delta"]["text"]
+                for payload in payloads
+                if "text" in payload.get("delta", {})
+            )
+            assert (
+                message.stop_reason
+                == told["delta"]["stop_reason"]
+                == ("tool_use" if has_calls(message) else "end_turn")
+            )
             assert (message.usage.input_tokens, message.usage.output_tokens) == (
                 told["usage"]["input_tokens"],
                 told["usage"]["output_tokens"],
@@ -89,7 +118,11 @@ def test_the_official_client_holds_the_conversation(case: Json) -> None:
                 assert as_sent(message.content) == expected["messages"][-2]["content"]
                 prompt = {
                     **prompt,
-                    "messages": [*prompt["messages"], {"role": "assistant", "content": message.content}, expected["messages"][-1]],
+                    "messages": [
+                        *prompt["messages"],
+                        {"role": "assistant", "content": message.content},
+                        expected["messages"][-1],
+                    ],
                 }
     assert len(proxy.asked) == len(proxy.exchanges)
     for asked, recorded in proxy.asked:
@@ -98,15 +131,31 @@ def test_the_official_client_holds_the_conversation(case: Json) -> None:
         assert asked == recorded
 
 
-SERVED = {name: case for name, case in CASES.items() if "max_tokens" in case["turns"][0]["prompt"]["anthropic"]}
+SERVED = {
+    name: case
+    for name, case in CASES.items()
+    if "max_tokens" in case["turns"][0]["prompt"]["anthropic"]
+}
 """The conversations whose recording has the limit that the client insists on."""
 
 
 @contextmanager
 def served(cassette: Path) -> Iterator[str]:
     """``harness serve --dialect anthropic`` as a process, by its address."""
-    command = [sys.executable, "-c", "import sys; from harness.cli.main import main; sys.exit(main())", "serve", "--dialect", "anthropic"]
-    process = subprocess.Popen([*command, "--pace", "instant", str(cassette)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from harness.cli.main import main; sys.exit(main())",
+        "serve",
+        "--dialect",
+        "anthropic",
+    ]
+    process = subprocess.Popen(
+        [*command, "--pace", "instant", str(cassette)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert process.stdout is not None
         yield process.stdout.readline().strip()
@@ -118,26 +167,42 @@ def served(cassette: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("case", SERVED.values(), ids=SERVED)
 def test_the_official_client_holds_the_conversation_with_harness_serve(case: Json) -> None:
-    """The server answers a turn only if its Gemini request is the recorded one, each signature at its part."""
+    """The server answers a turn only if its Gemini request is the recorded one, each signature at
+    its part.
+    """
     need("anthropic", importlib.util.find_spec("anthropic"), "anthropic is not installed")
     anthropic = import_module("anthropic")
     cassette = ROOT / f"cassettes/{case['cassette']}.yaml"
     first, *later = case["turns"]
     prompt, session = first["prompt"]["anthropic"], Session()
     assert ANTHROPIC.requests is not None
-    with served(cassette) as url, anthropic.Anthropic(api_key="none", base_url=url, max_retries=0) as client:
+    with (
+        served(cassette) as url,
+        anthropic.Anthropic(api_key="none", base_url=url, max_retries=0) as client,
+    ):
         for exchange, turn in zip(harness.load(cassette).exchanges, [*later, None], strict=True):
             with client.messages.stream(**prompt) as stream:
                 message = stream.get_final_message()
-            harness.request(prompt, dialect="anthropic", session=session)  # so that names and ids are as the server gives them
+            harness.request(
+                prompt, dialect="anthropic", session=session
+            )  # so that names and ids are as the server gives them
             payloads = harness.replay(exchange, dialect="anthropic", session=session)
             (told,) = [payload for payload in payloads if payload["type"] == "message_delta"]
-            assert (message.stop_reason, message.usage.output_tokens) == (told["delta"]["stop_reason"], told["usage"]["output_tokens"])
+            assert (message.stop_reason, message.usage.output_tokens) == (
+                told["delta"]["stop_reason"],
+                told["usage"]["output_tokens"],
+            )
             if turn is None:
                 break
             expected = ANTHROPIC.requests.follow_up(prompt, payloads, outcomes(turn))
             assert as_sent(message.content) == expected["messages"][-2]["content"]
-            prompt = {**prompt, "messages": [*prompt["messages"], {"role": "assistant", "content": as_sent(message.content)}]}
+            prompt = {
+                **prompt,
+                "messages": [
+                    *prompt["messages"],
+                    {"role": "assistant", "content": as_sent(message.content)},
+                ],
+            }
             prompt["messages"].append(expected["messages"][-1])
 
 
@@ -151,15 +216,25 @@ RECORDED = [
 
 @pytest.mark.parametrize("exchange", RECORDED)
 def test_the_official_client_reads_every_recorded_answer(exchange: Exchange) -> None:
-    """What it puts together is what `follow_up` takes an application to have; an error raises and takes the message with it."""
+    """What it puts together is what `follow_up` takes an application to have; an error raises and
+    takes the message with it.
+    """
     need("anthropic", importlib.util.find_spec("anthropic"), "anthropic is not installed")
     anthropic, http = import_module("anthropic"), import_module("httpx2")
     payloads = harness.replay(exchange, dialect="anthropic")
-    body = "".join(f"event: {payload['type']}\ndata: {json.dumps(payload)}\n\n" for payload in payloads)
-    transport = http.MockTransport(lambda _: http.Response(200, headers={"content-type": "text/event-stream"}, content=body.encode()))
+    body = "".join(
+        f"event: {payload['type']}\ndata: {json.dumps(payload)}\n\n" for payload in payloads
+    )
+    transport = http.MockTransport(
+        lambda _: http.Response(
+            200, headers={"content-type": "text/event-stream"}, content=body.encode()
+        )
+    )
     prompt: Json = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}]}
     with (
-        anthropic.Anthropic(api_key="none", http_client=http.Client(transport=transport), max_retries=0) as client,
+        anthropic.Anthropic(
+            api_key="none", http_client=http.Client(transport=transport), max_retries=0
+        ) as client,
         client.messages.stream(**prompt) as stream,
     ):
         if payloads[-1]["type"] == "error":
@@ -173,7 +248,9 @@ def test_the_official_client_reads_every_recorded_answer(exchange: Exchange) -> 
     assert as_sent(message.content) == (later[1]["content"] if len(later) == 3 else [])
     told = payloads[-2]
     assert message.stop_reason == told["delta"]["stop_reason"]
-    assert {name: count for name, count in message.usage.to_dict().items() if count is not None} == told["usage"]
+    assert {
+        name: count for name, count in message.usage.to_dict().items() if count is not None
+    } == told["usage"]
 
 
 def test_what_is_served_shows_every_kind_of_block() -> None:
@@ -181,8 +258,17 @@ def test_what_is_served_shows_every_kind_of_block() -> None:
     kinds = set()
     for case in SERVED.values():
         for exchange in harness.load(ROOT / f"cassettes/{case['cassette']}.yaml").exchanges:
-            kinds |= {ANTHROPIC.label(payload) for payload in harness.replay(exchange, dialect="anthropic")}
-    assert {"start text", "start thinking", "thinking_delta", "signature_delta", "start tool_use"} <= kinds
+            kinds |= {
+                ANTHROPIC.label(payload)
+                for payload in harness.replay(exchange, dialect="anthropic")
+            }
+    assert {
+        "start text",
+        "start thinking",
+        "thinking_delta",
+        "signature_delta",
+        "start tool_use",
+    } <= kinds
 
 
 def has_calls(message: Json) -> bool:
@@ -192,4 +278,7 @@ def has_calls(message: Json) -> bool:
 def outcomes(turn: Json) -> list[ToolOutcome] | str:
     if "say" in turn:
         return str(turn["say"])
-    return [ToolOutcome(one["error"], failed=True) if "error" in one else ToolOutcome(one["result"]) for one in turn["results"]]
+    return [
+        ToolOutcome(one["error"], failed=True) if "error" in one else ToolOutcome(one["result"])
+        for one in turn["results"]
+    ]

@@ -1,4 +1,6 @@
-"""The page about the anthropic dialect says what the code does: each of its tables is held against the table in the code."""
+"""The page about the anthropic dialect says what the code does: each of its tables is held against
+the table in the code.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ def tables() -> dict[str, list[Row]]:
     """Each table of the page by the first cell of its head."""
     found: dict[str, list[Row]] = {}
     for table in re.findall(r"(?:^\|.*\n)+", PAGE.read_text(encoding="utf-8"), re.MULTILINE):
-        head, _, *rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table.replace(" |\n", "\n").splitlines()]
+        head, _, *rows = [
+            [cell.strip() for cell in line.strip("|").split(" | ")]
+            for line in table.replace(" |\n", "\n").splitlines()
+        ]
         assert head[0] not in found, f"two tables of {head[0]}"
         found[head[0]] = rows
     return found
@@ -57,7 +62,8 @@ SIMPLE: dict[str, Mapping[Any, Any]] = {
 @pytest.mark.parametrize("name", SIMPLE)
 def test_tables_of_words_are_those_of_the_code(name: str) -> None:
     assert spread(name) == {
-        str(word): str(meaning).lower() if meaning in (True, False) else meaning for word, meaning in SIMPLE[name].items()
+        str(word): str(meaning).lower() if meaning in (True, False) else meaning
+        for word, meaning in SIMPLE[name].items()
     }
 
 
@@ -78,7 +84,9 @@ def test_every_kind_of_event_has_a_row_and_a_reaction() -> None:
 
 
 def test_bare_payloads() -> None:
-    assert [(frozenset(words(row[0])), words(row[1])[0]) for row in TABLES["keys"]] == list(BARE_PAYLOADS)
+    assert [(frozenset(words(row[0])), words(row[1])[0]) for row in TABLES["keys"]] == list(
+        BARE_PAYLOADS
+    )
 
 
 def test_blocks() -> None:
@@ -89,7 +97,11 @@ def test_blocks() -> None:
 
 def test_keywords_that_become_words() -> None:
     hints, enum, silent = TABLES["keyword"]
-    assert (set(words(hints[0])), words(enum[0]), set(words(silent[0]))) == (set(HINTS), ["enum"], set(SILENT))
+    assert (set(words(hints[0])), words(enum[0]), set(words(silent[0]))) == (
+        set(HINTS),
+        ["enum"],
+        set(SILENT),
+    )
 
 
 def test_session_keys_and_levels() -> None:
@@ -122,9 +134,15 @@ BODY: dict[str, Any] = {
 @pytest.mark.parametrize("row", TABLES["field of the body"], ids=lambda row: words(row[0])[0])
 def test_another_value_of_a_field_changes_what_the_page_names(row: Row) -> None:
     [field], whole = words(row[0]), places(BODY)
-    changed = {**BODY, field: [{"role": "user", "content": "b"}]} if field == "messages" else {**BODY, field: None}
+    changed = (
+        {**BODY, field: [{"role": "user", "content": "b"}]}
+        if field == "messages"
+        else {**BODY, field: None}
+    )
     without = places(changed)
-    assert {place for place in whole if whole[place] != without.get(place)} == {word for word in words(row[1]) if word in whole}
+    assert {place for place in whole if whole[place] != without.get(place)} == {
+        word for word in words(row[1]) if word in whole
+    }
     assert all(word in whole or word == "format" for word in words(row[1]))
 
 
@@ -138,5 +156,9 @@ def places(body: dict[str, Any]) -> dict[str, Any]:
     """The fields of the request, those of its two configurations one by one."""
     found: dict[str, Any] = {}
     for key, value in harness.request(body, dialect="anthropic").items():
-        found |= {f"{key}.{name}": inner for name, inner in value.items()} if key.endswith("Config") else {key: value}
+        found |= (
+            {f"{key}.{name}": inner for name, inner in value.items()}
+            if key.endswith("Config")
+            else {key: value}
+        )
     return found

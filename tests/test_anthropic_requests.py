@@ -1,4 +1,6 @@
-"""Messages requests: what stands in no golden case — round trips of every recording with calls, accumulation, names, hostile prompts."""
+"""Messages requests: what stands in no golden case — round trips of every recording with calls,
+accumulation, names, hostile prompts.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,11 @@ from harness.stream.generation import ToolOutcome, TranslationError
 from harness.stream.session import Session
 
 CASSETTES = Path(__file__).parent.parent / "cassettes"
-PROMPT: dict[str, Any] = {"model": "gemini-3-pro", "max_tokens": 9, "messages": [{"role": "user", "content": "go"}]}
+PROMPT: dict[str, Any] = {
+    "model": "gemini-3-pro",
+    "max_tokens": 9,
+    "messages": [{"role": "user", "content": "go"}],
+}
 assert ANTHROPIC.requests is not None
 follow_up = ANTHROPIC.requests.follow_up
 
@@ -37,11 +43,15 @@ def answers_with_calls() -> Iterator[Any]:
                 events = harness.replay(exchange, layer="events")
                 kinds = {event["kind"] for event in events if not event.get("candidate")}
                 if kinds & {"call_end", "nameless_call"} and not kinds & {"error", "incomplete"}:
-                    yield pytest.param(exchange, events, id=f"{path.parent.name}/{path.stem}-{number}")
+                    yield pytest.param(
+                        exchange, events, id=f"{path.parent.name}/{path.stem}-{number}"
+                    )
 
 
 def said_by(events: list[Json], texts: str) -> tuple[list[Json], list[Json]]:
-    """The calls of the wire as (id, name, arguments), and every signature with the call it is on; ``texts``: what stayed text."""
+    """The calls of the wire as (id, name, arguments), and every signature with the call it is on;
+    ``texts``: what stayed text.
+    """
     calls, signatures, open_calls = [], [], {}
     for event in events:
         if event.get("candidate"):
@@ -64,23 +74,42 @@ def said_by(events: list[Json], texts: str) -> tuple[list[Json], list[Json]]:
 
 @pytest.mark.parametrize("provider", ["gemini-api", "code-assist"])
 @pytest.mark.parametrize(("exchange", "events"), list(answers_with_calls()))
-def test_every_recorded_call_goes_back_with_id_name_arguments_and_signature(exchange: Exchange, events: list[Json], provider: str) -> None:
+def test_every_recorded_call_goes_back_with_id_name_arguments_and_signature(
+    exchange: Exchange, events: list[Json], provider: str
+) -> None:
     session = Session()
     payloads = harness.replay(exchange, dialect="anthropic", session=session)
-    texts = "".join(payload["delta"]["text"] for payload in payloads if payload.get("delta", {}).get("type") == "text_delta")
+    texts = "".join(
+        payload["delta"]["text"]
+        for payload in payloads
+        if payload.get("delta", {}).get("type") == "text_delta"
+    )
     calls, signatures = said_by(events, texts)
-    prompt = follow_up(PROMPT, payloads, [ToolOutcome(f"r{number}") for number in range(len(calls))])
+    prompt = follow_up(
+        PROMPT, payloads, [ToolOutcome(f"r{number}") for number in range(len(calls))]
+    )
     body = harness.request(prompt, dialect="anthropic", provider=provider, session=session)
     _, *answer = body.get("request", body)["contents"]
     parts = [part for content in answer for part in content["parts"]]
     sent = [part["functionCall"] for part in parts if "functionCall" in part]
     bare = {call["name"] for call, (_, name, _) in zip(sent, calls, strict=True) if name == "?"}
-    assert [(call.get("id"), "?" if call["name"] in bare else call["name"], call["args"]) for call in sent] == calls
-    back = [(part.get("functionCall", {}).get("name"), part["thoughtSignature"]) for part in parts if "thoughtSignature" in part]
+    assert [
+        (call.get("id"), "?" if call["name"] in bare else call["name"], call["args"])
+        for call in sent
+    ] == calls
+    back = [
+        (part.get("functionCall", {}).get("name"), part["thoughtSignature"])
+        for part in parts
+        if "thoughtSignature" in part
+    ]
     assert [("?" if name in bare else name, signature) for name, signature in back] == signatures
     results = [part["functionResponse"] for part in answer[-1]["parts"]] if calls else []
-    assert [(result.get("id"), result["name"]) for result in results] == [(call.get("id"), call["name"]) for call in sent]
-    assert [result["response"]["content"] for result in results] == [f"r{number}" for number in range(len(calls))]
+    assert [(result.get("id"), result["name"]) for result in results] == [
+        (call.get("id"), call["name"]) for call in sent
+    ]
+    assert [result["response"]["content"] for result in results] == [
+        f"r{number}" for number in range(len(calls))
+    ]
 
 
 # ---------------------------------------------------------------- how an application goes on
@@ -128,14 +157,21 @@ CONTENT: list[Json] = [
     {"type": "thinking", "thinking": "hmm", "signature": "S1"},
     {"type": "text", "text": "Hello"},
     {"type": "thinking", "thinking": "", "signature": "S2"},
-    {"type": "tool_use", "id": "a", "name": "f", "input": {"n": 12345678901234567890, "s": "\ud83d"}},
+    {
+        "type": "tool_use",
+        "id": "a",
+        "name": "f",
+        "input": {"n": 12345678901234567890, "s": "\ud83d"},
+    },
     {"type": "tool_use", "id": "b", "name": "g", "input": {}},
 ]
 
 
 def test_an_answer_is_accumulated_and_its_calls_are_answered_in_order() -> None:
     prompt, payloads = copy.deepcopy(PROMPT), copy.deepcopy(ANSWER)
-    following = follow_up(prompt, payloads, [ToolOutcome({"°C": [4]}), ToolOutcome("no such city", failed=True)])
+    following = follow_up(
+        prompt, payloads, [ToolOutcome({"°C": [4]}), ToolOutcome("no such city", failed=True)]
+    )
     results = [
         {"type": "tool_result", "tool_use_id": "a", "content": '{"°C": [4]}'},
         {"type": "tool_result", "tool_use_id": "b", "content": "no such city", "is_error": True},
@@ -150,8 +186,12 @@ def test_the_user_may_go_on_and_an_empty_answer_is_none() -> None:
         {"role": "assistant", "content": CONTENT},
         {"role": "user", "content": "Thanks."},
     ]
-    assert follow_up(PROMPT, [], "Again.")["messages"][1:] == [{"role": "user", "content": "Again."}]
-    assert follow_up(PROMPT, ANSWER[:13], [])["messages"][1:] == [{"role": "assistant", "content": CONTENT[:2]}]
+    assert follow_up(PROMPT, [], "Again.")["messages"][1:] == [
+        {"role": "user", "content": "Again."}
+    ]
+    assert follow_up(PROMPT, ANSWER[:13], [])["messages"][1:] == [
+        {"role": "assistant", "content": CONTENT[:2]}
+    ]
 
 
 def test_a_block_that_an_error_breaks_off_is_left_out() -> None:
@@ -164,10 +204,20 @@ def test_a_block_that_an_error_breaks_off_is_left_out() -> None:
     [
         (ANSWER, 1, "the answer has 2 calls, and there are 1 outcomes"),
         ([], 1, "the answer has 0 calls, and there are 1 outcomes"),
-        ([start(0, type="tool_use", id="a"), delta(0, "input_json_delta", partial_json='{"a'), stop(0)], 1, "are no JSON: '{\"a'"),
+        (
+            [
+                start(0, type="tool_use", id="a"),
+                delta(0, "input_json_delta", partial_json='{"a'),
+                stop(0),
+            ],
+            1,
+            "are no JSON: '{\"a'",
+        ),
     ],
 )
-def test_outcomes_that_fit_no_answer_are_refused(payloads: list[Json], count: int, message: str) -> None:
+def test_outcomes_that_fit_no_answer_are_refused(
+    payloads: list[Json], count: int, message: str
+) -> None:
     with pytest.raises(TranslationError, match=message):
         follow_up(PROMPT, payloads, [ToolOutcome("r")] * count)
 
@@ -179,18 +229,27 @@ def asked_again(session: Session, **call: Any) -> Json:
     """The part of a call in the history, sent with this session."""
     block = {"type": "tool_use", "id": "c1", "name": "f", "input": {}, **call}
     messages = [*PROMPT["messages"], {"role": "assistant", "content": [block]}]
-    return harness.request({**PROMPT, "messages": messages}, dialect="anthropic", session=session)["contents"][1]["parts"][0]
+    return harness.request({**PROMPT, "messages": messages}, dialect="anthropic", session=session)[
+        "contents"
+    ][1]["parts"][0]
 
 
 def test_signature_and_id_come_from_the_session_unless_the_block_has_its_own() -> None:
     session = Session()
     session.remember("c1", "f", "S1", "w1")
     session.remember("c2", "f", None)
-    assert asked_again(session) == {"functionCall": {"id": "w1", "name": "f", "args": {}}, "thoughtSignature": "S1"}
+    assert asked_again(session) == {
+        "functionCall": {"id": "w1", "name": "f", "args": {}},
+        "thoughtSignature": "S1",
+    }
     assert asked_again(session, signature="mine")["thoughtSignature"] == "mine"
-    assert asked_again(session, id="c2") == {"functionCall": {"name": "f", "args": {}}}, "a counted id is none of the wire's"
+    assert asked_again(session, id="c2") == {"functionCall": {"name": "f", "args": {}}}, (
+        "a counted id is none of the wire's"
+    )
     assert asked_again(session, id="c3") == {"functionCall": {"id": "c3", "name": "f", "args": {}}}
-    assert asked_again(session, name="g") == {"functionCall": {"id": "c1", "name": "g", "args": {}}}, "another call with the same id"
+    assert asked_again(session, name="g") == {
+        "functionCall": {"id": "c1", "name": "g", "args": {}}
+    }, "another call with the same id"
     assert asked_again(Session()) == {"functionCall": {"id": "c1", "name": "f", "args": {}}}
 
 
@@ -208,43 +267,70 @@ def test_signatures_are_forgotten_oldest_first() -> None:
 
 def test_an_id_of_the_history_is_not_counted_again() -> None:
     """As after a restart: the history has ids that an earlier session counted."""
-    session, exchange = Session(), harness.load(CASSETTES / "code-assist/anthropic-tool-names.yaml").exchanges[1]
+    session, exchange = (
+        Session(),
+        harness.load(CASSETTES / "code-assist/anthropic-tool-names.yaml").exchanges[1],
+    )
     part = asked_again(session, id="toolu_1")
     payloads = harness.replay(exchange, dialect="anthropic", session=session)
-    assert [payload["content_block"]["id"] for payload in payloads if "content_block" in payload] == ["toolu_2"]
+    assert [
+        payload["content_block"]["id"] for payload in payloads if "content_block" in payload
+    ] == ["toolu_2"]
     assert asked_again(session, id="toolu_1") == part
 
 
 def test_a_refused_prompt_leaves_the_session_as_it_was() -> None:
     session = Session(context={"project": "p"})
-    bad = {**PROMPT, "tools": [{"name": "a b", "input_schema": {}}], "metadata": {"thread_id": "t"}, "top_k": "x"}
+    bad = {
+        **PROMPT,
+        "tools": [{"name": "a b", "input_schema": {}}],
+        "metadata": {"thread_id": "t"},
+        "top_k": "x",
+    }
     with pytest.raises(TranslationError, match=r"^top_k: must be a whole number, not 'x'$"):
         harness.request(bad, dialect="anthropic", session=session)
     assert (session.context, session.own_names) == ({"project": "p"}, {})
     harness.request({**bad, "top_k": 1}, dialect="anthropic", session=session)
-    assert (session.context, session.own_names) == ({"project": "p", "session_id": "t"}, {"a_b": "a b"})
+    assert (session.context, session.own_names) == (
+        {"project": "p", "session_id": "t"},
+        {"a_b": "a b"},
+    )
 
 
 def test_a_call_comes_back_under_the_name_that_the_caller_gave() -> None:
     exchange = harness.load(CASSETTES / "gemini-api/tool-calls.yaml").exchanges[0]
-    called = {event["name"] for event in harness.replay(exchange, layer="events") if event["kind"] == "call_start"}
+    called = {
+        event["name"]
+        for event in harness.replay(exchange, layer="events")
+        if event["kind"] == "call_start"
+    }
     assert called == {"get_weather"}
     session = Session()
     tools = [{"name": "get weather", "input_schema": {}}]
     harness.request({**PROMPT, "tools": tools}, dialect="anthropic", session=session)
     payloads = harness.replay(exchange, dialect="anthropic", session=session)
-    names = [payload["content_block"]["name"] for payload in payloads if payload.get("content_block", {}).get("type") == "tool_use"]
+    names = [
+        payload["content_block"]["name"]
+        for payload in payloads
+        if payload.get("content_block", {}).get("type") == "tool_use"
+    ]
     assert names == ["get weather"]
     following = follow_up({**PROMPT, "tools": tools}, payloads, [ToolOutcome("4 °C")])
-    *_, answer, result = harness.request(following, dialect="anthropic", session=session)["contents"]
-    assert [part["functionCall"]["name"] for part in answer["parts"] if "functionCall" in part] == ["get_weather"]
+    *_, answer, result = harness.request(following, dialect="anthropic", session=session)[
+        "contents"
+    ]
+    assert [part["functionCall"]["name"] for part in answer["parts"] if "functionCall" in part] == [
+        "get_weather"
+    ]
     assert result["parts"][0]["functionResponse"]["name"] == "get_weather"
 
 
 # ---------------------------------------------------------------- names
 
 LEGAL = set(string.ascii_letters + string.digits + "_.:-")
-AWKWARD = st.text(st.sampled_from("aé_1-.: /"), max_size=4) | st.text(st.sampled_from("ab"), min_size=62, max_size=66)
+AWKWARD = st.text(st.sampled_from("aé_1-.: /"), max_size=4) | st.text(
+    st.sampled_from("ab"), min_size=62, max_size=66
+)
 
 
 @given(st.lists(AWKWARD, max_size=12))
@@ -253,7 +339,9 @@ def test_names_are_legal_distinct_and_changed_only_if_they_must(names: list[str]
     assert set(wire) == set(names)
     assert len(set(wire.values())) == len(wire)
     for own, name in wire.items():
-        legal = 0 < len(own) <= MAX_NAME and set(own) <= LEGAL and (own[0].isalpha() or own[0] == "_")
+        legal = (
+            0 < len(own) <= MAX_NAME and set(own) <= LEGAL and (own[0].isalpha() or own[0] == "_")
+        )
         assert name == own if legal else name != own
         assert 0 < len(name) <= MAX_NAME
         assert set(name) <= LEGAL
@@ -264,25 +352,69 @@ def test_names_are_legal_distinct_and_changed_only_if_they_must(names: list[str]
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 KEYS = st.sampled_from(
-    ["type", "text", "thinking", "signature", "data", "id", "name", "input", "tool_use_id", "content", "source", "title"]
+    [
+        "type",
+        "text",
+        "thinking",
+        "signature",
+        "data",
+        "id",
+        "name",
+        "input",
+        "tool_use_id",
+        "content",
+        "source",
+        "title",
+    ]
 )
-WORDS = st.sampled_from(["text", "image", "document", "thinking", "redacted_thinking", "tool_use", "tool_result", "base64", "url", "a"])
+WORDS = st.sampled_from(
+    [
+        "text",
+        "image",
+        "document",
+        "thinking",
+        "redacted_thinking",
+        "tool_use",
+        "tool_result",
+        "base64",
+        "url",
+        "a",
+    ]
+)
 OBJECTS = st.recursive(
     WORDS | JSON_VALUES,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=6),
     max_leaves=20,
 )
 BODY_KEYS = st.sampled_from(
-    ["system", "tools", "tool_choice", "thinking", "output_config", "metadata", "max_tokens", "stop_sequences", "x"]
+    [
+        "system",
+        "tools",
+        "tool_choice",
+        "thinking",
+        "output_config",
+        "metadata",
+        "max_tokens",
+        "stop_sequences",
+        "x",
+    ]
 )
 
 
-@given(st.dictionaries(BODY_KEYS, OBJECTS, max_size=4), st.lists(OBJECTS, max_size=4), st.sampled_from(list(ROLES)))
-def test_no_prompt_raises_anything_but_a_translation_error(body: dict[str, Any], contents: list[Any], role: str) -> None:
+@given(
+    st.dictionaries(BODY_KEYS, OBJECTS, max_size=4),
+    st.lists(OBJECTS, max_size=4),
+    st.sampled_from(list(ROLES)),
+)
+def test_no_prompt_raises_anything_but_a_translation_error(
+    body: dict[str, Any], contents: list[Any], role: str
+) -> None:
     prompt = {**body, "messages": [{"role": role, "content": content} for content in contents]}
     before = copy.deepcopy(prompt)
     with warnings.catch_warnings():
@@ -301,7 +433,10 @@ def test_a_schema_that_nests_without_end_is_cut_with_a_warning() -> None:
         harness.request({**PROMPT, "tools": tools}, dialect="anthropic")
 
 
-@pytest.mark.parametrize("prompt", [None, [], "x", {"messages": {}}, {"messages": [1]}, {"messages": [{"role": "user"}]}, {}])
+@pytest.mark.parametrize(
+    "prompt",
+    [None, [], "x", {"messages": {}}, {"messages": [1]}, {"messages": [{"role": "user"}]}, {}],
+)
 def test_what_is_no_request_at_all_is_refused(prompt: Any) -> None:
     with pytest.raises(TranslationError):
         harness.request(prompt, dialect="anthropic")

@@ -1,4 +1,6 @@
-"""ART StreamEvents: whose they are, the two modes, what ends them, the clock; and legal order and content for any legal events."""
+"""ART StreamEvents: whose they are, the two modes, what ends them, the clock; and legal order and
+content for any legal events.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ Clocked = ev.Event | tuple[float, ev.Event]
 """An event, perhaps with the clock that it comes at."""
 
 
-def translate(*events: Clocked, tools: Sequence[Tool] = (), streamed: bool = True, **context: Any) -> list[Payload]:
+def translate(
+    *events: Clocked, tools: Sequence[Tool] = (), streamed: bool = True, **context: Any
+) -> list[Payload]:
     session = Session(context=context)
     session.streamed = streamed
     stage = ART.translator(tools, session)
@@ -44,58 +48,118 @@ def unknown(raw: Any) -> Payload:
 
 
 def told(**fields: Any) -> list[Payload]:
-    return [{"type": "METADATA", "data": {**fields, "traceId": "trace"}, **WHO}, {"type": "END", "data": None, **WHO}]
+    return [
+        {"type": "METADATA", "data": {**fields, "traceId": "trace"}, **WHO},
+        {"type": "END", "data": None, **WHO},
+    ]
 
 
 def failed(name: str, message: str, **code: Any) -> list[Payload]:
-    return [{"type": "ERROR", "data": {"name": name, "message": message, **code}, **WHO}, {"type": "END", "data": None, **WHO}]
+    return [
+        {"type": "ERROR", "data": {"name": name, "message": message, **code}, **WHO},
+        {"type": "END", "data": None, **WHO},
+    ]
 
 
-NO_CANDIDATE = failed("Error", "Invalid response structure from Gemini SDK: the answer holds no candidate")
+NO_CANDIDATE = failed(
+    "Error", "Invalid response structure from Gemini SDK: the answer holds no candidate"
+)
 TODO = Tool("write_todos", {"properties": {"todos": {}}})
 
 STREAMS: dict[str, tuple[list[Clocked], list[Payload]]] = {
     "the last of every field": (
-        [START, STOP, ev.Usage({"a": 1, "b": 1}, 7, 1, 2), ev.Finish("length", "MAX_TOKENS"), ev.Usage({"b": 3}, None, 4)],
-        told(inputTokens=7, outputTokens=4, thinkingTokens=2, stopReason="MAX_TOKENS", providerRawUsage={"a": 1, "b": 3}),
+        [
+            START,
+            STOP,
+            ev.Usage({"a": 1, "b": 1}, 7, 1, 2),
+            ev.Finish("length", "MAX_TOKENS"),
+            ev.Usage({"b": 3}, None, 4),
+        ],
+        told(
+            inputTokens=7,
+            outputTokens=4,
+            thinkingTokens=2,
+            stopReason="MAX_TOKENS",
+            providerRawUsage={"a": 1, "b": 3},
+        ),
     ),
     "counts of nought are counts": (
         [START, ev.Text("a"), ev.Usage({"a": 0}, 0, 0, 0)],
-        [token("a"), *told(inputTokens=0, outputTokens=0, thinkingTokens=0, providerRawUsage={"a": 0})],
+        [
+            token("a"),
+            *told(inputTokens=0, outputTokens=0, thinkingTokens=0, providerRawUsage={"a": 0}),
+        ],
     ),
     "an empty text is an answer": ([START, ev.Text("")], told()),
-    "the other candidate alone is none": ([START, ev.Text("a", candidate=1), ev.Finish("stop", "STOP", candidate=1)], NO_CANDIDATE),
-    "ratings of the prompt are no answer": ([START, ev.Annotation("safety_ratings", {"s": []}, -1)], NO_CANDIDATE),
+    "the other candidate alone is none": (
+        [START, ev.Text("a", candidate=1), ev.Finish("stop", "STOP", candidate=1)],
+        NO_CANDIDATE,
+    ),
+    "ratings of the prompt are no answer": (
+        [START, ev.Annotation("safety_ratings", {"s": []}, -1)],
+        NO_CANDIDATE,
+    ),
     "garbage is no answer": ([ev.Unknown("frame", "oops")], [unknown("oops"), *NO_CANDIDATE]),
     "nothing at all": ([], NO_CANDIDATE),
     "nothing follows the end": (
-        [START, ev.Text("a"), ev.Blocked("OTHER"), ev.Text("b"), ev.Error("x"), ev.Unknown("frame", 1)],
+        [
+            START,
+            ev.Text("a"),
+            ev.Blocked("OTHER"),
+            ev.Text("b"),
+            ev.Error("x"),
+            ev.Unknown("frame", 1),
+        ],
         [token("a"), *failed("Error", "Gemini API call blocked: OTHER")],
     ),
-    "the number before the name": ([ev.Error("x", 503, "UNAVAILABLE")], failed("ApiError", "x", code=503)),
-    "the name without a number": ([START, ev.Error("x", None, "INTERNAL")], failed("ApiError", "x", code="INTERNAL")),
+    "the number before the name": (
+        [ev.Error("x", 503, "UNAVAILABLE")],
+        failed("ApiError", "x", code=503),
+    ),
+    "the name without a number": (
+        [START, ev.Error("x", None, "INTERNAL")],
+        failed("ApiError", "x", code="INTERNAL"),
+    ),
     "neither": ([START, ev.Error("x")], failed("ApiError", "x")),
     "how it was interrupted": (
         [START, ev.Incomplete("cut", "data: {")],
-        failed("StreamError", "the stream ended before it was complete (cut), 7 characters into a message"),
+        failed(
+            "StreamError",
+            "the stream ended before it was complete (cut), 7 characters into a message",
+        ),
     ),
     "a call of a declared tool": ([START, ev.NamelessCall(1, {"todos": []}, "<raw>")], told()),
-    "a call of no declared tool": ([START, ev.NamelessCall(1, {"speed": 1}, "<raw>")], [token("<raw>"), *told()]),
+    "a call of no declared tool": (
+        [START, ev.NamelessCall(1, {"speed": 1}, "<raw>")],
+        [token("<raw>"), *told()],
+    ),
     "a text that is not the answer": (
         [START, ev.Text("be kind", role="system"), STOP],
         [unknown({"kind": "text", "text": "be kind", "role": "system"}), *told(stopReason="STOP")],
     ),
     "a result of a tool": (
         [START, ev.ToolResult("c1", response={"ok": 1}), STOP],
-        [unknown({"kind": "tool_result", "id": "c1", "response": {"ok": 1}}), *told(stopReason="STOP")],
+        [
+            unknown({"kind": "tool_result", "id": "c1", "response": {"ok": 1}}),
+            *told(stopReason="STOP"),
+        ],
     ),
     "annotations that are no declared loss": (
         [START, ev.Annotation("citations", {"c": 1}), ev.Annotation("part", {"p": 1}), STOP],
         [unknown({"p": 1}), *told(stopReason="STOP")],
     ),
-    "a notice": ([START, ev.Notice("warning", "slow", {"n": 1}), STOP], [unknown({"n": 1}), *told(stopReason="STOP")]),
+    "a notice": (
+        [START, ev.Notice("warning", "slow", {"n": 1}), STOP],
+        [unknown({"n": 1}), *told(stopReason="STOP")],
+    ),
     "the same model again, then another": (
-        [START, ev.Start("gemini-3-pro"), ev.Start("other"), ev.Metadata("model", {"modelVersion": "other"}), STOP],
+        [
+            START,
+            ev.Start("gemini-3-pro"),
+            ev.Start("other"),
+            ev.Metadata("model", {"modelVersion": "other"}),
+            STOP,
+        ],
         [unknown({"model": "other"}), *told(stopReason="STOP")],
     ),
 }
@@ -117,9 +181,15 @@ def test_a_stream(name: str) -> None:
         ({"callContext": "SUMMARY"}, ""),
     ],
 )
-def test_the_call_context_chooses_the_token_types_in_both_modes(context: dict[str, Any], prefix: str, streamed: bool) -> None:
+def test_the_call_context_chooses_the_token_types_in_both_modes(
+    context: dict[str, Any], prefix: str, streamed: bool
+) -> None:
     payloads = translate(START, ev.Reasoning("hm"), ev.Text("a"), streamed=streamed, **context)
-    assert payloads == [token("hm", prefix + "LLM_THINKING"), token("a", prefix + "LLM_RESPONSE"), *told()]
+    assert payloads == [
+        token("hm", prefix + "LLM_THINKING"),
+        token("a", prefix + "LLM_RESPONSE"),
+        *told(),
+    ]
 
 
 def test_every_event_is_the_callers() -> None:
@@ -132,7 +202,11 @@ def test_every_event_is_the_callers() -> None:
 
 def test_a_unary_answer_is_one_token_of_thoughts_and_one_of_text() -> None:
     events = [START, ev.Text("a"), ev.Reasoning("h"), ev.Text(" b"), ev.Reasoning("m"), STOP]
-    assert translate(*events, streamed=False) == [token("hm", "LLM_THINKING"), token("a b"), *told(stopReason="STOP")]
+    assert translate(*events, streamed=False) == [
+        token("hm", "LLM_THINKING"),
+        token("a b"),
+        *told(stopReason="STOP"),
+    ]
 
 
 def test_a_unary_answer_that_fails_is_told_before_the_error() -> None:
@@ -141,9 +215,18 @@ def test_a_unary_answer_that_fails_is_told_before_the_error() -> None:
 
 
 CLOCKS: list[tuple[list[Clocked], Payload]] = [
-    ([(5.0, START), (6.5, ev.Text("")), (9.0, ev.Text("a")), (12.0, STOP)], {"timeToFirstTokenMs": 9.0, "totalGenerationTimeMs": 12.0}),
-    ([(5.0, START), (6.5, ev.Reasoning("h")), (9.0, ev.Text("a"))], {"timeToFirstTokenMs": 6.5, "totalGenerationTimeMs": 9.0}),
-    ([(0.0, START), (0.0, ev.Text("a"))], {"timeToFirstTokenMs": 0.0, "totalGenerationTimeMs": 0.0}),
+    (
+        [(5.0, START), (6.5, ev.Text("")), (9.0, ev.Text("a")), (12.0, STOP)],
+        {"timeToFirstTokenMs": 9.0, "totalGenerationTimeMs": 12.0},
+    ),
+    (
+        [(5.0, START), (6.5, ev.Reasoning("h")), (9.0, ev.Text("a"))],
+        {"timeToFirstTokenMs": 6.5, "totalGenerationTimeMs": 9.0},
+    ),
+    (
+        [(0.0, START), (0.0, ev.Text("a"))],
+        {"timeToFirstTokenMs": 0.0, "totalGenerationTimeMs": 0.0},
+    ),
     ([START, ev.Text("a"), (9.0, ev.Text("b"))], {"totalGenerationTimeMs": 9.0}),
     ([(5.0, START), (6.0, STOP)], {"totalGenerationTimeMs": 6.0}),
     ([START, ev.Text("a")], {}),
@@ -163,7 +246,13 @@ def test_replay_tells_the_mode_and_the_clock() -> None:
         ("generateContent", body + b"\n", ["ab"]),
         ("streamGenerateContent?alt=sse", b"data: " + body + b"\n\n", ["a", "b"]),
     ):
-        exchange = harness.Exchange(harness.Request("POST", url + method, {}, b"{}"), 200, {}, ((8.0, data),), generates=True)
+        exchange = harness.Exchange(
+            harness.Request("POST", url + method, {}, b"{}"),
+            200,
+            {},
+            ((8.0, data),),
+            generates=True,
+        )
         payloads = harness.replay(exchange, dialect="art", provider="gemini-api")
         assert [p["data"] for p in payloads if p["type"] == "TOKEN"] == tokens
         assert payloads[-2]["data"]["timeToFirstTokenMs"] == 8.0
@@ -171,7 +260,9 @@ def test_replay_tells_the_mode_and_the_clock() -> None:
 
 @given(legal_events(), st.booleans())
 @settings(max_examples=300, deadline=None)
-def test_payloads_of_legal_events_walk_the_order_table_and_carry_the_text(events: list[ev.Event], streamed: bool) -> None:
+def test_payloads_of_legal_events_walk_the_order_table_and_carry_the_text(
+    events: list[ev.Event], streamed: bool
+) -> None:
     payloads = translate(*events, streamed=streamed)
     state = "fresh"
     for payload in payloads:
@@ -179,8 +270,14 @@ def test_payloads_of_legal_events_walk_the_order_table_and_carry_the_text(events
     assert state in ART.final
     assert [p["type"] for p in payloads].count("END") == 1
     answer = carried(events)
-    blocked = next((at for at, event in enumerate(answer) if isinstance(event, ev.Blocked)), len(answer))
-    texts = [e.raw if isinstance(e, ev.NamelessCall) else e.text for e in answer[:blocked] if isinstance(e, (ev.Text, ev.NamelessCall))]
+    blocked = next(
+        (at for at, event in enumerate(answer) if isinstance(event, ev.Blocked)), len(answer)
+    )
+    texts = [
+        e.raw if isinstance(e, ev.NamelessCall) else e.text
+        for e in answer[:blocked]
+        if isinstance(e, (ev.Text, ev.NamelessCall))
+    ]
     thoughts = [e.text for e in answer[:blocked] if isinstance(e, ev.Reasoning)]
     for kind, pieces in (("LLM_RESPONSE", texts), ("LLM_THINKING", thoughts)):
         tokens = [p["data"] for p in payloads if p.get("tokenType") == kind]

@@ -1,4 +1,6 @@
-"""ART's adapter on the official SDK: what it sends, what it says when it can't, and that it reads each cassette as the wire path does."""
+"""ART's adapter on the official SDK: what it sends, what it says when it can't, and that it reads
+each cassette as the wire path does.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ CASSETTES = Path(__file__).parent.parent / "cassettes"
 READ = ("gemini-api", "vertex-ai")
 """The surfaces that the SDK's client speaks to; Code Assist and the CLI are none."""
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:google.genai", "ignore::UserWarning:pydantic")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::UserWarning:google.genai", "ignore::UserWarning:pydantic"
+)
 
 
 class Wire(httpx2.AsyncBaseTransport):
@@ -40,7 +44,9 @@ class Wire(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, asked: httpx2.Request) -> httpx2.Response:
         self.asked.append((str(asked.url), json.loads(await asked.aread())))
-        headers = [(name, value) for name, values in self.exchange.headers.items() for value in values]
+        headers = [
+            (name, value) for name, values in self.exchange.headers.items() for value in values
+        ]
         return httpx2.Response(self.exchange.status, headers=headers, stream=Reads(self))
 
 
@@ -53,7 +59,9 @@ class Reads(httpx2.AsyncByteStream):
             self.wire.at = at_ms or 0.0
             yield data
         if self.wire.exchange.end == "cut":
-            raise httpx2.RemoteProtocolError("peer closed connection without sending complete message body")
+            raise httpx2.RemoteProtocolError(
+                "peer closed connection without sending complete message body"
+            )
         if self.wire.exchange.end == "reset":
             raise httpx2.ReadError("connection reset")
 
@@ -81,7 +89,9 @@ class Listening(GeminiAdapter):
         self.kept = set()
         async for answer in super()._answers(*asked):
             if not isinstance(answer, Exception):
-                self.kept |= names_in(answer.model_dump(mode="json", by_alias=True, exclude_none=True))
+                self.kept |= names_in(
+                    answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+                )
             yield answer
 
 
@@ -91,7 +101,9 @@ def names_in(value: Any) -> set[str]:
     return set().union(value if isinstance(value, dict) else (), *map(names_in, inside))
 
 
-def call(exchange: Exchange, prompt: Any, options: Payload | None = None, **how: Any) -> tuple[list[Payload], Wire]:
+def call(
+    exchange: Exchange, prompt: Any, options: Payload | None = None, **how: Any
+) -> tuple[list[Payload], Wire]:
     """The adapter's StreamEvents for this answer, and the wire with what was asked."""
     wire = Wire(exchange)
     one = adapter(wire, **how)
@@ -106,14 +118,18 @@ def call(exchange: Exchange, prompt: Any, options: Payload | None = None, **how:
 
 
 HI = [{"role": "user", "content": "Hi"}]
-HELLO = answer('data: {"candidates": [{"content": {"parts": [{"text": "Hello"}]}, "finishReason": "STOP", "index": 0}]}\r\n\r\n')
+HELLO = answer(
+    'data: {"candidates": [{"content": {"parts": [{"text": "Hello"}]}, "finishReason": "STOP", "index": 0}]}\r\n\r\n'
+)
 
 
 def shipped() -> list[Any]:
     found = []
     for path in sorted(CASSETTES.rglob("*.yaml")):
         for number, exchange in enumerate(load(path).exchanges, 1):
-            if exchange.generates and exchange.provider in READ and exchange.end != "aborted":  # where the client left, it raised nothing
+            if (
+                exchange.generates and exchange.provider in READ and exchange.end != "aborted"
+            ):  # where the client left, it raised nothing
                 found.append(pytest.param(exchange, id=f"{path.parent.name}/{path.stem}-{number}"))
     return found
 
@@ -132,22 +148,39 @@ def both_ways() -> Read:
 async def read_all() -> Read:
     read: Read = {}
     wire = Wire(HELLO)
-    adapters = {(vertexai, timed): adapter(wire, timed, vertexai=vertexai) for vertexai in (False, True) for timed in (False, True)}
+    adapters = {
+        (vertexai, timed): adapter(wire, timed, vertexai=vertexai)
+        for vertexai in (False, True)
+        for timed in (False, True)
+    }
     for parameters in SHIPPED:
         (exchange,) = parameters.values
         wire.exchange, wire.at = exchange, 0.0
         asked = identify(exchange.request.method, exchange.request.url, exchange.request.body, b"")
         one = adapters[exchange.provider == "vertex-ai", is_timed(exchange)]
-        sdk = [payload async for payload in one.call(HI, {"stream": asked.streamed, "model": asked.model})]
-        read[str(parameters.id)] = Answer(exchange.body, frozenset(one.kept)), replay(exchange, dialect="art"), sdk
+        sdk = [
+            payload
+            async for payload in one.call(HI, {"stream": asked.streamed, "model": asked.model})
+        ]
+        read[str(parameters.id)] = (
+            Answer(exchange.body, frozenset(one.kept)),
+            replay(exchange, dialect="art"),
+            sdk,
+        )
     for one in adapters.values():
         await one.aclose()
     return read
 
 
-def differences(wire: list[Payload], sdk: list[Payload]) -> list[tuple[Payload | None, Payload | None]]:
-    """The StreamEvents that only one side has, or that differ: each with its twin on the other side, if it has one."""
-    one, other = ([json.dumps(payload, sort_keys=True) for payload in plain(side)] for side in (wire, sdk))
+def differences(
+    wire: list[Payload], sdk: list[Payload]
+) -> list[tuple[Payload | None, Payload | None]]:
+    """The StreamEvents that only one side has, or that differ: each with its twin on the other
+    side, if it has one.
+    """
+    one, other = (
+        [json.dumps(payload, sort_keys=True) for payload in plain(side)] for side in (wire, sdk)
+    )
     ours, theirs = [], []
     for tag, i, j, k, m in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if tag != "equal":
@@ -181,7 +214,9 @@ def refusal(sdk: list[Payload]) -> str | None:
     return message if re.match(exceptions, message) else None
 
 
-def explanations(answer: Answer, wire: list[Payload], sdk: list[Payload]) -> tuple[list[Any], set[str]]:
+def explanations(
+    answer: Answer, wire: list[Payload], sdk: list[Payload]
+) -> tuple[list[Any], set[str]]:
     """Differences that no entry of the tables explains, and the entries that explain the others."""
     shown = set()
     refused = refusal(sdk)
@@ -198,7 +233,9 @@ def explanations(answer: Answer, wire: list[Payload], sdk: list[Payload]) -> tup
 
 
 @pytest.mark.parametrize("name", [one.id for one in SHIPPED])
-def test_the_sdk_gives_the_events_of_the_wire_but_for_its_losses(name: str, both_ways: Read) -> None:
+def test_the_sdk_gives_the_events_of_the_wire_but_for_its_losses(
+    name: str, both_ways: Read
+) -> None:
     unexplained, _ = explanations(*both_ways[name])
     assert unexplained == []
 
@@ -223,7 +260,14 @@ def test_a_difference_that_no_entry_explains_is_found() -> None:
         [wire[0], {**wire[1], "data": {"traceId": "trace"}}, wire[2]],
     ):
         assert explanations(hello, wire, changed)[0], changed
-    error = {**wire[0], "type": "ERROR", "data": {"name": "ApiError", "message": "AttributeError: 'str' object has no attribute 'upper'"}}
+    error = {
+        **wire[0],
+        "type": "ERROR",
+        "data": {
+            "name": "ApiError",
+            "message": "AttributeError: 'str' object has no attribute 'upper'",
+        },
+    }
     assert explanations(hello, wire, [error, wire[-1]])[0]
 
 
@@ -232,16 +276,32 @@ def test_a_difference_that_no_entry_explains_is_found() -> None:
     [
         ({"watermark": {"scheme": "wave"}}, None, {"text"}, {"unknown"}),
         ({"modelStatus": {"modelStage": "PREVIEW"}}, None, {"text", "modelStatus"}, set()),
-        ({"audioMetadata": {"seconds": 1.5}}, {"audioMetadata": {}}, {"audioMetadata"}, {"unknown"}),
-        ({"audioMetadata": {"seconds": 1.5}}, {"audioMetadata": {}}, {"audioMetadata", "seconds"}, set()),
+        (
+            {"audioMetadata": {"seconds": 1.5}},
+            {"audioMetadata": {}},
+            {"audioMetadata"},
+            {"unknown"},
+        ),
+        (
+            {"audioMetadata": {"seconds": 1.5}},
+            {"audioMetadata": {}},
+            {"audioMetadata", "seconds"},
+            set(),
+        ),
         ({"createTime": "2026-11-22T08:00:00Z"}, None, {"text"}, {"create-time"}),
         ({"createTime": "2026-11-22T08:00:00Z"}, None, {"createTime"}, set()),
     ],
 )
-def test_what_the_sdk_kept_is_no_loss_of_the_sdk(unknown: Payload, less: Payload | None, kept: set[str], explained: set[str]) -> None:
+def test_what_the_sdk_kept_is_no_loss_of_the_sdk(
+    unknown: Payload, less: Payload | None, kept: set[str], explained: set[str]
+) -> None:
     wire = {"type": "UNKNOWN", "data": unknown}
     sdk = None if less is None else {**wire, "data": less}
-    assert {name for name, loss in SDK_LOSSES.items() if loss.explains(wire, sdk, Answer(b"", frozenset(kept)))} == explained
+    assert {
+        name
+        for name, loss in SDK_LOSSES.items()
+        if loss.explains(wire, sdk, Answer(b"", frozenset(kept)))
+    } == explained
 
 
 PROMPTS: dict[str, tuple[Any, Payload]] = {
@@ -254,7 +314,14 @@ PROMPTS: dict[str, tuple[Any, Payload]] = {
                 "role": "assistant",
                 "content": "I look.",
                 "tool_calls": [
-                    {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"days": 2, "city": "Malmö"}'}}
+                    {
+                        "id": "c1",
+                        "type": "function",
+                        "function": {
+                            "name": "weather",
+                            "arguments": '{"days": 2, "city": "Malmö"}',
+                        },
+                    }
                 ],
             },
             {"role": "tool_result", "tool_call_id": "c1", "name": "weather", "content": "rain"},
@@ -272,7 +339,10 @@ PROMPTS: dict[str, tuple[Any, Payload]] = {
                     "description": "Tells the weather",
                     "inputSchema": {
                         "type": "object",
-                        "properties": {"days": {"type": "integer", "minimum": 1}, "city": {"type": ["string", "null"], "maxLength": 40}},
+                        "properties": {
+                            "days": {"type": "integer", "minimum": 1},
+                            "city": {"type": ["string", "null"], "maxLength": 40},
+                        },
                         "required": ["city"],
                     },
                 }
@@ -286,7 +356,9 @@ PROMPTS: dict[str, tuple[Any, Payload]] = {
 @pytest.mark.parametrize(("prompt", "options"), PROMPTS.values(), ids=PROMPTS)
 def test_what_is_sent_is_the_request(prompt: Any, options: Payload, stream: bool) -> None:
     ((url, body),) = call(HELLO, prompt, {**options, "stream": stream})[1].asked
-    assert canonical_request(body) == canonical_request(request(prompt, dialect="art", options=options))
+    assert canonical_request(body) == canonical_request(
+        request(prompt, dialect="art", options=options)
+    )
     method = "streamGenerateContent?alt=sse" if stream else "generateContent"
     assert url.endswith(f"/models/{DEFAULT_MODEL}:{method}")
 
@@ -297,9 +369,17 @@ def test_the_model(options: Payload, model: str) -> None:
 
 
 def test_the_caller_stands_in_every_event() -> None:
-    options = {"threadId": "t", "traceId": "r", "sessionId": "s", "callContext": "AGENT_THOUGHT", "stream": True}
+    options = {
+        "threadId": "t",
+        "traceId": "r",
+        "sessionId": "s",
+        "callContext": "AGENT_THOUGHT",
+        "stream": True,
+    }
     payloads, _ = call(HELLO, HI, options)
-    assert {(payload["threadId"], payload["traceId"], payload["sessionId"]) for payload in payloads} == {("t", "r", "s")}
+    assert {
+        (payload["threadId"], payload["traceId"], payload["sessionId"]) for payload in payloads
+    } == {("t", "r", "s")}
     assert payloads[0]["tokenType"] == "AGENT_THOUGHT_LLM_RESPONSE"
 
 
@@ -321,35 +401,62 @@ def test_a_unary_answer_is_one_token() -> None:
             {"role": "tool_result", "content": "x", "name": "f"},
             "messages[1].tool_call_id: is missing; a tool_result message has tool_call_id and name",
         ),
-        ({"role": "tool", "content": "x", "tool_call_id": "1"}, "messages[1].name: is missing; a tool message has tool_call_id and name"),
+        (
+            {"role": "tool", "content": "x", "tool_call_id": "1"},
+            "messages[1].name: is missing; a tool message has tool_call_id and name",
+        ),
         (
             {
                 "role": "assistant",
                 "content": None,
-                "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{"}}],
+                "tool_calls": [
+                    {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{"}}
+                ],
             },
             "messages[1].tool_calls[0].function.arguments: is no JSON",
         ),
     ],
 )
-def test_a_prompt_that_cannot_be_translated_is_not_sent(message: Payload, reason: str, stream: bool) -> None:
+def test_a_prompt_that_cannot_be_translated_is_not_sent(
+    message: Payload, reason: str, stream: bool
+) -> None:
     payloads, wire = call(HELLO, [*HI, message], {"threadId": "t", "stream": stream})
     assert wire.asked == []
     assert [payload["type"] for payload in payloads] == ["ERROR", "END"]
-    assert payloads[0]["data"] == {"name": "ARTError", "message": reason, "code": "PROMPT_TRANSLATION_FAILED"}
+    assert payloads[0]["data"] == {
+        "name": "ARTError",
+        "message": reason,
+        "code": "PROMPT_TRANSLATION_FAILED",
+    }
 
 
 FAILED = '{"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}'
 FAILURES: dict[str, tuple[Exchange, list[str], Payload]] = {
-    "before the stream": (answer(FAILED, 503), [], {"name": "ApiError", "message": "The model is overloaded.", "code": 503}),
+    "before the stream": (
+        answer(FAILED, 503),
+        [],
+        {"name": "ApiError", "message": "The model is overloaded.", "code": 503},
+    ),
     "in the stream": (
         answer(HELLO.body.decode() + FAILED),
         ["Hello"],
         {"name": "ApiError", "message": "The model is overloaded.", "code": 503},
     ),
-    "no JSON": (answer("upstream is gone", 502), [], {"name": "ApiError", "message": "upstream is gone", "code": 502}),
-    "a page": (answer("<html>gone</html>", 502), [], {"name": "ApiError", "message": "HTTP 502", "code": 502}),
-    "cut": (answer(HELLO.body, end="cut"), ["Hello"], {"name": "StreamError", "message": "the stream ended before it was complete (cut)"}),
+    "no JSON": (
+        answer("upstream is gone", 502),
+        [],
+        {"name": "ApiError", "message": "upstream is gone", "code": 502},
+    ),
+    "a page": (
+        answer("<html>gone</html>", 502),
+        [],
+        {"name": "ApiError", "message": "HTTP 502", "code": 502},
+    ),
+    "cut": (
+        answer(HELLO.body, end="cut"),
+        ["Hello"],
+        {"name": "StreamError", "message": "the stream ended before it was complete (cut)"},
+    ),
     "reset": (
         answer(HELLO.body, end="reset"),
         ["Hello"],
@@ -363,13 +470,18 @@ FAILURES: dict[str, tuple[Exchange, list[str], Payload]] = {
     "nothing": (
         answer(""),
         [],
-        {"name": "Error", "message": "Invalid response structure from Gemini SDK: the answer holds no candidate"},
+        {
+            "name": "Error",
+            "message": "Invalid response structure from Gemini SDK: the answer holds no candidate",
+        },
     ),
 }
 
 
 @pytest.mark.parametrize(("exchange", "tokens", "data"), FAILURES.values(), ids=FAILURES)
-def test_what_goes_wrong_is_an_error_then_the_end(exchange: Exchange, tokens: list[str], data: Payload) -> None:
+def test_what_goes_wrong_is_an_error_then_the_end(
+    exchange: Exchange, tokens: list[str], data: Payload
+) -> None:
     payloads, _ = call(exchange, HI, {"stream": True})
     assert [payload["data"] for payload in payloads] == [*tokens, data, None]
     assert [payload["type"] for payload in payloads[-2:]] == ["ERROR", "END"]
@@ -408,17 +520,34 @@ def test_the_default_model_is_that_of_the_document() -> None:
 def test_what_is_left_out_of_a_prompt_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     payloads, wire = call(HELLO, HI, {"stream": True, "temprature": 1})
     assert (payloads[0]["data"], len(wire.asked)) == ("Hello", 1)
-    assert caplog.messages == ["options.temprature: is left out; it is no option that Gemini is told of"]
+    assert caplog.messages == [
+        "options.temprature: is left out; it is no option that Gemini is told of"
+    ]
 
 
 def test_it_holds_the_recorded_conversation() -> None:
-    options = {"threadId": "t", "stream": True, "temperature": 0, "gemini": {"thinking": {"includeThoughts": True}}}
-    prompt: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who wrote Momo?"}]
+    options = {
+        "threadId": "t",
+        "stream": True,
+        "temperature": 0,
+        "gemini": {"thinking": {"includeThoughts": True}},
+    }
+    prompt: Any = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Who wrote Momo?"},
+    ]
 
     async def converse(base_url: str) -> list[Payload]:
-        one = GeminiAdapter("key", "gemini-3-flash-preview", http_options={"base_url": base_url}, clock=None)
+        one = GeminiAdapter(
+            "key", "gemini-3-flash-preview", http_options={"base_url": base_url}, clock=None
+        )
         first = [payload async for payload in one.call(prompt, options)]
-        second = [payload async for payload in one.call(ART_REQUESTS.follow_up(prompt, first, "And in which language?"), options)]
+        second = [
+            payload
+            async for payload in one.call(
+                ART_REQUESTS.follow_up(prompt, first, "And in which language?"), options
+            )
+        ]
         await one.aclose()
         return [*first, *second]
 
@@ -427,10 +556,18 @@ def test_it_holds_the_recorded_conversation() -> None:
         payloads = asyncio.run(converse(server.base_url))
         assert (server.misses, server.unused) == ([], [])
     session = Session(context={"threadId": "t"})
-    wire = [payload for exchange in cassette.exchanges for payload in replay(exchange, dialect="art", session=session)]
+    wire = [
+        payload
+        for exchange in cassette.exchanges
+        for payload in replay(exchange, dialect="art", session=session)
+    ]
     assert plain(payloads) == plain([untimed(payload) for payload in wire])
 
 
 def untimed(payload: Payload) -> Payload:
     data = payload["data"]
-    return {**payload, "data": {key: value for key, value in data.items() if key not in TIMES}} if isinstance(data, dict) else payload
+    return (
+        {**payload, "data": {key: value for key, value in data.items() if key not in TIMES}}
+        if isinstance(data, dict)
+        else payload
+    )

@@ -1,4 +1,6 @@
-"""The pages about art, mind and agent-events say what the code does: tables are held against tables, what becomes of an event is tried."""
+"""The pages about art, mind and agent-events say what the code does: tables are held against
+tables, what becomes of an event is tried.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,10 @@ def tables(name: str) -> dict[str, list[Row]]:
     """Each table of a page by the first cell of its head."""
     found: dict[str, list[Row]] = {}
     for table in re.findall(r"(?:^\|.*\n)+", text(name), re.MULTILINE):
-        head, _, *rows = [[cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")] for line in table.splitlines()]
+        head, _, *rows = [
+            [cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")]
+            for line in table.splitlines()
+        ]
         assert head[0] not in found, f"two tables of {head[0]}"
         found[head[0]] = rows
     return found
@@ -76,10 +81,16 @@ def test_every_loss_of_every_event_model_is_shown_by_a_case() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_order(name: str) -> None:
-    assert spread(name, "state") == {state: list(following) for state, following in DIALECTS[name].order.items()}
+    assert spread(name, "state") == {
+        state: list(following) for state, following in DIALECTS[name].order.items()
+    }
 
 
-CALL: Sequence[ev.Event] = [ev.CallStart(1, "f", "c1"), ev.CallPiece(1, "$.a", 1), ev.CallEnd(1, {"a": 1})]
+CALL: Sequence[ev.Event] = [
+    ev.CallStart(1, "f", "c1"),
+    ev.CallPiece(1, "$.a", 1),
+    ev.CallEnd(1, {"a": 1}),
+]
 SAMPLES: Mapping[str, Sequence[ev.Event]] = {
     "start": [ev.Start("m")],
     "metadata": [ev.Metadata("created", {"createTime": "t"})],
@@ -106,7 +117,9 @@ SAMPLES: Mapping[str, Sequence[ev.Event]] = {
 }
 
 
-def payloads(name: str, events: Sequence[ev.Event], tools: Sequence[Tool] = ()) -> list[dict[str, Any]]:
+def payloads(
+    name: str, events: Sequence[ev.Event], tools: Sequence[Tool] = ()
+) -> list[dict[str, Any]]:
     translator = DIALECTS[name].translator(tools, Session())
     given = [payload for event in events for payload in translator.feed(event)] + translator.close()
     return [{key: value for key, value in payload.items() if key != "eventId"} for payload in given]
@@ -118,7 +131,8 @@ def effect(name: str, kind: str) -> set[str]:
     if kind in ("error", "blocked", "incomplete") and name == "agent-events":
         before.append(ev.Finish("stop", "STOP"))  # so that the end would have been a good one
     after, base = (
-        Counter(json.dumps(one, sort_keys=True) for one in payloads(name, events)) for events in ([*before, *SAMPLES[kind]], before)
+        Counter(json.dumps(one, sort_keys=True) for one in payloads(name, events))
+        for events in ([*before, *SAMPLES[kind]], before)
     )
     return {str(json.loads(one)["type"]) for one in after - base}
 
@@ -133,7 +147,9 @@ def test_what_becomes_of_an_event(name: str, kind: str) -> None:
 
 def test_every_event_of_the_tables_is_one() -> None:
     for name in NAMES:
-        assert Counter(word for row in TABLES[name]["event"] for word in words(row[0])) == Counter(list(ev.KINDS))
+        assert Counter(word for row in TABLES[name]["event"] for word in words(row[0])) == Counter(
+            list(ev.KINDS)
+        )
 
 
 LIMITED = ev.Error("no", None, "RESOURCE_EXHAUSTED")
@@ -147,7 +163,10 @@ EXAMPLES: Mapping[tuple[str, str], Sequence[ev.Event]] = {
     ("mind", "tool_result"): [ev.ToolResult("c1", "f", error="no")],
     ("mind", "finish"): [ev.Finish("failed", "error")],
     ("mind", "error"): [LIMITED],
-    ("agent-events", "call_end"): [ev.CallStart(1, "write_todos", "c2"), ev.CallEnd(1, {"todos": [TODO]})],
+    ("agent-events", "call_end"): [
+        ev.CallStart(1, "write_todos", "c2"),
+        ev.CallEnd(1, {"todos": [TODO]}),
+    ],
     ("agent-events", "nameless_call"): [ev.NamelessCall(1, {"todos": [TODO]}, "raw")],
     ("agent-events", "tool_result"): [*CALL, ev.ToolResult("c1", "f", "text", "no")],
     ("agent-events", "finish"): [ev.Finish("failed", "error")],
@@ -164,7 +183,9 @@ def strings(value: Any) -> set[str]:
 
 
 def is_shown(word: str, shown: set[str]) -> bool:
-    """Whether a word of a table stands in what the code gave: ``{a, b}`` are keys, ``<…>`` is any text, a type may be told by its end."""
+    """Whether a word of a table stands in what the code gave: ``{a, b}`` are keys, ``<…>`` is any
+    text, a type may be told by its end.
+    """
     if word.startswith("{"):
         return {name.strip(" :…") for name in word.strip("{}").split(",")} <= shown
     pattern = re.sub("<[a-z]+>", ".+", re.escape(word)) + "$"
@@ -175,11 +196,19 @@ def is_shown(word: str, shown: set[str]) -> bool:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_word_about_an_event_is_one_of_the_code(name: str, kind: str) -> None:
     (row,) = [row for row in TABLES[name]["event"] if kind in words(row[0])]
-    examples = [sample for word in words(row[0]) for sample in (SAMPLES[word], EXAMPLES.get((name, word), ()))]
-    tried = [
-        payloads(name, [ev.Start("m"), *events], tools) for events in examples for tools in ([], [Tool("f", {"properties": {"a": {}}})])
+    examples = [
+        sample
+        for word in words(row[0])
+        for sample in (SAMPLES[word], EXAMPLES.get((name, word), ()))
     ]
-    shown = strings([*tried, "write_todos", "todos", "RESOURCE_EXHAUSTED"])  # what the wire says, and not the payloads
+    tried = [
+        payloads(name, [ev.Start("m"), *events], tools)
+        for events in examples
+        for tools in ([], [Tool("f", {"properties": {"a": {}}})])
+    ]
+    shown = strings(
+        [*tried, "write_todos", "todos", "RESOURCE_EXHAUSTED"]
+    )  # what the wire says, and not the payloads
     assert [word for word in words(row[2]) if not is_shown(word, shown)] == []
 
 
@@ -187,7 +216,11 @@ ASKED: Mapping[str, Any] = {
     "system": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}],
     "user": [{"role": "user", "content": "u"}],
     "assistant": [
-        {"role": "assistant", "content": "a", "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]}
+        {
+            "role": "assistant",
+            "content": "a",
+            "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}],
+        }
     ],
     "tool_request": [{"role": "tool_request", "content": "t"}],
     "tool_result": [{"role": "tool_result", "tool_call_id": "1", "name": "f", "content": "r"}],
@@ -199,8 +232,14 @@ ASKED: Mapping[str, Any] = {
 def test_every_word_about_a_role_is_one_of_the_code(role: str) -> None:
     (row,) = [row for row in TABLES["art"]["role"] if words(row[0]) == [role]]
     asked = ask(ASKED[role], dialect="art", options=None, session=Session())
-    assert [word for word in words(row[1]) if not is_shown(word, strings([asked.body, ASKED[role], *ROLES]))] == []
-    assert ("left out with a warning" in row[1] and not asked.body["contents"]) == bool(asked.warnings)
+    assert [
+        word
+        for word in words(row[1])
+        if not is_shown(word, strings([asked.body, ASKED[role], *ROLES]))
+    ] == []
+    assert ("left out with a warning" in row[1] and not asked.body["contents"]) == bool(
+        asked.warnings
+    )
     if words(row[1])[:1] in (["user"], ["model"]):
         assert asked.body["contents"][-1]["role"] == words(row[1])[0]
 
@@ -208,28 +247,41 @@ def test_every_word_about_a_role_is_one_of_the_code(role: str) -> None:
 def test_every_word_about_a_record_is_one_of_the_code() -> None:
     call = {"type": "tool_code", "name": "f", "args": {}}
     history = [call, {**call, "type": "tool_result", "result": 1}]
-    shown = strings(ask({"prompt": "p", "history": history}, dialect="mind", options=None, session=Session()).body)
+    shown = strings(
+        ask(
+            {"prompt": "p", "history": history}, dialect="mind", options=None, session=Session()
+        ).body
+    )
     for record, role, how in TABLES["mind"]["record"]:
         assert [word for word in words(how) if not is_shown(word, shown)] == [], record
         assert words(role) or role == "nothing", record
 
 
 def test_art() -> None:
-    assert spread("art", "`callContext`") == {context: [begins] for context, begins in CONTEXTS.items()}
+    assert spread("art", "`callContext`") == {
+        context: [begins] for context, begins in CONTEXTS.items()
+    }
     assert spread("art", "count") == {count: [field] for count, field in COUNTS.items()}
     assert [words(row[0]) for row in TABLES["art"]["role"]] == [[role] for role in ROLES]
-    assert spread("art", "setting") == {setting: list(options) for setting, (options, _) in GENERATION.items()}
-    assert {words(row[0])[0]: row[1] for row in TABLES["art"]["difference"]} == {name: loss.meaning for name, loss in SDK_LOSSES.items()}
+    assert spread("art", "setting") == {
+        setting: list(options) for setting, (options, _) in GENERATION.items()
+    }
+    assert {words(row[0])[0]: row[1] for row in TABLES["art"]["difference"]} == {
+        name: loss.meaning for name, loss in SDK_LOSSES.items()
+    }
     assert [row[0] for row in TABLES["art"]["refused by the SDK"]] == list(SDK_REFUSALS.values())
     assert f"`{DEFAULT_MODEL}`" in text("art")
     assert f"`{FIRST_TURN}`" in text("art")
 
 
 def test_mind() -> None:
-    assert spread("mind", "record") == {record: [role] if role else [] for record, role in RECORDS.items()}
+    assert spread("mind", "record") == {
+        record: [role] if role else [] for record, role in RECORDS.items()
+    }
     tools = {words(row[0])[0]: row[1:] for row in TABLES["mind"]["tool"]}
     assert tools == {
-        name: ["always" if name in READERS else "when named", declared["description"]] for name, declared in DECLARATIONS.items()
+        name: ["always" if name in READERS else "when named", declared["description"]]
+        for name, declared in DECLARATIONS.items()
     }
     for said in (ACKNOWLEDGEMENT, MIND_MODEL):
         assert f"`{said}`" in text("mind")
@@ -241,7 +293,11 @@ def test_mind() -> None:
 def listed(todo: Any) -> list[Any]:
     """The items of a to-do list of this one."""
     (made,) = (
-        one for one in payloads("agent-events", [ev.CallStart(1, "write_todos"), ev.CallEnd(1, {"todos": [todo]})]) if "items" in one
+        one
+        for one in payloads(
+            "agent-events", [ev.CallStart(1, "write_todos"), ev.CallEnd(1, {"todos": [todo]})]
+        )
+        if "items" in one
     )
     items: list[Any] = made["items"]
     return items
@@ -250,8 +306,20 @@ def listed(todo: Any) -> list[Any]:
 def test_agent_events() -> None:
     (text, status, skipped) = TABLES["agent-events"]["to-do item"]
     assert DIALECTS["agent-events"].requests is None
-    assert (text[0], status[0], skipped) == ("`description`", "`status`", ["no object, blank text, another status", "skipped"])
+    assert (text[0], status[0], skipped) == (
+        "`description`",
+        "`status`",
+        ["no object, blank text, another status", "skipped"],
+    )
     to, alike = words(text[1])
-    assert [listed({name: " A ", "status": "pending"}) for name in (words(text[0])[0], alike)] == [[{to: " A ", "status": "pending"}]] * 2
-    assert {word for word in words(status[1]) if listed({**TODO, "status": word}) == [{to: "A", "status": word}]} == STATUSES
-    assert [listed(todo) for todo in ("A", {**TODO, "description": " "}, {**TODO, "status": "blocked"})] == [[], [], []]
+    assert [listed({name: " A ", "status": "pending"}) for name in (words(text[0])[0], alike)] == [
+        [{to: " A ", "status": "pending"}]
+    ] * 2
+    assert {
+        word
+        for word in words(status[1])
+        if listed({**TODO, "status": word}) == [{to: "A", "status": word}]
+    } == STATUSES
+    assert [
+        listed(todo) for todo in ("A", {**TODO, "description": " "}, {**TODO, "status": "blocked"})
+    ] == [[], [], []]

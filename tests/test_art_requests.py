@@ -1,4 +1,6 @@
-"""ART's prompts as requests: every row of the role and option tables, and every prompt that can't be translated."""
+"""ART's prompts as requests: every row of the role and option tables, and every prompt that can't
+be translated.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,19 @@ def user(content: Any) -> Message:
 
 
 def said(role: str, *parts: Message | str) -> Message:
-    return {"role": role, "parts": [{"text": part} if isinstance(part, str) else part for part in parts]}
+    return {
+        "role": role,
+        "parts": [{"text": part} if isinstance(part, str) else part for part in parts],
+    }
 
 
 def call(name: str, arguments: str, **more: Any) -> Message:
-    return {"id": "c1", "type": "function", "function": {"name": name, "arguments": arguments}, **more}
+    return {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+        **more,
+    }
 
 
 def called(*calls: Any) -> Message:
@@ -40,16 +50,28 @@ PROMPTS: dict[str, tuple[list[Message], list[Message]]] = {
     "nothing": ([], []),
     "a question": ([user("u")], [said("user", "u")]),
     "white space is kept": ([user(" u\n")], [said("user", " u\n")]),
-    "system messages are joined": ([system("a"), user("u"), system("b")], [said("user", "a\n\nb\n\nu")]),
-    "… before the first user message": ([user("1"), system("s"), user("2")], [said("user", "s\n\n1"), said("user", "2")]),
+    "system messages are joined": (
+        [system("a"), user("u"), system("b")],
+        [said("user", "a\n\nb\n\nu")],
+    ),
+    "… before the first user message": (
+        [user("1"), system("s"), user("2")],
+        [said("user", "s\n\n1"), said("user", "2")],
+    ),
     "… behind an answer": (
         [{"role": "assistant", "content": "m"}, user("u"), system("s")],
         [said("user", "(Initial context)"), said("model", "m"), said("user", "s\n\nu")],
     ),
-    "a system without a user": ([system("s"), {"role": "assistant", "content": "m"}], [said("user", "s"), said("model", "m")]),
+    "a system without a user": (
+        [system("s"), {"role": "assistant", "content": "m"}],
+        [said("user", "s"), said("model", "m")],
+    ),
     "a tool's result is no user message": (
         [system("s"), ANSWER],
-        [said("user", "s"), said("user", {"functionResponse": {"name": "f", "response": {"content": "4"}}})],
+        [
+            said("user", "s"),
+            said("user", {"functionResponse": {"name": "f", "response": {"content": "4"}}}),
+        ],
     ),
     "an empty system says nothing": ([system(""), user("u")], [said("user", "u")]),
     "content that is no string": (
@@ -65,10 +87,24 @@ PROMPTS: dict[str, tuple[list[Message], list[Message]]] = {
         [said("user", "u"), said("model", {"functionCall": {"name": "f", "args": {"x": 1}}})],
     ),
     "text before calls": (
-        [user("u"), {"role": "assistant", "content": " t ", "tool_calls": [call("f", ""), call("g", "{}")]}],
-        [said("user", "u"), said("model", " t ", {"functionCall": {"name": "f", "args": {}}}, {"functionCall": {"name": "g", "args": {}}})],
+        [
+            user("u"),
+            {"role": "assistant", "content": " t ", "tool_calls": [call("f", ""), call("g", "{}")]},
+        ],
+        [
+            said("user", "u"),
+            said(
+                "model",
+                " t ",
+                {"functionCall": {"name": "f", "args": {}}},
+                {"functionCall": {"name": "g", "args": {}}},
+            ),
+        ],
     ),
-    "an assistant that says nothing": ([user("u"), {"role": "assistant", "content": None}], [said("user", "u"), said("model", "")]),
+    "an assistant that says nothing": (
+        [user("u"), {"role": "assistant", "content": None}],
+        [said("user", "u"), said("model", "")],
+    ),
     "results one by one": (
         [user("u"), ANSWER, {**ANSWER, "role": "tool", "content": {"n": 4}}],
         [
@@ -87,15 +123,31 @@ def test_contents(prompt: list[Message], contents: list[Message]) -> None:
 
 OPTIONS: dict[str, tuple[Message, Message]] = {
     "none": ({}, {}),
-    "what is about the call": ({"threadId": "t", "traceId": "x", "userId": "u", "sessionId": "s", "stream": True, "callContext": "c"}, {}),
+    "what is about the call": (
+        {
+            "threadId": "t",
+            "traceId": "x",
+            "userId": "u",
+            "sessionId": "s",
+            "stream": True,
+            "callContext": "c",
+        },
+        {},
+    ),
     "zero is a temperature": ({"temperature": 0}, {"temperature": 0}),
     "unset": ({"temperature": None, "stop": None}, {}),
     "the first name that is set": ({"max_tokens": 5, "maxOutputTokens": 6}, {"maxOutputTokens": 5}),
-    "either name": ({"maxOutputTokens": 6, "topP": 0.5, "topK": 3}, {"maxOutputTokens": 6, "topP": 0.5, "topK": 3}),
+    "either name": (
+        {"maxOutputTokens": 6, "topP": 0.5, "topK": 3},
+        {"maxOutputTokens": 6, "topP": 0.5, "topK": 3},
+    ),
     "snake case, and zero": ({"top_p": 0, "top_k": 1}, {"topP": 0, "topK": 1}),
     "one stop": ({"stop": "END"}, {"stopSequences": ["END"]}),
     "several stops": ({"stop_sequences": ["a", "b"]}, {"stopSequences": ["a", "b"]}),
-    "thoughts": ({"gemini": {"thinking": {"includeThoughts": True}}}, {"thinkingConfig": {"includeThoughts": True}}),
+    "thoughts": (
+        {"gemini": {"thinking": {"includeThoughts": True}}},
+        {"thinkingConfig": {"includeThoughts": True}},
+    ),
     "thoughts with a budget": (
         {"gemini": {"thinking": {"includeThoughts": True, "thinkingBudget": 0}}},
         {"thinkingConfig": {"includeThoughts": True, "thinkingBudget": 0}},
@@ -106,40 +158,81 @@ OPTIONS: dict[str, tuple[Message, Message]] = {
 
 @pytest.mark.parametrize(("options", "config"), OPTIONS.values(), ids=OPTIONS)
 def test_generation_config(options: Message, config: Message) -> None:
-    assert request([user("u")], dialect="art", options=options).get("generationConfig", {}) == config
+    assert (
+        request([user("u")], dialect="art", options=options).get("generationConfig", {}) == config
+    )
 
 
 def test_tools_are_one_list_of_declarations() -> None:
-    schema = {"type": "object", "properties": {"city": {"type": ["string", "null"]}}, "required": ["city"]}
+    schema = {
+        "type": "object",
+        "properties": {"city": {"type": ["string", "null"]}},
+        "required": ["city"],
+    }
     tools = [{"name": "f", "description": "d", "inputSchema": schema}, {"name": "g"}]
-    parameters = {"type": "OBJECT", "properties": {"city": {"type": "STRING", "nullable": True}}, "required": ["city"]}
+    parameters = {
+        "type": "OBJECT",
+        "properties": {"city": {"type": "STRING", "nullable": True}},
+        "required": ["city"],
+    }
     sent = request([user("u")], dialect="art", options={"tools": tools})["tools"]
-    assert sent == [{"functionDeclarations": [{"name": "f", "description": "d", "parameters": parameters}, {"name": "g"}]}]
+    assert sent == [
+        {
+            "functionDeclarations": [
+                {"name": "f", "description": "d", "parameters": parameters},
+                {"name": "g"},
+            ]
+        }
+    ]
 
 
 FAULTS: dict[str, tuple[Any, Message, str]] = {
     "no list": ({"role": "user"}, {}, "messages: "),
     "no object": (["hi"], {}, "messages[0]: "),
-    "unknown role": ([{"role": "developer", "content": ""}], {}, "messages[0].role: unknown role 'developer'; known are system, user"),
+    "unknown role": (
+        [{"role": "developer", "content": ""}],
+        {},
+        "messages[0].role: unknown role 'developer'; known are system, user",
+    ),
     "no role": ([{"content": ""}], {}, "messages[0].role: "),
     "no content": ([{"role": "user"}], {}, "messages[0].content: "),
     "no JSON": ([user({1, 2})], {}, "messages[0].content: "),
-    "bad arguments": ([called(call("f", "{oops"))], {}, "messages[0].tool_calls[0].function.arguments: "),
+    "bad arguments": (
+        [called(call("f", "{oops"))],
+        {},
+        "messages[0].tool_calls[0].function.arguments: ",
+    ),
     "arguments that are a list": (
         [called(call("f", "[1]"))],
         {},
         "messages[0].tool_calls[0].function.arguments",
     ),
-    "a call without a name": ([called(call("", "{}"))], {}, "messages[0].tool_calls[0].function.name: "),
+    "a call without a name": (
+        [called(call("", "{}"))],
+        {},
+        "messages[0].tool_calls[0].function.name: ",
+    ),
     "a call without a function": (
         [called({"type": "function"})],
         {},
         "messages[0].tool_calls[0].function: ",
     ),
     "a call that is none": ([called("f")], {}, "messages[0].tool_calls[0]: "),
-    "calls that are no list": ([{"role": "assistant", "tool_calls": {}}], {}, "messages[0].tool_calls: "),
-    "no tool_call_id": ([user("u"), {**ANSWER, "tool_call_id": ""}], {}, "messages[1].tool_call_id: "),
-    "no name": ([user("u"), {"role": "tool", "tool_call_id": "c1", "content": ""}], {}, "messages[1].name: "),
+    "calls that are no list": (
+        [{"role": "assistant", "tool_calls": {}}],
+        {},
+        "messages[0].tool_calls: ",
+    ),
+    "no tool_call_id": (
+        [user("u"), {**ANSWER, "tool_call_id": ""}],
+        {},
+        "messages[1].tool_call_id: ",
+    ),
+    "no name": (
+        [user("u"), {"role": "tool", "tool_call_id": "c1", "content": ""}],
+        {},
+        "messages[1].name: ",
+    ),
     "a result that is no JSON": ([{**ANSWER, "content": object()}], {}, "messages[0].content: "),
     "a temperature in words": ([], {"temperature": "hot"}, "options.temperature: "),
     "a stop that is none": ([], {"stop": [1]}, "options.stop: "),
@@ -150,7 +243,9 @@ FAULTS: dict[str, tuple[Any, Message, str]] = {
 
 
 @pytest.mark.parametrize(("prompt", "options", "message"), FAULTS.values(), ids=FAULTS)
-def test_a_prompt_that_cannot_be_translated_names_message_and_field(prompt: Any, options: Message, message: str) -> None:
+def test_a_prompt_that_cannot_be_translated_names_message_and_field(
+    prompt: Any, options: Message, message: str
+) -> None:
     with pytest.raises(TranslationError) as raised:
         request(prompt, dialect="art", options=options)
     assert str(raised.value).startswith(message)
@@ -159,11 +254,27 @@ def test_a_prompt_that_cannot_be_translated_names_message_and_field(prompt: Any,
 LEFT_OUT: dict[str, tuple[list[Message], Message, str]] = {
     "a system that is no string": ([system({"a": 1})], {}, "messages[0].content: "),
     "a tool_request": ([{"role": "tool_request", "content": "x"}], {}, "messages[0]: "),
-    "a call of another type": ([called(call("f", "{}", type="code"))], {}, "messages[0].tool_calls[0]: "),
+    "a call of another type": (
+        [called(call("f", "{}", type="code"))],
+        {},
+        "messages[0].tool_calls[0]: ",
+    ),
     "an unknown option": ([], {"temprature": 1}, "options.temprature: "),
-    "an output schema": ([], {"tools": [{"name": "f", "outputSchema": {"type": "string"}}]}, "options.tools[0].outputSchema: "),
-    "a keyword of a schema": ([], {"tools": [{"name": "f", "inputSchema": {"type": "object", "not": {}}}]}, "options.tools[0].inputSchema"),
-    "a budget without thoughts": ([], {"gemini": {"thinking": {"thinkingBudget": 5}}}, "options.gemini.thinking.thinkingBudget: "),
+    "an output schema": (
+        [],
+        {"tools": [{"name": "f", "outputSchema": {"type": "string"}}]},
+        "options.tools[0].outputSchema: ",
+    ),
+    "a keyword of a schema": (
+        [],
+        {"tools": [{"name": "f", "inputSchema": {"type": "object", "not": {}}}]},
+        "options.tools[0].inputSchema",
+    ),
+    "a budget without thoughts": (
+        [],
+        {"gemini": {"thinking": {"thinkingBudget": 5}}},
+        "options.gemini.thinking.thinkingBudget: ",
+    ),
 }
 
 
@@ -176,10 +287,16 @@ def test_what_is_left_out_is_told(prompt: list[Message], options: Message, messa
 
 
 def test_every_role_and_field_has_a_row_above() -> None:
-    prompts = [*(prompt for prompt, _ in PROMPTS.values()), *(prompt for prompt, *_ in LEFT_OUT.values())]
+    prompts = [
+        *(prompt for prompt, _ in PROMPTS.values()),
+        *(prompt for prompt, *_ in LEFT_OUT.values()),
+    ]
     roles = {message["role"] for prompt in prompts for message in prompt}
     assert roles == set(ROLES)
-    assert {field for _, config in OPTIONS.values() for field in config} == {*GENERATION, "thinkingConfig"}
+    assert {field for _, config in OPTIONS.values() for field in config} == {
+        *GENERATION,
+        "thinkingConfig",
+    }
 
 
 @pytest.mark.parametrize(
@@ -193,7 +310,10 @@ def test_every_role_and_field_has_a_row_above() -> None:
 )
 def test_the_model(options: Message, model: str) -> None:
     assert model_of(options) == model
-    assert request([user("u")], dialect="art", provider="code-assist", options=options)["model"] == model
+    assert (
+        request([user("u")], dialect="art", provider="code-assist", options=options)["model"]
+        == model
+    )
 
 
 def test_what_follows_an_answer() -> None:

@@ -26,15 +26,31 @@ ALIKE: list[tuple[str, Any, Any]] = [
         {"generation_config": {"thinking_config": {"include_thoughts": True}}},
         {"generationConfig": {"thinkingConfig": {"includeThoughts": True}}},
     ),
-    ("schema keywords", declared(parameters={"any_of": [{"min_length": 1}]}), declared(parameters={"anyOf": [{"minLength": 1}]})),
+    (
+        "schema keywords",
+        declared(parameters={"any_of": [{"min_length": 1}]}),
+        declared(parameters={"anyOf": [{"minLength": 1}]}),
+    ),
     (
         "a schema below a property whose name looks like a keyword",
         declared(parameters={"properties": {"any_of": {"min_length": 1}}}),
         declared(parameters={"properties": {"any_of": {"minLength": 1}}}),
     ),
-    ("a schema of a result", declared(response={"max_items": 1}), declared(response={"maxItems": 1})),
-    ("signature alphabets", part(text="a", thoughtSignature="+//+AA=="), part(text="a", thought_signature="-__-AA==")),
-    ("padding", part(inlineData={"mimeType": "a/b", "data": "QQ=="}), part(inline_data={"mime_type": "a/b", "data": "QQ"})),
+    (
+        "a schema of a result",
+        declared(response={"max_items": 1}),
+        declared(response={"maxItems": 1}),
+    ),
+    (
+        "signature alphabets",
+        part(text="a", thoughtSignature="+//+AA=="),
+        part(text="a", thought_signature="-__-AA=="),
+    ),
+    (
+        "padding",
+        part(inlineData={"mimeType": "a/b", "data": "QQ=="}),
+        part(inline_data={"mime_type": "a/b", "data": "QQ"}),
+    ),
     (
         "a dummy signature",
         part(text="", thoughtSignature="skip_thought_signature_validator"),
@@ -45,39 +61,67 @@ ALIKE: list[tuple[str, Any, Any]] = [
         part(text="", thoughtSignature="context_engineering_is_the_way_to_go"),
         part(text="", thoughtSignature="Y29udGV4dF9lbmdpbmVlcmluZ19pc190aGVfd2F5X3RvX2dv"),
     ),
-    ("1 and 1.0", {"generationConfig": {"temperature": 1, "topK": 40}}, {"generationConfig": {"temperature": 1.0, "topK": 40.0}}),
-    ("1 and 1.0 in arguments", part(functionCall={"name": "f", "args": {"n": 1}}), part(functionCall={"name": "f", "args": {"n": 1.0}})),
+    (
+        "1 and 1.0",
+        {"generationConfig": {"temperature": 1, "topK": 40}},
+        {"generationConfig": {"temperature": 1.0, "topK": 40.0}},
+    ),
+    (
+        "1 and 1.0 in arguments",
+        part(functionCall={"name": "f", "args": {"n": 1}}),
+        part(functionCall={"name": "f", "args": {"n": 1.0}}),
+    ),
     (
         "integers as strings",
         {"generationConfig": {"seed": 7, "thinkingConfig": {"thinkingBudget": -1}}},
         {"generationConfig": {"seed": "7", "thinkingConfig": {"thinking_budget": "-1"}}},
     ),
-    ("limits as strings", declared(parameters={"maxItems": 3}), declared(parameters={"max_items": "3"})),
+    (
+        "limits as strings",
+        declared(parameters={"maxItems": 3}),
+        declared(parameters={"max_items": "3"}),
+    ),
     (
         "types in either case",
         declared(parameters={"type": "OBJECT", "properties": {"a": {"type": "STRING"}}}),
         declared(parameters={"type": "object", "properties": {"a": {"type": "string"}}}),
     ),
     ("a content without a role", {"contents": [{"parts": [{"text": "a"}]}]}, part(text="a")),
-    ("a single content and part", {"contents": {"role": "user", "parts": {"text": "a"}}}, part(text="a")),
+    (
+        "a single content and part",
+        {"contents": {"role": "user", "parts": {"text": "a"}}},
+        part(text="a"),
+    ),
     (
         "the role of a system instruction",
         {"systemInstruction": {"role": "user", "parts": [{"text": "a"}]}},
         {"system_instruction": {"parts": {"text": "a"}}},
     ),
     ("null is absent", {"contents": [], "cachedContent": None}, {}),
-    ("what is empty and says nothing", {"generationConfig": {"seed": None}, "toolConfig": {}, "tools": [], "labels": {}}, {}),
+    (
+        "what is empty and says nothing",
+        {"generationConfig": {"seed": None}, "toolConfig": {}, "tools": [], "labels": {}},
+        {},
+    ),
     ("thought is false by default", part(text="a", thought=False), part(text="a")),
     (
         "in an envelope",
         {"model": "m", "request": {"generation_config": {"top_p": 1}}},
         {"model": "m", "request": {"generationConfig": {"topP": 1.0}}},
     ),
-    ("countTokens", {"generateContentRequest": {"contents": {"parts": {"text": "a"}}}}, {"generate_content_request": part(text="a")}),
+    (
+        "countTokens",
+        {"generateContentRequest": {"contents": {"parts": {"text": "a"}}}},
+        {"generate_content_request": part(text="a")},
+    ),
     ("a field that nobody knows", {"newThing": {"someField": 1}}, {"new_thing": {"some_field": 1}}),
 ]
 UNLIKE: list[tuple[str, Any, Any]] = [
-    ("keys of arguments", part(functionCall={"name": "f", "args": {"a_b": 1}}), part(functionCall={"name": "f", "args": {"aB": 1}})),
+    (
+        "keys of arguments",
+        part(functionCall={"name": "f", "args": {"a_b": 1}}),
+        part(functionCall={"name": "f", "args": {"aB": 1}}),
+    ),
     (
         "keys of a result",
         part(functionResponse={"name": "f", "response": {"a_b": 1}}),
@@ -88,34 +132,70 @@ UNLIKE: list[tuple[str, Any, Any]] = [
         declared(parameters={"properties": {"a_b": {}}}),
         declared(parameters={"properties": {"aB": {}}}),
     ),
-    ("keywords of a JSON Schema", declared(parametersJsonSchema={"min_length": 1}), declared(parametersJsonSchema={"minLength": 1})),
-    ("types of a JSON Schema", declared(parametersJsonSchema={"type": "object"}), declared(parametersJsonSchema={"type": "OBJECT"})),
+    (
+        "keywords of a JSON Schema",
+        declared(parametersJsonSchema={"min_length": 1}),
+        declared(parametersJsonSchema={"minLength": 1}),
+    ),
+    (
+        "types of a JSON Schema",
+        declared(parametersJsonSchema={"type": "object"}),
+        declared(parametersJsonSchema={"type": "OBJECT"}),
+    ),
     ("labels", {"labels": {"a_b": "x"}}, {"labels": {"aB": "x"}}),
-    ("null in arguments", part(functionCall={"name": "f", "args": {"a": None}}), part(functionCall={"name": "f", "args": {}})),
+    (
+        "null in arguments",
+        part(functionCall={"name": "f", "args": {"a": None}}),
+        part(functionCall={"name": "f", "args": {}}),
+    ),
     (
         "base64 in arguments",
         part(functionCall={"name": "f", "args": {"data": "-_"}}),
         part(functionCall={"name": "f", "args": {"data": "+/"}}),
     ),
     ("other bytes", part(text="", thoughtSignature="QUJD"), part(text="", thoughtSignature="QUJE")),
-    ("true and 1", part(functionCall={"name": "f", "args": {"a": True}}), part(functionCall={"name": "f", "args": {"a": 1}})),
+    (
+        "true and 1",
+        part(functionCall={"name": "f", "args": {"a": True}}),
+        part(functionCall={"name": "f", "args": {"a": 1}}),
+    ),
     ("text that is a number", part(text="1"), part(text=1)),
     ("a tool that is empty", {"tools": [{"googleSearch": {}}]}, {"tools": [{}]}),
     ("empty text", part(text=""), part()),
-    ("roles", {"contents": [{"role": "model", "parts": []}]}, {"contents": [{"role": "user", "parts": []}]}),
-    ("order of contents", {"contents": [{"role": "user"}, {"role": "model"}]}, {"contents": [{"role": "model"}, {"role": "user"}]}),
-    ("both spellings at once", {"cachedContent": "a", "cached_content": "b"}, {"cachedContent": "a"}),
-    ("both spellings at once, the other one", {"cachedContent": "a", "cached_content": "b"}, {"cachedContent": "b"}),
+    (
+        "roles",
+        {"contents": [{"role": "model", "parts": []}]},
+        {"contents": [{"role": "user", "parts": []}]},
+    ),
+    (
+        "order of contents",
+        {"contents": [{"role": "user"}, {"role": "model"}]},
+        {"contents": [{"role": "model"}, {"role": "user"}]},
+    ),
+    (
+        "both spellings at once",
+        {"cachedContent": "a", "cached_content": "b"},
+        {"cachedContent": "a"},
+    ),
+    (
+        "both spellings at once, the other one",
+        {"cachedContent": "a", "cached_content": "b"},
+        {"cachedContent": "b"},
+    ),
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), [case[1:] for case in ALIKE], ids=[case[0] for case in ALIKE])
+@pytest.mark.parametrize(
+    ("one", "other"), [case[1:] for case in ALIKE], ids=[case[0] for case in ALIKE]
+)
 def test_what_the_api_reads_alike_is_equal(one: Any, other: Any) -> None:
     assert one != other or repr(one) != repr(other)
     assert canonical_request(one) == canonical_request(other)
 
 
-@pytest.mark.parametrize(("one", "other"), [case[1:] for case in UNLIKE], ids=[case[0] for case in UNLIKE])
+@pytest.mark.parametrize(
+    ("one", "other"), [case[1:] for case in UNLIKE], ids=[case[0] for case in UNLIKE]
+)
 def test_what_it_reads_otherwise_is_not(one: Any, other: Any) -> None:
     assert repr(canonical_request(one)) != repr(canonical_request(other))
 
@@ -127,12 +207,35 @@ def test_what_is_canonical_stays_as_it_is() -> None:
             {"role": "user", "parts": [{"text": "Weather in Oslo?"}]},
             {
                 "role": "model",
-                "parts": [{"functionCall": {"id": "a", "name": "w", "args": {"in_city": "Oslo"}}, "thoughtSignature": "QUI="}],
+                "parts": [
+                    {
+                        "functionCall": {"id": "a", "name": "w", "args": {"in_city": "Oslo"}},
+                        "thoughtSignature": "QUI=",
+                    }
+                ],
             },
-            {"role": "user", "parts": [{"functionResponse": {"id": "a", "name": "w", "response": {"out_side": {"celsius": 4}}}}]},
+            {
+                "role": "user",
+                "parts": [
+                    {
+                        "functionResponse": {
+                            "id": "a",
+                            "name": "w",
+                            "response": {"out_side": {"celsius": 4}},
+                        }
+                    }
+                ],
+            },
         ],
-        "tools": [{"functionDeclarations": [{"name": "w", "parametersJsonSchema": {"type": "object"}}]}, {"googleSearch": {}}],
-        "generationConfig": {"temperature": 0.5, "stopSequences": ["END"], "thinkingConfig": {"thinkingLevel": "LOW"}},
+        "tools": [
+            {"functionDeclarations": [{"name": "w", "parametersJsonSchema": {"type": "object"}}]},
+            {"googleSearch": {}},
+        ],
+        "generationConfig": {
+            "temperature": 0.5,
+            "stopSequences": ["END"],
+            "thinkingConfig": {"thinkingLevel": "LOW"},
+        },
     }
     before = copy.deepcopy(body)
     assert canonical_request(body) == body == before
@@ -147,15 +250,71 @@ def test_what_nests_too_deeply_comes_back() -> None:
 
 KEYS = st.sampled_from(
     [
-        *("contents", "parts", "role", "text", "thought", "thoughtSignature", "thought_signature", "inline_data", "data"),
-        *("functionCall", "args", "functionResponse", "response", "tools", "function_declarations", "parameters", "properties", "type"),
-        *("any_of", "generation_config", "generationConfig", "seed", "a_1", "a1", "a__b", "a_b", "aB", "_b", "labels"),
+        *(
+            "contents",
+            "parts",
+            "role",
+            "text",
+            "thought",
+            "thoughtSignature",
+            "thought_signature",
+            "inline_data",
+            "data",
+        ),
+        *(
+            "functionCall",
+            "args",
+            "functionResponse",
+            "response",
+            "tools",
+            "function_declarations",
+            "parameters",
+            "properties",
+            "type",
+        ),
+        *(
+            "any_of",
+            "generation_config",
+            "generationConfig",
+            "seed",
+            "a_1",
+            "a1",
+            "a__b",
+            "a_b",
+            "aB",
+            "_b",
+            "labels",
+        ),
     ]
 )
 LEAVES = st.sampled_from(
-    [None, True, False, 0, 1, 1.0, -0.5, 1e300, "", "7", "1.50", "-0", "QQ", "QQ==", "-_-_", "object", "OBJECT", "é", "a b"]
+    [
+        None,
+        True,
+        False,
+        0,
+        1,
+        1.0,
+        -0.5,
+        1e300,
+        "",
+        "7",
+        "1.50",
+        "-0",
+        "QQ",
+        "QQ==",
+        "-_-_",
+        "object",
+        "OBJECT",
+        "é",
+        "a b",
+    ]
 )
-BODIES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=20)
+BODIES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=20,
+)
 
 
 @given(BODIES)

@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps, is_cassette, loads
+from harness.cassettes import (
+    Cassette,
+    CassetteError,
+    Exchange,
+    Origin,
+    Request,
+    dumps,
+    is_cassette,
+    loads,
+)
 
 REQUEST = Request(
     "POST",
@@ -22,7 +31,11 @@ EXCHANGE = Exchange(
     REQUEST,
     200,
     {"Content-Type": ["text/event-stream"], "x-two": ["1", "null"]},
-    ((0.0, b'data: {"a":1}\r\n\r\n'), (251.25, 'data: {"b":"x\u2028y\\n"}\r\n\r\n'.encode()), (300.0, b'{\n  "error": {}\n}\n')),
+    (
+        (0.0, b'data: {"a":1}\r\n\r\n'),
+        (251.25, 'data: {"b":"x\u2028y\\n"}\r\n\r\n'.encode()),
+        (300.0, b'{\n  "error": {}\n}\n'),
+    ),
     "complete",
     "OK",
 )
@@ -87,16 +100,30 @@ def test_a_body_that_is_not_utf_8_is_base64_under_a_comment_that_shows_it() -> N
 ODD = "\r\n\t \x00\x0b\x1b\x7f\x85\xa0\u2028\u2029\ufeff\ufffe\\\"'#:-|>{}[],&*!%@`é😀aZ0~"
 BODIES = st.binary(max_size=60) | st.text(alphabet=ODD, max_size=80).map(str.encode)
 NAMES = st.text(alphabet=ODD, min_size=1, max_size=6)
-HEADERS = st.dictionaries(NAMES, st.lists(st.text(alphabet=ODD, max_size=8), max_size=3), max_size=3)
+HEADERS = st.dictionaries(
+    NAMES, st.lists(st.text(alphabet=ODD, max_size=8), max_size=3), max_size=3
+)
 
 
-@given(BODIES, BODIES, HEADERS, st.text(alphabet=ODD, max_size=10), st.lists(st.integers(0, 60), max_size=4))
+@given(
+    BODIES,
+    BODIES,
+    HEADERS,
+    st.text(alphabet=ODD, max_size=10),
+    st.lists(st.integers(0, 60), max_size=4),
+)
 @settings(max_examples=400)
-def test_every_byte_and_every_read_comes_back(sent: bytes, got: bytes, headers: dict[str, list[str]], word: str, cuts: list[int]) -> None:
+def test_every_byte_and_every_read_comes_back(
+    sent: bytes, got: bytes, headers: dict[str, list[str]], word: str, cuts: list[int]
+) -> None:
     places = sorted({0, *(cut for cut in cuts if cut < len(got)), len(got)})
     reads = tuple((float(start), got[start:stop]) for start, stop in itertools.pairwise(places))
-    exchange = Exchange(Request(word, f"https://{word}", headers, sent), 200, headers, reads, "cut", word)
-    cassette = Cassette((exchange, replace(exchange, request=None)), Origin("recorded", note=word, client=word))
+    exchange = Exchange(
+        Request(word, f"https://{word}", headers, sent), 200, headers, reads, "cut", word
+    )
+    cassette = Cassette(
+        (exchange, replace(exchange, request=None)), Origin("recorded", note=word, client=word)
+    )
     text = dumps(cassette)
     assert loads(text) == cassette
     assert is_cassette(text.encode())
@@ -122,7 +149,10 @@ def test_a_cassette_is_known_in_whatever_style_it_is_written(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "ours"),
     [
-        ("version: 1\nmetadata: {harness: 1, origin: written}\ninteractions: [\n", True),  # damaged, and ours to report
+        (
+            "version: 1\nmetadata: {harness: 1, origin: written}\ninteractions: [\n",
+            True,
+        ),  # damaged, and ours to report
         ("version: 1\ninteractions: []\nmetadata: {about: harness}\n", False),
         ("version: 1\ninteractions: []\nmetadata: {harness: {kind: recorded}}\n", False),
         ("metadata: [harness\n", False),
@@ -135,23 +165,32 @@ def test_what_is_damaged_or_only_looks_like_a_cassette(text: str, ours: bool) ->
 HEAD = "version: 1\nmetadata:\n  harness: 1\n  origin: written\n"
 DAMAGED = [
     ("", "c:1: the file is empty; a cassette begins with `version: 1`"),
-    (HEAD.replace("harness: 1", "harness: 2"), "c: format 2 is newer than 1, which this version reads; upgrade gemini-conformance"),
+    (
+        HEAD.replace("harness: 1", "harness: 2"),
+        "c: format 2 is newer than 1, which this version reads; upgrade gemini-conformance",
+    ),
     (
         HEAD.replace("written", "faked") + "interactions: []",
         "c:4: origin 'faked' is unknown; known are recorded, loopback, imported, written",
     ),
-    (HEAD + "interactions:\n- {}", "c:6: the file is cut short, or lacks `request:` (at interactions[0]); restore it or record it again"),
     (
-        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    headers: {}",
+        HEAD + "interactions:\n- {}",
+        "c:6: the file is cut short, or lacks `request:` (at interactions[0]); restore it or record it again",
+    ),
+    (
+        HEAD
+        + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    headers: {}",
         "c:7: the file is cut short, or lacks `end:` (at interactions[0].response); restore it or record it again",
     ),
     (HEAD, "c:1: the file is cut short, or lacks `interactions:`; restore it or record it again"),
     (
-        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: many}\n    end: cut",
+        HEAD
+        + "interactions:\n- request: null\n  response:\n    status: {code: many}\n    end: cut",
         "c:8: code must be a whole number, not a string (at interactions[0].response.status.code)",
     ),
     (
-        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    headers:\n      a: 7\n    end: cut",
+        HEAD
+        + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    headers:\n      a: 7\n    end: cut",
         "c:9: headers must be a string or a list, not a whole number (at interactions[0].response.headers)",
     ),
     (HEAD + "interactions:", "c:5: interactions must be a list, not empty (at interactions)"),
@@ -165,7 +204,8 @@ DAMAGED = [
         "c:7: unknown key 'boddy' (at interactions[0].response); known keys are status, headers, body, reads, end",
     ),
     (
-        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: xy}\n    reads: 0 9",
+        HEAD
+        + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: xy}\n    reads: 0 9",
         "c:11: the reads add up to 9 bytes, the body has 2",
     ),
     (
@@ -179,19 +219,23 @@ DAMAGED = [
         "c:11: `1 2.0` is no read; expected `at_ms length`, such as `251.3 209` or `- 209`",
     ),
     (
-        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: x, eol: crfl}",
+        HEAD
+        + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: x, eol: crfl}",
         "c:10: `crfl` is no line end; known are lf, crlf, cr, then exceptions such as `crlf; lf 9-15`",
     ),
     (
-        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: x, eol: crlf; lf 3}",
+        HEAD
+        + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: x, eol: crlf; lf 3}",
         "c:10: `lf 3` is no exception for lines 1 to 0",
     ),
     (
-        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: x, escaped: [2]}",
+        HEAD
+        + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: x, escaped: [2]}",
         "c:10: line 2 is listed as escaped, but the body has 1 lines",
     ),
     (
-        HEAD + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {base64: '?'}",
+        HEAD
+        + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {base64: '?'}",
         "c:10: not base64: Only base64 data is allowed",
     ),
     (
@@ -217,7 +261,9 @@ def test_a_cassette_cut_short_anywhere_is_an_error() -> None:
 
 
 @given(st.integers(0, len(TEXT) - 1), st.text(max_size=3), st.integers(0, 5))
-def test_any_damage_is_a_cassette_error_or_still_a_cassette(place: int, inserted: str, removed: int) -> None:
+def test_any_damage_is_a_cassette_error_or_still_a_cassette(
+    place: int, inserted: str, removed: int
+) -> None:
     damaged = TEXT[:place] + inserted + TEXT[place + removed :]
     message = "c:"
     try:

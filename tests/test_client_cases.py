@@ -21,14 +21,36 @@ ASKED = {"model": "gemini:m", "messages": [{"role": "user", "content": "Hi"}]}
 def told(context: dict[str, Any]) -> list[Any]:
     """What is told of a call that is answered with a refusal for a quarter of an hour."""
     exchange = identified(
-        Exchange(Request("POST", URL, {}, BODY), 429, {"content-type": ["application/json"]}, ((0.0, REFUSED),), "complete")
+        Exchange(
+            Request("POST", URL, {}, BODY),
+            429,
+            {"content-type": ["application/json"]},
+            ((0.0, REFUSED),),
+            "complete",
+        )
     )
-    case = Case(case="c", requirement="r", features=("f",), source="https://s.example", cassette="x", context=context, expect={"x": None})
-    return make_unified_llm_client(lambda name: Cassette((exchange,), Origin("written")))(exchange, case)
+    case = Case(
+        case="c",
+        requirement="r",
+        features=("f",),
+        source="https://s.example",
+        cassette="x",
+        context=context,
+        expect={"x": None},
+    )
+    return make_unified_llm_client(lambda name: Cassette((exchange,), Origin("written")))(
+        exchange, case
+    )
 
 
 def test_a_call_that_fails_tells_what_was_sent_and_what_was_raised() -> None:
-    raised = {"type": "RateLimitError", "message": "Later.", "retryable": True, "status_code": 429, "retry_after": 900.0}
+    raised = {
+        "type": "RateLimitError",
+        "message": "Later.",
+        "retryable": True,
+        "status_code": 429,
+        "retry_after": 900.0,
+    }
     assert told({"call": "complete", "request": ASKED}) == [
         {"sent": {"path": "/v1beta/models/m:generateContent", "key": ["x-goog-api-key"]}},
         {"raised": raised},
@@ -43,13 +65,21 @@ def test_a_call_that_fails_tells_what_was_sent_and_what_was_raised() -> None:
         ({"call": "generate", "request": ASKED}, "must have call"),
         ({"call": "complete", "request": "Hi"}, "must have call"),
         ({"call": "complete", "request": ASKED, "key": "x"}, "must have call"),
-        ({"call": "complete", "request": {"model": "gemini:m", "messages": []}}, "can't be sent: messages"),
+        (
+            {"call": "complete", "request": {"model": "gemini:m", "messages": []}},
+            "can't be sent: messages",
+        ),
         (
             {
                 "call": "complete",
                 "request": {
                     "model": "gemini:m",
-                    "messages": [{"role": "user", "content": [{"kind": "image", "image": {"url": "/etc/hosts"}}]}],
+                    "messages": [
+                        {
+                            "role": "user",
+                            "content": [{"kind": "image", "image": {"url": "/etc/hosts"}}],
+                        }
+                    ],
                 },
             },
             "can't be sent: messages",

@@ -13,19 +13,33 @@ from harness.conformance.results import CaseResult
 from harness.providers import identified
 from harness.specs import Case
 
-URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+URL = (
+    "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+)
 BODY = b'data: {"candidates": [{"content": {"parts": [{"text": "Hi"}]},"finishReason": "STOP"}]}\r\n\r\n'
 GENERATES = identified(Exchange(Request("POST", URL), 200, {}, ((3.0, BODY),), "complete"))
-COUNTS = identified(Exchange(Request("POST", URL.replace("streamGenerate", "count")), 200, {}, ((3.0, b"{}"),)))
+COUNTS = identified(
+    Exchange(Request("POST", URL.replace("streamGenerate", "count")), 200, {}, ((3.0, b"{}"),))
+)
 CASSETTE = Cassette((GENERATES, COUNTS), Origin("written", date="2026-11-21"))
 RIGHT = {"$contains": [{"type": "message_stop"}]}
 WRONG = {"$contains": [{"type": "message_stopp"}]}
 KNOWN = {"reason": "r", "link": "https://x.example"}
 
 
-def verdict(expected: Any = RIGHT, *, column: str = "anthropic", adapter: Adapter | None = None, **keys: Any) -> CaseResult:
+def verdict(
+    expected: Any = RIGHT, *, column: str = "anthropic", adapter: Adapter | None = None, **keys: Any
+) -> CaseResult:
     expect = keys.pop("expect", {column: expected})
-    case = Case(case="c", requirement="r", features=("f",), source="https://s.example", cassette="x/y", expect=expect, **keys)
+    case = Case(
+        case="c",
+        requirement="r",
+        features=("f",),
+        source="https://s.example",
+        cassette="x/y",
+        expect=expect,
+        **keys,
+    )
     return judge(Cell(case, "a.yaml", column), load, adapter, today=date(2026, 11, 21))
 
 
@@ -75,7 +89,12 @@ def test_verdicts(expected: Any, keys: dict[str, Any], word: str) -> None:
 
 def test_a_result_says_what_it_rests_on() -> None:
     result = verdict(WRONG)
-    assert (result.provider, result.adapter, result.layer, result.end) == ("gemini-api", "anthropic", "payloads", "complete")
+    assert (result.provider, result.adapter, result.layer, result.end) == (
+        "gemini-api",
+        "anthropic",
+        "payloads",
+        "complete",
+    )
     assert result.origin is not None
     assert (result.origin.kind, result.origin.date) == ("written", "2026-11-21")
     assert result.wire == BODY.decode()
@@ -85,9 +104,15 @@ def test_a_result_says_what_it_rests_on() -> None:
 
 def test_the_first_layer_that_differs_is_the_lowest_of_those_expected() -> None:
     frames, events = [{"offset": 1}], [{"kind": "nope"}]
-    assert verdict(expect={"anthropic": WRONG, "events": events, "frames": frames}).first_layer == "frames"
+    assert (
+        verdict(expect={"anthropic": WRONG, "events": events, "frames": frames}).first_layer
+        == "frames"
+    )
     assert verdict(expect={"anthropic": WRONG, "events": events}).first_layer == "events"
-    assert verdict(column="events", expect={"anthropic": WRONG, "events": events}).first_layer == "events"
+    assert (
+        verdict(column="events", expect={"anthropic": WRONG, "events": events}).first_layer
+        == "events"
+    )
     assert verdict(expect={"anthropic": RIGHT, "events": events}).first_layer == ""
 
 
@@ -104,7 +129,10 @@ def test_an_adapter_that_raises_is_an_error_and_not_a_crash() -> None:
         raise KeyError("parts")
 
     result, line = verdict(adapter=broken), broken.__code__.co_firstlineno + 1
-    assert (result.verdict, result.reason) == ("error", f"the adapter raised KeyError at test_conformance.py:{line}: 'parts'")
+    assert (result.verdict, result.reason) == (
+        "error",
+        f"the adapter raised KeyError at test_conformance.py:{line}: 'parts'",
+    )
 
 
 def test_an_adapter_that_lacks_a_library_is_not_run() -> None:

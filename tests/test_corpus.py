@@ -1,4 +1,6 @@
-"""The walk over a corpus goes red for what it is there to see; with HARNESS_CORPORA set to a folder it also samples that corpus."""
+"""The walk over a corpus goes red for what it is there to see; with HARNESS_CORPORA set to a folder
+it also samples that corpus.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,22 @@ from typing import Any
 
 import pytest
 from conftest import need
-from corpus.walk import MAX_EXCEPTIONS, FileResult, Walk, excuse, main, read_manifest, summary, walk_all
+from corpus.walk import (
+    MAX_EXCEPTIONS,
+    FileResult,
+    Walk,
+    excuse,
+    main,
+    read_manifest,
+    summary,
+    walk_all,
+)
 
 import harness
 
 warnings.filterwarnings("ignore")
-from corpus.second_opinion import SecondOpinion, unseen  # noqa: E402  # google-genai's dependencies warn when they are imported
+# google-genai's dependencies warn when they are imported
+from corpus.second_opinion import SecondOpinion, unseen  # noqa: E402
 
 SAMPLE = 40
 """Every how manieth file of a real corpus is walked in the tests."""
@@ -34,7 +46,11 @@ def cassette(url: str = URL, body: str = STREAM) -> str:
     """A stock vcrpy cassette of one call."""
     call = {
         "request": {"body": "{}", "headers": {}, "method": "POST", "uri": url},
-        "response": {"body": {"string": body}, "headers": {}, "status": {"code": 200, "message": "OK"}},
+        "response": {
+            "body": {"string": body},
+            "headers": {},
+            "status": {"code": 200, "message": "OK"},
+        },
     }
     return json.dumps({"interactions": [call], "version": 1})
 
@@ -72,7 +88,11 @@ def test_one_call_less_in_the_payloads_is_red(tmp_path: Path) -> None:
 
 
 def without_call_events(exchange: harness.Exchange, **options: Any) -> list[dict[str, Any]]:
-    return [item for item in harness.replay(exchange, **options) if not str(item.get("kind")).startswith("call_")]
+    return [
+        item
+        for item in harness.replay(exchange, **options)
+        if not str(item.get("kind")).startswith("call_")
+    ]
 
 
 def test_one_call_less_in_the_events_is_red_by_both_readers(tmp_path: Path) -> None:
@@ -81,7 +101,9 @@ def test_one_call_less_in_the_events_is_red_by_both_readers(tmp_path: Path) -> N
     assert any("google-genai sees the call f" in line for line in result.red)
 
 
-def without_the_call_from_code_assist(exchange: harness.Exchange, **options: Any) -> list[dict[str, Any]]:
+def without_the_call_from_code_assist(
+    exchange: harness.Exchange, **options: Any
+) -> list[dict[str, Any]]:
     replay = without_the_call if options.get("provider") == "code-assist" else harness.replay
     return replay(exchange, **options)
 
@@ -118,7 +140,9 @@ def test_a_replay_that_depends_on_the_cuts_is_red(tmp_path: Path, cuts: str) -> 
         asked = options.get("cuts", "recorded")
         return items[:-1] if (asked if isinstance(asked, str) else "random") == cuts else items
 
-    assert any(f"read {cuts}" in line for line in walked(corpus(tmp_path), replay=cut_dependent).red)
+    assert any(
+        f"read {cuts}" in line for line in walked(corpus(tmp_path), replay=cut_dependent).red
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,7 +178,9 @@ def test_unknown_kinds_are_listed_by_name(tmp_path: Path) -> None:
     assert result.red == []
 
 
-def test_no_folder_is_a_mistake_of_the_caller(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_folder_is_a_mistake_of_the_caller(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([str(tmp_path / "nowhere")]) == 2
     assert "MANIFEST.jsonl" in capsys.readouterr().err
 
@@ -163,10 +189,16 @@ def test_exceptions_excuse_only_what_is_red_and_are_few() -> None:
     red = FileResult("a", "f", red=["count: 1"])
     green = FileResult("b", "f")
     assert excuse([red, green], {"a": "because"}) == ([], ["a: because"])
-    assert excuse([red, green], {"a": "because", "b": "once"})[0] == ["b: green, take it off the list of exceptions"]
-    assert excuse([FileResult("a", "f", red=["count: 1", "exchange 1: call lost"])], {"a": "because"})[0] == ["a: exchange 1: call lost"]
+    assert excuse([red, green], {"a": "because", "b": "once"})[0] == [
+        "b: green, take it off the list of exceptions"
+    ]
+    assert excuse(
+        [FileResult("a", "f", red=["count: 1", "exchange 1: call lost"])], {"a": "because"}
+    )[0] == ["a: exchange 1: call lost"]
     many = [FileResult(str(n), "f", red=["count: 1"]) for n in range(MAX_EXCEPTIONS + 1)]
-    assert excuse(many, {result.path: "why" for result in many})[0] == ["21 exceptions; at most 20 are allowed"]
+    assert excuse(many, {result.path: "why" for result in many})[0] == [
+        "21 exceptions; at most 20 are allowed"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +208,10 @@ def test_exceptions_excuse_only_what_is_red_and_are_few() -> None:
         (STREAM.replace('"Hi"', '"Hi","thought": true'), "thoughts 'Hi'"),
         (STREAM.replace('{"a": 1}', '{"a": 2}'), "call f"),
         (STREAM.replace("STOP", "MAX_TOKENS"), "finish"),
-        (STREAM.replace('"candidatesTokenCount": 2', '"candidatesTokenCount": 3'), "candidatesTokenCount 3"),
+        (
+            STREAM.replace('"candidatesTokenCount": 2', '"candidatesTokenCount": 3'),
+            "candidatesTokenCount 3",
+        ),
         (STREAM.replace("QQ==", base64.b64encode(b"long").decode()), "signature of 4 bytes"),
         (STREAM + '{"error": {"code": 503, "message": "m", "status": "UNAVAILABLE"}}', "an error"),
         ('data: {"promptFeedback": {"blockReason": "SAFETY"}}\n\n', "block_reason"),
@@ -196,11 +231,15 @@ def second_findings(theirs: str, ours: str) -> list[str]:
     """What google-genai sees in one body and the events of another lack."""
 
     def exchange(text: str) -> harness.Exchange:
-        return harness.Exchange(None, 200, {}, ((None, text.encode()),), provider="gemini-api", generates=True)
+        return harness.Exchange(
+            None, 200, {}, ((None, text.encode()),), provider="gemini-api", generates=True
+        )
 
     seen = SecondOpinion().read(exchange(theirs), streamed=True)
     assert not isinstance(seen, str)
-    return unseen(seen, harness.providers.oracle.gather_events(harness.replay(exchange(ours), layer="events")))
+    return unseen(
+        seen, harness.providers.oracle.gather_events(harness.replay(exchange(ours), layer="events"))
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,7 +251,9 @@ def second_findings(theirs: str, ours: str) -> list[str]:
     ],
 )
 def test_what_google_genai_cannot_read_has_a_name(body: str, why: str) -> None:
-    exchange = harness.Exchange(None, 200, {}, ((None, body.encode()),), provider="gemini-api", generates=True)
+    exchange = harness.Exchange(
+        None, 200, {}, ((None, body.encode()),), provider="gemini-api", generates=True
+    )
     assert str(SecondOpinion().read(exchange, streamed=True)).startswith(why)
 
 
@@ -223,7 +264,17 @@ def test_a_sample_of_the_real_corpus_is_green() -> None:
     rows = read_manifest(Path(folder))[::SAMPLE]
     results = walk_all(Walk(Path(folder)), rows, jobs=1)
     exceptions = harness_exceptions()
-    assert excuse(results, {result.path: exceptions[result.path] for result in results if result.path in exceptions})[0] == []
+    assert (
+        excuse(
+            results,
+            {
+                result.path: exceptions[result.path]
+                for result in results
+                if result.path in exceptions
+            },
+        )[0]
+        == []
+    )
 
 
 def harness_exceptions() -> dict[str, str]:

@@ -1,4 +1,6 @@
-"""The documentation is true: files are written, commands run and Python executed as each page shows, in an empty project."""
+"""The documentation is true: files are written, commands run and Python executed as each page
+shows, in an empty project.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NEEDS = {"spec-language.md": ["cassette-format.md"]}
 """Pages that go on where another one ends."""
 
-_BLOCK = re.compile(r"(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<language>\w+)\n(?P<body>.*?)```\n", re.DOTALL)
+_BLOCK = re.compile(
+    r"(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<language>\w+)\n(?P<body>.*?)```\n", re.DOTALL
+)
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -30,7 +34,11 @@ def blocks(page: Path) -> list[re.Match[str]]:
 def surroundings() -> dict[str, str]:
     """The environment of somebody at a terminal, with this Python's commands."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**{name: value for name, value in os.environ.items() if name != "CI"}, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    return {
+        **{name: value for name, value in os.environ.items() if name != "CI"},
+        "PATH": path,
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
 
 
 def run_page(page: Path, folder: Path, environment: dict[str, str]) -> int:
@@ -42,7 +50,12 @@ def run_page(page: Path, folder: Path, environment: dict[str, str]) -> int:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(block["body"], encoding="utf-8", newline="\n")
         elif block["language"] == "python":
-            subprocess.run([sys.executable, "-W", "error", "-c", block["body"]], cwd=folder, env=environment, check=True)
+            subprocess.run(
+                [sys.executable, "-W", "error", "-c", block["body"]],
+                cwd=folder,
+                env=environment,
+                check=True,
+            )
         elif block["language"] == "console":
             run_console(block["body"], folder, environment)
         else:
@@ -52,7 +65,9 @@ def run_page(page: Path, folder: Path, environment: dict[str, str]) -> int:
 
 
 def run_console(text: str, folder: Path, environment: dict[str, str]) -> None:
-    """Each ``$ command``, and the output shown below it: ``…`` stands for anything, over lines where it is a line of its own."""
+    """Each ``$ command``, and the output shown below it: ``…`` stands for anything, over lines
+    where it is a line of its own.
+    """
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, *shown = part.splitlines()
         ran = subprocess.run(
@@ -66,16 +81,24 @@ def run_console(text: str, folder: Path, environment: dict[str, str]) -> None:
             check=False,
         )
         assert ran.returncode == 0, f"$ {command}\n{ran.stdout}"
-        assert fits(shown, ran.stdout.splitlines()), f"$ {command}\n{ran.stdout}\nis not what the page shows:\n" + "\n".join(shown)
+        assert fits(shown, ran.stdout.splitlines()), (
+            f"$ {command}\n{ran.stdout}\nis not what the page shows:\n" + "\n".join(shown)
+        )
 
 
 def fits(shown: list[str], lines: list[str]) -> bool:
     if not shown:
         return not lines
     if shown[0] == "…":
-        return len(shown) == 1 or any(fits(shown[1:], lines[start:]) for start in range(len(lines) + 1))
+        return len(shown) == 1 or any(
+            fits(shown[1:], lines[start:]) for start in range(len(lines) + 1)
+        )
     pattern = re.sub(r"([\[\]?*])", r"[\1]", shown[0]).replace("…", "*")
-    return bool(lines) and fnmatchcase(lines[0].rstrip(), pattern.rstrip()) and fits(shown[1:], lines[1:])
+    return (
+        bool(lines)
+        and fnmatchcase(lines[0].rstrip(), pattern.rstrip())
+        and fits(shown[1:], lines[1:])
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -87,7 +110,9 @@ def test_what_a_page_shows_is_so(page: Path, tmp_path: Path) -> None:
     specs = tmp_path / "specs"
     if specs.exists():
         command = [sys.executable, "-m", "pytest", "specs", "-q", "-p", "no:cacheprovider"]
-        ran = subprocess.run(command, cwd=tmp_path, env=environment, text=True, capture_output=True, check=False)
+        ran = subprocess.run(
+            command, cwd=tmp_path, env=environment, text=True, capture_output=True, check=False
+        )
         assert ran.returncode == 0, ran.stdout
 
 
@@ -95,15 +120,32 @@ def test_the_commands_of_the_workflow_run(tmp_path: Path) -> None:
     """In the project of the README, as CI runs them: all but the installation of the package."""
     environment = surroundings()
     run_page(ROOT / "README.md", tmp_path, environment)
-    (workflow,) = (parse(block["body"]) for block in blocks(ROOT / "docs" / "github-actions.md") if block["language"] == "yaml")
-    commands = [step["run"] for step in workflow["jobs"]["replay"]["steps"] if not step.get("run", "pip").startswith("pip")]
+    (workflow,) = (
+        parse(block["body"])
+        for block in blocks(ROOT / "docs" / "github-actions.md")
+        if block["language"] == "yaml"
+    )
+    commands = [
+        step["run"]
+        for step in workflow["jobs"]["replay"]["steps"]
+        if not step.get("run", "pip").startswith("pip")
+    ]
     assert len(commands) == 3
     environment |= {"CI": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
     for command in commands:
-        ran = subprocess.run(["bash", "-ec", command], cwd=tmp_path, env=environment, text=True, capture_output=True, check=False)
+        ran = subprocess.run(
+            ["bash", "-ec", command],
+            cwd=tmp_path,
+            env=environment,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
         assert ran.returncode == 0, f"{command}\n{ran.stdout}{ran.stderr}"
     assert "The one cell passed." in (tmp_path / "summary.md").read_text(encoding="utf-8")
-    assert (tmp_path / workflow["jobs"]["replay"]["steps"][-1]["with"]["path"] / "index.html").exists()
+    assert (
+        tmp_path / workflow["jobs"]["replay"]["steps"][-1]["with"]["path"] / "index.html"
+    ).exists()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,4 +1,6 @@
-"""Evidence: how a stream came, where a layer first differs and what that was made of, and the laws that an exchange breaks."""
+"""Evidence: how a stream came, where a layer first differs and what that was made of, and the laws
+that an exchange breaks.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ import pytest
 
 from harness import replay
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
-from harness.conformance.evidence import MAX_FINDINGS, MAX_GREEN_REQUEST, MAX_LINE, describe, examine, try_laws
+from harness.conformance.evidence import (
+    MAX_FINDINGS,
+    MAX_GREEN_REQUEST,
+    MAX_LINE,
+    describe,
+    examine,
+    try_laws,
+)
 from harness.conformance.judge import Cell
 from harness.conformance.laws import Law, Replayer
 from harness.conformance.project import Project, kind_of, yaml_files
@@ -23,16 +32,32 @@ from harness.specs import Case
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse&key=AIzaSecret"
 FIRST = 'data: {"candidates": [{"content": {"parts": [{"text": "Hé"}]}}]}\r\n\r\n'.encode()
 LAST = b'data: {"candidates": [{"content": {"parts": [{"text": "llo"}]}, "finishReason": "STOP"}]}\r\n\r\n'
-WHOLE = identified(Exchange(Request("POST", URL, body=b'{"contents": []}'), 200, {}, ((12.5, FIRST), (40.0, LAST)), "complete"))
+WHOLE = identified(
+    Exchange(
+        Request("POST", URL, body=b'{"contents": []}'),
+        200,
+        {},
+        ((12.5, FIRST), (40.0, LAST)),
+        "complete",
+    )
+)
 
 
-def judged(expected: Any, column: str = "unified-llm", exchange: Exchange = WHOLE, **keys: Any) -> CaseResult:
+def judged(
+    expected: Any, column: str = "unified-llm", exchange: Exchange = WHOLE, **keys: Any
+) -> CaseResult:
     def load(name: str) -> Cassette:
         if name != "x/y":
             raise CassetteError(f"no cassette {name}")
         return Cassette((exchange,), Origin("written", date="2026-11-21"))
 
-    facts: dict[str, Any] = {"case": "c", "requirement": "r", "features": ("f",), "source": "https://s.example", "cassette": "x/y"}
+    facts: dict[str, Any] = {
+        "case": "c",
+        "requirement": "r",
+        "features": ("f",),
+        "source": "https://s.example",
+        "cassette": "x/y",
+    }
     case = Case(**(facts | {"expect": {column: expected}} | keys))
     return examine(Cell(case, "a.yaml", column), load)
 
@@ -45,7 +70,12 @@ def evidence(result: CaseResult) -> Evidence:
 def test_a_stream_is_described_by_its_reads_its_bytes_and_its_request_without_keys() -> None:
     stream = describe(WHOLE, "gemini-api")
     assert stream.reads == (Read(12.5, len(FIRST)), Read(40.0, len(LAST)))
-    assert (stream.status, stream.size, stream.reads_total, len(stream.digest)) == (200, len(FIRST + LAST), 2, 32)
+    assert (stream.status, stream.size, stream.reads_total, len(stream.digest)) == (
+        200,
+        len(FIRST + LAST),
+        2,
+        32,
+    )
     assert stream.sent is not None
     assert stream.sent.body == '{"contents": []}'
     assert "AIza" not in stream.sent.url
@@ -63,14 +93,21 @@ def test_a_stream_is_described_by_its_reads_its_bytes_and_its_request_without_ke
 def test_a_read_says_what_it_ends_inside_of(cuts: tuple[int, ...], inside: list[str]) -> None:
     places = [0, *cuts, len(FIRST + LAST)]
     reads = tuple((None, (FIRST + LAST)[start:stop]) for start, stop in pairwise(places))
-    assert [read.inside for read in describe(replace(WHOLE, reads=reads), "gemini-api").reads] == inside
+    assert [
+        read.inside for read in describe(replace(WHOLE, reads=reads), "gemini-api").reads
+    ] == inside
 
 
 def test_many_reads_are_put_together_and_none_is_lost() -> None:
     reads = tuple((float(at), bytes([byte])) for at, byte in enumerate(FIRST + LAST))
     stream = describe(replace(WHOLE, reads=reads), "gemini-api")
     assert len(stream.reads) <= MOST_READS
-    assert sum(read.size for read in stream.reads) == sum(read.number for read in stream.reads) == stream.reads_total == len(reads)
+    assert (
+        sum(read.size for read in stream.reads)
+        == sum(read.number for read in stream.reads)
+        == stream.reads_total
+        == len(reads)
+    )
 
 
 def test_a_cell_that_holds_keeps_a_digest_of_what_came_and_no_layers() -> None:
@@ -84,10 +121,19 @@ def test_a_cell_that_holds_keeps_a_digest_of_what_came_and_no_layers() -> None:
 
 def test_layers_stand_around_the_first_difference_and_what_it_was_made_of() -> None:
     got = _payloads()
-    wrong = [{**item, "text": "?"} if item.get("delta") == "llo" or item.get("text") == "llo" else item for item in got]
-    place = next(index for index, (one, other) in enumerate(zip(got, wrong, strict=True)) if one != other)
+    wrong = [
+        {**item, "text": "?"} if item.get("delta") == "llo" or item.get("text") == "llo" else item
+        for item in got
+    ]
+    place = next(
+        index for index, (one, other) in enumerate(zip(got, wrong, strict=True)) if one != other
+    )
     layers = {view.layer: view for view in evidence(judged(wrong)).layers}
-    assert [view.layer for view in evidence(judged(wrong)).layers] == ["frames", "events", "payloads"]
+    assert [view.layer for view in evidence(judged(wrong)).layers] == [
+        "frames",
+        "events",
+        "payloads",
+    ]
     assert layers["payloads"].first == place
     assert layers["payloads"].differs
     assert "llo" in layers["payloads"].lines[place - layers["payloads"].start]
@@ -137,7 +183,9 @@ def test_every_turn_of_a_conversation_has_its_stream_and_its_request() -> None:
     found = evidence(examine(cell, project.cassette))
     assert len(found.before) == len(cell.case.turns) - 1
     assert all(stream and stream.sent for stream in (*found.before, found.stream))
-    assert len({stream.digest for stream in (*found.before, found.stream) if stream}) == len(cell.case.turns)
+    assert len({stream.digest for stream in (*found.before, found.stream) if stream}) == len(
+        cell.case.turns
+    )
 
 
 def test_a_cassette_that_is_not_there_gives_no_evidence() -> None:
@@ -156,12 +204,18 @@ def test_a_broken_law_is_told_with_its_counterexample() -> None:
         return Cassette((WHOLE,), Origin("written"))
 
     def breaks(exchange: Exchange, how: Replayer) -> list[str]:
-        return [f"byte {at} of {len(exchange.body)}" for at in range(9)] if how.dialect == "anthropic" else []
+        return (
+            [f"byte {at} of {len(exchange.body)}" for at in range(9)]
+            if how.dialect == "anthropic"
+            else []
+        )
 
     laws = (Law(1, "One", "", breaks), Law(2, "Two", "", lambda exchange, how: []))
     tried = evidence(try_laws(judged([], "anthropic"), load, laws)).breaches
     size = len(FIRST + LAST)
-    assert tried == (Breach(1, "One", (f"byte 0 of {size}", f"byte 1 of {size}", f"byte 2 of {size}")),)
+    assert tried == (
+        Breach(1, "One", (f"byte 0 of {size}", f"byte 1 of {size}", f"byte 2 of {size}")),
+    )
     assert evidence(try_laws(judged([]), load, laws)).breaches == ()
     assert evidence(try_laws(judged([]), load)).breaches == ()
 
@@ -170,17 +224,28 @@ def test_laws_are_not_tried_where_they_would_say_nothing_about_the_cell() -> Non
     def load(name: str) -> Cassette:
         return Cassette((WHOLE,), Origin("written"))
 
-    for result in (judged([], cassette="z"), msgspec.structs.replace(judged([]), adapter="somebody-elses")):
+    for result in (
+        judged([], cassette="z"),
+        msgspec.structs.replace(judged([]), adapter="somebody-elses"),
+    ):
         assert try_laws(result, load) == result
 
 
 def test_findings_are_kept_as_far_as_they_fit_and_counted_all() -> None:
     frame = 'data: {"candidates": [{"content": {"parts": [{"text": "%s"}]}}]}\n\n'
-    exchange = replace(WHOLE, reads=tuple((None, (frame % f"{number}{'o' * 990}").encode()) for number in range(12)))
-    wrong = [{**item, "delta": item["delta"] + "?"} if "delta" in item else item for item in replay(exchange)]
+    exchange = replace(
+        WHOLE,
+        reads=tuple((None, (frame % f"{number}{'o' * 990}").encode()) for number in range(12)),
+    )
+    wrong = [
+        {**item, "delta": item["delta"] + "?"} if "delta" in item else item
+        for item in replay(exchange)
+    ]
     result = judged(wrong, exchange=exchange)
     assert (len(result.findings), result.findings_total) == (3, 12)
-    assert sum(len(one.expected or "") + len(one.got or "") for one in result.findings) <= MAX_FINDINGS
+    assert (
+        sum(len(one.expected or "") + len(one.got or "") for one in result.findings) <= MAX_FINDINGS
+    )
 
 
 def test_evidence_is_plain_data() -> None:

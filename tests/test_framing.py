@@ -27,7 +27,9 @@ def frames(body: bytes, cuts: list[int] | None = None, framer: Framer | None = N
 def seen(found: list[Frame]) -> list[Any]:
     """``(offset, json)``, or ``(offset, "raw" or "partial", text)``."""
     return [
-        (frame.offset, frame.json) if frame.raw is None else (frame.offset, "partial" if frame.partial else "raw", frame.raw)
+        (frame.offset, frame.json)
+        if frame.raw is None
+        else (frame.offset, "partial" if frame.partial else "raw", frame.raw)
         for frame in found
     ]
 
@@ -37,13 +39,22 @@ BODIES: dict[str, tuple[bytes, list[Any]]] = {
     "crlf": (b'data: {"a":1}\r\n\r\ndata: {"b":"\xc3\xa9"}\r\n\r\n', [(0, A), (17, B)]),
     "lf": (b'data: {"a":1}\n\ndata: {"b":"\xc3\xa9"}\n\n', [(0, A), (15, B)]),
     "cr": (b'data: {"a":1}\r\rdata: {"b":"\xc3\xa9"}\r\r', [(0, A), (15, B)]),
-    "cr inside an event that ends in crlf": (b'data: {"a":\r1}\r\n\r\n', [(0, "raw", '{"a":'), (12, "raw", "1}")]),
-    "cr inside an event that ends in lf": (b'data: {"a":\r1}\n\n', [(0, "raw", '{"a":'), (12, "raw", "1}")]),
+    "cr inside an event that ends in crlf": (
+        b'data: {"a":\r1}\r\n\r\n',
+        [(0, "raw", '{"a":'), (12, "raw", "1}")],
+    ),
+    "cr inside an event that ends in lf": (
+        b'data: {"a":\r1}\n\n',
+        [(0, "raw", '{"a":'), (12, "raw", "1}")],
+    ),
     "byte order mark": (b'\xef\xbb\xbfdata: {"a":1}\n\n', [(3, A)]),
     "byte order mark before JSON": (b'\xef\xbb\xbf{"a":1}', [(3, A)]),
     "byte order mark cut off": (b"\xef\xbb", [(0, "partial", "\\xef\\xbb")]),
     "no space": (b'data:{"a":1}\n\n', [(0, A)]),
-    "comments and other fields": (b': ping\n\nevent: x\nid: 7\nretry: 10\ndata: {"a":1}\n\nid\n\n', [(33, A)]),
+    "comments and other fields": (
+        b': ping\n\nevent: x\nid: 7\nretry: 10\ndata: {"a":1}\n\nid\n\n',
+        [(33, A)],
+    ),
     "several data lines": (b'data: {\ndata:   "a":1\ndata: }\n\n', [(0, A)]),
     "a message a data line": (b'data: {"a":1}\ndata: {"b":"\xc3\xa9"}\n\n', [(0, A), (14, B)]),
     "no last blank line": (b'data: {"a":1}\r\n', [(0, A)]),
@@ -52,15 +63,30 @@ BODIES: dict[str, tuple[bytes, list[Any]]] = {
     "cut in a field name": (b'data: {"a":1}\n\nda', [(0, A), (15, "partial", "da")]),
     "empty data": (b'data:\n\ndata: {"a":1}\n\n', [(0, "raw", ""), (7, A)]),
     "done": (b'data: {"a":1}\n\ndata: [DONE]\n\n', [(0, A), (15, "raw", "[DONE]")]),
-    "bare error": (b'data: {"a":1}\r\n\r\n{\r\n  "error": {\n "m": "}\\""\n}\n}\n', [(0, A), (17, {"error": {"m": '}"'}})]),
-    "bare error cut": (b'data: {"a":1}\n\n{\n  "error": {', [(0, A), (15, "partial", '{\n  "error": {')]),
+    "bare error": (
+        b'data: {"a":1}\r\n\r\n{\r\n  "error": {\n "m": "}\\""\n}\n}\n',
+        [(0, A), (17, {"error": {"m": '}"'}})],
+    ),
+    "bare error cut": (
+        b'data: {"a":1}\n\n{\n  "error": {',
+        [(0, A), (15, "partial", '{\n  "error": {')],
+    ),
     "message after bare error": (b'{"error": 1}\ndata: {"a":1}\n\n', [(0, {"error": 1}), (13, A)]),
-    "message inside bare error": (b'{"error":\ndata: {"a":1}\n\n', [(0, "raw", '{"error":'), (10, A)]),
+    "message inside bare error": (
+        b'{"error":\ndata: {"a":1}\n\n',
+        [(0, "raw", '{"error":'), (10, A)],
+    ),
     "garbage line": (b'oops\ndata: {"a":1}\n\n', [(0, "raw", "oops"), (5, A)]),
     "not UTF-8": (b'data: {"a":"\xff"}\n\n', [(0, "raw", '{"a":"\\xff"}')]),
-    "html": (b"<html>\n<p>x</p>\n</html>\n", [(0, "raw", "<html>"), (7, "raw", "<p>x</p>"), (16, "raw", "</html>")]),
+    "html": (
+        b"<html>\n<p>x</p>\n</html>\n",
+        [(0, "raw", "<html>"), (7, "raw", "<p>x</p>"), (16, "raw", "</html>")],
+    ),
     "json array": (b'[{"a":1}\r\n,\r\n{"b":"\xc3\xa9"}]', [(1, A), (13, B)]),
-    "json array, odd elements": (b'[[{"a":1}], 7, "s", null]', [(1, [A]), (12, 7), (15, "s"), (20, None)]),
+    "json array, odd elements": (
+        b'[[{"a":1}], 7, "s", null]',
+        [(1, [A]), (12, 7), (15, "s"), (20, None)],
+    ),
     "json array cut": (b'[{"a":1},{"b":', [(1, A), (9, "partial", '{"b":')]),
     "after a json array": (b'[{"a":1}] tail', [(1, A), (10, "raw", "tail")]),
     "json lines": (b'{"a":1}\n\n{"b":"\xc3\xa9"}\n', [(0, A), (9, B)]),
@@ -87,7 +113,10 @@ def test_cuts_do_not_matter(name: str) -> None:
     assert frames(body, list(range(1, len(body)))) == whole
 
 
-@given(st.binary(max_size=80) | st.text(alphabet='data: {}[]",\\\r\n1x', max_size=80).map(str.encode), st.data())
+@given(
+    st.binary(max_size=80) | st.text(alphabet='data: {}[]",\\\r\n1x', max_size=80).map(str.encode),
+    st.data(),
+)
 def test_any_bytes_in_any_cut_give_the_same_frames(body: bytes, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(body)), max_size=6))
     assert frames(body, cuts) == frames(body)
@@ -110,7 +139,9 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("text", "value"), NUMBERS)
-def test_values_that_a_fast_decoder_rounds_or_refuses_keep_their_value(text: bytes, value: Any) -> None:
+def test_values_that_a_fast_decoder_rounds_or_refuses_keep_their_value(
+    text: bytes, value: Any
+) -> None:
     got = decode_json(text)
     assert got == value
     assert type(got) is type(value)
@@ -136,27 +167,40 @@ def test_brackets_in_text_are_no_nesting() -> None:
     assert decode_json(json.dumps(text).encode()) == text
 
 
-@pytest.mark.parametrize("opening", [b'data: {"a":"', b'{"a":"', b'[{"a":"', b"data: 1\ndata: ", b"garbage "])
+@pytest.mark.parametrize(
+    "opening", [b'data: {"a":"', b'{"a":"', b'[{"a":"', b"data: 1\ndata: ", b"garbage "]
+)
 def test_a_message_over_the_limit_is_a_framing_error(opening: bytes) -> None:
     body = opening + (b"x" * 10 + (b"\ndata: " if b"data: 1" in opening else b"")) * 200
     for cuts in ([], list(range(0, len(body), 7))):
-        with pytest.raises(FramingError, match=r"the message at byte \d+ is longer than 1000 bytes; raise the limit to read it"):
+        with pytest.raises(
+            FramingError,
+            match=r"the message at byte \d+ is longer than 1000 bytes; raise the limit to read it",
+        ):
             frames(body, cuts, frame_by_content(max_frame=1000))
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
-@pytest.mark.parametrize("line", [b'data: "' + b"x" * 92 + b'"', b": " + b"x" * 98, b"event: " + b"x" * 93])
+@pytest.mark.parametrize(
+    "line", [b'data: "' + b"x" * 92 + b'"', b": " + b"x" * 98, b"event: " + b"x" * 93]
+)
 @pytest.mark.parametrize("cut", [[], [7], [99], [100], [101]])
-def test_a_line_of_the_greatest_length_is_read_for_every_cut(cut: list[int], line: bytes, end: bytes) -> None:
+def test_a_line_of_the_greatest_length_is_read_for_every_cut(
+    cut: list[int], line: bytes, end: bytes
+) -> None:
     assert len(line) == 100
     assert len(frames(line + end, cut, frame_by_content(max_frame=100))) == line.startswith(b"data")
 
 
 @pytest.mark.parametrize("line", [b"x" * 150, b": " + b"x" * 150, b"event: " + b"x" * 150])
 @pytest.mark.parametrize("step", [1, 7, 1000])
-def test_a_line_over_the_limit_that_is_no_message_is_refused_for_every_cut(line: bytes, step: int) -> None:
+def test_a_line_over_the_limit_that_is_no_message_is_refused_for_every_cut(
+    line: bytes, step: int
+) -> None:
     with pytest.raises(FramingError, match="the message at byte 0 is longer than 100 bytes"):
-        frames(line + b"\n", list(range(step, len(line) + 1, step)), frame_by_content(max_frame=100))
+        frames(
+            line + b"\n", list(range(step, len(line) + 1, step)), frame_by_content(max_frame=100)
+        )
 
 
 def test_the_memory_of_a_large_message_is_bounded_by_a_multiple_of_it() -> None:

@@ -1,4 +1,6 @@
-"""The fuzzer finds what is there to be found, says what it covered, and a few hundred inputs of every target find nothing."""
+"""The fuzzer finds what is there to be found, says what it covered, and a few hundred inputs of
+every target find nothing.
+"""
 
 from __future__ import annotations
 
@@ -56,17 +58,24 @@ def run_fuzzer(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def night(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
+def night(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[subprocess.CompletedProcess[str], Path]:
     folder = tmp_path_factory.mktemp("kept")
     return run_fuzzer("--executions", "300", "--corpus", str(folder)), folder
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_no_input_of_a_target_raises_anything_but_its_typed_errors(name: str, night: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+def test_no_input_of_a_target_raises_anything_but_its_typed_errors(
+    name: str, night: tuple[subprocess.CompletedProcess[str], Path]
+) -> None:
     done, folder = night
     counts = rf"{name}: \d+ executions, (\d+) edges, \d+ inputs kept, 0 found"
     first = re.search(counts + " at the start$", done.stdout, re.MULTILINE)
-    last = re.search(counts + r", (\d+) edges at the start, (\d+) at the end; \d+ executions a second", done.stdout)
+    last = re.search(
+        counts + r", (\d+) edges at the start, (\d+) at the end; \d+ executions a second",
+        done.stdout,
+    )
     assert first, done
     assert last, done
     assert 0 < int(first[1]) == int(last[2]) <= int(last[3]) == int(last[1])
@@ -99,7 +108,9 @@ FAULTS: dict[str, tuple[str, object, bytes, str]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_what_is_given_has_to_be_what_was_promised(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_given_has_to_be_what_was_promised(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     part, fault, data, what = FAULTS[name]
     TARGETS[name].run(data)
     monkeypatch.setattr(targets, part, fault)
@@ -108,7 +119,10 @@ def test_what_is_given_has_to_be_what_was_promised(name: str, monkeypatch: pytes
 
 
 def test_what_is_kept_covers_at_once_what_it_took_a_run_to_find(tmp_path: Path) -> None:
-    before, after = (run_fuzzer("tool-code", "--executions", count, "--corpus", str(tmp_path)).stdout for count in ("5000", "0"))
+    before, after = (
+        run_fuzzer("tool-code", "--executions", count, "--corpus", str(tmp_path)).stdout
+        for count in ("5000", "0")
+    )
     started, ended = map(int, re.findall(r"(\d+) edges at the start, (\d+) at the end", before)[0])
     assert started < ended
     assert f", {ended} edges at the start, {ended} at the end" in after
@@ -129,7 +143,9 @@ def test_ctrl_c_keeps_the_corpus_and_says_what_was_covered(tmp_path: Path) -> No
 def test_every_way_on_from_a_branch_is_an_edge() -> None:
     read, edges = made(BRANCHES)
     assert read.__doc__ == "Kept as it is."
-    assert {data: taken(read, data, edges) for data in (b"", b"\0", b"x", b"ab", b"abx", b"abc")} == {
+    assert {
+        data: taken(read, data, edges) for data in (b"", b"\0", b"x", b"ab", b"abx", b"abc")
+    } == {
         b"": 2,  # entered, no ab
         b"\0": 2,
         b"x": 5,  # and one of the list, and, lambda
@@ -153,7 +169,9 @@ def test_a_bug_behind_branches_is_found_cut_down_and_counted_once() -> None:
 
 
 def test_a_bug_that_is_met_while_an_input_is_cut_down_is_found() -> None:
-    read, _ = made(b"def read(data):\n  if data == b'cd':\n    raise KeyError(data)\n  return 1 if b'cd' in data else 0\n")
+    read, _ = made(
+        b"def read(data):\n  if data == b'cd':\n    raise KeyError(data)\n  return 1 if b'cd' in data else 0\n"
+    )
     fuzzer = Fuzzer(read, TAKEN)
     fuzzer.begin([], [b"abcdefgh"])
     assert fuzzer.result.found == [(b"cd", "KeyError at read:3: b'cd'")]
@@ -172,7 +190,9 @@ def test_a_run_can_be_had_again() -> None:
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
-def test_every_change_changes_something_and_none_needs_anything(change: Callable[..., None]) -> None:
+def test_every_change_changes_something_and_none_needs_anything(
+    change: Callable[..., None],
+) -> None:
     chance, text = random.Random(1), b"a: 1\n  b: word\nc\n"
     results = set()
     for _ in range(30):
@@ -184,7 +204,9 @@ def test_every_change_changes_something_and_none_needs_anything(change: Callable
 
 
 def test_no_input_grows_without_end() -> None:
-    assert {len(changed(random.Random(seed), [b"x" * LONGEST], [])) for seed in range(50)} <= set(range(LONGEST + 1))
+    assert {len(changed(random.Random(seed), [b"x" * LONGEST], [])) for seed in range(50)} <= set(
+        range(LONGEST + 1)
+    )
 
 
 def test_what_takes_too_long_is_stopped_and_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,13 +230,18 @@ def test_a_package_that_is_imported_already_cannot_be_watched() -> None:
 
 GROWING = {
     "framing": (b'data: {"a": [1, 2]}\n\n', 60),
-    "normalization": (b'data: {"candidates": [{"content": {"parts": [{"text": "piece"}]}}]}\n\n', 60),
+    "normalization": (
+        b'data: {"candidates": [{"content": {"parts": [{"text": "piece"}]}}]}\n\n',
+        60,
+    ),
     "tool-code": (b"a <tool_code>print(default_api.f(a='x', b=[1]))</tool_code> b", 120),
     "cassette": (b"    x-a: [b]\n", 200),
     "importing": (b'{"candidates": [{"content": {"parts": [{"text": "piece"}]}}]}\n', 60),
     "spec": (b"    - {type: TEXT_DELTA, delta: x}\n", 200),
 }
-"""Target → a piece of its input, and so many bytes of memory for each byte of many such pieces at most."""
+"""Target → a piece of its input, and so many bytes of memory for each byte of many such pieces at
+most.
+"""
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -1,4 +1,6 @@
-"""The witness of "nothing lost, nothing invented": it reads every framing and spelling, and sees every fault in what is carried."""
+"""The witness of "nothing lost, nothing invented": it reads every framing and spelling, and sees
+every fault in what is carried.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from typing import Any
 import pytest
 
 import harness.providers.oracle as gathering
-from harness.providers.oracle import Facts, gather_body, gather_events, gather_payloads_anthropic, gather_payloads_unified, losses
+from harness.providers.oracle import (
+    Facts,
+    gather_body,
+    gather_events,
+    gather_payloads_anthropic,
+    gather_payloads_unified,
+    losses,
+)
 
 FIRST = '{"candidates":[{"content":{"parts":[{"text":"Hé"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":3}}'
 LAST = (
@@ -32,7 +41,9 @@ SAME_ANSWER = {
     "sse lf, no last blank line": f"data: {FIRST}\n\ndata: {LAST}",
     "sse cr": f"data: {FIRST}\r\rdata: {LAST}\r\r",
     "sse bom, comment, event, id, no space, done": f"\ufeff: ping\n\nevent: x\nid: 1\ndata:{FIRST}\n\ndata: {LAST}\n\ndata: [DONE]\n\n",
-    "sse two data lines, one message": "data: " + FIRST.replace(',"usage', '\ndata: ,"usage') + f"\n\ndata: {LAST}\n\n",
+    "sse two data lines, one message": "data: "
+    + FIRST.replace(',"usage', '\ndata: ,"usage')
+    + f"\n\ndata: {LAST}\n\n",
     "sse no blank line between": f"data: {FIRST}\ndata: {LAST}\n\n",
     "json array": f"[{FIRST}\r\n,\r\n{LAST}]",
     "json lines": f"{FIRST}\n{LAST}\n",
@@ -57,14 +68,26 @@ def test_reads_the_same_answer_in_every_framing_and_spelling(body: str) -> None:
     ("parts", "attribute", "value"),
     [
         ('{"text":"hm","thought":true,"thoughtSignature":"QQ=="}', "thoughts", "hm"),
-        ('{"text":"hm","thought":true,"thoughtSignature":"QQ=="}', "signatures", [("thought", "QQ==")]),
-        ('{"inlineData":{"mimeType":"image/png","data":"QQ=="}},{"file_data":{"file_uri":"u"}}', "media", 2),
+        (
+            '{"text":"hm","thought":true,"thoughtSignature":"QQ=="}',
+            "signatures",
+            [("thought", "QQ==")],
+        ),
+        (
+            '{"inlineData":{"mimeType":"image/png","data":"QQ=="}},{"file_data":{"file_uri":"u"}}',
+            "media",
+            2,
+        ),
         ('{"executableCode":{"code":"1"}},{"codeExecutionResult":{"output":"1"}}', "code", 2),
         ('{"toolCall":{"id":"t"},"thoughtSignature":"QQ=="}', "signatures", [("other", "QQ==")]),
         ('{"hologram":{"x":1}}', "others", {"hologram"}),
         ('{"functionCall":{"name":"f"}}', "calls", [("f", {})]),
         ('{"text":"a"},{"functionCall":null,"text":"b","thought":null}', "text", "ab"),
-        ('{"thoughtSignature":"QQ=="},{"thought":true,"thoughtSignature":"Qg=="}', "signatures", [("text", "QQ=="), ("thought", "Qg==")]),
+        (
+            '{"thoughtSignature":"QQ=="},{"thought":true,"thoughtSignature":"Qg=="}',
+            "signatures",
+            [("text", "QQ=="), ("thought", "Qg==")],
+        ),
         ('{"text":"a","thoughtSignature":""}', "signatures", []),
     ],
 )
@@ -81,19 +104,36 @@ COUNTED = {"totalTokenCount": 7, "promptTokenCount": 3}
     [
         ('{"promptFeedback":{"blockReason":"SAFETY"}}', 200, "block_reason", "SAFETY"),
         ('{"candidates":[{"finishReason":7}]}', 200, "finish", "#7"),
-        ('{"candidates":[{"finishReason":"OTHER","finishMessage":"m"}]}', 200, "finish_message", "m"),
+        (
+            '{"candidates":[{"finishReason":"OTHER","finishMessage":"m"}]}',
+            200,
+            "finish_message",
+            "m",
+        ),
         ('[{"error":{"code":429,"message":"m"}}]', 429, "errors", [(429, "m")]),
         ('{"error":"boom"}', 200, "errors", [(None, "boom")]),
         ("<html>no</html>", 502, "errors", [(502, "")]),
         ("", 500, "errors", [(500, "")]),
         ("data: {broken\n\n", 200, "unreadable", ["{broken"]),
-        ('{"candidates":[{"index":1,"content":{"parts":[{"text":"b"}]}},{"content":{"parts":[{"text":"a"}]}}]}', 200, "text", "a"),
+        (
+            '{"candidates":[{"index":1,"content":{"parts":[{"text":"b"}]}},{"content":{"parts":[{"text":"a"}]}}]}',
+            200,
+            "text",
+            "a",
+        ),
         ('{"functionCalls":[{"name":"f","args":{"a":1}}]}', 200, "calls", [("f", {"a": 1})]),
-        ('{"usageMetadata":{"totalTokenCount":"7","promptTokenCount":3.0,"trafficType":"9x"}}', 200, "usage", COUNTED),
+        (
+            '{"usageMetadata":{"totalTokenCount":"7","promptTokenCount":3.0,"trafficType":"9x"}}',
+            200,
+            "usage",
+            COUNTED,
+        ),
         ('{"responseFoo":1}', 200, "others", {"responseFoo"}),
     ],
 )
-def test_reads_what_stands_beside_the_parts(body: str, status: int, attribute: str, value: object) -> None:
+def test_reads_what_stands_beside_the_parts(
+    body: str, status: int, attribute: str, value: object
+) -> None:
     assert getattr(gather_body(body.encode(), status), attribute) == value
 
 
@@ -126,7 +166,10 @@ BOTH = '{"functionCall":{"name":"f","partialArgs":[{"jsonPath":"$.a","numberValu
     ("calls", "expected"),
     [
         ([START, STRING, piece("$.a", '"stringValue":"x"'), '{"functionCall":{}}'], {"a": "xx"}),
-        ([START, piece("$.o[1].n", '"numberValue":3'), piece("$.o[0].n", '"boolValue":true')], {"o": [{"n": True}, {"n": 3}]}),
+        (
+            [START, piece("$.o[1].n", '"numberValue":3'), piece("$.o[0].n", '"boolValue":true')],
+            {"o": [{"n": True}, {"n": 3}]},
+        ),
         ([START, piece("$['a b']", '"nullValue":null', going_on=False)], {"a b": None}),
         ([START, STRING, '{"text":"done"}'], {"a": "x"}),
         ([BOTH], {"a": 2, "b": 1}),
@@ -138,7 +181,13 @@ def test_puts_streamed_arguments_together(calls: list[str], expected: dict[str, 
 
 
 def test_a_new_name_ends_the_call_before_it_and_the_last_may_stay_open() -> None:
-    facts = gather_body(stream_of_calls(START, piece("$.a", '"numberValue":1'), '{"functionCall":{"name":"g","willContinue":true}}'))
+    facts = gather_body(
+        stream_of_calls(
+            START,
+            piece("$.a", '"numberValue":1'),
+            '{"functionCall":{"name":"g","willContinue":true}}',
+        )
+    )
     assert facts.calls == [("f", {"a": 1}), ("g", {})]
     assert facts.open_call
 
@@ -162,7 +211,9 @@ def test_a_signature_after_the_first_part_of_a_call_signs_no_call() -> None:
     assert facts.signatures == [("call", "QQ=="), ("text", "Qg==")]
 
 
-@pytest.mark.parametrize("call", ['{"partialArgs":[{"jsonPath":"$.a","numberValue":1}],"willContinue":true}', "{}"])
+@pytest.mark.parametrize(
+    "call", ['{"partialArgs":[{"jsonPath":"$.a","numberValue":1}],"willContinue":true}', "{}"]
+)
 def test_a_signature_of_a_piece_without_a_call_signs_none(call: str) -> None:
     part = f'{{"functionCall":{call},"thoughtSignature":"QQ=="}}'
     facts = gather_body(f'{{"candidates":[{{"content":{{"parts":[{part}]}}}}]}}'.encode())
@@ -178,7 +229,9 @@ def test_a_signature_of_a_piece_without_a_call_signs_none(call: str) -> None:
         ("print(default_api.f(x='1', y=[1, None]))", "f", {"x": "1", "y": [1, None]}),
     ],
 )
-def test_finds_tool_code_only_when_asked(inside: str, name: str | None, arguments: dict[str, Any]) -> None:
+def test_finds_tool_code_only_when_asked(
+    inside: str, name: str | None, arguments: dict[str, Any]
+) -> None:
     text = f"a<tool_code>{inside}</tool_code>b"
     body = f'{{"candidates":[{{"content":{{"parts":[{{"text":{json.dumps(text)}}}]}}}}]}}'.encode()
     assert gather_body(body).blocks == []
@@ -192,7 +245,13 @@ WIRE = Facts(
     signatures=[("text", "QQ=="), ("call", "Qg=="), ("thought", "Qw==")],
     finish="MAX_TOKENS",
     finish_message="cut",
-    usage={"promptTokenCount": 9, "candidatesTokenCount": 2, "thoughtsTokenCount": 3, "cachedContentTokenCount": 4, "totalTokenCount": 14},
+    usage={
+        "promptTokenCount": 9,
+        "candidatesTokenCount": 2,
+        "thoughtsTokenCount": 3,
+        "cachedContentTokenCount": 4,
+        "totalTokenCount": 14,
+    },
 )
 EVENTS: list[dict[str, Any]] = [
     {"kind": "start", "model": "m"},
@@ -217,31 +276,78 @@ UNIFIED: list[dict[str, Any]] = [
     {"type": "TEXT_DELTA", "text_id": "t", "delta": "Hello"},
     {"type": "TEXT_END", "text_id": "t", "signature": "QQ=="},
     {"type": "TOOL_CALL_START", "tool_call": {"id": "1", "name": "f"}},
-    {"type": "TOOL_CALL_END", "tool_call": {"id": "1", "name": "f", "arguments": {"a": 1, "deep": {"b": [True]}}, "signature": "Qg=="}},
+    {
+        "type": "TOOL_CALL_END",
+        "tool_call": {
+            "id": "1",
+            "name": "f",
+            "arguments": {"a": 1, "deep": {"b": [True]}},
+            "signature": "Qg==",
+        },
+    },
     {"type": "TOOL_CALL_START", "tool_call": {"id": "2", "name": "g"}},
     {"type": "TOOL_CALL_END", "tool_call": {"id": "2", "name": "g", "arguments": {}}},
     {
         "type": "FINISH",
         "finish_reason": {"reason": "tool_calls", "raw": "MAX_TOKENS", "message": "cut"},
-        "usage": {"input_tokens": 9, "output_tokens": 2, "reasoning_tokens": 3, "cache_read_tokens": 4, "total_tokens": 14, "raw": {}},
+        "usage": {
+            "input_tokens": 9,
+            "output_tokens": 2,
+            "reasoning_tokens": 3,
+            "cache_read_tokens": 4,
+            "total_tokens": 14,
+            "raw": {},
+        },
     },
 ]
 ANTHROPIC: list[dict[str, Any]] = [
     {"type": "message_start", "message": {"usage": {"input_tokens": 0, "output_tokens": 0}}},
-    {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
-    {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "hm"}},
-    {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "Qw=="}},
+    {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "thinking", "thinking": ""},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "thinking_delta", "thinking": "hm"},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "signature_delta", "signature": "Qw=="},
+    },
     {"type": "content_block_stop", "index": 0},
     {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
     {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Hello"}},
     {"type": "content_block_stop", "index": 1},
-    {"type": "content_block_start", "index": 2, "content_block": {"type": "thinking", "thinking": ""}},
-    {"type": "content_block_delta", "index": 2, "delta": {"type": "signature_delta", "signature": "QQ=="}},
+    {
+        "type": "content_block_start",
+        "index": 2,
+        "content_block": {"type": "thinking", "thinking": ""},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 2,
+        "delta": {"type": "signature_delta", "signature": "QQ=="},
+    },
     {"type": "content_block_stop", "index": 2},
-    {"type": "content_block_start", "index": 3, "content_block": {"type": "tool_use", "id": "1", "name": "f", "input": {}}},
-    {"type": "content_block_delta", "index": 3, "delta": {"type": "input_json_delta", "partial_json": '{"a":1,"deep":{"b":[true]}}'}},
+    {
+        "type": "content_block_start",
+        "index": 3,
+        "content_block": {"type": "tool_use", "id": "1", "name": "f", "input": {}},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 3,
+        "delta": {"type": "input_json_delta", "partial_json": '{"a":1,"deep":{"b":[true]}}'},
+    },
     {"type": "content_block_stop", "index": 3},
-    {"type": "content_block_start", "index": 4, "content_block": {"type": "tool_use", "id": "2", "name": "g", "input": {}}},
+    {
+        "type": "content_block_start",
+        "index": 4,
+        "content_block": {"type": "tool_use", "id": "2", "name": "g", "input": {}},
+    },
     {"type": "content_block_stop", "index": 4},
     {
         "type": "message_delta",
@@ -252,7 +358,9 @@ ANTHROPIC: list[dict[str, Any]] = [
 ]
 
 
-def gather(dialect: str, payloads: list[dict[str, Any]], signatures: dict[str, str | None] | None = None) -> Facts:
+def gather(
+    dialect: str, payloads: list[dict[str, Any]], signatures: dict[str, str | None] | None = None
+) -> Facts:
     if dialect == "events":
         return gather_events(payloads)
     if dialect == "unified-llm":
@@ -280,10 +388,13 @@ WITHOUT_A_FACT = {
         (dialect, index)
         for dialect, payloads in CARRIED.items()
         for index, payload in enumerate(payloads)
-        if payload.get("kind", payload.get("type")) not in WITHOUT_A_FACT and not payload.get("candidate")
+        if payload.get("kind", payload.get("type")) not in WITHOUT_A_FACT
+        and not payload.get("candidate")
     ],
 )
-def test_every_item_that_carries_a_fact_is_missed_when_it_is_dropped(dialect: str, index: int) -> None:
+def test_every_item_that_carries_a_fact_is_missed_when_it_is_dropped(
+    dialect: str, index: int
+) -> None:
     payloads = copy.deepcopy(CARRIED[dialect])
     del payloads[index]
     assert losses(WIRE, gather(dialect, payloads), dialect)
@@ -304,7 +415,9 @@ def test_every_item_that_carries_a_fact_is_missed_when_it_is_dropped(dialect: st
         ("errors", [(503, "overloaded")], "error lost"),
     ],
 )
-def test_each_difference_is_said_in_a_sentence(dialect: str, attribute: str, value: Any, sentence: str) -> None:
+def test_each_difference_is_said_in_a_sentence(
+    dialect: str, attribute: str, value: Any, sentence: str
+) -> None:
     wire = copy.deepcopy(WIRE)
     setattr(wire, attribute, value)
     found = losses(wire, gather(dialect, CARRIED[dialect]), dialect)
@@ -324,10 +437,15 @@ def test_each_difference_is_said_in_a_sentence(dialect: str, attribute: str, val
     ],
 )
 @pytest.mark.parametrize("dialect", ["events", "unified-llm"])
-def test_what_the_richer_layers_must_carry_is_missed_there(dialect: str, attribute: str, value: Any, sentence: str) -> None:
+def test_what_the_richer_layers_must_carry_is_missed_there(
+    dialect: str, attribute: str, value: Any, sentence: str
+) -> None:
     wire = copy.deepcopy(WIRE)
     setattr(wire, attribute, value)
-    assert any(line.startswith(sentence) for line in losses(wire, gather(dialect, CARRIED[dialect]), dialect))
+    assert any(
+        line.startswith(sentence)
+        for line in losses(wire, gather(dialect, CARRIED[dialect]), dialect)
+    )
 
 
 @pytest.mark.parametrize(
@@ -338,9 +456,13 @@ def test_what_the_richer_layers_must_carry_is_missed_there(dialect: str, attribu
         (503, "no", 'error lost: "overloaded" became "no"'),
     ],
 )
-def test_an_error_keeps_its_number_and_its_message(code: int, message: str, sentence: str | None) -> None:
+def test_an_error_keeps_its_number_and_its_message(
+    code: int, message: str, sentence: str | None
+) -> None:
     carried = gather_events([{"kind": "error", "code": code, "message": message}])
-    assert losses(Facts(errors=[(503, "overloaded")]), carried, "events") == ([sentence] if sentence else [])
+    assert losses(Facts(errors=[(503, "overloaded")]), carried, "events") == (
+        [sentence] if sentence else []
+    )
 
 
 @pytest.mark.parametrize(
@@ -358,7 +480,9 @@ def test_an_error_keeps_its_number_and_its_message(code: int, message: str, sent
 )
 def test_the_stop_reason_follows_from_the_finish_reason(wire: Facts, stop: str) -> None:
     for reason in ("end_turn", "max_tokens", "pause_turn", "refusal", "tool_use"):
-        carried = gather_payloads_anthropic([{"type": "message_delta", "delta": {"stop_reason": reason}}], {})
+        carried = gather_payloads_anthropic(
+            [{"type": "message_delta", "delta": {"stop_reason": reason}}], {}
+        )
         assert bool(losses(wire, carried, "anthropic")) is (reason != stop)
 
 
@@ -377,17 +501,26 @@ def test_another_candidate_is_no_fact_of_the_answer() -> None:
 
 
 def test_a_signature_that_only_the_session_had_is_missed_when_the_session_forgets_it() -> None:
-    assert losses(WIRE, gather("anthropic", ANTHROPIC, {}), "anthropic") == ['signature lost: "Qg==" of call']
+    assert losses(WIRE, gather("anthropic", ANTHROPIC, {}), "anthropic") == [
+        'signature lost: "Qg==" of call'
+    ]
 
 
 def test_what_follows_an_error_is_no_loss_in_a_dialect_but_one_in_the_events() -> None:
     wire = gather_body(f"data: {FIRST}\n\n{ERROR}data: {LAST}\n\n".encode())
     unified: list[dict[str, Any]] = [
         {"type": "TEXT_DELTA", "delta": "Hé"},
-        {"type": "ERROR", "error": {"type": "Server", "message": "overloaded", "status_code": 503}, "usage": {"input_tokens": 3}},
+        {
+            "type": "ERROR",
+            "error": {"type": "Server", "message": "overloaded", "status_code": 503},
+            "usage": {"input_tokens": 3},
+        },
     ]
     assert losses(wire, gather_payloads_unified(unified), "unified-llm") == []
-    events: list[dict[str, Any]] = [{"kind": "text", "text": "Hé"}, {"kind": "error", "code": 503, "message": "overloaded"}]
+    events: list[dict[str, Any]] = [
+        {"kind": "text", "text": "Hé"},
+        {"kind": "error", "code": 503, "message": "overloaded"},
+    ]
     assert any("call lost" in line for line in losses(wire, gather_events(events), "events"))
 
 
@@ -403,7 +536,9 @@ def test_a_cut_is_an_error_that_the_wire_does_not_have() -> None:
 
 
 def test_an_interrupted_call_counts_with_the_arguments_that_arrived() -> None:
-    wire = gather_body(stream_of_calls(START, piece("$.a", '"stringValue":"x","willContinue":true')))
+    wire = gather_body(
+        stream_of_calls(START, piece("$.a", '"stringValue":"x","willContinue":true'))
+    )
     events: list[dict[str, Any]] = [
         {"kind": "call_start", "call": 1, "name": "f", "signature": "QQ=="},
         {"kind": "call_piece", "call": 1, "path": "$.a", "value": "x", "more": True},
@@ -411,7 +546,9 @@ def test_an_interrupted_call_counts_with_the_arguments_that_arrived() -> None:
     ]
     assert losses(wire, gather_events(events), "events", interrupted=True) == []
     del events[1]
-    assert losses(wire, gather_events(events), "events", interrupted=True) == ['argument lost: f has {"a": "x"}, carried is {}']
+    assert losses(wire, gather_events(events), "events", interrupted=True) == [
+        'argument lost: f has {"a": "x"}, carried is {}'
+    ]
 
 
 @pytest.mark.parametrize(
@@ -423,9 +560,17 @@ def test_an_interrupted_call_counts_with_the_arguments_that_arrived() -> None:
         ([("nameless_call", {"x": 1})], True),
     ],
 )
-def test_a_tool_code_block_is_either_a_call_or_text(payloads: list[tuple[str, Any]], lost: bool) -> None:
-    wire = gather_body(rb'{"candidates":[{"content":{"parts":[{"text":"a<tool_code>{\"x\":1}</tool_code>b"}]}}]}', tool_code=True)
-    events = [{"kind": kind, "text" if kind == "text" else "payload": value, "call": 1} for kind, value in payloads]
+def test_a_tool_code_block_is_either_a_call_or_text(
+    payloads: list[tuple[str, Any]], lost: bool
+) -> None:
+    wire = gather_body(
+        rb'{"candidates":[{"content":{"parts":[{"text":"a<tool_code>{\"x\":1}</tool_code>b"}]}}]}',
+        tool_code=True,
+    )
+    events = [
+        {"kind": kind, "text" if kind == "text" else "payload": value, "call": 1}
+        for kind, value in payloads
+    ]
     assert bool(losses(wire, gather_events(events), "events")) is lost
 
 
@@ -447,22 +592,41 @@ def test_no_body_is_too_broken_to_read(raw: bytes) -> None:
 
 
 def test_a_response_that_says_other_than_its_stream_is_a_contradiction() -> None:
-    content = [{"kind": "text", "text": "Hell"}, {"kind": "tool_call", "tool_call": {"name": "f", "arguments": {}}}]
+    content = [
+        {"kind": "text", "text": "Hell"},
+        {"kind": "tool_call", "tool_call": {"name": "f", "arguments": {}}},
+    ]
     response = {"message": {"content": content}}
-    payloads: list[dict[str, Any]] = [{"type": "TEXT_DELTA", "delta": "Hello"}, {"type": "FINISH", "response": response}]
+    payloads: list[dict[str, Any]] = [
+        {"type": "TEXT_DELTA", "delta": "Hello"},
+        {"type": "FINISH", "response": response},
+    ]
     found = losses(Facts(text="Hello"), gather_payloads_unified(payloads), "unified-llm")
-    assert found == ["the Response has other text than the stream", "the Response has other calls than the stream"]
+    assert found == [
+        "the Response has other text than the stream",
+        "the Response has other calls than the stream",
+    ]
 
 
 INTERRUPTED = {
     "unified-llm": [
         {"type": "TOOL_CALL_START", "tool_call": {"id": "1", "name": "f"}},
-        {"type": "TOOL_CALL_DELTA", "delta": '{"a":"x"}', "tool_call": {"id": "1", "name": "f", "signature": "QQ=="}},
+        {
+            "type": "TOOL_CALL_DELTA",
+            "delta": '{"a":"x"}',
+            "tool_call": {"id": "1", "name": "f", "signature": "QQ=="},
+        },
         {"type": "ERROR", "error": {"type": "StreamError", "message": "cut"}},
     ],
     "anthropic": [
-        {"type": "content_block_start", "content_block": {"type": "tool_use", "id": "1", "name": "f", "input": {}}},
-        {"type": "content_block_delta", "delta": {"type": "input_json_delta", "partial_json": '{"a":"x"}'}},
+        {
+            "type": "content_block_start",
+            "content_block": {"type": "tool_use", "id": "1", "name": "f", "input": {}},
+        },
+        {
+            "type": "content_block_delta",
+            "delta": {"type": "input_json_delta", "partial_json": '{"a":"x"}'},
+        },
         {"type": "error", "error": {"type": "api_error", "message": "cut"}},
     ],
 }
@@ -476,16 +640,32 @@ def test_an_interrupted_call_is_carried_open(dialect: str) -> None:
     assert losses(wire, carried, dialect, interrupted=True) == []
 
 
-@pytest.mark.parametrize("raw", [{"executableCode": {}, "thoughtSignature": "QQ=="}, {"hologram": 1, "thoughtSignature": "QQ=="}])
-def test_a_part_that_has_no_payload_of_its_own_is_read_in_the_shape_of_the_wire(raw: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"executableCode": {}, "thoughtSignature": "QQ=="},
+        {"hologram": 1, "thoughtSignature": "QQ=="},
+    ],
+)
+def test_a_part_that_has_no_payload_of_its_own_is_read_in_the_shape_of_the_wire(
+    raw: dict[str, Any],
+) -> None:
     wire = gather_body(stream_of_calls(json.dumps(raw)))
-    assert losses(wire, gather_payloads_unified([{"type": "PROVIDER_EVENT", "raw": raw}]), "unified-llm") == []
+    assert (
+        losses(
+            wire, gather_payloads_unified([{"type": "PROVIDER_EVENT", "raw": raw}]), "unified-llm"
+        )
+        == []
+    )
     assert len(losses(wire, gather_payloads_unified([]), "unified-llm")) >= 2
 
 
 def test_findings_can_be_printed_anywhere() -> None:
     (finding,) = losses(Facts(text="\x1b[2J\x9b1m\ud800\u202eé"), Facts(), "events")
-    assert finding == 'text lost: at character 0 the wire has "\\u001b[2J\\x9b1m\\ud800\\u202eé", carried is ""'
+    assert (
+        finding
+        == 'text lost: at character 0 the wire has "\\u001b[2J\\x9b1m\\ud800\\u202eé", carried is ""'
+    )
 
 
 def test_imports_nothing_but_the_standard_library() -> None:

@@ -37,7 +37,9 @@ def said(text: str) -> list[Any]:
 
 def events(*lines: str) -> list[dict[str, Any]]:
     normalizer = PROVIDERS["gemini-cli"].normalizer(Answer())
-    found = [event for frame in framed("\n".join(lines).encode()) for event in normalizer.feed(frame)]
+    found = [
+        event for frame in framed("\n".join(lines).encode()) for event in normalizer.feed(frame)
+    ]
     return [to_builtins(event) for event in found + normalizer.close()]
 
 
@@ -51,10 +53,16 @@ def line(kind: str, **fields: Any) -> str:
         (f"{INIT}\n{TEXT}\n", [json.loads(INIT), json.loads(TEXT)]),
         (f"\ufeff{INIT}\r\n\r\n{TEXT}", [json.loads(INIT), json.loads(TEXT)]),
         (f"Loaded cached credentials.{INIT}", ["Loaded cached credentials.", json.loads(INIT)]),
-        (f"a {INIT} b {TEXT}{RESULT}c\n", ["a", json.loads(INIT), "b", json.loads(TEXT), json.loads(RESULT), "c"]),
+        (
+            f"a {INIT} b {TEXT}{RESULT}c\n",
+            ["a", json.loads(INIT), "b", json.loads(TEXT), json.loads(RESULT), "c"],
+        ),
         ("{oops}\n7\nnull\n", ["{oops}", 7, None]),
         ('broken {"type":"x"} line\n', ['broken {"type":"x"} line']),
-        ('{"type":"result","error":{"type":"E","message":"m"},oops}\n', ['{"type":"result","error":{"type":"E","message":"m"},oops}']),
+        (
+            '{"type":"result","error":{"type":"E","message":"m"},oops}\n',
+            ['{"type":"result","error":{"type":"E","message":"m"},oops}'],
+        ),
         (f"noise\n{DOCUMENT}\nmore", ["noise", json.loads(DOCUMENT), "more"]),
         (f"noise.{DOCUMENT}\n", ["noise.", json.loads(DOCUMENT)]),
         (f"{{\n{TEXT}\n", ["{", json.loads(TEXT)]),
@@ -79,7 +87,11 @@ def test_a_frame_knows_its_place_and_the_time_of_its_last_read() -> None:
 
 
 def test_only_a_last_line_that_is_no_json_is_partial() -> None:
-    assert [frame.partial for frame in framed(f"noise\n{INIT}\nno".encode())] == [False, False, True]
+    assert [frame.partial for frame in framed(f"noise\n{INIT}\nno".encode())] == [
+        False,
+        False,
+        True,
+    ]
     assert [frame.partial for frame in framed(INIT.encode())] == [False]
 
 
@@ -96,7 +108,9 @@ def test_cuts_change_nothing(cuts: set[int]) -> None:
 @given(st.binary(max_size=200))
 def test_any_bytes_are_framed_and_read(data: bytes) -> None:
     normalizer = PROVIDERS["gemini-cli"].normalizer(Answer())
-    found = [event for frame in framed(data) for event in normalizer.feed(frame)] + normalizer.close()
+    found = [
+        event for frame in framed(data) for event in normalizer.feed(frame)
+    ] + normalizer.close()
     assert bool(found) == bool(data.removeprefix(b"\xef\xbb\xbf").strip())
 
 
@@ -120,11 +134,17 @@ def test_a_line_of_many_braces_is_searched_only_so_far() -> None:
         (line("init"), {"kind": "start"}),
         (line("message", role="assistant", content="a"), {"kind": "text", "text": "a"}),
         (line("message", role="assistant"), {"kind": "text", "text": ""}),
-        (line("message", role="system", content="a"), {"kind": "text", "text": "a", "role": "system"}),
+        (
+            line("message", role="system", content="a"),
+            {"kind": "text", "text": "a", "role": "system"},
+        ),
         (line("message", role="model", content="a"), {"kind": "text", "text": "a", "role": ""}),
         (line("message", content="a"), {"kind": "text", "text": "a", "role": ""}),
         (line("tool_use"), {"kind": "call_start", "call": 1, "name": ""}),
-        (line("tool_use", tool_name="", name="f", id=7), {"kind": "call_start", "call": 1, "name": "", "id": "7"}),
+        (
+            line("tool_use", tool_name="", name="f", id=7),
+            {"kind": "call_start", "call": 1, "name": "", "id": "7"},
+        ),
         (line("tool_result"), {"kind": "tool_result", "status": ""}),
         (
             line("tool_result", error="no", status="error"),
@@ -151,27 +171,44 @@ def test_a_line_is_read(given_line: str, expected: dict[str, Any]) -> None:
         ({"parameters": None, "input": {"a": 1}}, {"a": 1}),
         ({"parameters": {}, "input": {"a": 1}}, {}),
         ({"parameters": {}, "input": {"todos": []}, "name": "write_todos"}, {"todos": []}),
-        ({"parameters": {"todos": "x"}, "input": {"todos": [1]}, "name": "write_todos"}, {"todos": [1]}),
+        (
+            {"parameters": {"todos": "x"}, "input": {"todos": [1]}, "name": "write_todos"},
+            {"todos": [1]},
+        ),
         ({}, {}),
     ],
 )
-def test_arguments_are_read_in_both_spellings(fields: dict[str, Any], arguments: dict[str, Any]) -> None:
-    assert {"kind": "call_end", "call": 1, "arguments": arguments} in events(line("tool_use", **fields))
+def test_arguments_are_read_in_both_spellings(
+    fields: dict[str, Any], arguments: dict[str, Any]
+) -> None:
+    assert {"kind": "call_end", "call": 1, "arguments": arguments} in events(
+        line("tool_use", **fields)
+    )
 
 
 @pytest.mark.parametrize("kind", ["init", "message", "tool_use", "tool_result", "result"])
 def test_a_field_that_is_not_read_is_unknown(kind: str) -> None:
-    assert {"kind": "unknown", "where": f"field {kind}.new", "raw": {"new": 1}} in events(line(kind, new=1))
+    assert {"kind": "unknown", "where": f"field {kind}.new", "raw": {"new": 1}} in events(
+        line(kind, new=1)
+    )
 
 
 @pytest.mark.parametrize("field", ["content", "stats", "model", "parameters"])
 def test_a_field_of_another_type_is_unknown(field: str) -> None:
-    kind = {"content": "message", "stats": "result", "model": "init", "parameters": "tool_use"}[field]
-    assert {"kind": "unknown", "where": f"field {kind}.{field}", "raw": {field: 7}} in events(line(kind, **{field: 7}))
+    kind = {"content": "message", "stats": "result", "model": "init", "parameters": "tool_use"}[
+        field
+    ]
+    assert {"kind": "unknown", "where": f"field {kind}.{field}", "raw": {field: 7}} in events(
+        line(kind, **{field: 7})
+    )
 
 
 def test_the_name_of_a_result_is_that_of_its_call() -> None:
-    found = events(line("tool_use", tool_name="f", tool_id="1"), line("tool_result", tool_id="1"), line("tool_result", tool_id="2"))
+    found = events(
+        line("tool_use", tool_name="f", tool_id="1"),
+        line("tool_result", tool_id="1"),
+        line("tool_result", tool_id="2"),
+    )
     assert [event.get("name") for event in found if event["kind"] == "tool_result"] == ["f", None]
 
 
@@ -183,7 +220,9 @@ def test_content_before_any_init_has_an_implied_start() -> None:
 def test_an_interrupted_run_ends_inside_its_rest() -> None:
     normalizer = PROVIDERS["gemini-cli"].normalizer(Answer())
     assert [event for frame in framed(b'{"type') for event in normalizer.feed(frame)] == []
-    assert [to_builtins(event) for event in normalizer.close("cut")] == [{"kind": "incomplete", "end": "cut", "rest": '{"type'}]
+    assert [to_builtins(event) for event in normalizer.close("cut")] == [
+        {"kind": "incomplete", "end": "cut", "rest": '{"type'}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -209,10 +248,27 @@ SHIPPED = sorted((Path(__file__).parent.parent / "cassettes" / "gemini-cli").glo
 @pytest.mark.parametrize("dialect", ["unified-llm", "anthropic", "agent-events"])
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_every_law_holds_for_the_shipped_runs(path: Path, dialect: str) -> None:
-    assert [finding for exchange in load(path).exchanges for finding in check(exchange, Replayer(dialect=dialect))] == []
+    assert [
+        finding
+        for exchange in load(path).exchanges
+        for finding in check(exchange, Replayer(dialect=dialect))
+    ] == []
 
 
-@pytest.mark.parametrize("kind", ["start", "metadata", "text", "call_start", "tool_result", "usage", "finish", "unknown", "notice"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "start",
+        "metadata",
+        "text",
+        "call_start",
+        "tool_result",
+        "usage",
+        "finish",
+        "unknown",
+        "notice",
+    ],
+)
 def test_an_event_that_is_left_out_is_a_loss(kind: str) -> None:
     body = "\n".join(
         [
@@ -227,11 +283,19 @@ def test_an_event_that_is_left_out_is_a_loss(kind: str) -> None:
     )
     wire, found = gather_cli(body.encode()), events(*body.split("\n"))
     assert losses(wire, gather_events(found), "events") == []
-    assert losses(wire, gather_events([event for event in found if event["kind"] != kind]), "events") != []
+    assert (
+        losses(wire, gather_events([event for event in found if event["kind"] != kind]), "events")
+        != []
+    )
 
 
 def test_the_reader_sees_a_document_with_its_error() -> None:
     facts = gather_cli(
         b'x\n{\n  "response": "Hi",\n  "stats": {"models": {"m": {"tokens": {"prompt": 3}}}},\n  "error": {"message": "no"}\n}\n'
     )
-    assert (facts.text, facts.errors, facts.usage, facts.unreadable) == ("Hi", [(None, "no")], {"promptTokenCount": 3}, ["x"])
+    assert (facts.text, facts.errors, facts.usage, facts.unreadable) == (
+        "Hi",
+        [(None, "no")],
+        {"promptTokenCount": 3},
+        ["x"],
+    )

@@ -15,17 +15,44 @@ HOST = "https://generativelanguage.googleapis.com"
 VERTEX = "https://us-central1-aiplatform.googleapis.com/v1beta1/projects/p/locations/us-central1"
 
 URLS: list[tuple[str, Identity]] = [
-    (f"{HOST}/v1beta/models/gemini-3.8-flash:generateContent", Identity("gemini-api", True, False, "gemini-3.8-flash")),
-    (f"{HOST}/v1/models/m:streamGenerateContent?alt=sse&key=x", Identity("gemini-api", True, True, "m")),
+    (
+        f"{HOST}/v1beta/models/gemini-3.8-flash:generateContent",
+        Identity("gemini-api", True, False, "gemini-3.8-flash"),
+    ),
+    (
+        f"{HOST}/v1/models/m:streamGenerateContent?alt=sse&key=x",
+        Identity("gemini-api", True, True, "m"),
+    ),
     (f"{HOST}/v1beta/models/m%3AgenerateContent", Identity("gemini-api", True, False, "m")),
-    (f"{HOST}/v1beta/tunedModels/m:generateContent", Identity("gemini-api", True, False, "tunedModels/m")),
-    ("http://127.0.0.1:8080/router/v2/google/v1beta/models/m:streamGenerateContent", Identity("gemini-api", True, True, "m")),
+    (
+        f"{HOST}/v1beta/tunedModels/m:generateContent",
+        Identity("gemini-api", True, False, "tunedModels/m"),
+    ),
+    (
+        "http://127.0.0.1:8080/router/v2/google/v1beta/models/m:streamGenerateContent",
+        Identity("gemini-api", True, True, "m"),
+    ),
     ("models/m:generateContent", Identity("gemini-api", True, False, "m")),
-    (f"{VERTEX}/publishers/google/models/m:generateContent", Identity("vertex-ai", True, False, "m")),
-    (f"{VERTEX}/endpoints/123:streamGenerateContent", Identity("vertex-ai", True, True, "endpoints/123")),
-    ("https://aiplatform.googleapis.com/v1/publishers/google/models/m:generateContent", Identity("vertex-ai", True, False, "m")),
-    ("http://localhost/google-vertex/v1beta1/publishers/google/models/m:generateContent", Identity("vertex-ai", True, False, "m")),
-    ("https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse", Identity("code-assist", True, True, "asked")),
+    (
+        f"{VERTEX}/publishers/google/models/m:generateContent",
+        Identity("vertex-ai", True, False, "m"),
+    ),
+    (
+        f"{VERTEX}/endpoints/123:streamGenerateContent",
+        Identity("vertex-ai", True, True, "endpoints/123"),
+    ),
+    (
+        "https://aiplatform.googleapis.com/v1/publishers/google/models/m:generateContent",
+        Identity("vertex-ai", True, False, "m"),
+    ),
+    (
+        "http://localhost/google-vertex/v1beta1/publishers/google/models/m:generateContent",
+        Identity("vertex-ai", True, False, "m"),
+    ),
+    (
+        "https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse",
+        Identity("code-assist", True, True, "asked"),
+    ),
     ("http://127.0.0.1/v1internal:generateContent", Identity("code-assist", True, False, "asked")),
 ]
 OTHER_URLS = [
@@ -66,16 +93,31 @@ SSE = b'data: {"candidates": []}\r\n\r\ndata: {"candidates": []}\r\n\r\n'
         (b'[{"candidates": []}]', Identity(None, True, True)),
         (b'{"candidates": []}\n{"candidates": []}\n', Identity(None, True, True)),
         (b'data: {"candidates": [], "createTime": "t"}\n\n', Identity("vertex-ai", True, True)),
-        (b'{"candidates": [], "usageMetadata": {"trafficType": "ON_DEMAND"}}', Identity("vertex-ai", True, False)),
-        (b'data: {"response": {"candidates": []}, "traceId": "t"}\n\n', Identity("code-assist", True, True)),
+        (
+            b'{"candidates": [], "usageMetadata": {"trafficType": "ON_DEMAND"}}',
+            Identity("vertex-ai", True, False),
+        ),
+        (
+            b'data: {"response": {"candidates": []}, "traceId": "t"}\n\n',
+            Identity("code-assist", True, True),
+        ),
         (b'{"promptFeedback": {"blockReason": "SAFETY"}}', Identity(None, True, False)),
         (b'{"usage_metadata": {}}', Identity(None, True, False)),
         (b'[{"error": {"code": 429}}]', Identity(None, True, True)),
         (b'\xef\xbb\xbf\n{"error": {"code": 429}}', Identity(None, True, False)),
-        (b'{"type":"init","timestamp":"t","session_id":"s","model":"m"}\n', Identity("gemini-cli", True, True)),
-        (b'Loaded cached credentials.\n{"type":"init","timestamp":"t"}\n', Identity("gemini-cli", True, True)),
+        (
+            b'{"type":"init","timestamp":"t","session_id":"s","model":"m"}\n',
+            Identity("gemini-cli", True, True),
+        ),
+        (
+            b'Loaded cached credentials.\n{"type":"init","timestamp":"t"}\n',
+            Identity("gemini-cli", True, True),
+        ),
         (b'{"choices": []}', Identity(None, False)),
-        (b'event: interaction.created\ndata: {"event_type": "interaction.created"}\n\n', Identity(None, False)),
+        (
+            b'event: interaction.created\ndata: {"event_type": "interaction.created"}\n\n',
+            Identity(None, False),
+        ),
         (b'{"totalTokens": 3}', Identity(None, False)),
         (b"<html>", Identity(None, False)),
         (b"", Identity(None, False)),
@@ -101,8 +143,14 @@ def test_at_an_unknown_address_only_an_answer_tells() -> None:
 @pytest.mark.parametrize(
     ("body", "tools"),
     [
-        (b'{"tools": [{"functionDeclarations": [{"name": "f", "parameters": {"type": "OBJECT"}}]}]}', [Tool("f", {"type": "OBJECT"})]),
-        (b'{"tools": [{"function_declarations": [{"name": "f", "parameters_json_schema": {"a": 1}}, {"name": "g"}]}, {}]}', None),
+        (
+            b'{"tools": [{"functionDeclarations": [{"name": "f", "parameters": {"type": "OBJECT"}}]}]}',
+            [Tool("f", {"type": "OBJECT"})],
+        ),
+        (
+            b'{"tools": [{"function_declarations": [{"name": "f", "parameters_json_schema": {"a": 1}}, {"name": "g"}]}, {}]}',
+            None,
+        ),
         (b'{"request": {"tools": [{"functionDeclarations": [{"name": "f"}]}]}}', [Tool("f")]),
         (b'{"tools": {"functionDeclarations": []}}', []),
         (b'{"tools": [{"functionDeclarations": [{"name": 5}, null]}, 5]}', []),

@@ -1,4 +1,6 @@
-"""Other people's recordings: each format is told by its content, keeps its bytes, and answers damage with a `CassetteError`."""
+"""Other people's recordings: each format is told by its content, keeps its bytes, and answers
+damage with a `CassetteError`.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,14 @@ from harness.cassettes import Cassette, CassetteError, Exchange
 from harness.cassettes.importers import FORMATS, read
 from harness.cassettes.importers.content import Content
 
-REPLY = b'{"candidates":[{"content":{"parts":[{"text":"Hi"}],"role":"model"},"finishReason":"STOP"}]}'
+REPLY = (
+    b'{"candidates":[{"content":{"parts":[{"text":"Hi"}],"role":"model"},"finishReason":"STOP"}]}'
+)
 STREAM = b'data: {"candidates": [{"content": {"parts": [{"text": "H\xc3\xa9"}]}}]}\r\n\r\ndata: {"candidates": []}\r\n\r\n'
 URL = "https://generativelanguage.googleapis.com/v1beta/models/m-1:generateContent"
-STREAM_URL = "https://generativelanguage.googleapis.com/v1beta/models/m-1:streamGenerateContent?alt=sse"
+STREAM_URL = (
+    "https://generativelanguage.googleapis.com/v1beta/models/m-1:streamGenerateContent?alt=sse"
+)
 PACKED = gzip.compress(STREAM, mtime=0)
 
 
@@ -163,7 +169,13 @@ http_interactions:
 recorded_with: VCR-vcr/2.1.0
 """.encode()
 
-REQ_LLM_REQUEST = {"body": {"b64": text64(b"{}")}, "canonical_json": {}, "headers": {"a": "b"}, "method": "post", "url": STREAM_URL}
+REQ_LLM_REQUEST = {
+    "body": {"b64": text64(b"{}")},
+    "canonical_json": {},
+    "headers": {"a": "b"},
+    "method": "post",
+    "url": STREAM_URL,
+}
 REQ_LLM = json.dumps(
     {
         "captured_at": "2026-11-21T10:00:00.5Z",
@@ -175,7 +187,11 @@ REQ_LLM = json.dumps(
     }
 ).encode()
 REQ_LLM_UNARY = json.dumps(
-    {"request": REQ_LLM_REQUEST, "response": {"status": 200, "headers": {"x": ["y"]}, "body": json.loads(REPLY)}}, indent=2
+    {
+        "request": REQ_LLM_REQUEST,
+        "response": {"status": 200, "headers": {"x": ["y"]}, "body": json.loads(REPLY)},
+    },
+    indent=2,
 ).encode()
 REQ_LLM_EVENTS = json.dumps(
     {
@@ -236,7 +252,11 @@ HAR = json.dumps(
             "entries": [
                 {
                     "startedDateTime": "2026-11-21T10:00:01.000Z",
-                    "request": {"method": "POST", "url": STREAM_URL, "headers": [{"name": ":authority", "value": "x"}]},
+                    "request": {
+                        "method": "POST",
+                        "url": STREAM_URL,
+                        "headers": [{"name": ":authority", "value": "x"}],
+                    },
                     "response": {
                         "status": 200,
                         "statusText": "OK",
@@ -275,10 +295,14 @@ HAR = json.dumps(
 
 def httprr(*messages: bytes) -> bytes:
     pairs = zip(messages[::2], messages[1::2], strict=True)
-    return b"httprr trace v1\n" + b"".join(b"%d %d\n%b%b" % (len(asked), len(given), asked, given) for asked, given in pairs)
+    return b"httprr trace v1\n" + b"".join(
+        b"%d %d\n%b%b" % (len(asked), len(given), asked, given) for asked, given in pairs
+    )
 
 
-ASKED = f"POST {STREAM_URL} HTTP/1.1\r\nHost: h\r\nUser-Agent: Go-http-client/1.1\r\n\r\n{{}}".encode()
+ASKED = (
+    f"POST {STREAM_URL} HTTP/1.1\r\nHost: h\r\nUser-Agent: Go-http-client/1.1\r\n\r\n{{}}".encode()
+)
 HTTPRR = httprr(
     ASKED,
     b"HTTP/2.0 200 OK\r\nVary: Origin\r\nVary: Referer\r\n\r\n" + STREAM,
@@ -294,17 +318,29 @@ BRAINTRUST = json.dumps(
                 "callIndex": 0,
                 "matchKey": "POST x",
                 "recordedAt": "2026-11-21T10:00:00Z",
-                "request": {"method": "POST", "url": STREAM_URL, "headers": {}, "body": {"kind": "json", "value": {"contents": []}}},
+                "request": {
+                    "method": "POST",
+                    "url": STREAM_URL,
+                    "headers": {},
+                    "body": {"kind": "json", "value": {"contents": []}},
+                },
                 "response": {
                     "status": 200,
                     "statusText": "OK",
                     "headers": {"content-encoding": "gzip"},
-                    "body": {"kind": "sse", "chunks": ['data: {"a":1}', "event: done\ndata: [DONE]"]},
+                    "body": {
+                        "kind": "sse",
+                        "chunks": ['data: {"a":1}', "event: done\ndata: [DONE]"],
+                    },
                 },
             },
             {
                 "matchKey": "POST y",
-                "request": {"method": "POST", "url": URL, "body": {"kind": "binary", "path": "../../etc/passwd", "sha256": "f7"}},
+                "request": {
+                    "method": "POST",
+                    "url": URL,
+                    "body": {"kind": "binary", "path": "../../etc/passwd", "sha256": "f7"},
+                },
                 "response": {"status": 200, "body": {"kind": "empty"}},
             },
         ],
@@ -334,7 +370,13 @@ SINGLE = json.dumps(
 ).encode()
 SINGLE_READS = json.dumps(
     {
-        "request": {"url": STREAM_URL, "method": "POST", "headers": {}, "body": "{}", "options": {"stream": True}},
+        "request": {
+            "url": STREAM_URL,
+            "method": "POST",
+            "headers": {},
+            "body": "{}",
+            "options": {"stream": True},
+        },
         "response": {"statusCode": 200, "headers": {"vary": ["Origin"]}, "body": None},
         "chunks": [STREAM[:20].decode(), STREAM[20:].decode()],
     }
@@ -360,8 +402,14 @@ CLI_DOCUMENT = b"""{
 }
 """
 
-BATCH_LINES = b'{"key":"1","response":' + REPLY + b'}\n{"key":"2","error":{"code":429,"message":"slow down"}}\n'
-BATCH_INLINED = b'{"version":1,"batch":{"dest":{"inlined_responses":[{"response":{"candidates":[]}}]}}}'
+BATCH_LINES = (
+    b'{"key":"1","response":'
+    + REPLY
+    + b'}\n{"key":"2","error":{"code":429,"message":"slow down"}}\n'
+)
+BATCH_INLINED = (
+    b'{"version":1,"batch":{"dest":{"inlined_responses":[{"response":{"candidates":[]}}]}}}'
+)
 BATCH_ELLMER = b'{"batch":{"done":true},"results":[{"status_code":200,"body":' + REPLY + b"}]}"
 
 SAMPLES: dict[str, tuple[str, bytes]] = {
@@ -389,8 +437,14 @@ SAMPLES: dict[str, tuple[str, bytes]] = {
     "gemini-cli-responses": ("gemini-cli-responses", CLI_RESPONSES),
     "gemini-cli-stream-json": ("gemini-cli-stream-json", CLI_STREAM),
     "gemini-cli-json": ("gemini-cli-json", CLI_DOCUMENT),
-    "gemini-cli-json, behind other lines": ("gemini-cli-json", b"Loaded cached credentials.\n" + CLI_DOCUMENT),
-    "gemini-cli-json, an error": ("gemini-cli-json", b'{"session_id": "s", "error": {"type": "Error", "message": "no"}}'),
+    "gemini-cli-json, behind other lines": (
+        "gemini-cli-json",
+        b"Loaded cached credentials.\n" + CLI_DOCUMENT,
+    ),
+    "gemini-cli-json, an error": (
+        "gemini-cli-json",
+        b'{"session_id": "s", "error": {"type": "Error", "message": "no"}}',
+    ),
     "batch": ("batch", BATCH_LINES),
     "batch, inlined": ("batch", BATCH_INLINED),
     "batch, ellmer": ("batch", BATCH_ELLMER),
@@ -430,28 +484,44 @@ def test_every_format_has_a_sample_and_a_name_of_its_own() -> None:
 
 def test_a_vcrpy_cassette_keeps_bytes_and_drops_only_headers_that_lie() -> None:
     first, packed, decoded = exchanges(VCRPY)
-    assert (asked(first), first.body, first.status, first.reason_phrase) == (("POST", URL, b'{"contents": []}'), REPLY, 200, "OK")
+    assert (asked(first), first.body, first.status, first.reason_phrase) == (
+        ("POST", URL, b'{"contents": []}'),
+        REPLY,
+        200,
+        "OK",
+    )
     assert asked(packed) == ("POST", STREAM_URL, b"")
-    assert (packed.body, packed.header("content-encoding"), packed.header("Content-Length")) == (PACKED, "gzip", "99")
+    assert (packed.body, packed.header("content-encoding"), packed.header("Content-Length")) == (
+        PACKED,
+        "gzip",
+        "99",
+    )
     assert (decoded.status, decoded.body, decoded.headers) == (429, STREAM, {"x-kept": ["a", "b"]})
     assert {one.end for one in exchanges(VCRPY)} == {"complete"}
 
 
 def test_origin_is_what_the_recording_says_of_itself() -> None:
     origin = read(VCRPY).origin
-    assert (origin.date, origin.client, origin.model) == ("2026-11-21", "google-genai-sdk/3.4.0", "m-1")
+    assert (origin.date, origin.client, origin.model) == (
+        "2026-11-21",
+        "google-genai-sdk/3.4.0",
+        "m-1",
+    )
     assert (origin.source, origin.commit, origin.licence) == (None, None, None)
-    assert {read(data).origin.date for data in (RUBY, R, REQ_LLM, HAR, BRAINTRUST, CLI_STREAM)} == {"2026-11-21"}
+    assert {read(data).origin.date for data in (RUBY, R, REQ_LLM, HAR, BRAINTRUST, CLI_STREAM)} == {
+        "2026-11-21"
+    }
     assert read(CLI_STREAM).origin.model == "auto"
-    assert read(BRAINTRUST).origin.note == "Braintrust cassette, bodies rebuilt; bodies in other files: 1"
+    assert (
+        read(BRAINTRUST).origin.note
+        == "Braintrust cassette, bodies rebuilt; bodies in other files: 1"
+    )
 
 
 def test_parsed_bodies_are_written_compactly_with_their_aliases_and_words() -> None:
     (exchange,) = exchanges(PARSED)
     assert asked(exchange)[2] == b'{"contents":[{"parts":[{"text":"no"}]}]}'
-    expected = (
-        '{"candidates":[{"avgLogprobs":-0.25,"content":{"parts":[{"text":"Zoë 😀"}],"role":"model"}}],"again":[{"parts":[{"text":"no"}]}]}'
-    )
+    expected = '{"candidates":[{"avgLogprobs":-0.25,"content":{"parts":[{"text":"Zoë 😀"}],"role":"model"}}],"again":[{"parts":[{"text":"no"}]}]}'
     assert exchange.body.decode() == expected
     assert exchange.headers == {}
     assert exchange.request is not None
@@ -459,8 +529,13 @@ def test_parsed_bodies_are_written_compactly_with_their_aliases_and_words() -> N
 
 
 def test_a_cassette_in_json_reads_as_in_yaml() -> None:
-    recorded = {"request": {"method": "POST", "uri": URL, "body": "{}"}, "response": {"status": {"code": 200}, "body": {"string": "x"}}}
-    assert exchanges(json.dumps({"version": 1, "interactions": [recorded]}).encode())[0].body == b"x"
+    recorded = {
+        "request": {"method": "POST", "uri": URL, "body": "{}"},
+        "response": {"status": {"code": 200}, "body": {"string": "x"}},
+    }
+    assert (
+        exchanges(json.dumps({"version": 1, "interactions": [recorded]}).encode())[0].body == b"x"
+    )
     assert exchanges(json.dumps({"http_interactions": [recorded]}).encode())[0].body == b"x"
 
 
@@ -474,12 +549,20 @@ def test_go_vcr_in_two_layouts() -> None:
     assert (asked(exchange), exchange.body) == (("POST", STREAM_URL, b'{"contents":[]}'), STREAM)
     assert (exchange.status, exchange.reason_phrase) == (200, "OK")
     (old,) = exchanges(GO_VCR_1)
-    assert (asked(old)[1], old.status, old.reason_phrase) == ("https://example.com/v1/models/m-1:generateContent", 404, "Not Found")
+    assert (asked(old)[1], old.status, old.reason_phrase) == (
+        "https://example.com/v1/models/m-1:generateContent",
+        404,
+        "Not Found",
+    )
 
 
 def test_ruby_and_r_write_one_family_in_two_ways() -> None:
     (ruby,) = exchanges(RUBY)
-    assert (asked(ruby), ruby.body, ruby.reason_phrase) == (("POST", STREAM_URL, b"{}"), STREAM, "OK")
+    assert (asked(ruby), ruby.body, ruby.reason_phrase) == (
+        ("POST", STREAM_URL, b"{}"),
+        STREAM,
+        "OK",
+    )
     text, binary, none = exchanges(R)
     assert (text.body, text.headers) == (REPLY, {"vary": ["Origin", "Referer"], "x-number": ["5"]})
     assert (binary.body, none.body, none.reads, none.status) == (bytes(range(256)), b"", (), 204)
@@ -496,18 +579,36 @@ def test_req_llm_keeps_the_true_reads() -> None:
 
 def test_rebuilt_bodies_keep_every_digit() -> None:
     stream, error, array = exchanges(TEST_SERVER)
-    assert stream.body.decode() == 'data: {"a":[1.10,1E5,-0,18446744073709551616]}\r\n\r\ndata: {"b":"<é\u2028"}\r\n\r\n'
+    assert (
+        stream.body.decode()
+        == 'data: {"a":[1.10,1E5,-0,18446744073709551616]}\r\n\r\ndata: {"b":"<é\u2028"}\r\n\r\n'
+    )
     assert stream.headers == {"Content-Type": ["text/event-stream"]}
-    assert asked(stream)[1] == "https://generativelanguage.googleapis.com/v1/models/m-1:streamGenerateContent?alt=sse"
-    assert (asked(error)[1].split("/")[2], error.body) == ("example.com:8080", b'{"error":{"code":404}}')
+    assert (
+        asked(stream)[1]
+        == "https://generativelanguage.googleapis.com/v1/models/m-1:streamGenerateContent?alt=sse"
+    )
+    assert (asked(error)[1].split("/")[2], error.body) == (
+        "example.com:8080",
+        b'{"error":{"code":404}}',
+    )
     assert array.body == b'[{"a":1},\r\n{"b":2}]'
 
 
 def test_a_replay_file_of_google_genai() -> None:
     stream, error = exchanges(GENAI_REPLAY)
-    assert (asked(stream)[1], stream.body) == (STREAM_URL, b'data: {"a":1.50}\r\n\r\ndata: {"b":2}\r\n\r\n')
-    assert asked(error)[1].endswith("/projects/REDACTED/locations/REDACTED/publishers/google/models/m-1:generateContent")
-    assert (error.status, error.body, asked(error)[2]) == (400, b'{"error":{"code":400,"message":"no"}}', b"")
+    assert (asked(stream)[1], stream.body) == (
+        STREAM_URL,
+        b'data: {"a":1.50}\r\n\r\ndata: {"b":2}\r\n\r\n',
+    )
+    assert asked(error)[1].endswith(
+        "/projects/REDACTED/locations/REDACTED/publishers/google/models/m-1:generateContent"
+    )
+    assert (error.status, error.body, asked(error)[2]) == (
+        400,
+        b'{"error":{"code":400,"message":"no"}}',
+        b"",
+    )
 
 
 def test_har_entries_come_in_start_order() -> None:
@@ -516,7 +617,9 @@ def test_har_entries_come_in_start_order() -> None:
     assert (stream.body, none.body) == (STREAM, b"")
     assert stream.request is not None
     assert stream.request.headers == {}
-    assert exchanges(HAR.replace(b"+02:00", b""))[0].body == STREAM, "without a common clock the file's order stands"
+    assert exchanges(HAR.replace(b"+02:00", b""))[0].body == STREAM, (
+        "without a common clock the file's order stands"
+    )
 
 
 def test_httprr_messages_are_taken_apart() -> None:
@@ -528,16 +631,25 @@ def test_httprr_messages_are_taken_apart() -> None:
 
 def test_braintrust_bodies_by_kind() -> None:
     stream, elsewhere = exchanges(BRAINTRUST)
-    assert (asked(stream)[2], stream.body) == (b'{"contents":[]}', b'data: {"a":1}\r\n\r\nevent: done\ndata: [DONE]\r\n\r\n')
+    assert (asked(stream)[2], stream.body) == (
+        b'{"contents":[]}',
+        b'data: {"a":1}\r\n\r\nevent: done\ndata: [DONE]\r\n\r\n',
+    )
     assert (stream.headers, elsewhere.body, asked(elsewhere)[2]) == ({}, b"", b"")
 
 
 def test_nock_bodies_by_shape() -> None:
     parsed, text, encoded, binary = exchanges(NOCK)
-    assert (asked(parsed)[1], parsed.body) == ("https://example.com/v1/models/m-1:generateContent", REPLY)
+    assert (asked(parsed)[1], parsed.body) == (
+        "https://example.com/v1/models/m-1:generateContent",
+        REPLY,
+    )
     assert parsed.headers == {"Content-Type": ["application/json"], "X": ["1"]}
     assert (asked(text)[1], text.body) == ("http://example.com/a", STREAM)
-    assert (asked(encoded)[1], encoded.reads) == ("https://example.com:8443/b", ((None, PACKED[:9]), (None, PACKED[9:])))
+    assert (asked(encoded)[1], encoded.reads) == (
+        "https://example.com:8443/b",
+        ((None, PACKED[:9]), (None, PACKED[9:])),
+    )
     assert (encoded.header("content-encoding"), binary.body) == ("gzip", b"\xff\x00")
 
 
@@ -546,13 +658,24 @@ def test_one_exchange_in_one_object() -> None:
     assert (asked(exchange), exchange.body, exchange.status) == (("POST", URL, b"{}"), REPLY, 200)
     (reads,) = exchanges(SINGLE_READS)
     assert [data for _, data in reads.reads] == [STREAM[:20], STREAM[20:]]
-    for status in ({"status": 503}, {"status_code": 503}, {"statusCode": 503}, {"status": {"code": "503"}}):
-        assert exchanges(json.dumps({"request": {"url": "u"}, "response": status}).encode())[0].status == 503
+    for status in (
+        {"status": 503},
+        {"status_code": 503},
+        {"statusCode": 503},
+        {"status": {"code": "503"}},
+    ):
+        assert (
+            exchanges(json.dumps({"request": {"url": "u"}, "response": status}).encode())[0].status
+            == 503
+        )
 
 
 def test_recorded_responses_of_the_cli_are_an_exchange_a_line() -> None:
     stream, unary, count, empty = exchanges(CLI_RESPONSES)
-    assert stream.body == b'data: {"candidates":[{"index":0}]}\r\n\r\ndata: {"usageMetadata":{"totalTokenCount":1}}\r\n\r\n'
+    assert (
+        stream.body
+        == b'data: {"candidates":[{"index":0}]}\r\n\r\ndata: {"usageMetadata":{"totalTokenCount":1}}\r\n\r\n'
+    )
     assert (stream.header("content-type"), stream.request) == ("text/event-stream", None)
     assert (unary.body, count.body, empty.body) == (b'{"candidates":[]}', b'{"totalTokens":7}', b"")
     assert empty.header("content-type") == "text/event-stream"
@@ -567,11 +690,23 @@ def test_batch_results_are_an_exchange_each() -> None:
     assert exchanges(BATCH_ELLMER)[0].body == REPLY
 
 
-@pytest.mark.parametrize("name", [name for name, (kind, _) in SAMPLES.items() if kind in ("sse", "json", "json-array", "json-lines")])
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, (kind, _) in SAMPLES.items()
+        if kind in ("sse", "json", "json-array", "json-lines")
+    ],
+)
 def test_a_bare_body_is_one_read_untouched(name: str) -> None:
     data = SAMPLES[name][1]
     (exchange,) = exchanges(data)
-    assert (exchange.request, exchange.reads, exchange.status, exchange.end) == (None, ((None, data),), 200, "unknown")
+    assert (exchange.request, exchange.reads, exchange.status, exchange.end) == (
+        None,
+        ((None, data),),
+        200,
+        "unknown",
+    )
 
 
 def test_the_output_of_the_cli_is_one_read_with_its_noise() -> None:
@@ -590,7 +725,11 @@ def test_a_lone_surrogate_stays_what_it_is() -> None:
     (exchange,) = exchanges(
         rb'{"request":{"url":"https://h/\udc00"},"response":{"status":200,"headers":{"\ud800":"\ud800"},"body":"\ud800"}}'
     )
-    assert (asked(exchange)[1], exchange.headers, exchange.body) == ("https://h/\\udc00", {"\\ud800": ["\\ud800"]}, b"\xed\xa0\x80")
+    assert (asked(exchange)[1], exchange.headers, exchange.body) == (
+        "https://h/\\udc00",
+        {"\\ud800": ["\\ud800"]},
+        b"\xed\xa0\x80",
+    )
 
 
 UNREAD = {
@@ -603,18 +742,25 @@ UNREAD = {
         b'{"object": "chat.completion", "choices": []}',
         b'data: {"choices":[{"delta":{}}],"object":"chat.completion.chunk"}\n\ndata: [DONE]\n\n',
     ],
-    "the Live API": [b'{"setup": {"model": "m"}}\n{"setupComplete": {}}\n', b'{"serverContent": {}, "usageMetadata": {}}'],
+    "the Live API": [
+        b'{"setup": {"model": "m"}}\n{"setupComplete": {}}\n',
+        b'{"serverContent": {}, "usageMetadata": {}}',
+    ],
 }
 
 
-@pytest.mark.parametrize(("kind", "data"), [(kind, data) for kind, samples in UNREAD.items() for data in samples])
+@pytest.mark.parametrize(
+    ("kind", "data"), [(kind, data) for kind, samples in UNREAD.items() for data in samples]
+)
 def test_what_is_known_and_not_read_yet_is_named(kind: str, data: bytes) -> None:
     with pytest.raises(CassetteError, match=f"looks like {kind}, which is not read yet"):
         read(data)
 
 
 def test_exchanges_of_unread_kinds_inside_a_recording_are_kept() -> None:
-    data = NOCK.replace(b"/v1/models/m-1:generateContent", b"/v1beta/interactions").replace(b'"candidates"', b'"steps"')
+    data = NOCK.replace(b"/v1/models/m-1:generateContent", b"/v1beta/interactions").replace(
+        b'"candidates"', b'"steps"'
+    )
     assert len(exchanges(data)) == 4
 
 
@@ -642,14 +788,20 @@ REFUSED = {
         b"interactions:\n- request: {uri: u, method: GET}\n"
     ),
     "interaction 1: request lacks `method`; the file is cut short": b"interactions:\n- request: {uri: u}\n",
-    "interaction 2: request.uri must be a string, not a list; the file is": VCRPY.replace(b"uri: " + STREAM_URL.encode(), b"uri: [1]"),
-    "interaction 3: response.status.code must be a whole number, at most 999; the file is": VCRPY.replace(b"code: 429", b"code: 4290"),
+    "interaction 2: request.uri must be a string, not a list; the file is": VCRPY.replace(
+        b"uri: " + STREAM_URL.encode(), b"uri: [1]"
+    ),
+    "interaction 3: response.status.code must be a whole number, at most 999; the file is": VCRPY.replace(
+        b"code: 429", b"code: 4290"
+    ),
     "httprr log: line 2 .byte 16.: the exchange goes on to byte": HTTPRR[:200],
     "two lengths should stand here": HTTPRR + b"x",
     "not a request line": httprr(b"hello\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\n"),
     "not a status line": httprr(ASKED, b"hello\r\n\r\n"),
     "the headers of this message have no end": httprr(ASKED, b"HTTP/1.1 200 OK\r\n"),
-    "a length in hex should stand here": httprr(ASKED, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz"),
+    "a length in hex should stand here": httprr(
+        ASKED, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz"
+    ),
     "read 1: not base64": REQ_LLM.replace(text64(STREAM[:11]).encode(), b"=!"),
     "line 3 of the recorded responses: not JSON": CLI_RESPONSES.replace(b"[ ]", b"["),
     "line 2 of the batch results": b'{"key":"1","response":{}}\n{"key":"2"}\n',
@@ -660,11 +812,15 @@ REFUSED = {
     "interaction 1: base64_string: it must be a string, not a whole number; the file is": (
         b"interactions:\n- request: {uri: u, method: GET, body: {base64_string: 5}}\n  response: {status: {code: 200}}\n"
     ),
-    r"response.status: a number must stand where '\\ud800' stands; the file is": SINGLE.replace(b": 200", rb': "\ud800"'),
+    r"response.status: a number must stand where '\\ud800' stands; the file is": SINGLE.replace(
+        b": 200", rb': "\ud800"'
+    ),
     "a body of kind 'blob'": BRAINTRUST.replace(b'"empty"', b'"blob"'),
     "a body in encoding 'rot13'": HAR.replace(b'"base64"', b'"rot13"'),
     "definition 4: response is not hex": NOCK.replace(b"ff00", b"ff0"),
-    "raw_gzip: cut short": R.replace(text64(gzip.compress(bytes(range(256)), mtime=0)).encode(), b"H4sIAAAAAAAC/wAA"),
+    "raw_gzip: cut short": R.replace(
+        text64(gzip.compress(bytes(range(256)), mtime=0)).encode(), b"H4sIAAAAAAAC/wAA"
+    ),
 }
 
 
@@ -676,7 +832,11 @@ def test_damage_is_an_error_that_says_where_and_what(message: str, data: bytes) 
 
 
 def test_aliases_that_multiply_are_refused_before_they_are_written_out() -> None:
-    lines = ["interactions:", "- request: {method: POST, uri: u}", "  response: {status: {code: 200}, parsed_body: *a30}"]
+    lines = [
+        "interactions:",
+        "- request: {method: POST, uri: u}",
+        "  response: {status: {code: 200}, parsed_body: *a30}",
+    ]
     bomb = ["x:", "- &a0 " + "y" * 1000] + [f"- &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 31)]
     with pytest.raises(CassetteError, match="aliases that multiply"):
         read("\n".join(bomb + lines).encode())
@@ -684,12 +844,12 @@ def test_aliases_that_multiply_are_refused_before_they_are_written_out() -> None
 
 def test_what_comes_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     packed = text64(gzip.compress(bytes(6000), mtime=0))
-    recording = (
-        f"http_interactions:\n- &one\n  request: {{method: GET, uri: u}}\n  response: {{status: 200, body: {{raw_gzip: {packed}}}}}\n"
-    )
+    recording = f"http_interactions:\n- &one\n  request: {{method: GET, uri: u}}\n  response: {{status: 200, body: {{raw_gzip: {packed}}}}}\n"
     assert len(exchanges(recording.encode() + b"- *one\n" * 2)) == 3
     monkeypatch.setattr("harness.cassettes.importers.build.MAX_BYTES", 20_000)
-    with pytest.raises(CassetteError, match="exchange 3: the recording comes to more than 20000 bytes"):
+    with pytest.raises(
+        CassetteError, match="exchange 3: the recording comes to more than 20000 bytes"
+    ):
         read(recording.encode() + b"- *one\n" * 2)
     monkeypatch.setattr("harness.cassettes.importers.ruby_vcr.MAX_BYTES", 5999)
     with pytest.raises(CassetteError, match="raw_gzip: cut short, or more than 5999 bytes"):
@@ -699,7 +859,13 @@ def test_what_comes_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         read(recording.encode())
 
 
-HOSTILE = [b"\n" * 2_000_000, b"data:" * 400_000, b'{"type":"init"' * 140_000, b"/models/" * 200_000, b"\n ? " * 500_000]
+HOSTILE = [
+    b"\n" * 2_000_000,
+    b"data:" * 400_000,
+    b'{"type":"init"' * 140_000,
+    b"/models/" * 200_000,
+    b"\n ? " * 500_000,
+]
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
@@ -716,13 +882,18 @@ def settled(data: bytes) -> Cassette | None:
         return None
 
 
-@given(st.binary(max_size=300) | st.text(max_size=300).map(lambda text: text.encode("utf-8", "surrogatepass")))
+@given(
+    st.binary(max_size=300)
+    | st.text(max_size=300).map(lambda text: text.encode("utf-8", "surrogatepass"))
+)
 def test_arbitrary_bytes_give_a_cassette_or_a_cassette_error(data: bytes) -> None:
     settled(data)
 
 
 JSON_VALUES: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3), max_leaves=5
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=5,
 )
 
 
@@ -732,18 +903,34 @@ def test_mutated_samples_give_a_cassette_or_a_cassette_error(data: st.DataObject
     _, sample = data.draw(st.sampled_from(list(SAMPLES.values())))
     start = data.draw(st.integers(0, len(sample)))
     end = min(len(sample), start + data.draw(st.integers(0, 40)))
-    patch = data.draw(st.binary(max_size=6) | JSON_VALUES.map(lambda value: json.dumps(value).encode()) | st.just(sample[end : end + 40]))
+    patch = data.draw(
+        st.binary(max_size=6)
+        | JSON_VALUES.map(lambda value: json.dumps(value).encode())
+        | st.just(sample[end : end + 40])
+    )
     settled(sample[:start] + patch + sample[end:])
 
 
 @settings(max_examples=300)
 @given(st.data())
-def test_json_samples_with_any_value_replaced_give_a_cassette_or_a_cassette_error(data: st.DataObject) -> None:
-    sample = data.draw(st.sampled_from([sample for _, sample in SAMPLES.values() if sample[:1] in b"{[" and b"\n{" not in sample]))
+def test_json_samples_with_any_value_replaced_give_a_cassette_or_a_cassette_error(
+    data: st.DataObject,
+) -> None:
+    sample = data.draw(
+        st.sampled_from(
+            [
+                sample
+                for _, sample in SAMPLES.values()
+                if sample[:1] in b"{[" and b"\n{" not in sample
+            ]
+        )
+    )
     document = json.loads(sample)
     inside: Any = document
     while isinstance(inside, dict | list) and inside:
-        key = data.draw(st.sampled_from(sorted(inside) if isinstance(inside, dict) else range(len(inside))))
+        key = data.draw(
+            st.sampled_from(sorted(inside) if isinstance(inside, dict) else range(len(inside)))
+        )
         if not isinstance(inside[key], dict | list) or not inside[key] or data.draw(st.booleans()):
             inside[key] = data.draw(JSON_VALUES)
             break
@@ -761,6 +948,10 @@ def test_every_prefix_of_a_recording_gives_a_cassette_or_a_cassette_error(name: 
 def test_aliases_that_nest_a_body_beyond_every_depth_are_refused() -> None:
     """Each line is flat: what is deep is only the value that the last one stands for."""
     chain = ["x:", "- &a0 [y]"] + [f"- &a{n} [*a{n - 1}]" for n in range(1, 10_000)]
-    lines = ["interactions:", "- request: {method: POST, uri: u}", "  response: {status: {code: 200}, parsed_body: *a9999}"]
+    lines = [
+        "interactions:",
+        "- request: {method: POST, uri: u}",
+        "  response: {status: {code: 200}, parsed_body: *a9999}",
+    ]
     with pytest.raises(CassetteError, match="nested too deeply to be a recording"):
         read("\n".join(chain + lines).encode())

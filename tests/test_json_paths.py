@@ -63,7 +63,10 @@ def assemble(*pieces: tuple[str, Any]) -> tuple[dict[str, Any], list[bool]]:
 
 
 def test_pieces_of_a_string_are_joined_whatever_the_spelling_of_the_path() -> None:
-    assert assemble(("$.a[0]", "Bos"), ("$['a'][0]", "ton"), ('$["a"][0]', "")) == ({"a": ["Boston"]}, [True, True, True])
+    assert assemble(("$.a[0]", "Bos"), ("$['a'][0]", "ton"), ('$["a"][0]', "")) == (
+        {"a": ["Boston"]},
+        [True, True, True],
+    )
 
 
 def test_the_object_can_be_looked_at_on_the_way() -> None:
@@ -79,10 +82,15 @@ def test_arrays_grow_and_gaps_are_null_until_they_are_filled() -> None:
     assert assemble(("$.a[2]", 3), ("$.a[0]", 1)) == ({"a": [1, None, 3]}, [True, True])
 
 
-@pytest.mark.parametrize("path", ["$.a", "$.a.b", "$.a[0]", "$.b", "$.c.d", "$.c['0']", "$", "", "b"])
+@pytest.mark.parametrize(
+    "path", ["$.a", "$.a.b", "$.a[0]", "$.b", "$.c.d", "$.c['0']", "$", "", "b"]
+)
 def test_what_cannot_stand_somewhere_changes_nothing(path: str) -> None:
     before = [("$.a", "x"), ("$.b", 1), ("$.c[0]", 1)]
-    assert assemble(*before, (path, True)) == ({"a": "x", "b": 1, "c": [1]}, [True, True, True, False])
+    assert assemble(*before, (path, True)) == (
+        {"a": "x", "b": 1, "c": [1]},
+        [True, True, True, False],
+    )
 
 
 def test_gaps_are_bounded_one_by_one_and_together() -> None:

@@ -1,4 +1,6 @@
-"""Laws are held against a user's own adapter too: ours pass as strangers, one fault each goes red, and what can't be asked says why."""
+"""Laws are held against a user's own adapter too: ours pass as strangers, one fault each goes red,
+and what can't be asked says why.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,25 @@ from harness.pipeline.replay import replay
 pytest_plugins = ["pytester"]
 
 Items = list[dict[str, Any]]
-URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+URL = (
+    "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+)
 ANSWER = (
     'data: {"candidates": [{"content": {"parts": [{"text": "hm","thought": true}]}}],"usageMetadata": {"promptTokenCount": 7}}\r\n\r\n'
     'data: {"candidates": [{"content": {"parts": [{"text": "Héllo","thoughtSignature": "QQ=="}]}}]}\r\n\r\n'
     'data: {"candidates": [{"content": {"parts": [{"functionCall": {"id": "i","name": "f","args": {"a": "b"}},"thoughtSignature": "Qg=="}'
     ']},"finishReason": "STOP"}],"usageMetadata": {"candidatesTokenCount": 2}}\r\n\r\n'
 ).encode()
-EXCHANGE = Exchange(Request("POST", URL), 200, {}, ((1.0, ANSWER[:99]), (9.0, ANSWER[99:])), "complete", "", "gemini-api", True)
+EXCHANGE = Exchange(
+    Request("POST", URL),
+    200,
+    {},
+    ((1.0, ANSWER[:99]), (9.0, ANSWER[99:])),
+    "complete",
+    "",
+    "gemini-api",
+    True,
+)
 
 
 def ours(dialect: str) -> Callable[[Exchange], Items]:
@@ -42,12 +55,16 @@ def held(number: int, who: Stranger, exchange: Exchange = EXCHANGE) -> Any:
 
 
 def cell(number: int, who: Stranger, exchange: Exchange = EXCHANGE) -> LawCell:
-    return LawCell(LAWS[number - 1], "gemini-api/hello", 1, exchange, who.name, Origin("written"), who.dialect)
+    return LawCell(
+        LAWS[number - 1], "gemini-api/hello", 1, exchange, who.name, Origin("written"), who.dialect
+    )
 
 
 @pytest.mark.parametrize("tries", [FEW_TRIES, TRIES])
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_our_own_event_models_keep_every_law_that_a_stranger_is_asked(dialect: str, tries: int) -> None:
+def test_our_own_event_models_keep_every_law_that_a_stranger_is_asked(
+    dialect: str, tries: int
+) -> None:
     who = Stranger("mine", dialect, ours(dialect), tries)
     told = [held(law.id, who) for law in LAWS]
     assert [one.verdict for one in told] == ["passed"] * 7 + ["not-run"]
@@ -60,7 +77,10 @@ counted = count()
 
 def bad(exchange: Exchange) -> bool:
     """Whether some of the answer is not as it was."""
-    return exchange.body.replace(b"\r\n", b"\n") != ANSWER.replace(b"\r\n", b"\n") and b'"i"' not in exchange.body
+    return (
+        exchange.body.replace(b"\r\n", b"\n") != ANSWER.replace(b"\r\n", b"\n")
+        and b'"i"' not in exchange.body
+    )
 
 
 def loses(kind: str) -> Callable[[Items, Exchange], Items]:
@@ -68,7 +88,8 @@ def loses(kind: str) -> Callable[[Items, Exchange], Items]:
 
 
 def no_signature(items: Items, _: Exchange) -> Items:
-    return json.loads(json.dumps(items).replace('"Qg=="', '""'))  # type: ignore[no-any-return]  # as it was
+    # as it was
+    return json.loads(json.dumps(items).replace('"Qg=="', '""'))  # type: ignore[no-any-return]
 
 
 def fails(items: Items, exchange: Exchange) -> Items:
@@ -81,7 +102,9 @@ FAULTS: dict[str, tuple[int, str, Callable[[Items, Exchange], Items]]] = {
     "a read that ends inside a character": (
         1,
         "cut at byte 182",
-        lambda items, exchange: items[:-1] if any(data.endswith(b"\xc3") for _, data in exchange.reads[:-1]) else items,
+        lambda items, exchange: (
+            items[:-1] if any(data.endswith(b"\xc3") for _, data in exchange.reads[:-1]) else items
+        ),
     ),
     "a block that is never opened": (2, "may not come in the state", loses("TEXT_START")),
     "a signature that is lost": (3, "signature lost", no_signature),
@@ -89,16 +112,27 @@ FAULTS: dict[str, tuple[int, str, Callable[[Items, Exchange], Items]]] = {
     "text that a cut changes": (
         4,
         "do not begin",
-        lambda items, exchange: [one | {"delta": "!"} if "delta" in one and exchange.end == "cut" else one for one in items],
+        lambda items, exchange: [
+            one | {"delta": "!"} if "delta" in one and exchange.end == "cut" else one
+            for one in items
+        ],
     ),
-    "something that is counted over replays": (5, "second time", lambda items, _: [*items, {"type": "x", "n": next(counted)}]),
+    "something that is counted over replays": (
+        5,
+        "second time",
+        lambda items, _: [*items, {"type": "x", "n": next(counted)}],
+    ),
     "lines that must end in CRLF": (
         6,
         "spelled with LF, ",
         lambda items, exchange: items if b"\r\n" in exchange.body or not exchange.body else [],
     ),
     "garbage that raises": (7, "raised KeyError", fails),
-    "garbage that is passed over": (7, "gives no payload", lambda items, exchange: [] if bad(exchange) else items),
+    "garbage that is passed over": (
+        7,
+        "gives no payload",
+        lambda items, exchange: [] if bad(exchange) else items,
+    ),
 }
 
 
@@ -141,14 +175,21 @@ def test_an_adapter_that_fails_on_the_recording_itself_is_an_error() -> None:
 
 
 def test_an_event_model_of_its_own_is_asked_what_needs_no_meaning() -> None:
-    who = Stranger("shop", "shop", lambda exchange: [{"bytes": len(exchange.body.replace(b"\r", b""))}])
+    who = Stranger(
+        "shop", "shop", lambda exchange: [{"bytes": len(exchange.body.replace(b"\r", b""))}]
+    )
     told = {number: held(number, who) for number in range(1, 9)}
     assert [number for number, one in told.items() if one.verdict == "not-run"] == [2, 3, 4, 8]
-    assert told[3].reason == "what the payloads of shop mean is not known here; it is no event model of ours"
+    assert (
+        told[3].reason
+        == "what the payloads of shop mean is not known here; it is no event model of ours"
+    )
 
 
 def test_payloads_of_no_shape_are_findings_and_no_crash() -> None:
-    who = Stranger("odd", "unified-llm", lambda exchange: [{"type": "TEXT_DELTA"}, {"type": "ERROR"}])
+    who = Stranger(
+        "odd", "unified-llm", lambda exchange: [{"type": "TEXT_DELTA"}, {"type": "ERROR"}]
+    )
     for number in (2, 3, 4):
         assert held(number, who).verdict == "failed"
 
@@ -199,7 +240,9 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     """A project with one cassette and adapters of its own."""
     monkeypatch.delenv("CI", raising=False)
     folder = pytester.mkdir("cassettes")
-    (folder / "hello.yaml").write_text(dumps(Cassette((EXCHANGE,), Origin("written"))), encoding="utf-8", newline="\n")
+    (folder / "hello.yaml").write_text(
+        dumps(Cassette((EXCHANGE,), Origin("written"))), encoding="utf-8", newline="\n"
+    )
     pytester.makepyfile(law_shop=ADAPTERS)
     program = "import json, sys\njson.load(sys.stdin)\nprint(json.dumps({'type': 'result'}))\n"
     pytester.makepyfile(program=program)
@@ -212,19 +255,39 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
 
 
 def run(project: pytest.Pytester, adapter: str, *more: str) -> pytest.RunResult:
-    return project.runpytest_inprocess("cassettes", "--harness-laws", "--harness-dialect", adapter, "-p", "no:cacheprovider", "-rs", *more)
+    return project.runpytest_inprocess(
+        "cassettes",
+        "--harness-laws",
+        "--harness-dialect",
+        adapter,
+        "-p",
+        "no:cacheprovider",
+        "-rs",
+        *more,
+    )
 
 
-def test_every_law_is_an_item_for_every_adapter_of_the_configuration(project: pytest.Pytester) -> None:
+def test_every_law_is_an_item_for_every_adapter_of_the_configuration(
+    project: pytest.Pytester,
+) -> None:
     result = run(project, "good", "-v", "--harness-report", "report")
     result.assert_outcomes(passed=7, skipped=1)
-    result.stdout.fnmatch_lines(["*hello.yaml::law-1-cuts-dont-matter-1[[]good[]] PASSED*", "*good takes answers and sends nothing back"])
+    result.stdout.fnmatch_lines(
+        [
+            "*hello.yaml::law-1-cuts-dont-matter-1[[]good[]] PASSED*",
+            "*good takes answers and sends nothing back",
+        ]
+    )
     assert "good" in (project.path / "report" / "gemini-api.html").read_text(encoding="utf-8")
 
 
-def test_an_exchange_that_tells_no_provider_is_asked_as_a_case_without_one_is(project: pytest.Pytester) -> None:
+def test_an_exchange_that_tells_no_provider_is_asked_as_a_case_without_one_is(
+    project: pytest.Pytester,
+) -> None:
     bare = Cassette((replace(EXCHANGE, request=None, provider=None),), Origin("written"))
-    (project.path / "cassettes" / "hello.yaml").write_text(dumps(bare), encoding="utf-8", newline="\n")
+    (project.path / "cassettes" / "hello.yaml").write_text(
+        dumps(bare), encoding="utf-8", newline="\n"
+    )
     run(project, "good").assert_outcomes(passed=7, skipped=1)
 
 
@@ -232,7 +295,14 @@ def test_a_deaf_adapter_is_told_of_and_gets_a_case(project: pytest.Pytester) -> 
     result = run(project, "deaf")
     outcomes = result.parseoutcomes()
     assert outcomes["failed"] >= 1
-    result.stdout.fnmatch_lines(["*nothing tells the cut*", "A case that shows it:", "# specs/shrunk.yaml", "    anthropic:"])
+    result.stdout.fnmatch_lines(
+        [
+            "*nothing tells the cut*",
+            "A case that shows it:",
+            "# specs/shrunk.yaml",
+            "    anthropic:",
+        ]
+    )
 
 
 SAYS = """
@@ -249,28 +319,41 @@ def replay(exchange):
 """
 
 
-def test_a_broken_law_has_its_sides_in_the_report_with_the_layers_the_reads_and_a_case_that_shows_it(project: pytest.Pytester) -> None:
+def test_a_broken_law_has_its_sides_in_the_report_with_the_layers_the_reads_and_a_case_that_shows_it(
+    project: pytest.Pytester,
+) -> None:
     project.makepyfile(law_says=SAYS)
     project.makeini("[pytest]\nharness_adapters =\n    says = law_says:replay\n")
     result = run(project, "says", "-k", "law-1", "--harness-report", "report")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["?1?.say: law 1 (cut at byte *", '  expected: "Héllo"', '  got:      "H��llo"'])
+    result.stdout.fnmatch_lines(
+        ["?1?.say: law 1 (cut at byte *", '  expected: "Héllo"', '  got:      "H��llo"']
+    )
     document = json.loads((project.path / "report" / "results.json").read_text(encoding="utf-8"))
     (row,) = document["results"]
-    assert [(one["path"], one["expected"], one["got"]) for one in row["findings"]] == [("[1].say", '"Héllo"', '"H��llo"')]
+    assert [(one["path"], one["expected"], one["got"]) for one in row["findings"]] == [
+        ("[1].say", '"Héllo"', '"H��llo"')
+    ]
     evidence = row.get("evidence", row)
     assert [view["layer"] for view in evidence["layers"]] == ["frames", "events", "payloads"]
     (breach,) = evidence["breaches"]
     assert breach["law"] == 1
     assert "# cassettes/gemini-api/shrunk.yaml" in breach["counterexamples"][0]
-    assert [read[:2] for read in document["streams"][0]["how"]["reads"]] == [[1.0, 99], [9.0, len(ANSWER) - 99]]
+    assert [read[:2] for read in document["streams"][0]["how"]["reads"]] == [
+        [1.0, 99],
+        [9.0, len(ANSWER) - 99],
+    ]
 
 
-def test_of_many_broken_laws_a_report_has_the_cases_of_the_first(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_broken_laws_a_report_has_the_cases_of_the_first(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("harness.pytest_plugin.report.LAWS_TRIED", 1)
     project.makepyfile(law_says=SAYS)
     project.makeini("[pytest]\nharness_adapters =\n    says = law_says:replay\n")
-    run(project, "says", "-k", "law-1 or law-7", "--harness-report", "report").assert_outcomes(failed=2)
+    run(project, "says", "-k", "law-1 or law-7", "--harness-report", "report").assert_outcomes(
+        failed=2
+    )
     document = json.loads((project.path / "report" / "results.json").read_text(encoding="utf-8"))
     breaches = [row.get("evidence", row)["breaches"][0] for row in document["results"]]
     assert sorted(len(breach["counterexamples"]) for breach in breaches) == [0, 1]
@@ -282,7 +365,9 @@ def test_what_an_adapter_raises_is_its_result(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*the adapter raised KeyError at *.py:*: *"])
 
 
-def test_an_adapter_that_takes_all_day_is_told_and_not_waited_for(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_adapter_that_takes_all_day_is_told_and_not_waited_for(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("harness.pytest_plugin.laws.PATIENCE_S", 0.5)
     result = run(project, "slow", "-k", "law-1 or law-5 or law-7")
     result.assert_outcomes(failed=2, passed=1)
@@ -323,9 +408,19 @@ def replay(exchange):
     return [one for one in ours(exchange, provider="gemini-api", dialect="anthropic") if one["type"] != LOST]
 """
 SHOWN: dict[int, tuple[str, str, str, str]] = {
-    1: ("law_shop:replay", SHOP, "LINES, DECODE = r'\\r\\n|\\r|\\n', torn", "LINES, DECODE = r'\\r\\n|\\r|\\n', whole"),
+    1: (
+        "law_shop:replay",
+        SHOP,
+        "LINES, DECODE = r'\\r\\n|\\r|\\n', torn",
+        "LINES, DECODE = r'\\r\\n|\\r|\\n', whole",
+    ),
     2: ("law_shop:replay", MODEL, "LOST = 'message_start'", "LOST = None"),
-    6: ("law_shop:replay", SHOP, "LINES, DECODE = r'\\n', whole", "LINES, DECODE = r'\\r\\n|\\r|\\n', whole"),
+    6: (
+        "law_shop:replay",
+        SHOP,
+        "LINES, DECODE = r'\\n', whole",
+        "LINES, DECODE = r'\\r\\n|\\r|\\n', whole",
+    ),
 }
 """Law → the adapter of which the fault is a last line, that line, and the line that mends it."""
 TOLD = {
@@ -337,24 +432,34 @@ FEATURE = {1: "framing.split-reads", 2: "text.streaming", 6: "framing.line-ends"
 
 
 @pytest.mark.parametrize("number", SHOWN)
-def test_the_case_as_it_is_printed_is_red_for_the_faulty_adapter_and_green_for_a_right_one(project: pytest.Pytester, number: int) -> None:
+def test_the_case_as_it_is_printed_is_red_for_the_faulty_adapter_and_green_for_a_right_one(
+    project: pytest.Pytester, number: int
+) -> None:
     target, module, fault, mended = SHOWN[number]
     name = "shop: anthropic" if module is MODEL else "shop"
     project.makeini(f"[pytest]\nharness_adapters =\n    {name} = {target}\n")
     project.makepyfile(law_shop=f"{module}\n{fault}\n")
     nameless = Cassette((replace(EXCHANGE, request=None, provider=None),), Origin("written"))
-    (project.path / "cassettes" / "hello.yaml").write_text(dumps(nameless), encoding="utf-8", newline="\n")
-    told = project.runpytest_subprocess("cassettes", "--harness-laws", "-p", "no:cacheprovider", "-k", f"law-{number}- and shop")
+    (project.path / "cassettes" / "hello.yaml").write_text(
+        dumps(nameless), encoding="utf-8", newline="\n"
+    )
+    told = project.runpytest_subprocess(
+        "cassettes", "--harness-laws", "-p", "no:cacheprovider", "-k", f"law-{number}- and shop"
+    )
     told.assert_outcomes(failed=1)
     printed = told.stdout.str().partition("# specs/shrunk.yaml\n")[2]
     spec, _, rest = printed.partition("\n# cassettes/gemini-api/shrunk.yaml\n")
-    cassette = rest[: re.search("^(=|_)", rest, re.MULTILINE).start()]  # type: ignore[union-attr]  # pytest's next section
+    # pytest's next section
+    cassette = rest[: re.search("^(=|_)", rest, re.MULTILINE).start()]  # type: ignore[union-attr]
     for path, text in (("specs/shrunk.yaml", spec), ("cassettes/gemini-api/shrunk.yaml", cassette)):
         (project.path / path).parent.mkdir(exist_ok=True)
         (project.path / path).write_text(f"{text}\n", encoding="utf-8", newline="\n")
     assert f"features: [{FEATURE[number]}]\n" in spec
     told.stdout.fnmatch_lines([TOLD[number]])
-    assert number != 1 or "requirement: However the network cuts the bytes, the payloads are the same.\n" in spec
+    assert (
+        number != 1
+        or "requirement: However the network cuts the bytes, the payloads are the same.\n" in spec
+    )
     saved = ["specs", "-p", "no:cacheprovider", "--harness-dialect", "shop", "-W", "error"]
     project.runpytest_subprocess(*saved).assert_outcomes(failed=1)
     project.makepyfile(law_shop=f"{module}\n{mended}\n")

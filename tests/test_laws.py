@@ -1,4 +1,6 @@
-"""The laws hold for our own replay of small answers of every kind, and each of them sees the one fault it is there for."""
+"""The laws hold for our own replay of small answers of every kind, and each of them sees the one
+fault it is there for.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,10 @@ BODIES = {
     "a piece without a call": b'[{"candidates":[{"content":{"parts":[{"functionCall":{"partialArgs":[{"jsonPath":"$.a","numberValue":1}]},'
     b'"thoughtSignature":"QQ=="}]},"finishReason":"STOP"}]}]',
     "unknown part in snake_case": b'data: {"candidates":[{"content":{"parts":[{"hologram":{"x":1},"thought_signature":"QQ=="}]}}]}\n\n',
-    "error in mid-stream": ANSWER + b'{\n  "error": {\n    "code": 503,\n    "message": "overloaded"\n  }\n}\n',
-    "error inside a call": STREAMED_ARGUMENTS[:280] + b'data: {"error":{"code":500,"message":"m"}}\n\n',
+    "error in mid-stream": ANSWER
+    + b'{\n  "error": {\n    "code": 503,\n    "message": "overloaded"\n  }\n}\n',
+    "error inside a call": STREAMED_ARGUMENTS[:280]
+    + b'data: {"error":{"code":500,"message":"m"}}\n\n',
     "error, then more": b'data: {"error":{"code":500,"message":"m"}}\n\n' + ANSWER,
     "unknown part": b'data: {"candidates":[{"content":{"parts":[{"hologram":{"x":1},"thoughtSignature":"QQ=="}]}}],"newField":1}\n\n',
     "no json": b"<html>\n<body>gateway</body>\n</html>\n",
@@ -80,15 +84,22 @@ TOOL_CODES = ("{}", "print(f(a=1))", '{"todos":[]}', "no call", '<tool_code>{"na
 def leaking(inside: str, end: str = "</tool_code>z") -> bytes:
     """A stream whose text has a block, cut inside its tag."""
     texts = ("a<tool_co", f"de>{inside}", end)
-    messages = ({"response": {"candidates": [{"content": {"parts": [{"text": text}]}}]}} for text in texts)
+    messages = (
+        {"response": {"candidates": [{"content": {"parts": [{"text": text}]}}]}} for text in texts
+    )
     return "".join(f"data: {json.dumps(message)}\n\n" for message in messages).encode()
 
 
 EXCHANGES = {
     **{name: exchange(body) for name, body in BODIES.items()},
-    **{f"tool code {inside}": exchange(leaking(inside), provider="code-assist") for inside in TOOL_CODES},
+    **{
+        f"tool code {inside}": exchange(leaking(inside), provider="code-assist")
+        for inside in TOOL_CODES
+    },
     "tool code without an end": exchange(leaking("{}", "<"), provider="code-assist"),
-    "http error": exchange(b'[{\n  "error": {\n    "code": 429,\n    "message": "quota"\n  }\n}\n]', 429),
+    "http error": exchange(
+        b'[{\n  "error": {\n    "code": 429,\n    "message": "quota"\n  }\n}\n]', 429
+    ),
     "http error that is no json": exchange(b"<html>bad gateway</html>", 502),
     "http error without a body": exchange(b"", 500),
     "cut": exchange(ANSWER[:300], end="cut"),
@@ -96,10 +107,18 @@ EXCHANGES = {
     "cut inside tool code": exchange(leaking("{}")[:200], end="aborted", provider="code-assist"),
     "more calls than a session remembers": exchange(
         b'data: {"candidates":[{"content":{"parts":['
-        + b",".join(b'{"functionCall":{"id":"c%d","name":"f"},"thoughtSignature":"QQ=="}' % number for number in range(1001))
+        + b",".join(
+            b'{"functionCall":{"id":"c%d","name":"f"},"thoughtSignature":"QQ=="}' % number
+            for number in range(1001)
+        )
         + b']},"finishReason":"STOP"}]}\n\n'
     ),
-    "large": exchange(b"".join(b'data: {"candidates":[{"content":{"parts":[{"text":"%d"}]}}]}\r\n\r\n' % n for n in range(60))),
+    "large": exchange(
+        b"".join(
+            b'data: {"candidates":[{"content":{"parts":[{"text":"%d"}]}}]}\r\n\r\n' % n
+            for n in range(60)
+        )
+    ),
 }
 
 
@@ -130,11 +149,13 @@ def without(items: Items, kind: str) -> Items:
 
 
 def otherwise_signed(items: Items) -> Items:
-    return json.loads(json.dumps(items).replace("QQ==", "Qw=="))  # type: ignore[no-any-return]  # as it was
+    # as it was
+    return json.loads(json.dumps(items).replace("QQ==", "Qw=="))  # type: ignore[no-any-return]
 
 
 def renamed(items: Items) -> Items:
-    return json.loads(json.dumps(items).replace('"name": "f"', '"name": "g"'))  # type: ignore[no-any-return]  # as it was
+    # as it was
+    return json.loads(json.dumps(items).replace('"name": "f"', '"name": "g"'))  # type: ignore[no-any-return]
 
 
 def has_cut(options: dict[str, Any], places: set[int]) -> bool:
@@ -146,8 +167,16 @@ counted = count()
 
 Fault = Callable[[Items, Exchange, dict[str, Any]], Items]
 FAULTS: dict[str, tuple[int, str, Fault]] = {
-    "a character split over reads is lost": (1, "byte 60", lambda items, _, options: items[:-1] if has_cut(options, {60}) else items),
-    "a whole body is read otherwise": (1, "as a whole", lambda items, _, options: items[1:] if options.get("cuts") == "whole" else items),
+    "a character split over reads is lost": (
+        1,
+        "byte 60",
+        lambda items, _, options: items[:-1] if has_cut(options, {60}) else items,
+    ),
+    "a whole body is read otherwise": (
+        1,
+        "as a whole",
+        lambda items, _, options: items[1:] if options.get("cuts") == "whole" else items,
+    ),
     "single bytes are read otherwise": (
         1,
         "byte by byte",
@@ -156,20 +185,56 @@ FAULTS: dict[str, tuple[int, str, Fault]] = {
     "text without a start": (2, "payload", lambda items, _, options: without(items, "TEXT_START")),
     "no end": (2, "end in the state", lambda items, _, options: without(items, "FINISH")),
     "text before the start": (2, "event 0", lambda items, _, options: without(items, "start")),
-    "a call is dropped": (3, "call lost", lambda items, _, options: without(without(items, "TOOL_CALL_START"), "TOOL_CALL_END")),
-    "thoughts are dropped": (3, "thought lost", lambda items, _, options: without(items, "reasoning")),
-    "a cut is not told": (4, "not incomplete", lambda items, _, options: without(items, "incomplete")),
-    "a cut changes what came before": (4, "instead of", lambda items, cut, _: [*items[1:-1], items[-1]] if cut.end == "cut" else items),
-    "something is counted over replays": (5, "second time", lambda items, _, options: [*items, {"kind": "x", "n": next(counted)}]),
+    "a call is dropped": (
+        3,
+        "call lost",
+        lambda items, _, options: without(without(items, "TOOL_CALL_START"), "TOOL_CALL_END"),
+    ),
+    "thoughts are dropped": (
+        3,
+        "thought lost",
+        lambda items, _, options: without(items, "reasoning"),
+    ),
+    "a cut is not told": (
+        4,
+        "not incomplete",
+        lambda items, _, options: without(items, "incomplete"),
+    ),
+    "a cut changes what came before": (
+        4,
+        "instead of",
+        lambda items, cut, _: [*items[1:-1], items[-1]] if cut.end == "cut" else items,
+    ),
+    "something is counted over replays": (
+        5,
+        "second time",
+        lambda items, _, options: [*items, {"kind": "x", "n": next(counted)}],
+    ),
     "snake_case signatures are not known": (
         6,
         "snake_case: signatures",
-        lambda items, spelled, _: [{**item, "signature": None} for item in items] if b"thought_signature" in spelled.body else items,
+        lambda items, spelled, _: (
+            [{**item, "signature": None} for item in items]
+            if b"thought_signature" in spelled.body
+            else items
+        ),
     ),
-    "an array is not read": (6, "JSON array", lambda items, spelled, _: [] if spelled.body.startswith(b"[") else items),
-    "a call is signed otherwise": (8, "signature of call 1 lost", lambda items, _, __: otherwise_signed(items)),
+    "an array is not read": (
+        6,
+        "JSON array",
+        lambda items, spelled, _: [] if spelled.body.startswith(b"[") else items,
+    ),
+    "a call is signed otherwise": (
+        8,
+        "signature of call 1 lost",
+        lambda items, _, __: otherwise_signed(items),
+    ),
     "a call is told under another name": (8, "call lost: f(", lambda items, _, __: renamed(items)),
-    "garbage is passed over": (7, "no event", lambda items, damaged, _: [] if len(damaged.body) != len(ANSWER) else items),
+    "garbage is passed over": (
+        7,
+        "no event",
+        lambda items, damaged, _: [] if len(damaged.body) != len(ANSWER) else items,
+    ),
 }
 
 
@@ -182,7 +247,12 @@ def test_each_fault_is_seen_by_its_law(name: str) -> None:
 
 def test_law_8_needs_an_answer_whose_calls_can_be_run() -> None:
     law = LAWS[7]
-    for unsent in (exchange(ANSWER, end="cut"), exchange(b"{}", 500), exchange(BODIES["error in mid-stream"]), EXCHANGES["tool code {}"]):
+    for unsent in (
+        exchange(ANSWER, end="cut"),
+        exchange(b"{}", 500),
+        exchange(BODIES["error in mid-stream"]),
+        EXCHANGES["tool code {}"],
+    ):
         forgetful = Replayer(replay=faulty(lambda items, _, __: otherwise_signed(items)))
         assert law.findings(unsent, forgetful) == []
 
@@ -192,7 +262,10 @@ def test_law_7_names_the_exception() -> None:
         json.loads(damaged.body[-1:] + b"]")
         return items
 
-    assert any("raises JSONDecodeError" in finding for finding in LAWS[6].findings(exchange(ANSWER), Replayer(replay=faulty(crash))))
+    assert any(
+        "raises JSONDecodeError" in finding
+        for finding in LAWS[6].findings(exchange(ANSWER), Replayer(replay=faulty(crash)))
+    )
 
 
 def test_a_failure_among_many_cuts_is_told_by_the_one_cut_that_matters() -> None:
@@ -208,7 +281,11 @@ def test_a_failure_among_many_cuts_is_told_by_the_one_cut_that_matters() -> None
 
 def test_the_findings_of_a_fault_are_the_same_every_time() -> None:
     def run() -> list[str]:
-        fault = faulty(lambda items, _, options: items[:-1] if has_cut(options, set(range(0, 9000, 2))) else items)
+        fault = faulty(
+            lambda items, _, options: (
+                items[:-1] if has_cut(options, set(range(0, 9000, 2))) else items
+            )
+        )
         return LAWS[0].findings(exchange(ANSWER * 20), Replayer(replay=fault))
 
     assert run() == run()
@@ -230,12 +307,18 @@ def test_every_spelling_says_the_same_to_the_witness(name: str) -> None:
 def test_snake_case_leaves_the_keys_of_users_alone() -> None:
     message = {
         "modelVersion": "m",
-        "parts": [{"functionCall": {"args": {"userKey": {"innerKey": 1}}}}, {"functionResponse": {"response": {"userKey": 1}}}],
+        "parts": [
+            {"functionCall": {"args": {"userKey": {"innerKey": 1}}}},
+            {"functionResponse": {"response": {"userKey": 1}}},
+        ],
         "response": {"finishReason": "STOP"},
     }
     assert snake_case(message) == {
         "model_version": "m",
-        "parts": [{"function_call": {"args": {"userKey": {"innerKey": 1}}}}, {"function_response": {"response": {"userKey": 1}}}],
+        "parts": [
+            {"function_call": {"args": {"userKey": {"innerKey": 1}}}},
+            {"function_response": {"response": {"userKey": 1}}},
+        ],
         "response": {"finish_reason": "STOP"},
     }
 
@@ -243,11 +326,15 @@ def test_snake_case_leaves_the_keys_of_users_alone() -> None:
 def test_compressed_bodies_are_cut_while_compressed() -> None:
     import gzip
 
-    packed = replace(exchange(gzip.compress(ANSWER, mtime=0)), headers={"Content-Encoding": ["gzip"]})
+    packed = replace(
+        exchange(gzip.compress(ANSWER, mtime=0)), headers={"Content-Encoding": ["gzip"]}
+    )
     assert check(packed) == []
     assert check(replace(packed, reads=((None, ANSWER),))) == []
 
 
 def test_payloads_of_another_shape_are_a_finding_and_no_crash() -> None:
-    found = carried_losses(gather_body(ANSWER), [{"type": "TEXT_DELTA"}], Session(), "unified-llm", interrupted=False)
+    found = carried_losses(
+        gather_body(ANSWER), [{"type": "TEXT_DELTA"}], Session(), "unified-llm", interrupted=False
+    )
     assert found == ["the payloads are not of the dialect's shape: KeyError 'delta'"]

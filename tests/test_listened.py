@@ -1,4 +1,6 @@
-"""The witness reads the event models that carry a part of an answer, and sees every fault in what they must carry."""
+"""The witness reads the event models that carry a part of an answer, and sees every fault in what
+they must carry.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,19 @@ LINES = [
     {"type": "message", "role": "assistant", "content": "lo"},
     {"type": "tool_use", "tool_name": "f", "tool_id": "1", "parameters": {"a": 1}},
     {"type": "tool_result", "tool_id": "1", "status": "success", "output": "one"},
-    {"type": "tool_use", "tool_name": "write_todos", "tool_id": "2", "parameters": {"todos": TODOS}},
+    {
+        "type": "tool_use",
+        "tool_name": "write_todos",
+        "tool_id": "2",
+        "parameters": {"todos": TODOS},
+    },
     {"type": "tool_result", "tool_id": "2", "status": "error", "error": {"message": "denied"}},
     {"type": "error", "severity": "warning", "message": "slow"},
-    {"type": "result", "status": "success", "stats": {"input_tokens": 3, "output_tokens": 2, "cached": 1, "total_tokens": 5}},
+    {
+        "type": "result",
+        "status": "success",
+        "stats": {"input_tokens": 3, "output_tokens": 2, "cached": 1, "total_tokens": 5},
+    },
 ]
 RUN = "".join(json.dumps(line) + "\n" for line in LINES)
 NOISY = RUN + "{oops\n"
@@ -67,7 +78,12 @@ MIND: Payloads = [
     {"type": "tool_code", "name": "f", "args": {"a": 1}},
     {"type": "tool_result", "name": "f", "args": {"a": 1}, "result": {"result": "one"}},
     {"type": "tool_code", "name": "write_todos", "args": {"todos": TODOS}},
-    {"type": "tool_result", "name": "write_todos", "args": {"todos": TODOS}, "result": {"error": "denied"}},
+    {
+        "type": "tool_result",
+        "name": "write_todos",
+        "args": {"todos": TODOS},
+        "result": {"error": "denied"},
+    },
     {"type": "result", "result": "Hello"},
 ]
 ART: Payloads = [
@@ -76,12 +92,18 @@ ART: Payloads = [
     {"type": "UNKNOWN", "data": {"hologram": {"x": 1}}},
     {
         "type": "METADATA",
-        "data": {"stopReason": "STOP", "inputTokens": 3, "providerRawUsage": {"promptTokenCount": 3, "totalTokenCount": 5}},
+        "data": {
+            "stopReason": "STOP",
+            "inputTokens": 3,
+            "providerRawUsage": {"promptTokenCount": 3, "totalTokenCount": 5},
+        },
     },
     {"type": "END", "data": None},
 ]
 PARTS = '{"text":"hm","thought":true},{"text":"Hello","thoughtSignature":"QQ=="},{"hologram":{"x":1}},{"functionCall":{"name":"f"}}'
-USAGE = '"usageMetadata":{"promptTokenCount":3,"totalTokenCount":5},"responseId":"r","modelVersion":"m"'
+USAGE = (
+    '"usageMetadata":{"promptTokenCount":3,"totalTokenCount":5},"responseId":"r","modelVersion":"m"'
+)
 ANSWER = f'{{"candidates":[{{"content":{{"parts":[{PARTS}]}},"finishReason":"STOP","groundingMetadata":{{"x":1}}}}],{USAGE}}}'
 
 FAITHFUL: Mapping[str, tuple[Facts, Payloads]] = {
@@ -106,7 +128,9 @@ def test_a_faithful_translation_loses_nothing_but_what_is_declared(dialect: str)
         if payload["type"] not in ("session.started", "END")
     ],
 )
-def test_every_payload_that_carries_a_fact_is_missed_when_it_is_dropped(dialect: str, index: int) -> None:
+def test_every_payload_that_carries_a_fact_is_missed_when_it_is_dropped(
+    dialect: str, index: int
+) -> None:
     wire, payloads = FAITHFUL[dialect]
     assert losses(wire, GATHER[dialect]([*payloads[:index], *payloads[index + 1 :]]), dialect)
 
@@ -122,16 +146,33 @@ def test_every_payload_that_carries_a_fact_is_missed_when_it_is_dropped(dialect:
         ("agent-events", 9, {"finishReason": "error"}, 'end lost: "done" became "error"'),
         ("agent-events", 1, {"role": "system"}, "text lost"),
         ("art", 0, {"tokenType": "LLM_RESPONSE"}, "thought lost"),
-        ("art", 3, {"data": {"stopReason": "STOP", "inputTokens": 3, "providerRawUsage": {}}}, "usage lost: totalTokenCount"),
-        ("art", 3, {"data": {"stopReason": "STOP", "providerRawUsage": {"promptTokenCount": 3}}}, "usage lost: promptTokenCount"),
-        ("art", 3, {"data": {"inputTokens": 3, "providerRawUsage": {"totalTokenCount": 5}}}, 'finish lost: "STOP" became null'),
+        (
+            "art",
+            3,
+            {"data": {"stopReason": "STOP", "inputTokens": 3, "providerRawUsage": {}}},
+            "usage lost: totalTokenCount",
+        ),
+        (
+            "art",
+            3,
+            {"data": {"stopReason": "STOP", "providerRawUsage": {"promptTokenCount": 3}}},
+            "usage lost: promptTokenCount",
+        ),
+        (
+            "art",
+            3,
+            {"data": {"inputTokens": 3, "providerRawUsage": {"totalTokenCount": 5}}},
+            'finish lost: "STOP" became null',
+        ),
         ("art", 2, {"data": {"raster": 1}}, "field lost: hologram"),
         ("mind", 6, {"result": "Hell"}, "the result has other text than the messages"),
         ("mind", 3, {"result": {"error": "boom"}}, "tool result changed: number 1 has not failed"),
         ("mind", 2, {"args": {"a": True}}, "argument lost: f"),
     ],
 )
-def test_each_difference_is_said_in_a_sentence(dialect: str, index: int, change: dict[str, Any], sentence: str) -> None:
+def test_each_difference_is_said_in_a_sentence(
+    dialect: str, index: int, change: dict[str, Any], sentence: str
+) -> None:
     wire, payloads = FAITHFUL[dialect]
     changed = copy.deepcopy(payloads)
     changed[index] |= change
@@ -147,7 +188,11 @@ ENDS: Mapping[str, tuple[str, Facts, bool, Payloads]] = {
         "agent-events",
         ERROR,
         False,
-        [{"type": "text", "text": "a"}, {"type": "error", "error": "quota"}, {"type": "turn.completed", "finishReason": "error"}],
+        [
+            {"type": "text", "text": "a"},
+            {"type": "error", "error": "quota"},
+            {"type": "turn.completed", "finishReason": "error"},
+        ],
     ),
     "agent-events, cut": (
         "agent-events",
@@ -165,8 +210,18 @@ ENDS: Mapping[str, tuple[str, Facts, bool, Payloads]] = {
             {"type": "END", "data": None},
         ],
     ),
-    "art, blocked": ("art", BLOCKED, False, [{"type": "ERROR", "data": {"message": "Gemini API call blocked: SAFETY"}}]),
-    "art, nothing": ("art", Facts(), False, [{"type": "ERROR", "data": {"message": "Invalid response structure from Gemini SDK: x"}}]),
+    "art, blocked": (
+        "art",
+        BLOCKED,
+        False,
+        [{"type": "ERROR", "data": {"message": "Gemini API call blocked: SAFETY"}}],
+    ),
+    "art, nothing": (
+        "art",
+        Facts(),
+        False,
+        [{"type": "ERROR", "data": {"message": "Invalid response structure from Gemini SDK: x"}}],
+    ),
     "mind, error": (
         "mind",
         ERROR,
@@ -176,14 +231,30 @@ ENDS: Mapping[str, tuple[str, Facts, bool, Payloads]] = {
             {"type": "error", "code": "RATE_LIMIT_EXCEEDED", "message": "quota"},
         ],
     ),
-    "mind, blocked": ("mind", BLOCKED, False, [{"type": "error", "code": "AGENT_ERROR", "message": "blocked: SAFETY"}]),
+    "mind, blocked": (
+        "mind",
+        BLOCKED,
+        False,
+        [{"type": "error", "code": "AGENT_ERROR", "message": "blocked: SAFETY"}],
+    ),
     "mind, failed run": (
         "mind",
         gather_cli(b'{"type": "result", "status": "cancelled"}\n'),
         False,
-        [{"type": "error", "code": "AGENT_ERROR", "message": "the run ended with the status 'cancelled'"}],
+        [
+            {
+                "type": "error",
+                "code": "AGENT_ERROR",
+                "message": "the run ended with the status 'cancelled'",
+            }
+        ],
     ),
-    "mind, cut": ("mind", Facts(), True, [{"type": "error", "code": "AGENT_ERROR", "message": "cut"}]),
+    "mind, cut": (
+        "mind",
+        Facts(),
+        True,
+        [{"type": "error", "code": "AGENT_ERROR", "message": "cut"}],
+    ),
 }
 
 
@@ -194,64 +265,117 @@ def test_every_way_to_end_is_known_and_missed(name: str) -> None:
     errors = [payload for payload in payloads if payload["type"] in ("error", "ERROR")]
     without = [payload for payload in payloads if payload not in errors]
     if name != "agent-events, cut":  # its turn.completed says as much
-        assert losses(wire, GATHER[dialect]([*without, *([] if "nothing" not in name else ART)]), dialect, interrupted=interrupted)
+        assert losses(
+            wire,
+            GATHER[dialect]([*without, *([] if "nothing" not in name else ART)]),
+            dialect,
+            interrupted=interrupted,
+        )
 
 
 def test_the_code_of_an_error_follows_from_its_number() -> None:
     wrong = [{"type": "error", "code": "AGENT_ERROR", "message": "quota"}]
-    assert 'end lost: "RATE_LIMIT_EXCEEDED" became "AGENT_ERROR"' in losses(ERROR, gather_payloads_mind(wrong), "mind")
+    assert 'end lost: "RATE_LIMIT_EXCEEDED" became "AGENT_ERROR"' in losses(
+        ERROR, gather_payloads_mind(wrong), "mind"
+    )
 
 
 def test_an_answer_that_holds_something_is_not_called_invalid() -> None:
-    invalid = [{"type": "ERROR", "data": {"message": "Invalid response structure from Gemini SDK: x"}}]
+    invalid = [
+        {"type": "ERROR", "data": {"message": "Invalid response structure from Gemini SDK: x"}}
+    ]
     found = losses(Facts(calls=[("f", {})]), gather_payloads_art(invalid), "art")
-    assert found == ['answer lost: it holds something, and the error is "Invalid response structure from Gemini SDK: x"']
+    assert found == [
+        'answer lost: it holds something, and the error is "Invalid response structure from Gemini SDK: x"'
+    ]
 
 
 def test_what_follows_a_refusal_is_no_loss_where_nothing_follows_it() -> None:
     text = b'data: {"candidates":[{"content":{"parts":[{"text":"late"}]}}]}\n\n'
     wire = gather_body(b'data: {"promptFeedback":{"blockReason":"SAFETY"}}\n\n' + text)
-    assert losses(wire, gather_payloads_art([{"type": "ERROR", "data": {"message": "Gemini API call blocked: SAFETY"}}]), "art") == []
+    assert (
+        losses(
+            wire,
+            gather_payloads_art(
+                [{"type": "ERROR", "data": {"message": "Gemini API call blocked: SAFETY"}}]
+            ),
+            "art",
+        )
+        == []
+    )
 
 
 def test_a_leaked_to_do_list_is_a_list_or_text() -> None:
     block = '<tool_code>{"todos": [{"content": "x", "status": "pending"}]}</tool_code>'
-    body = json.dumps({"candidates": [{"content": {"parts": [{"text": f"a{block}b"}]}, "finishReason": "STOP"}]}).encode()
+    body = json.dumps(
+        {"candidates": [{"content": {"parts": [{"text": f"a{block}b"}]}, "finishReason": "STOP"}]}
+    ).encode()
     wire = gather_body(body, tool_code=True)
     end = {"type": "turn.completed", "finishReason": "done"}
     items = [{"text": "x", "status": "pending"}]
-    told: Payloads = [{"type": "text", "text": "a"}, {"type": "todo_list", "items": items}, {"type": "text", "text": "b"}, end]
+    told: Payloads = [
+        {"type": "text", "text": "a"},
+        {"type": "todo_list", "items": items},
+        {"type": "text", "text": "b"},
+        end,
+    ]
     assert losses(wire, gather_payloads_agent_events(told), "agent-events") == []
-    assert losses(wire, gather_payloads_agent_events([{"type": "text", "text": f"a{block}b"}, end]), "agent-events") == []
+    assert (
+        losses(
+            wire,
+            gather_payloads_agent_events([{"type": "text", "text": f"a{block}b"}, end]),
+            "agent-events",
+        )
+        == []
+    )
     assert losses(wire, gather_payloads_agent_events([told[0], told[2], end]), "agent-events")
 
 
 def test_the_rest_of_the_output_is_text_without_a_role() -> None:
     wire = gather_cli((RUN + "trailing").encode())
     rest = {"type": "text", "text": "trailing"}
-    assert losses(wire, gather_payloads_agent_events([*AGENT_EVENTS[:-2], rest, AGENT_EVENTS[-1]]), "agent-events") == []
-    assert losses(wire, gather_payloads_agent_events([*AGENT_EVENTS[:-2], AGENT_EVENTS[-1]]), "agent-events")
+    assert (
+        losses(
+            wire,
+            gather_payloads_agent_events([*AGENT_EVENTS[:-2], rest, AGENT_EVENTS[-1]]),
+            "agent-events",
+        )
+        == []
+    )
+    assert losses(
+        wire, gather_payloads_agent_events([*AGENT_EVENTS[:-2], AGENT_EVENTS[-1]]), "agent-events"
+    )
 
 
-CALL: dict[str, Any] = {"functionCall": {"id": "i", "name": "f", "args": {"a": 1}}, "thoughtSignature": "QQ=="}
+CALL: dict[str, Any] = {
+    "functionCall": {"id": "i", "name": "f", "args": {"a": 1}},
+    "thoughtSignature": "QQ==",
+}
 SECOND: dict[str, Any] = {"functionCall": {"name": "g"}}
 RESULTS: list[dict[str, Any]] = [
     {"functionResponse": {"id": "i", "name": "f", "response": {}}},
     {"functionResponse": {"name": "g", "response": {}}},
 ]
 TEXT: dict[str, Any] = {"text": "a", "thoughtSignature": "Qg=="}
-SENT = gather_body(json.dumps({"candidates": [{"content": {"parts": [TEXT, CALL, SECOND]}}]}).encode())
+SENT = gather_body(
+    json.dumps({"candidates": [{"content": {"parts": [TEXT, CALL, SECOND]}}]}).encode()
+)
 
 
 def body(*model: dict[str, Any], results: list[dict[str, Any]] | None = None) -> dict[str, Any]:
     contents = [{"role": "user", "parts": [{"text": "x"}]}, {"role": "model", "parts": list(model)}]
-    return {"contents": [*contents, {"role": "user", "parts": RESULTS if results is None else results}]}
+    return {
+        "contents": [*contents, {"role": "user", "parts": RESULTS if results is None else results}]
+    }
 
 
 @pytest.mark.parametrize("enveloped", [False, True])
 def test_what_goes_back_whole_has_lost_nothing(enveloped: bool) -> None:
     sent = body(TEXT, CALL, SECOND)
-    assert return_losses(SENT, gather_request({"request": sent} if enveloped else sent), {"text"}) == []
+    assert (
+        return_losses(SENT, gather_request({"request": sent} if enveloped else sent), {"text"})
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -259,10 +383,22 @@ def test_what_goes_back_whole_has_lost_nothing(enveloped: bool) -> None:
     [
         (body(TEXT, CALL), "sent back: call lost: g({})"),
         (body(TEXT, SECOND, CALL), 'sent back: call order: ["f", "g"] became ["g", "f"]'),
-        (body(TEXT, {**CALL, "functionCall": {"id": "i", "name": "f", "args": {}}}, SECOND), "sent back: argument lost: f"),
-        (body(TEXT, {**CALL, "thoughtSignature": "Qw=="}, SECOND), 'signature of call 1 lost: "QQ==" is sent back as "Qw=="'),
-        (body(TEXT, CALL, {**SECOND, "thoughtSignature": "QQ=="}), 'signature of call 2 invented: null is sent back as "QQ=="'),
-        (body(TEXT, CALL, {"functionCall": {"id": "call_1", "name": "g"}}), 'id of call 2 invented: null is sent back as "call_1"'),
+        (
+            body(TEXT, {**CALL, "functionCall": {"id": "i", "name": "f", "args": {}}}, SECOND),
+            "sent back: argument lost: f",
+        ),
+        (
+            body(TEXT, {**CALL, "thoughtSignature": "Qw=="}, SECOND),
+            'signature of call 1 lost: "QQ==" is sent back as "Qw=="',
+        ),
+        (
+            body(TEXT, CALL, {**SECOND, "thoughtSignature": "QQ=="}),
+            'signature of call 2 invented: null is sent back as "QQ=="',
+        ),
+        (
+            body(TEXT, CALL, {"functionCall": {"id": "call_1", "name": "g"}}),
+            'id of call 2 invented: null is sent back as "call_1"',
+        ),
         (body(TEXT, CALL, SECOND, results=RESULTS[::-1]), "results "),
         (body(TEXT, CALL, SECOND, results=RESULTS[:1]), "results "),
         (body({"text": "a"}, CALL, SECOND), 'signature lost: "Qg==" is not sent back'),
@@ -275,5 +411,12 @@ def test_what_is_missing_from_what_goes_back_is_said(sent: dict[str, Any], findi
 
 def test_results_stand_behind_all_calls() -> None:
     one, two = {"role": "model", "parts": [CALL]}, {"role": "model", "parts": [SECOND]}
-    contents = [one, {"role": "user", "parts": RESULTS[:1]}, two, {"role": "user", "parts": RESULTS[1:]}]
-    assert "a call stands behind the first result" in return_losses(SENT, gather_request({"contents": contents}), ())
+    contents = [
+        one,
+        {"role": "user", "parts": RESULTS[:1]},
+        two,
+        {"role": "user", "parts": RESULTS[1:]},
+    ]
+    assert "a call stands behind the first result" in return_losses(
+        SENT, gather_request({"contents": contents}), ()
+    )

@@ -1,4 +1,6 @@
-"""Literal blocks that are lifted out are what the YAML parser would have read; where that is not sure, nothing is lifted."""
+"""Literal blocks that are lifted out are what the YAML parser would have read; where that is not
+sure, nothing is lifted.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,14 @@ BLOCKS = [
     ("a:\n  reads: |\n    1 2\n    3 4\n  end: e\n", ["1 2\n3 4\n"]),
     ("a:\n  string: |2-\n\n      x\n\n  end: e\n", ["\n  x"]),
     ("a:\n  string: |2+\n  end: e\n", [""]),
-    ("a:\n  string: |2-\n    b:\n      string: |2-\n        c\n  end: e\n", ["b:\n  string: |2-\n    c"]),
-    ("a:\n  string: |2-\n    x\n  reads: |\n    1 2\nb:\n  base64: |\n    QQ==\nend: e\n", ["x", "1 2\n", "QQ==\n"]),
+    (
+        "a:\n  string: |2-\n    b:\n      string: |2-\n        c\n  end: e\n",
+        ["b:\n  string: |2-\n    c"],
+    ),
+    (
+        "a:\n  string: |2-\n    x\n  reads: |\n    1 2\nb:\n  base64: |\n    QQ==\nend: e\n",
+        ["x", "1 2\n", "QQ==\n"],
+    ),
     ("a:\n  string: |2-\n    é😀\n  end: e\n", ["é😀"]),
 ]
 
@@ -25,7 +33,9 @@ BLOCKS = [
 def test_blocks_are_lifted_as_the_parser_reads_them(text: str, blocks: list[str]) -> None:
     lifted = lift(text.encode())
     assert lifted.blocks == blocks
-    assert lifted.put_back(parse(lifted.text, foreign=True)) == parse(text, foreign=True) is not None
+    assert (
+        lifted.put_back(parse(lifted.text, foreign=True)) == parse(text, foreign=True) is not None
+    )
 
 
 LEFT = {
@@ -50,7 +60,9 @@ def test_a_header_inside_a_quoted_text_is_no_block() -> None:
     text = 'a: "q\n  string: |2-\n    x\n  end"\n'
     lifted = lift(text.encode())
     assert lifted.blocks == ["x"]
-    assert lifted.put_back(parse(lifted.text, foreign=True)) is None  # so that the whole text is parsed
+    assert (
+        lifted.put_back(parse(lifted.text, foreign=True)) is None
+    )  # so that the whole text is parsed
     assert parse(text) == {"a": "q string: |2- x end"}
 
 
@@ -65,9 +77,13 @@ LINES = st.lists(st.text(st.sampled_from("ab :|-+2\n\té\x85\u2028'\"#[{"), max_
 
 @given(LINES, st.sampled_from(["|2-", "|2+", "|", "|2", "|-"]), st.integers(0, 6), st.booleans())
 @example(["x", "", " "], "|2-", 4, True)
-def test_a_text_means_the_same_with_and_without_lifting(lines: list[str], mark: str, indent: int, more: bool) -> None:
+def test_a_text_means_the_same_with_and_without_lifting(
+    lines: list[str], mark: str, indent: int, more: bool
+) -> None:
     block = "".join(f"{' ' * indent}{line}\n" for line in lines)
-    text = f"a:\n  string: {mark}\n{block}" + ("  reads: |\n    1 2\n  end: e\n" if more else "b: c\n")
+    text = f"a:\n  string: {mark}\n{block}" + (
+        "  reads: |\n    1 2\n  end: e\n" if more else "b: c\n"
+    )
     assert outcome(text) == outcome(f"# lifted-block- stands here, so nothing is lifted\n{text}")
 
 

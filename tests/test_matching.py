@@ -1,4 +1,6 @@
-"""Matching: what counts as equal, what operators accept, and in how few findings a difference is told."""
+"""Matching: what counts as equal, what operators accept, and in how few findings a difference is
+told.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,11 @@ CHANGED = [
     (2**53, float(2**53) + 2, "$"),
     ({"e": {"type": "A", "n": 1}}, {"e": {"type": "B", "n": 1}}, "e.type"),
     ({"a b": {'"': {"": 1}}}, {"a b": {'"': {"": 2}}}, '["a b"]["\\""][""]'),
-    ({"0": {"[1]": {"__p": {"a.b": 1}}}}, {"0": {"[1]": {"__p": {"a.b": 2}}}}, '["0"]["[1]"].__p["a.b"]'),
+    (
+        {"0": {"[1]": {"__p": {"a.b": 1}}}},
+        {"0": {"[1]": {"__p": {"a.b": 2}}}},
+        '["0"]["[1]"].__p["a.b"]',
+    ),
     ({"é": 1}, {"é": 2}, '["\\u00e9"]'),
     ([1, 2, 3], [1, 9, 3], "[1]"),
     ([[1], [2, [3]]], [[1], [2, [4]]], "[1][1][0]"),
@@ -75,7 +81,9 @@ CHANGED = [
 
 
 @pytest.mark.parametrize(("expected", "actual", "path"), CHANGED)
-def test_one_changed_value_is_one_finding_at_its_path(expected: Json, actual: Json, path: str) -> None:
+def test_one_changed_value_is_one_finding_at_its_path(
+    expected: Json, actual: Json, path: str
+) -> None:
     assert told(expected, actual) == [(path, "changed")]
     assert told(actual, expected) == [(path, "changed")]
 
@@ -93,7 +101,9 @@ def test_keys_that_one_side_lacks() -> None:
 
 def test_the_order_of_findings_does_not_depend_on_key_order() -> None:
     expected, actual = {"b": 1, "a": {"z": 1, "y": 2}}, {"a": {"y": 3, "z": 4}, "b": 5}
-    assert compare(expected, actual) == compare({"a": {"y": 2, "z": 1}, "b": 1}, {"b": 5, "a": {"z": 4, "y": 3}})
+    assert compare(expected, actual) == compare(
+        {"a": {"y": 2, "z": 1}, "b": 1}, {"b": 5, "a": {"z": 4, "y": 3}}
+    )
 
 
 # ---- operators
@@ -121,7 +131,10 @@ ACCEPTED = [
     ({"$contains": [2, 4]}, [1, 2, 3, 4]),
     ({"$contains": []}, []),
     ({"$contains": [{"$any": "string"}, 2]}, [1, "a", 2, "b"]),
-    ({"$contains": {"a": 1, "b": {"$contains": {"c": 2}}}}, {"a": 1, "b": {"c": 2, "d": 3}, "e": 4}),
+    (
+        {"$contains": {"a": 1, "b": {"$contains": {"c": 2}}}},
+        {"a": 1, "b": {"c": 2, "d": 3}, "e": 4},
+    ),
     ({"$contains": {"a": {"$absent": True}}}, {"b": 1}),
     ({"$contains": {}}, {"b": 1}),
     ({"$unordered": [1, 2, 2, "a"]}, [2, "a", 1.0, 2]),
@@ -135,8 +148,14 @@ ACCEPTED = [
     ([{"$same": "id"}, {"x": {"$same": "id"}}], [[1], {"x": [1.0]}]),
     ([{"$same": "a"}, {"$same": "b"}], [1, 1]),
     ({"$unordered": [{"$same": "x"}, {"x": {"$same": "x"}}]}, [{"x": 1}, 1]),
-    ([{"$contains": [{"a": {"$same": "x"}}, {"b": {"$same": "x"}}]}], [[{"a": 1}, {"a": 2}, {"b": 2}]]),
-    ({"$contains": [{"$contains": {"id": {"$same": "x"}}}, {"of": {"$same": "x"}}]}, [{"id": 1}, {"id": 2}, {"of": 2}]),
+    (
+        [{"$contains": [{"a": {"$same": "x"}}, {"b": {"$same": "x"}}]}],
+        [[{"a": 1}, {"a": 2}, {"b": 2}]],
+    ),
+    (
+        {"$contains": [{"$contains": {"id": {"$same": "x"}}}, {"of": {"$same": "x"}}]},
+        [{"id": 1}, {"id": 2}, {"of": 2}],
+    ),
 ]
 
 
@@ -162,7 +181,12 @@ REFUSED = [
     ({"$json": True}, "1", "$.$json", "changed"),
     ({"$json": None}, "NaN", "$", "changed"),
     ({"$json": {"$any": True}}, "[" * 100_000, "$", "changed"),
-    ({"args": {"$json": {"city": "Paris", "n": 1}}}, {"args": '{"city": "Rome", "n": 1}'}, "args.$json.city", "changed"),
+    (
+        {"args": {"$json": {"city": "Paris", "n": 1}}},
+        {"args": '{"city": "Rome", "n": 1}'},
+        "args.$json.city",
+        "changed",
+    ),
     ({"$contains": "x"}, "abc", "$", "changed"),
     ({"$contains": "x"}, ["x"], "$", "changed"),
     ({"$contains": [4, 2]}, [1, 2, 3, 4], "$contains[1]", "missing"),
@@ -181,7 +205,12 @@ REFUSED = [
     ({"$literal": {"a": {"b": 1}}}, {"a": {"b": 2}}, "a.b", "changed"),
     ([{"$same": "id"}, {"$same": "id"}], [1, 2], "[1]", "changed"),
     ([{"$same": "id"}, {"$same": "id"}], [1, True], "[1]", "changed"),
-    ({"a": {"$same": "x"}, "b": [{"c": {"$same": "x"}}]}, {"b": [{"c": 2}], "a": 1}, "b[0].c", "changed"),
+    (
+        {"a": {"$same": "x"}, "b": [{"c": {"$same": "x"}}]},
+        {"b": [{"c": 2}], "a": 1},
+        "b[0].c",
+        "changed",
+    ),
 ]
 
 
@@ -195,7 +224,10 @@ def test_a_name_is_bound_by_its_first_use_also_in_an_item_that_differs() -> None
     expected = [{"type": "a", "id": {"$same": "id"}, "n": 1}, {"type": "b", "id": {"$same": "id"}}]
     actual = [{"type": "a", "id": "x", "n": 2}, {"type": "b", "id": "y"}]
     mismatches = compare(expected, actual)
-    assert [(mismatch.path, mismatch.expected, mismatch.got) for mismatch in mismatches] == [("[0].n", 1, 2), ("[1].id", "x", "y")]
+    assert [(mismatch.path, mismatch.expected, mismatch.got) for mismatch in mismatches] == [
+        ("[0].n", 1, 2),
+        ("[1].id", "x", "y"),
+    ]
     assert "$same: id" in mismatches[1].note
 
 
@@ -207,15 +239,24 @@ def test_names_survive_an_item_that_is_missing() -> None:
 
 def test_items_with_operators_are_aligned_by_what_they_accept() -> None:
     expected = [{"type": "delta", "text": f"t{n}", "ts": {"$any": "integer"}} for n in range(300)]
-    actual = [{"type": "delta", "text": f"t{n}", "ts": n} for n in range(300) if n not in (40, 41, 200)]
+    actual = [
+        {"type": "delta", "text": f"t{n}", "ts": n} for n in range(300) if n not in (40, 41, 200)
+    ]
     actual[100]["ts"] = None
-    assert told(expected, actual) == [("[40..41]", "missing"), ("[102].ts", "changed"), ("[200]", "missing")]
+    assert told(expected, actual) == [
+        ("[40..41]", "missing"),
+        ("[102].ts", "changed"),
+        ("[200]", "missing"),
+    ]
 
 
 def test_an_item_with_operators_may_stand_for_a_piece_of_text() -> None:
     expected = deltas("a", "b", "c", "d", "e")
     expected[2] = {"type": "TEXT_DELTA", "delta": {"$any": "string"}, "text_id": "text_1"}
-    assert told(expected, deltas("a", "x", "b", "c", "d", "f", "e")) == [("[1]", "extra"), ("[5]", "extra")]
+    assert told(expected, deltas("a", "x", "b", "c", "d", "f", "e")) == [
+        ("[1]", "extra"),
+        ("[5]", "extra"),
+    ]
 
 
 def test_an_item_with_operators_may_stand_for_the_whole_text() -> None:
@@ -226,19 +267,31 @@ def test_an_item_with_operators_may_stand_for_the_whole_text() -> None:
         {"type": "E"},
         {"type": "D", "delta": "y"},
     ]
-    actual = [{"type": "P"}, {"type": "D", "delta": "q"}, *expected[1:4], {"type": "D", "delta": "z"}]
+    actual = [
+        {"type": "P"},
+        {"type": "D", "delta": "q"},
+        *expected[1:4],
+        {"type": "D", "delta": "z"},
+    ]
     assert told(expected, actual) == [("[0]", "extra"), ("[4].delta", "changed")]
 
 
 def test_who_is_paired_does_not_depend_on_names() -> None:
-    expected = [{"type": "a", "id": {"$same": "x"}}, {"type": "a", "id": {"$same": "x"}}, {"type": "z"}]
+    expected = [
+        {"type": "a", "id": {"$same": "x"}},
+        {"type": "a", "id": {"$same": "x"}},
+        {"type": "z"},
+    ]
     actual = [{"type": "a", "id": 1}, {"type": "a", "id": 2}, {"type": "a", "id": 1}, {"type": "z"}]
     assert told(expected, actual) == [("[1].id", "changed"), ("[2]", "extra")]
 
 
 def test_deepdiff_sees_only_what_has_no_operators() -> None:
     expected = {"id": {"$any": "string"}, "usage": {"in": 1, "out": 2}, "gone": {"$absent": True}}
-    assert told(expected, {"id": "x", "usage": {"in": 1, "out": 3, "all": 4}}) == [("usage.all", "extra"), ("usage.out", "changed")]
+    assert told(expected, {"id": "x", "usage": {"in": 1, "out": 3, "all": 4}}) == [
+        ("usage.all", "extra"),
+        ("usage.out", "changed"),
+    ]
 
 
 MALFORMED = [
@@ -261,7 +314,9 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("expected", "path", "word"), MALFORMED)
-def test_an_operator_that_is_written_wrongly_is_reported_with_its_place(expected: Json, path: tuple[str | int, ...], word: str) -> None:
+def test_an_operator_that_is_written_wrongly_is_reported_with_its_place(
+    expected: Json, path: tuple[str | int, ...], word: str
+) -> None:
     ((found, message),) = check_expectation(expected)
     assert found == path
     assert word in message
@@ -273,7 +328,9 @@ def test_faults_come_in_reading_order() -> None:
     assert [path for path, _ in faults] == [("a", 0, "$re"), ("a", 1, "$any"), ("b", "$same")]
 
 
-@pytest.mark.parametrize("data", [{"$contain": 5}, {"$any": "foo", "b": 1}, {"$literal": {"$re": 5}}, {"$ref": "#/x"}])
+@pytest.mark.parametrize(
+    "data", [{"$contain": 5}, {"$any": "foo", "b": 1}, {"$literal": {"$re": 5}}, {"$ref": "#/x"}]
+)
 def test_other_dollar_keys_are_data(data: Json) -> None:
     assert check_expectation(data) == []
 
@@ -342,18 +399,26 @@ def test_usual_patterns_are_fine(pattern: str, text: str) -> None:
     assert told({"$re": pattern}, "\n") == [("$", "changed")]
 
 
-LONG_TEXTS = [("a*", 100_001, "too long for $re"), (".*a.*a.*!", 20_000, "too long; use fewer"), (".*.*!", 100_000, "too long; use fewer")]
+LONG_TEXTS = [
+    ("a*", 100_001, "too long for $re"),
+    (".*a.*a.*!", 20_000, "too long; use fewer"),
+    (".*.*!", 100_000, "too long; use fewer"),
+]
 
 
 @pytest.mark.parametrize(("pattern", "length", "word"), LONG_TEXTS)
-def test_a_text_that_is_too_long_for_its_pattern_is_a_finding_that_says_so(pattern: str, length: int, word: str) -> None:
+def test_a_text_that_is_too_long_for_its_pattern_is_a_finding_that_says_so(
+    pattern: str, length: int, word: str
+) -> None:
     (mismatch,) = compare({"$re": pattern}, "a" * length)
     assert word in mismatch.note
 
 
 def test_a_search_that_is_given_up_says_so() -> None:
     items = [{"a": {"$same": name}, "b": {"$same": f"{name}x"}} for name in "abcdefghijkl"]
-    mismatches = compare({"$unordered": [*items, {"$re": "no"}]}, [{"a": n, "b": n} for n in range(12)] + [{}])
+    mismatches = compare(
+        {"$unordered": [*items, {"$re": "no"}]}, [{"a": n, "b": n} for n in range(12)] + [{}]
+    )
     assert "given up" in mismatches[-1].note
 
 
@@ -379,10 +444,22 @@ RUNS: list[tuple[list[Json], list[Json], list[tuple[str, str]]]] = [
     ([1, 2, 3, 4], [1, 4], [("[1..2]", "missing")]),
     ([], [1, 2], [("[0..1]", "extra")]),
     (["a", "a", "a"], ["a", "a"], [("[2]", "missing")]),
-    ([1, 2, 3, 4, 5, 6], [2, 3, 9, 5, 6, 7], [("[0]", "missing"), ("[3]", "changed"), ("[5]", "extra")]),
-    ([{"type": "a"}, {"type": "b", "x": 1}], [{"type": "a"}, {"type": "c", "y": 2}], [("[1]", "changed")]),
+    (
+        [1, 2, 3, 4, 5, 6],
+        [2, 3, 9, 5, 6, 7],
+        [("[0]", "missing"), ("[3]", "changed"), ("[5]", "extra")],
+    ),
+    (
+        [{"type": "a"}, {"type": "b", "x": 1}],
+        [{"type": "a"}, {"type": "c", "y": 2}],
+        [("[1]", "changed")],
+    ),
     ([{"type": "a", "n": 1, "m": 2}], [{"type": "b", "n": 1, "m": 2}], [("[0].type", "changed")]),
-    ([{"type": "a", "n": 1}, {"type": "b"}], [{"type": "a", "n": 2}], [("[0].n", "changed"), ("[1]", "missing")]),
+    (
+        [{"type": "a", "n": 1}, {"type": "b"}],
+        [{"type": "a", "n": 2}],
+        [("[0].n", "changed"), ("[1]", "missing")],
+    ),
     ([{"type": "a", "n": 1}], [{"type": "b", "n": 1}], [("[0].type", "changed")]),
     ([{"type": "a"}], [5], [("[0]", "changed")]),
     ([5], [{"type": "a"}], [("[0]", "changed")]),
@@ -390,13 +467,19 @@ RUNS: list[tuple[list[Json], list[Json], list[tuple[str, str]]]] = [
     ([{"p": [1, 2, 3]}], [{"p": [1, 3]}], [("[0].p[1]", "missing")]),
     ([{"p": [{"t": "x"}, {"t": "y"}]}], [{"p": [{"t": "y"}]}], [("[0].p[0]", "missing")]),
     ([True, 2], [1, 2], [("[0]", "changed")]),
-    ([{"type": "a"}, {"type": "b", "n": 1}], [{"type": "b", "n": 2}], [("[0]", "missing"), ("[1].n", "changed")]),
+    (
+        [{"type": "a"}, {"type": "b", "n": 1}],
+        [{"type": "b", "n": 2}],
+        [("[0]", "missing"), ("[1].n", "changed")],
+    ),
     (["ab", "c"], ["a", "bc"], [("[0]", "changed"), ("[1]", "changed")]),
 ]
 
 
 @pytest.mark.parametrize(("expected", "actual", "findings"), RUNS)
-def test_runs_and_pairs(expected: list[Json], actual: list[Json], findings: list[tuple[str, str]]) -> None:
+def test_runs_and_pairs(
+    expected: list[Json], actual: list[Json], findings: list[tuple[str, str]]
+) -> None:
     assert told(expected, actual) == findings
 
 
@@ -407,7 +490,9 @@ def test_a_run_of_missing_items_is_one_finding_with_all_of_them() -> None:
 
 def test_one_event_of_5000_deleted_is_one_finding() -> None:
     events = words(5000)
-    assert compare(events, events[:2500] + events[2501:]) == [Mismatch("[2500]", "missing", events[2500])]
+    assert compare(events, events[:2500] + events[2501:]) == [
+        Mismatch("[2500]", "missing", events[2500])
+    ]
 
 
 def test_one_event_of_5000_deleted_is_found_in_100_ms() -> None:
@@ -425,12 +510,25 @@ def test_several_unrelated_differences_are_several_findings() -> None:
     events = words(1000)
     actual = [*events[:100], *events[101:500], {"type": "PING"}, *events[500:800], *events[803:]]
     actual[-1] = {**actual[-1], "delta": "other"}
-    assert told(events, actual) == [("[100]", "missing"), ("[499]", "extra"), ("[800..802]", "missing"), ("[999].delta", "changed")]
+    assert told(events, actual) == [
+        ("[100]", "missing"),
+        ("[499]", "extra"),
+        ("[800..802]", "missing"),
+        ("[999].delta", "changed"),
+    ]
 
 
 def block(index: int, text: str, tool: int | None = None) -> Payloads:
-    content = {"type": "tool_use", "id": f"toolu_{tool}", "name": "f", "input": {}} if tool else {"type": "text", "text": ""}
-    delta = {"type": "input_json_delta", "partial_json": text} if tool else {"type": "text_delta", "text": text}
+    content = (
+        {"type": "tool_use", "id": f"toolu_{tool}", "name": "f", "input": {}}
+        if tool
+        else {"type": "text", "text": ""}
+    )
+    delta = (
+        {"type": "input_json_delta", "partial_json": text}
+        if tool
+        else {"type": "text_delta", "text": text}
+    )
     return [
         {"type": "content_block_start", "index": index, "content_block": content},
         {"type": "content_block_delta", "index": index, "delta": delta},
@@ -439,13 +537,19 @@ def block(index: int, text: str, tool: int | None = None) -> Payloads:
 
 
 def message(blocks: list[tuple[str, bool]]) -> Payloads:
-    """A message of the anthropic dialect: for each block its text, and whether it is a tool call."""
+    """A message of the anthropic dialect: for each block its text, and whether it is a tool
+    call.
+    """
     payloads: Payloads = [{"type": "message_start", "message": {"id": "msg_1"}}]
     tools = 0
     for index, (text, is_tool) in enumerate(blocks):
         tools += is_tool
         payloads += block(index, text, tools if is_tool else None)
-    return [*payloads, {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}, {"type": "message_stop"}]
+    return [
+        *payloads,
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"type": "message_stop"},
+    ]
 
 
 TEXTS = [(f"text {number}", False) for number in range(533)]
@@ -471,13 +575,19 @@ def test_one_block_of_1600_payloads_lost_is_one_finding_and_says_what_it_shifts(
         Mismatch(f"[{start}..{start + 2}]", "missing", expected[start : start + 3], None, note),
     ]
     (extra,) = compare(actual, expected)
-    assert (extra.path, extra.kind, extra.note) == (f"[{start}..{start + 2}]", "extra", note.replace("−", "+"))
+    assert (extra.path, extra.kind, extra.note) == (
+        f"[{start}..{start + 2}]",
+        "extra",
+        note.replace("−", "+"),
+    )
 
 
 def test_a_block_lost_where_ids_are_not_renumbered_shifts_nothing() -> None:
     expected = message([("{}", True)] * 9)
     actual = [payload for payload in expected if payload.get("index") != 4]
-    assert compare(expected, actual) == [Mismatch("[13..15]", "missing", expected[13:16], None, "3 items")]
+    assert compare(expected, actual) == [
+        Mismatch("[13..15]", "missing", expected[13:16], None, "3 items")
+    ]
 
 
 def test_a_lost_block_is_one_finding_also_where_the_expectation_has_operators() -> None:
@@ -486,7 +596,10 @@ def test_a_lost_block_is_one_finding_also_where_the_expectation_has_operators() 
         if payload["type"] == "content_block_start":
             payload["content_block"]["name"] = {"$any": "string"}
     (mismatch,) = compare(expected, message(TOOLS[:20] + TOOLS[21:60]))
-    assert (mismatch.path, mismatch.note) == ("[61..63]", "3 items; index −1 from here; toolu_ ids −1 from here")
+    assert (mismatch.path, mismatch.note) == (
+        "[61..63]",
+        "3 items; index −1 from here; toolu_ ids −1 from here",
+    )
 
 
 def calls(*names: str) -> Payloads:
@@ -499,7 +612,9 @@ def calls(*names: str) -> Payloads:
 
 def test_a_lost_call_is_one_finding_and_says_that_the_ids_shift() -> None:
     expected, actual = calls("a", "b", "c", "d"), calls("a", "c", "d")
-    assert compare(expected, actual) == [Mismatch("[2..3]", "missing", expected[2:4], None, "2 items; call_ ids −1 from here")]
+    assert compare(expected, actual) == [
+        Mismatch("[2..3]", "missing", expected[2:4], None, "2 items; call_ ids −1 from here")
+    ]
 
 
 def test_two_lost_blocks_are_two_findings() -> None:
@@ -511,7 +626,10 @@ def test_two_lost_blocks_are_two_findings() -> None:
 
 
 def test_a_lost_and_a_new_block_are_two_findings() -> None:
-    expected, actual = message(TEXTS[:30]), message([*TEXTS[:5], *TEXTS[6:20], ("new", False), *TEXTS[20:30]])
+    expected, actual = (
+        message(TEXTS[:30]),
+        message([*TEXTS[:5], *TEXTS[6:20], ("new", False), *TEXTS[20:30]]),
+    )
     assert [(mismatch.kind, mismatch.note) for mismatch in compare(expected, actual)] == [
         ("missing", "3 items; index −1 from here"),
         ("extra", "3 items; index as expected from here"),
@@ -524,7 +642,13 @@ def test_an_id_from_before_the_lost_call_is_not_shifted_and_not_told() -> None:
         events = calls(*names)
         for name in [name for name in ("d", "a", "c", "e") if name in ids]:
             events.append({"type": "RESULT", "tool_call_id": ids[name], "of": name})
-        return [*events, {"type": "FINISH", "calls": [{"id": ids[name], "name": name} for name in ("a", "c", "d", "e")]}]
+        return [
+            *events,
+            {
+                "type": "FINISH",
+                "calls": [{"id": ids[name], "name": name} for name in ("a", "c", "d", "e")],
+            },
+        ]
 
     (mismatch,) = compare(conversation(*"abcde"), conversation(*"acde"))
     assert (mismatch.path, mismatch.note) == ("[2..3]", "2 items; call_ ids −1 from here")
@@ -534,7 +658,9 @@ def test_an_index_elsewhere_in_the_item_counts_by_itself() -> None:
     expected, actual = message(TEXTS[:20]), message(TEXTS[:5] + TEXTS[6:20])
     for payload in expected + actual:
         payload["raw"] = {"candidates": [{"index": 0}]}
-    assert [mismatch.note for mismatch in compare(expected, actual)] == ["3 items; index −1 from here"]
+    assert [mismatch.note for mismatch in compare(expected, actual)] == [
+        "3 items; index −1 from here"
+    ]
 
 
 def test_a_wrong_number_is_not_blamed_on_a_run_that_has_none() -> None:
@@ -559,16 +685,26 @@ def test_a_single_wrong_number_is_not_blamed_on_a_run_before_it(wrong: int) -> N
 
 def test_a_wrong_number_at_the_end_is_not_blamed_on_a_run_that_has_none() -> None:
     expected = [{"type": "a", "index": 0}, {"type": "ping"}, {"type": "b", "index": 1}]
-    assert told(expected, [expected[0], {"type": "b", "index": 4}]) == [("[1]", "missing"), ("[2].index", "changed")]
+    assert told(expected, [expected[0], {"type": "b", "index": 4}]) == [
+        ("[1]", "missing"),
+        ("[2].index", "changed"),
+    ]
 
 
 def change(payloads: Payloads, numbers: range, by: int) -> Payloads:
-    return [{**payload, "index": payload["index"] + by} if number in numbers else payload for number, payload in enumerate(payloads)]
+    return [
+        {**payload, "index": payload["index"] + by} if number in numbers else payload
+        for number, payload in enumerate(payloads)
+    ]
 
 
 MOVED = [
     (range(10, 11), 5, Mismatch("[10].index", "changed", 3, 8)),
-    (range(10, 16), 5, Mismatch("[10].index", "moved", 3, 8, "index +5 here, 6 times, then as before")),
+    (
+        range(10, 16),
+        5,
+        Mismatch("[10].index", "moved", 3, 8, "index +5 here, 6 times, then as before"),
+    ),
     (range(10, 61), 1, Mismatch("[10].index", "moved", 3, 4, "index +1 from here")),
     (range(60, 61), 3, Mismatch("[60].index", "changed", 19, 22)),
     (range(1, 61), -1, Mismatch("[1].index", "moved", 0, -1, "index −1 from here")),
@@ -576,7 +712,9 @@ MOVED = [
 
 
 @pytest.mark.parametrize(("numbers", "by", "finding"), MOVED)
-def test_numbers_that_are_off_without_anything_lost(numbers: range, by: int, finding: Mismatch) -> None:
+def test_numbers_that_are_off_without_anything_lost(
+    numbers: range, by: int, finding: Mismatch
+) -> None:
     expected = message(TEXTS[:20])
     assert compare(expected, change(expected, numbers, by)) == [finding]
 
@@ -608,43 +746,77 @@ def pieces(text: str, *cuts: int) -> Payloads:
 
 
 LONG = "the quick brown fox jumps over the lazy dog. " * 40
-AROUND: tuple[Payloads, Payloads] = ([{"type": "TEXT_START", "text_id": "text_1"}], [{"type": "TEXT_END", "text_id": "text_1"}])
+AROUND: tuple[Payloads, Payloads] = (
+    [{"type": "TEXT_START", "text_id": "text_1"}],
+    [{"type": "TEXT_END", "text_id": "text_1"}],
+)
 RECUT = [
     (pieces("abcdef", 2, 4), pieces("abcdef", 1, 2, 3, 5), "[0..2]", 3, 5),
     (pieces("abcdef"), pieces("abcdef", 3), "[0]", 1, 2),
     (pieces("abab"), pieces("abab", 2), "[0]", 1, 2),
     (pieces("aaaa", 1, 2, 3), pieces("aaaa", 2), "[0..3]", 4, 2),
     (pieces("abcabcabc", 1, 2, 4), pieces("abcabcabc", 1, 3, 4), "[1..2]", 2, 2),
-    (pieces(LONG, *range(7, len(LONG), 7)), pieces(LONG, *range(11, len(LONG), 11)), "[0..257]", 258, 164),
+    (
+        pieces(LONG, *range(7, len(LONG), 7)),
+        pieces(LONG, *range(11, len(LONG), 11)),
+        "[0..257]",
+        258,
+        164,
+    ),
 ]
 
 
 @pytest.mark.parametrize(("expected", "actual", "path", "left", "right"), RECUT)
 @pytest.mark.parametrize("around", [([], []), AROUND])
 def test_the_same_text_cut_differently_is_one_finding(
-    expected: Payloads, actual: Payloads, path: str, left: int, right: int, around: tuple[Payloads, Payloads]
+    expected: Payloads,
+    actual: Payloads,
+    path: str,
+    left: int,
+    right: int,
+    around: tuple[Payloads, Payloads],
 ) -> None:
     before, after = around
     (mismatch,) = compare(before + expected + after, before + actual + after)
     shift = {f"[{n}": f"[{n + len(before)}" for n in (0, 1)}
     assert mismatch.kind == "recut"
-    assert mismatch.note == f"same text, cut differently: {left} piece{'s' if left != 1 else ''} expected, {right} got"
+    assert (
+        mismatch.note
+        == f"same text, cut differently: {left} piece{'s' if left != 1 else ''} expected, {right} got"
+    )
     assert mismatch.path.startswith(shift[path[:2]])
     assert "".join(mismatch.expected) == "".join(mismatch.got)
     assert (len(mismatch.expected), len(mismatch.got)) == (left, right)
 
 
-@given(st.text("ab", min_size=1, max_size=9), st.sets(st.integers(1, 8)), st.sets(st.integers(1, 8)))
-def test_any_two_cuts_of_a_text_are_one_finding(text: str, cuts: set[int], others: set[int]) -> None:
-    expected, actual = (pieces(text, *sorted(cut for cut in side if cut < len(text))) for side in (cuts, others))
-    kinds = [kind for _, kind in told(AROUND[0] + expected + AROUND[1], AROUND[0] + actual + AROUND[1])]
+@given(
+    st.text("ab", min_size=1, max_size=9), st.sets(st.integers(1, 8)), st.sets(st.integers(1, 8))
+)
+def test_any_two_cuts_of_a_text_are_one_finding(
+    text: str, cuts: set[int], others: set[int]
+) -> None:
+    expected, actual = (
+        pieces(text, *sorted(cut for cut in side if cut < len(text))) for side in (cuts, others)
+    )
+    kinds = [
+        kind for _, kind in told(AROUND[0] + expected + AROUND[1], AROUND[0] + actual + AROUND[1])
+    ]
     assert kinds == ([] if expected == actual else ["recut"])
 
 
 SHAPES: list[Callable[[str, int], Json]] = [
-    lambda text, _: {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+    lambda text, _: {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "text_delta", "text": text},
+    },
     lambda text, _: {"kind": "reasoning", "text": text},
-    lambda text, number: {"eventId": f"event_{number}", "type": "text", "content": text, "agent": {"id": "agent"}},
+    lambda text, number: {
+        "eventId": f"event_{number}",
+        "type": "text",
+        "content": text,
+        "agent": {"id": "agent"},
+    },
 ]
 
 
@@ -652,7 +824,9 @@ SHAPES: list[Callable[[str, int], Json]] = [
 def test_pieces_of_any_shape_are_recognised(shape: Callable[[str, int], Json]) -> None:
     end = [{"type": "end"}, {"type": "end", "eventId": "event_9"}]
     expected = [shape(text, number) for number, text in enumerate(["Hello", " wor", "ld"], 1)] + end
-    actual = [shape(text, number) for number, text in enumerate(["Hel", "lo", " w", "orld"], 1)] + end
+    actual = [
+        shape(text, number) for number, text in enumerate(["Hel", "lo", " w", "orld"], 1)
+    ] + end
     (mismatch,) = compare(expected, actual)
     assert (mismatch.path, mismatch.kind) == ("[0..2]", "recut")
     assert mismatch.note.startswith("same text, cut differently: 3 pieces expected, 4 got")
@@ -660,11 +834,18 @@ def test_pieces_of_any_shape_are_recognised(shape: Callable[[str, int], Json]) -
 
 def test_a_cut_text_shifts_the_ids_of_what_follows() -> None:
     def events(*texts: str) -> Payloads:
-        payloads = [{"type": "text", "content": text} for text in texts] + [{"type": "done", "n": number} for number in range(3)]
-        return [{"eventId": f"event_{number}", **payload} for number, payload in enumerate(payloads, 1)]
+        payloads = [{"type": "text", "content": text} for text in texts] + [
+            {"type": "done", "n": number} for number in range(3)
+        ]
+        return [
+            {"eventId": f"event_{number}", **payload} for number, payload in enumerate(payloads, 1)
+        ]
 
     (mismatch,) = compare(events("ab", "cd"), events("a", "b", "cd"))
-    assert (mismatch.kind, mismatch.note) == ("recut", "same text, cut differently: 1 piece expected, 2 got; event_ ids +1 from here")
+    assert (mismatch.kind, mismatch.note) == (
+        "recut",
+        "same text, cut differently: 1 piece expected, 2 got; event_ ids +1 from here",
+    )
 
 
 def test_texts_of_two_blocks_are_not_one_text() -> None:
@@ -675,14 +856,22 @@ def test_texts_of_two_blocks_are_not_one_text() -> None:
 
 def test_a_text_that_differs_and_is_cut_differently_is_one_finding() -> None:
     (mismatch,) = compare(pieces("abcdefghij", 2, 4, 6, 8), pieces("abcdeXghij", 3, 6, 9))
-    assert (mismatch.path, mismatch.kind, mismatch.expected, mismatch.got) == ("[0..4]", "changed", "abcdefghij", "abcdeXghij")
+    assert (mismatch.path, mismatch.kind, mismatch.expected, mismatch.got) == (
+        "[0..4]",
+        "changed",
+        "abcdefghij",
+        "abcdeXghij",
+    )
     assert "5 pieces expected, 4 got" in mismatch.note
 
 
 def test_a_cut_and_a_lost_block_are_two_findings() -> None:
     expected, actual = message(TEXTS[:20]), message(TEXTS[:10] + TEXTS[11:20])
     first, second = block(2, "te")[1], block(2, "xt 2")[1]
-    assert told(expected, [*actual[:8], first, second, *actual[9:]]) == [("[8]", "recut"), ("[31..33]", "missing")]
+    assert told(expected, [*actual[:8], first, second, *actual[9:]]) == [
+        ("[8]", "recut"),
+        ("[31..33]", "missing"),
+    ]
 
 
 # ---- bounds
@@ -692,7 +881,9 @@ def test_findings_are_limited_and_the_rest_is_counted() -> None:
     events = words(5000)
     mismatches = compare(events, [{**event, "delta": event["delta"] + "!"} for event in events])
     assert len(mismatches) == 101
-    assert mismatches[-1] == Mismatch("$", "changed", note="and 4,900 more differences that are not shown")
+    assert mismatches[-1] == Mismatch(
+        "$", "changed", note="and 4,900 more differences that are not shown"
+    )
     assert len(compare(events, [], limit=5)) == 1
     assert len(compare({str(n): n for n in range(9)}, {}, limit=5)) == 6
 
@@ -706,15 +897,33 @@ LARGE: list[tuple[str, list[Json], list[Json]]] = [
     ("another order", words(5000), shuffled(words(5000))),
     ("reversed", words(5000), words(5000)[::-1]),
     ("few kinds", [n % 7 for n in range(5000)], [n * n % 11 % 7 for n in range(5000)]),
-    ("operators", [{"n": n, "x": {"$any": "string"}} for n in range(2000)], [{"n": -n, "x": "y"} for n in range(1, 2000)]),
-    ("wildcards", [{"x": {"$any": "string"}} for n in range(2000)], [{"x": n % 2 or "y"} for n in range(2000)]),
-    ("unordered", [{"$unordered": [{"n": {"$re": str(n)}} for n in range(500)]}], [[{"n": "x"}] * 500]),
-    ("contained", [{"$contains": [{"n": {"$same": str(n)}} for n in range(500)] + [0]}], [[{"n": "x"}] * 900]),
+    (
+        "operators",
+        [{"n": n, "x": {"$any": "string"}} for n in range(2000)],
+        [{"n": -n, "x": "y"} for n in range(1, 2000)],
+    ),
+    (
+        "wildcards",
+        [{"x": {"$any": "string"}} for n in range(2000)],
+        [{"x": n % 2 or "y"} for n in range(2000)],
+    ),
+    (
+        "unordered",
+        [{"$unordered": [{"n": {"$re": str(n)}} for n in range(500)]}],
+        [[{"n": "x"}] * 500],
+    ),
+    (
+        "contained",
+        [{"$contains": [{"n": {"$same": str(n)}} for n in range(500)] + [0]}],
+        [[{"n": "x"}] * 900],
+    ),
     ("long numbers", list(range(10**4000, 10**4000 + 3)), list(range(10**4000 + 1, 10**4000 + 5))),
 ]
 
 
-@pytest.mark.parametrize(("expected", "actual"), [case[1:] for case in LARGE], ids=[case[0] for case in LARGE])
+@pytest.mark.parametrize(
+    ("expected", "actual"), [case[1:] for case in LARGE], ids=[case[0] for case in LARGE]
+)
 def test_large_lists_that_differ_everywhere_end(expected: list[Json], actual: list[Json]) -> None:
     assert compare(expected, actual)
 
@@ -726,15 +935,21 @@ def nested(depth: int, leaf: Json, *, lists: bool) -> Json:
 
 
 @pytest.mark.parametrize("lists", [True, False])
-@pytest.mark.parametrize("wrap", [lambda value: value, lambda value: {"x": {"$any": True}, "y": value}])
-def test_depth_is_walked_to_200_and_then_it_is_said(wrap: Callable[[Json], Json], *, lists: bool) -> None:
+@pytest.mark.parametrize(
+    "wrap", [lambda value: value, lambda value: {"x": {"$any": True}, "y": value}]
+)
+def test_depth_is_walked_to_200_and_then_it_is_said(
+    wrap: Callable[[Json], Json], *, lists: bool
+) -> None:
     def around(value: Json) -> Json:
         return {"x": 1, "y": value} if "x" in str(wrap(0)) else value
 
     assert compare(wrap(nested(200, 1, lists=lists)), around(nested(200, 1, lists=lists))) == []
     (mismatch,) = compare(wrap(nested(200, 1, lists=lists)), around(nested(200, 2, lists=lists)))
     assert (mismatch.expected, mismatch.got) == (1, 2)
-    (mismatch,) = compare(wrap(nested(100_000, 1, lists=lists)), around(nested(100_000, 2, lists=lists)))
+    (mismatch,) = compare(
+        wrap(nested(100_000, 1, lists=lists)), around(nested(100_000, 2, lists=lists))
+    )
     assert "too deeply" in mismatch.note
 
 
@@ -752,7 +967,11 @@ def test_an_alignment_asks_few_questions() -> None:
     numbers = list(range(5000))
     assert len(align(5000, 4990, same(numbers, numbers[:1000] + numbers[1010:]), 300_000)) == 4990
     assert asked < 6000
-    for left, right in [(numbers, shuffled(numbers)), (numbers, [-1] * 5000), ([n % 2 for n in numbers], [n % 3 for n in numbers])]:
+    for left, right in [
+        (numbers, shuffled(numbers)),
+        (numbers, [-1] * 5000),
+        ([n % 2 for n in numbers], [n % 3 for n in numbers]),
+    ]:
         asked = 0
         align(5000, 5000, same(left, right), 50_000)
         assert asked < 250_000
@@ -762,7 +981,9 @@ def longest(left: list[int], right: list[int]) -> int:
     table = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
     for i in range(len(left) - 1, -1, -1):
         for j in range(len(right) - 1, -1, -1):
-            table[i][j] = max(table[i + 1][j], table[i][j + 1], (left[i] == right[j]) + table[i + 1][j + 1])
+            table[i][j] = max(
+                table[i + 1][j], table[i][j + 1], (left[i] == right[j]) + table[i + 1][j + 1]
+            )
     return table[0][0]
 
 
@@ -795,8 +1016,15 @@ def test_equal_lists_and_a_deletion_need_no_deepdiff() -> None:
 
 
 def test_both_sides_are_json_text_and_nothing_is_no_side() -> None:
-    mismatches = compare([{"type": "a", "n": 1}, {"type": "b"}, {"type": "c"}], [{"type": "a", "n": None}, {"type": "c"}, {"type": "d"}])
-    assert [sides(mismatch) for mismatch in mismatches] == [("1", "null"), ('{"type": "b"}', None), (None, '{"type": "d"}')]
+    mismatches = compare(
+        [{"type": "a", "n": 1}, {"type": "b"}, {"type": "c"}],
+        [{"type": "a", "n": None}, {"type": "c"}, {"type": "d"}],
+    )
+    assert [sides(mismatch) for mismatch in mismatches] == [
+        ("1", "null"),
+        ('{"type": "b"}', None),
+        (None, '{"type": "d"}'),
+    ]
     assert sides(Mismatch("$contains[0]", "missing", 1, 2)) == ("1", "2")
     assert sides(compare([1, 2, 3], ["a", "b", "c"], limit=1)[1]) == (None, None)
 
@@ -827,10 +1055,18 @@ SCALARS = (
     | st.sampled_from(["call_1", "call_2"])
 )
 KEYS = st.sampled_from(["type", "index", "id", "text", "$ref", "'", '"', "0", "[0]", "__x", "a.b"])
-DATA = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=5) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=20)
+DATA = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=20,
+)
 EVENTS = st.fixed_dictionaries(
     {"type": st.sampled_from("ab")},
-    optional={"index": st.integers(0, 3), "id": st.sampled_from(["x_1", "x_2", "x_3"]), "text": st.text("ab", max_size=2)},
+    optional={
+        "index": st.integers(0, 3),
+        "id": st.sampled_from(["x_1", "x_2", "x_3"]),
+        "text": st.text("ab", max_size=2),
+    },
 )
 OPERATORS = ["$any", "$re", "$same", "$json", "$contains", "$unordered", "$absent", "$literal"]
 WORDS = st.sampled_from(["string", "a*", "x", "{}", "[1]", "("])
@@ -839,7 +1075,11 @@ EXPECTATIONS = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(KEYS, inner, max_size=3)
-        | st.builds(lambda operator, argument: {operator: argument}, st.sampled_from(OPERATORS), inner | st.just(True))
+        | st.builds(
+            lambda operator, argument: {operator: argument},
+            st.sampled_from(OPERATORS),
+            inner | st.just(True),
+        )
     ),
     max_leaves=12,
 )
@@ -896,6 +1136,13 @@ NEAREST: list[tuple[Json, Json]] = [
 
 @pytest.mark.parametrize(("item", "got"), NEAREST)
 def test_what_contains_misses_is_shown_beside_the_next_of_its_kind(item: Json, got: Json) -> None:
-    (mismatch,) = compare({"$contains": [item]}, [{"type": "A"}, {"type": "D", "delta": "a"}, {"kind": "k", "n": 2}])
-    assert (mismatch.path, mismatch.kind, mismatch.expected, mismatch.got) == ("$contains[0]", "missing", item, got)
+    (mismatch,) = compare(
+        {"$contains": [item]}, [{"type": "A"}, {"type": "D", "delta": "a"}, {"kind": "k", "n": 2}]
+    )
+    assert (mismatch.path, mismatch.kind, mismatch.expected, mismatch.got) == (
+        "$contains[0]",
+        "missing",
+        item,
+        got,
+    )
     assert mismatch.note.startswith("no item after the ones before it matches")

@@ -1,4 +1,6 @@
-"""The mind program's records: calls and results, what ends them, the clock; and legal order and content for any legal events."""
+"""The mind program's records: calls and results, what ends them, the clock; and legal order and
+content for any legal events.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,19 @@ STOP = ev.Finish("stop", "STOP")
 Payload = dict[str, Any]
 
 
-def translate(*events: ev.Event, tools: Sequence[Tool] = (), session: Session | None = None) -> list[Payload]:
+def translate(
+    *events: ev.Event, tools: Sequence[Tool] = (), session: Session | None = None
+) -> list[Payload]:
     stage = MIND.translator(tools, session or Session())
     return [payload for event in events for payload in stage.feed(event)] + stage.close()
 
 
 def text(piece: str) -> Payload:
-    return {"type": "assistant", "message": {"content": [{"type": "text", "text": piece}]}, "timestamp": EPOCH}
+    return {
+        "type": "assistant",
+        "message": {"content": [{"type": "text", "text": piece}]},
+        "timestamp": EPOCH,
+    }
 
 
 def tool_code(name: str, args: Payload) -> Payload:
@@ -54,10 +62,19 @@ ONE, TWO = call(1, "glob", {"pattern": "*"}, id="c1"), call(2, "read", {"path": 
 
 STREAMS: dict[str, tuple[list[ev.Event], list[Payload]]] = {
     "nothing at all": ([], [result("")]),
-    "a result after the last text": ([START, ev.Text("a"), STOP, ev.Text("b")], [text("a"), text("b"), result("ab")]),
+    "a result after the last text": (
+        [START, ev.Text("a"), STOP, ev.Text("b")],
+        [text("a"), text("b"), result("ab")],
+    ),
     "an answered call waits for nothing": (
         [START, ev.Text("a"), *ONE, ev.ToolResult("c1", response={"count": 0}), ev.Text("b")],
-        [text("a"), tool_code("glob", {"pattern": "*"}), tool_result("glob", {"pattern": "*"}, {"count": 0}), text("b"), result("ab")],
+        [
+            text("a"),
+            tool_code("glob", {"pattern": "*"}),
+            tool_result("glob", {"pattern": "*"}, {"count": 0}),
+            text("b"),
+            result("ab"),
+        ],
     ),
     "one of two is answered": (
         [START, *ONE, *TWO, ev.ToolResult("c2", error="no such file")],
@@ -69,16 +86,44 @@ STREAMS: dict[str, tuple[list[ev.Event], list[Payload]]] = {
     ),
     "a result without an id is the first call's": (
         [START, *ONE, *TWO, ev.ToolResult(response="text")],
-        [tool_code("glob", {"pattern": "*"}), tool_code("read", {"path": "a"}), tool_result("glob", {"pattern": "*"}, {"result": "text"})],
+        [
+            tool_code("glob", {"pattern": "*"}),
+            tool_code("read", {"path": "a"}),
+            tool_result("glob", {"pattern": "*"}, {"result": "text"}),
+        ],
     ),
-    "a result of a call that was never seen": ([START, ev.ToolResult("c9", "ls")], [tool_result("ls", {}, {"result": None}), result("")]),
-    "a payload of a declared tool": ([START, ev.NamelessCall(1, {"pattern": "*"}, "<raw>")], [tool_code("glob", {"pattern": "*"})]),
-    "a payload of none": ([START, ev.NamelessCall(1, {"speed": 1}, "<raw>")], [text("<raw>"), result("<raw>")]),
-    "a call that is not whole": ([START, ev.CallStart(1, "glob"), ev.Error("x", 503)], [error("x")]),
-    "a call of the other candidate": ([START, ev.CallStart(1, "glob", candidate=1), ev.CallEnd(1, {})], [result("")]),
-    "a text that is not the answer": ([START, ev.Text("be kind", role="system"), ev.Text("a", role="")], [text("a"), result("a")]),
-    "nothing follows an error": ([START, ev.Text("a"), ev.Error("x"), ev.Text("b"), ev.Error("y")], [text("a"), error("x")]),
-    "a block with its text": ([START, ev.Blocked("OTHER", "why")], [error("the prompt was blocked: OTHER (why)")]),
+    "a result of a call that was never seen": (
+        [START, ev.ToolResult("c9", "ls")],
+        [tool_result("ls", {}, {"result": None}), result("")],
+    ),
+    "a payload of a declared tool": (
+        [START, ev.NamelessCall(1, {"pattern": "*"}, "<raw>")],
+        [tool_code("glob", {"pattern": "*"})],
+    ),
+    "a payload of none": (
+        [START, ev.NamelessCall(1, {"speed": 1}, "<raw>")],
+        [text("<raw>"), result("<raw>")],
+    ),
+    "a call that is not whole": (
+        [START, ev.CallStart(1, "glob"), ev.Error("x", 503)],
+        [error("x")],
+    ),
+    "a call of the other candidate": (
+        [START, ev.CallStart(1, "glob", candidate=1), ev.CallEnd(1, {})],
+        [result("")],
+    ),
+    "a text that is not the answer": (
+        [START, ev.Text("be kind", role="system"), ev.Text("a", role="")],
+        [text("a"), result("a")],
+    ),
+    "nothing follows an error": (
+        [START, ev.Text("a"), ev.Error("x"), ev.Text("b"), ev.Error("y")],
+        [text("a"), error("x")],
+    ),
+    "a block with its text": (
+        [START, ev.Blocked("OTHER", "why")],
+        [error("the prompt was blocked: OTHER (why)")],
+    ),
     "how it was interrupted": (
         [START, ev.Incomplete("reset", "data")],
         [error("the stream ended before it was complete (reset), 4 characters into a message")],
@@ -120,26 +165,43 @@ def test_the_code_is_told_by_the_status_never_by_the_message(fault: ev.Error, co
 def test_timestamps_are_the_recordings_clock(at_ms: float | None, timestamp: str) -> None:
     session = Session()
     session.at_ms = at_ms
-    assert [record["timestamp"] for record in translate(START, ev.Text("a"), session=session)] == [timestamp, timestamp]
+    assert [record["timestamp"] for record in translate(START, ev.Text("a"), session=session)] == [
+        timestamp,
+        timestamp,
+    ]
 
 
 def test_the_session_remembers_calls_and_their_signatures() -> None:
     session = Session()
-    translate(START, *call(1, "glob", {}, id="c1", signature="S1"), *call(2, "read", {}, id="c1"), *call(3, "list", {}), session=session)
-    remembered = {"c1": RememberedCall("glob", "S1", "c1"), "call_1": RememberedCall("read", None, "c1"), "call_2": RememberedCall("list")}
+    translate(
+        START,
+        *call(1, "glob", {}, id="c1", signature="S1"),
+        *call(2, "read", {}, id="c1"),
+        *call(3, "list", {}),
+        session=session,
+    )
+    remembered = {
+        "c1": RememberedCall("glob", "S1", "c1"),
+        "call_1": RememberedCall("read", None, "c1"),
+        "call_2": RememberedCall("list"),
+    }
     assert session.calls == remembered
 
 
 @given(legal_events())
 @settings(max_examples=300, deadline=None)
-def test_records_of_legal_events_walk_the_order_table_and_carry_text_and_calls(events: list[ev.Event]) -> None:
+def test_records_of_legal_events_walk_the_order_table_and_carry_text_and_calls(
+    events: list[ev.Event],
+) -> None:
     records = translate(*events)
     state = "fresh"
     for record in records:
         state = MIND.order[state][MIND.label(record)]
     assert state in MIND.final
     answer = carried(events)
-    blocked = next((at for at, event in enumerate(answer) if isinstance(event, ev.Blocked)), len(answer))
+    blocked = next(
+        (at for at, event in enumerate(answer) if isinstance(event, ev.Blocked)), len(answer)
+    )
     texts, calls, name = "", [], None
     for event in answer[:blocked]:
         match event:
@@ -150,6 +212,9 @@ def test_records_of_legal_events_walk_the_order_table_and_carry_text_and_calls(e
             case ev.CallEnd(arguments=arguments) if name is not None:
                 calls.append((name, arguments))
                 name = None
-    assert "".join(r["message"]["content"][0]["text"] for r in records if r["type"] == "assistant") == texts
+    assert (
+        "".join(r["message"]["content"][0]["text"] for r in records if r["type"] == "assistant")
+        == texts
+    )
     assert [(r["name"], r["args"]) for r in records if r["type"] == "tool_code"] == calls
     assert all(r["result"] == texts for r in records if r["type"] == "result")

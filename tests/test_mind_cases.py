@@ -1,4 +1,6 @@
-"""Cases of the mind program at work: what a context may say, what is told of a run, and what a case can't make the program do."""
+"""Cases of the mind program at work: what a context may say, what is told of a run, and what a case
+can't make the program do.
+"""
 
 from __future__ import annotations
 
@@ -15,31 +17,64 @@ from harness.specs import Case
 from harness.stream.exchange import Cassette, Exchange, Origin, Request
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-flash-preview:streamGenerateContent?alt=sse"
-EXCHANGE = identified(Exchange(Request("POST", URL, {}, b'{"contents": []}'), 200, {}, ((0.0, b"data: {}\n\n"),), "complete"))
+EXCHANGE = identified(
+    Exchange(
+        Request("POST", URL, {}, b'{"contents": []}'),
+        200,
+        {},
+        ((0.0, b"data: {}\n\n"),),
+        "complete",
+    )
+)
 
 
 def case(**context: Any) -> Case:
-    return Case(case="c", requirement="r", features=("f",), source="https://s.example", cassette="x", context=context, expect={"x": None})
+    return Case(
+        case="c",
+        requirement="r",
+        features=("f",),
+        source="https://s.example",
+        cassette="x",
+        context=context,
+        expect={"x": None},
+    )
 
 
 def told(printed: bytes, **context: Any) -> list[Any]:
     """The payloads of a program that prints this, and exits with 3."""
 
-    def run(arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> tuple[bytes, int]:
+    def run(
+        arguments: Sequence[str], environment: Mapping[str, str], folder: Path
+    ) -> tuple[bytes, int]:
         return printed, 3
 
-    return make_mind_program(lambda name: Cassette((EXCHANGE,), Origin("written")), run)(EXCHANGE, case(**context))
+    return make_mind_program(lambda name: Cassette((EXCHANGE,), Origin("written")), run)(
+        EXCHANGE, case(**context)
+    )
 
 
 def test_files_and_environment_are_the_programs() -> None:
     seen: list[Any] = []
 
-    def run(arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> tuple[bytes, int]:
-        seen.extend([arguments, environment["GEMINI_MODEL"], (folder / "a.txt").read_bytes(), environment["GOOGLE_GEMINI_BASE_URL"][:17]])
+    def run(
+        arguments: Sequence[str], environment: Mapping[str, str], folder: Path
+    ) -> tuple[bytes, int]:
+        seen.extend(
+            [
+                arguments,
+                environment["GEMINI_MODEL"],
+                (folder / "a.txt").read_bytes(),
+                environment["GOOGLE_GEMINI_BASE_URL"][:17],
+            ]
+        )
         return b"", 0
 
     adapter = make_mind_program(lambda name: Cassette((EXCHANGE,), Origin("written")), run)
-    context = {"arguments": ["-p", "x"], "environment": {"GEMINI_MODEL": "m"}, "files": {"a.txt": "ä\n"}}
+    context = {
+        "arguments": ["-p", "x"],
+        "environment": {"GEMINI_MODEL": "m"},
+        "files": {"a.txt": "ä\n"},
+    }
     assert adapter(EXCHANGE, case(**context)) == [{"exit": 0, "asked": 0}]
     assert seen == [["-p", "x"], "m", "ä\n".encode(), "http://127.0.0.1:"]
 
@@ -55,14 +90,19 @@ def test_files_and_environment_are_the_programs() -> None:
         (b"\xff\n", [{"stdout": "\\xff\n"}]),
     ],
 )
-def test_a_record_is_told_without_its_time_and_anything_else_as_it_stands(printed: bytes, payloads: list[Any]) -> None:
+def test_a_record_is_told_without_its_time_and_anything_else_as_it_stands(
+    printed: bytes, payloads: list[Any]
+) -> None:
     assert told(printed) == [*payloads, {"exit": 3, "asked": 0}]
 
 
 @pytest.mark.parametrize(
     ("context", "words"),
     [
-        ({"argument": []}, "names 'argument'; of the mind program it may have arguments, files, environment"),
+        (
+            {"argument": []},
+            "names 'argument'; of the mind program it may have arguments, files, environment",
+        ),
         ({"arguments": "-p x"}, "arguments must be a list of strings"),
         ({"arguments": [1]}, "arguments must be a list of strings"),
         ({"files": ["a"]}, "files must be a mapping of strings"),
@@ -70,8 +110,14 @@ def test_a_record_is_told_without_its_time_and_anything_else_as_it_stands(printe
         ({"files": {"../a": ""}}, "without a path"),
         ({"files": {"..": ""}}, "without a path"),
         ({"environment": {"PATH": "x"}}, "names PATH; it may have GEMINI_API_KEY and GEMINI_MODEL"),
-        ({"arguments": ["-p", "x", "--allowed-tools", "run_shell_command"]}, "has --allowed-tools; in a case the program reads"),
-        ({"arguments": ["--allowed-tools=write_file"]}, "has --allowed-tools=write_file; in a case"),
+        (
+            {"arguments": ["-p", "x", "--allowed-tools", "run_shell_command"]},
+            "has --allowed-tools; in a case the program reads",
+        ),
+        (
+            {"arguments": ["--allowed-tools=write_file"]},
+            "has --allowed-tools=write_file; in a case",
+        ),
         ({"arguments": ["--project-dir", "/"]}, "has --project-dir; in a case"),
     ],
 )

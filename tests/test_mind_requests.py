@@ -1,4 +1,6 @@
-"""mind's prompts as requests: the pair of the system prompt, the history of records, ids and signatures from the session."""
+"""mind's prompts as requests: the pair of the system prompt, the history of records, ids and
+signatures from the session.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,18 @@ Json = dict[str, Any]
 
 
 def said(role: str, *parts: Json | str) -> Json:
-    return {"role": role, "parts": [{"text": part} if isinstance(part, str) else part for part in parts]}
+    return {
+        "role": role,
+        "parts": [{"text": part} if isinstance(part, str) else part for part in parts],
+    }
 
 
 def text(said: str) -> Json:
-    return {"type": "assistant", "message": {"content": [{"type": "text", "text": said}]}, "timestamp": "1970-01-01T00:00:00.000Z"}
+    return {
+        "type": "assistant",
+        "message": {"content": [{"type": "text", "text": said}]},
+        "timestamp": "1970-01-01T00:00:00.000Z",
+    }
 
 
 def code(name: str, **args: Any) -> Json:
@@ -50,7 +59,12 @@ HISTORIES: dict[str, tuple[list[Json], list[Json]]] = {
     "parallel calls, results together": (
         [text("I read."), A, B, answered(A, {"content": "1"}), answered(B, {"error": "no"})],
         [
-            said("model", "I read.", called("read_file", {"path": "a"}), called("read_file", {"path": "b"})),
+            said(
+                "model",
+                "I read.",
+                called("read_file", {"path": "a"}),
+                called("read_file", {"path": "b"}),
+            ),
             said("user", gave("read_file", {"content": "1"}), gave("read_file", {"error": "no"})),
         ],
     ),
@@ -66,13 +80,22 @@ HISTORIES: dict[str, tuple[list[Json], list[Json]]] = {
     ),
     "text after a call": (
         [A, text("x"), answered(A, {})],
-        [said("model", called("read_file", {"path": "a"}), "x"), said("user", gave("read_file", {}))],
+        [
+            said("model", called("read_file", {"path": "a"}), "x"),
+            said("user", gave("read_file", {})),
+        ],
     ),
     "a result that is no object": (
         [A, answered(A, [1])],
-        [said("model", called("read_file", {"path": "a"})), said("user", gave("read_file", {"result": [1]}))],
+        [
+            said("model", called("read_file", {"path": "a"})),
+            said("user", gave("read_file", {"result": [1]})),
+        ],
     ),
-    "an error is no turn": ([text("x"), {"type": "error", "code": "AGENT_ERROR", "message": "m"}], [said("model", "x")]),
+    "an error is no turn": (
+        [text("x"), {"type": "error", "code": "AGENT_ERROR", "message": "m"}],
+        [said("model", "x")],
+    ),
 }
 
 
@@ -83,13 +106,19 @@ def test_the_history(history: list[Json], contents: list[Json]) -> None:
 
 
 def test_every_record_has_a_row_above() -> None:
-    assert {record["type"] for history, _ in HISTORIES.values() for record in history} == set(RECORDS)
+    assert {record["type"] for history, _ in HISTORIES.values() for record in history} == set(
+        RECORDS
+    )
 
 
 def test_the_system_prompt_is_a_pair_of_turns() -> None:
     pair = [said("user", "s"), said("model", "ok")]
-    assert request({"prompt": "p", "system_prompt": "s"}, dialect="mind") == {"contents": [*pair, said("user", "p")]}
-    assert request({"prompt": "p", "system_prompt": ""}, dialect="mind") == {"contents": [said("user", "p")]}
+    assert request({"prompt": "p", "system_prompt": "s"}, dialect="mind") == {
+        "contents": [*pair, said("user", "p")]
+    }
+    assert request({"prompt": "p", "system_prompt": ""}, dialect="mind") == {
+        "contents": [said("user", "p")]
+    }
 
 
 def test_ids_and_signatures_come_from_the_session() -> None:
@@ -98,8 +127,14 @@ def test_ids_and_signatures_come_from_the_session() -> None:
     session.remember("c1", "read_file", "S1", "c1")
     session.remember("call_1", "read_file", None)
     history = [A, B, answered(A, {}), answered(B, {})]
-    assert request({"prompt": "p", "history": history}, dialect="mind", session=session)["contents"][1:] == [
-        said("model", called("read_file", {"path": "a"}, "c1", "S1"), called("read_file", {"path": "b"})),
+    assert request({"prompt": "p", "history": history}, dialect="mind", session=session)[
+        "contents"
+    ][1:] == [
+        said(
+            "model",
+            called("read_file", {"path": "a"}, "c1", "S1"),
+            called("read_file", {"path": "b"}),
+        ),
         said("user", gave("read_file", {}, "c1"), gave("read_file", {})),
     ]
 
@@ -107,65 +142,132 @@ def test_ids_and_signatures_come_from_the_session() -> None:
 def test_a_call_of_another_name_is_not_this_one() -> None:
     session = Session()
     session.remember("c1", "glob", "S1", "c1")
-    assert request({"prompt": "p", "history": [A]}, dialect="mind", session=session)["contents"][1:] == [
-        said("model", called("read_file", {"path": "a"}))
-    ]
+    assert request({"prompt": "p", "history": [A]}, dialect="mind", session=session)["contents"][
+        1:
+    ] == [said("model", called("read_file", {"path": "a"}))]
 
 
 def test_calls_that_look_alike_are_answered_in_their_order() -> None:
     session = Session()
     session.remember("c1", "read_file", None, "c1")
     session.remember("c2", "read_file", None, "c2")
-    contents = request({"prompt": "p", "history": [A, A, answered(A, {"n": 1}), answered(A, {"n": 2})]}, dialect="mind", session=session)[
-        "contents"
-    ]
-    assert contents[2] == said("user", gave("read_file", {"n": 1}, "c1"), gave("read_file", {"n": 2}, "c2"))
+    contents = request(
+        {"prompt": "p", "history": [A, A, answered(A, {"n": 1}), answered(A, {"n": 2})]},
+        dialect="mind",
+        session=session,
+    )["contents"]
+    assert contents[2] == said(
+        "user", gave("read_file", {"n": 1}, "c1"), gave("read_file", {"n": 2}, "c2")
+    )
 
 
 def test_tools_are_declared_where_options_allow_them() -> None:
     assert "tools" not in request({"prompt": "p"}, dialect="mind")
-    tools = request({"prompt": "p"}, dialect="mind", options={"allowed_tools": ["write_file", "glob"]})["tools"]
-    assert tools == [{"functionDeclarations": [{"name": name, **DECLARATIONS[name]} for name in ("glob", "write_file")]}]
+    tools = request(
+        {"prompt": "p"}, dialect="mind", options={"allowed_tools": ["write_file", "glob"]}
+    )["tools"]
+    assert tools == [
+        {
+            "functionDeclarations": [
+                {"name": name, **DECLARATIONS[name]} for name in ("glob", "write_file")
+            ]
+        }
+    ]
 
 
 def test_tools_that_do_more_than_read_are_none_of_the_readers() -> None:
-    assert set(DECLARATIONS) - set(READERS) == {"run_shell_command", "write_file", "replace", "google_web_search", "web_fetch"}
+    assert set(DECLARATIONS) - set(READERS) == {
+        "run_shell_command",
+        "write_file",
+        "replace",
+        "google_web_search",
+        "web_fetch",
+    }
 
 
 FAULTS: dict[str, tuple[Any, Json, str]] = {
     "no object": ("p", {}, "a prompt of mind is an object"),
     "no prompt": ({"system_prompt": "s"}, {}, "prompt: is missing"),
     "a prompt that is no text": ({"prompt": 1}, {}, "prompt: is no string"),
-    "a system prompt that is no text": ({"prompt": "p", "system_prompt": ["s"]}, {}, "system_prompt: is no string"),
-    "an unknown key": ({"prompt": "p", "system": "s"}, {}, "system: unknown key; known ones are prompt, system_prompt, history"),
+    "a system prompt that is no text": (
+        {"prompt": "p", "system_prompt": ["s"]},
+        {},
+        "system_prompt: is no string",
+    ),
+    "an unknown key": (
+        {"prompt": "p", "system": "s"},
+        {},
+        "system: unknown key; known ones are prompt, system_prompt, history",
+    ),
     "a history that is none": ({"prompt": "p", "history": "h"}, {}, "history: is no list"),
-    "an unknown record": ({"prompt": "p", "history": [{"type": "token"}]}, {}, "history[0].type: unknown record 'token'"),
+    "an unknown record": (
+        {"prompt": "p", "history": [{"type": "token"}]},
+        {},
+        "history[0].type: unknown record 'token'",
+    ),
     "a record that is none": ({"prompt": "p", "history": ["x"]}, {}, "history[0].type: "),
-    "text of another form": ({"prompt": "p", "history": [{"type": "assistant", "message": "x"}]}, {}, "history[0].message: "),
-    "a call without arguments": ({"prompt": "p", "history": [{"type": "tool_code", "name": "f"}]}, {}, "history[0].args: "),
-    "a call without a name": ({"prompt": "p", "history": [{"type": "tool_code", "args": {}}]}, {}, "history[0].name: "),
-    "a result without a call": ({"prompt": "p", "history": [answered(A, {})]}, {}, "history[0]: no call of read_file"),
-    "a result of another call": ({"prompt": "p", "history": [A, answered(B, {})]}, {}, "history[1]: no call of read_file"),
+    "text of another form": (
+        {"prompt": "p", "history": [{"type": "assistant", "message": "x"}]},
+        {},
+        "history[0].message: ",
+    ),
+    "a call without arguments": (
+        {"prompt": "p", "history": [{"type": "tool_code", "name": "f"}]},
+        {},
+        "history[0].args: ",
+    ),
+    "a call without a name": (
+        {"prompt": "p", "history": [{"type": "tool_code", "args": {}}]},
+        {},
+        "history[0].name: ",
+    ),
+    "a result without a call": (
+        {"prompt": "p", "history": [answered(A, {})]},
+        {},
+        "history[0]: no call of read_file",
+    ),
+    "a result of another call": (
+        {"prompt": "p", "history": [A, answered(B, {})]},
+        {},
+        "history[1]: no call of read_file",
+    ),
     "an unknown tool": (
         {"prompt": "p"},
         {"allowed_tools": ["rm"]},
         "options.allowed_tools: there is no tool 'rm'; known ones are read_file",
     ),
-    "tools that are no list": ({"prompt": "p"}, {"allowed_tools": "glob"}, "options.allowed_tools: is no list"),
-    "a model that is none": ({"prompt": "p"}, {"model_name": 3}, "options.model_name: is no string"),
+    "tools that are no list": (
+        {"prompt": "p"},
+        {"allowed_tools": "glob"},
+        "options.allowed_tools: is no list",
+    ),
+    "a model that is none": (
+        {"prompt": "p"},
+        {"model_name": 3},
+        "options.model_name: is no string",
+    ),
 }
 
 
 @pytest.mark.parametrize(("prompt", "options", "message"), FAULTS.values(), ids=FAULTS)
-def test_a_prompt_that_cannot_be_translated_names_the_place(prompt: Any, options: Json, message: str) -> None:
+def test_a_prompt_that_cannot_be_translated_names_the_place(
+    prompt: Any, options: Json, message: str
+) -> None:
     with pytest.raises(TranslationError) as raised:
         request(prompt, dialect="mind", options=options)
     assert str(raised.value).startswith(message)
 
 
 def test_the_model() -> None:
-    assert request({"prompt": "p"}, dialect="mind", provider="code-assist")["model"] == DEFAULT_MODEL
-    assert request({"prompt": "p"}, dialect="mind", provider="code-assist", options={"model_name": "m"})["model"] == "m"
+    assert (
+        request({"prompt": "p"}, dialect="mind", provider="code-assist")["model"] == DEFAULT_MODEL
+    )
+    assert (
+        request(
+            {"prompt": "p"}, dialect="mind", provider="code-assist", options={"model_name": "m"}
+        )["model"]
+        == "m"
+    )
 
 
 def test_what_follows_an_answer() -> None:
@@ -175,9 +277,18 @@ def test_what_follows_an_answer() -> None:
     outcomes = [ToolOutcome({"content": "1"}), ToolOutcome("no such file", failed=True)]
     assert follow_up(prompt, [A, B], outcomes) == {
         "prompt": "p",
-        "history": [text("x"), A, B, answered(A, {"content": "1"}), answered(B, {"error": "no such file"})],
+        "history": [
+            text("x"),
+            A,
+            B,
+            answered(A, {"content": "1"}),
+            answered(B, {"error": "no such file"}),
+        ],
     }
-    assert follow_up({"prompt": "p"}, [text("y")], "and?") == {"prompt": "p", "history": [text("y"), say("and?")]}
+    assert follow_up({"prompt": "p"}, [text("y")], "and?") == {
+        "prompt": "p",
+        "history": [text("y"), say("and?")],
+    }
     assert prompt == {"prompt": "p", "history": [text("x")]}
     assert tool_result(A, ToolOutcome("plain"))["result"] == {"result": "plain"}
     with pytest.raises(TranslationError, match="results: 1 for 2 calls"):
@@ -187,4 +298,7 @@ def test_what_follows_an_answer() -> None:
 def test_a_call_that_was_answered_on_the_other_side_waits_for_nothing() -> None:
     assert MIND.requests
     records = [A, B, answered(A, {})]
-    assert MIND.requests.follow_up({"prompt": "p"}, records, [ToolOutcome(1)])["history"] == [*records, answered(B, {"result": 1})]
+    assert MIND.requests.follow_up({"prompt": "p"}, records, [ToolOutcome(1)])["history"] == [
+        *records,
+        answered(B, {"result": 1}),
+    ]

@@ -1,4 +1,6 @@
-"""Wire mutations: each changes what it says, every relation holds for our event models, and each relation can be broken."""
+"""Wire mutations: each changes what it says, every relation holds for our event models, and each
+relation can be broken.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +22,32 @@ from harness.pipeline.replay import replay
 from harness.providers.oracle import gather_body
 
 ROOT = Path(__file__).parent.parent
-URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+URL = (
+    "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+)
 ANSWER = (
     'data: {"candidates": [{"content": {"parts": [{"text": "hm","thought": true}]}}],"usageMetadata": {"promptTokenCount": 7}}\r\n\r\n'
     'data: {"candidates": [{"content": {"parts": [{"text": "Héllo","thoughtSignature": "QQ=="}]}}]}\r\n\r\n'
     'data: {"candidates": [{"content": {"parts": [{"functionCall": {"id": "i","name": "f","args": {"a": "b"}},"thoughtSignature": "Qg=="},'
     '{"functionCall": {"name": "g","args": {}}}]},"finishReason": "STOP"}],"usageMetadata": {"candidatesTokenCount": 2}}\r\n\r\n'
 ).encode()
-EXCHANGE = Exchange(Request("POST", URL), 200, {}, ((None, ANSWER[:40]), (None, ANSWER[40:])), "complete", "", "gemini-api", True)
+EXCHANGE = Exchange(
+    Request("POST", URL),
+    200,
+    {},
+    ((None, ANSWER[:40]), (None, ANSWER[40:])),
+    "complete",
+    "",
+    "gemini-api",
+    True,
+)
 Items = list[dict[str, Any]]
 
 
 def test_every_mutation_finds_something_in_an_answer_that_has_everything() -> None:
-    assert {mutation.name for mutation in MUTATIONS} - {mutation.name for mutation, _ in mutate(EXCHANGE)} == {"cut-inside-tags"}
+    assert {mutation.name for mutation in MUTATIONS} - {
+        mutation.name for mutation, _ in mutate(EXCHANGE)
+    } == {"cut-inside-tags"}
     assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS)
 
 
@@ -41,7 +56,10 @@ def test_a_mutation_changes_the_bytes_or_their_reads_alone(mutation: Any) -> Non
     changed = mutation.change(EXCHANGE)
     if changed is not None:
         assert changed.request == EXCHANGE.request
-        assert (changed.reads, changed.end) != (EXCHANGE.reads, EXCHANGE.end) or mutation.name == "crlf"
+        assert (changed.reads, changed.end) != (
+            EXCHANGE.reads,
+            EXCHANGE.end,
+        ) or mutation.name == "crlf"
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -67,7 +85,12 @@ def test_every_relation_holds_for_shipped_answers(name: str) -> None:
 
 def test_the_shipped_cassettes_carry_every_mutation() -> None:
     found: Counter[str] = Counter()
-    for name in (*SHIPPED, "gemini-api/signatures-text", "gemini-api/signatures-calls", "gemini-api/non-ascii-text"):
+    for name in (
+        *SHIPPED,
+        "gemini-api/signatures-text",
+        "gemini-api/signatures-calls",
+        "gemini-api/non-ascii-text",
+    ):
         for exchange in harness.load(ROOT / "cassettes" / f"{name}.yaml").exchanges:
             found.update(mutation.name for mutation, _ in mutate(exchange))
     assert set(found) == {mutation.name for mutation in MUTATIONS}
@@ -79,7 +102,9 @@ def test_the_shipped_cassettes_carry_every_mutation() -> None:
         replace(EXCHANGE, status=500),
         replace(EXCHANGE, end="cut"),
         replace(EXCHANGE, reads=((None, b"<html>"),)),
-        replace(EXCHANGE, reads=((None, b'data: {"promptFeedback": {"blockReason": "SAFETY"}}\n\n'),)),
+        replace(
+            EXCHANGE, reads=((None, b'data: {"promptFeedback": {"blockReason": "SAFETY"}}\n\n'),)
+        ),
         replace(EXCHANGE, reads=((None, ANSWER + b'data: {"error": {"code": 500}}\n\n'),)),
         replace(EXCHANGE, headers={"Content-Encoding": ["gzip"]}),
         replace(EXCHANGE, provider="gemini-cli"),
@@ -94,9 +119,13 @@ def faulty(fault: Callable[[Items, Exchange], Items]) -> Callable[..., Items]:
 
 
 FAULTS: dict[str, Callable[[Items, Exchange], Items]] = {
-    "snake-case": lambda items, exchange: [one for one in items if b"finish_reason" not in exchange.body or one["type"] != "TEXT_DELTA"],
+    "snake-case": lambda items, exchange: [
+        one for one in items if b"finish_reason" not in exchange.body or one["type"] != "TEXT_DELTA"
+    ],
     "truncated": lambda items, exchange: [one for one in items if one["type"] != "ERROR"],
-    "huge-text": lambda items, exchange: [one for one in items if len(str(one.get("delta"))) < 1000],
+    "huge-text": lambda items, exchange: [
+        one for one in items if len(str(one.get("delta"))) < 1000
+    ],
     "error-instead": lambda items, exchange: [one for one in items if one["type"] != "ERROR"],
     "cut-every-byte": lambda items, exchange: items[:-1] if len(exchange.reads) > 50 else items,
 }
@@ -131,7 +160,11 @@ BEFORE = Said("ab", "t", [("f", {})], ["s"], "stop", {"n": 1})
         (equal(less=["usage"]), replace(BEFORE, usage={}), True),
         (equal(text="c"), replace(BEFORE, text="abc"), True),
         (equal(text="c"), BEFORE, False),
-        (equal(calls=lambda said: [*said, *said]), replace(BEFORE, calls=[("f", {}), ("f", {})]), True),
+        (
+            equal(calls=lambda said: [*said, *said]),
+            replace(BEFORE, calls=[("f", {}), ("f", {})]),
+            True,
+        ),
         (PREFIX, replace(BEFORE, text="a", failed=True), True),
         (PREFIX, replace(BEFORE, text="a"), False),
         (PREFIX, replace(BEFORE, text="b", failed=True), False),
@@ -146,7 +179,9 @@ def test_a_relation_holds_or_not(relation: Any, after: Said, holds: bool) -> Non
     assert (relation.findings(BEFORE, after) == []) is holds
 
 
-def test_the_command_lists_the_catalogue_and_writes_cassettes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_lists_the_catalogue_and_writes_cassettes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["mutate"]) == 0
     assert "snake-case" in capsys.readouterr().out
     recording = str(ROOT / "cassettes" / "gemini-api" / "text.yaml")
@@ -161,7 +196,11 @@ def test_the_command_lists_the_catalogue_and_writes_cassettes(tmp_path: Path, ca
 
 
 def test_a_truncation_ends_where_it_says() -> None:
-    by_name = {mutation.name: changed for mutation, changed in mutate(EXCHANGE) if mutation.name.startswith("truncated")}
+    by_name = {
+        mutation.name: changed
+        for mutation, changed in mutate(EXCHANGE)
+        if mutation.name.startswith("truncated")
+    }
     assert {changed.end for changed in by_name.values()} == {"cut"}
     assert all(ANSWER.startswith(changed.body) for changed in by_name.values())
     assert by_name["truncated-at-once"].body == b""
@@ -174,7 +213,14 @@ def test_a_truncation_ends_where_it_says() -> None:
 
 
 NAMED = {
-    "cut in every way": {"uncut", "cut-every-byte", "cut-anywhere", "cut-inside-characters", "cut-inside-tags", "cut-inside-line-ends"},
+    "cut in every way": {
+        "uncut",
+        "cut-every-byte",
+        "cut-anywhere",
+        "cut-inside-characters",
+        "cut-inside-tags",
+        "cut-inside-line-ends",
+    },
     "line ends": {"lf", "cr", "crlf"},
     "comments and unknown fields": {"comments", "event-fields", "unknown-fields"},
     "spellings": {"snake-case", "numeric-reasons", "envelope"},
@@ -184,9 +230,22 @@ NAMED = {
     "calls": {"parallel-split", "arguments-streamed", "ids-repeated", "ids-missing"},
     "finish": {"finish-twice", "finish-missing", "text-after-finish"},
     "errors": {"error-raw", "error-as-event", "error-as-array", "error-instead"},
-    "truncation": {"truncated", "truncated-at-once", "truncated-behind-event", "truncated-in-character", "truncated-anywhere"},
+    "truncation": {
+        "truncated",
+        "truncated-at-once",
+        "truncated-behind-event",
+        "truncated-in-character",
+        "truncated-anywhere",
+    },
     "candidates": {"second-candidate"},
-    "values": {"huge-text", "empty-text", "large-integer", "lone-surrogate", "deep-argument", "too-deep"},
+    "values": {
+        "huge-text",
+        "empty-text",
+        "large-integer",
+        "lone-surrogate",
+        "deep-argument",
+        "too-deep",
+    },
 }
 
 
@@ -200,5 +259,8 @@ def test_a_user_s_own_adapter_is_held_to_the_relations_by_its_payloads_alone() -
         return replay(exchange, dialect="unified-llm")
 
     assert breaches(EXCHANGE, lambda exchange: said(mine(exchange), "unified-llm")) == []
-    found = breaches(EXCHANGE, lambda exchange: said(FAULTS["truncated"](mine(exchange), exchange), "unified-llm"))
+    found = breaches(
+        EXCHANGE,
+        lambda exchange: said(FAULTS["truncated"](mine(exchange), exchange), "unified-llm"),
+    )
     assert any(finding.startswith("truncated-late (a prefix, then an error)") for finding in found)

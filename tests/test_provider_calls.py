@@ -1,4 +1,6 @@
-"""Calls whose arguments come in pieces, calls beside the parts, and calls that a model wrote as text."""
+"""Calls whose arguments come in pieces, calls beside the parts, and calls that a model wrote as
+text.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,12 @@ def piece(number: int, path: str, value: Json, more: bool = False) -> Json:
 
 
 def text_piece(path: str, text: str, more: bool = True) -> Json:
-    return {"partialArgs": [{"jsonPath": path, "stringValue": text, **({"willContinue": True} if more else {})}], "willContinue": True}
+    return {
+        "partialArgs": [
+            {"jsonPath": path, "stringValue": text, **({"willContinue": True} if more else {})}
+        ],
+        "willContinue": True,
+    }
 
 
 START = {"kind": "call_start", "call": 1, "name": "f"}
@@ -43,7 +50,14 @@ def test_arguments_in_pieces() -> None:
         parts({"functionCall": text_piece("$.location", "Bos")}),
         parts({"functionCall": text_piece("$.location", "ton")}),
         parts({"functionCall": text_piece("$.location", "", more=False)}),
-        parts({"functionCall": {"partialArgs": [{"jsonPath": "$.days", "numberValue": 3}], "willContinue": True}}),
+        parts(
+            {
+                "functionCall": {
+                    "partialArgs": [{"jsonPath": "$.days", "numberValue": 3}],
+                    "willContinue": True,
+                }
+            }
+        ),
         candidate(content={"parts": [{"functionCall": {}}]}, finishReason="STOP"),
     ]
     assert content(*messages) == [
@@ -68,13 +82,25 @@ END_OF_CALL = {"kind": "call_end", "call": 1, "arguments": {}}
         (parts({"functionCall": {"willContinue": False}}), [END_OF_CALL]),
         (parts({"functionCall": {"name": "f"}}), [END_OF_CALL, *call(2, "f", {})]),
         (parts({"functionCall": {"name": "g", "args": {}}}), [END_OF_CALL, *call(2, "g", {})]),
-        (candidate(finishReason="STOP"), [END_OF_CALL, {"kind": "finish", "reason": "stop", "raw": "STOP"}]),
+        (
+            candidate(finishReason="STOP"),
+            [END_OF_CALL, {"kind": "finish", "reason": "stop", "raw": "STOP"}],
+        ),
         (parts({"text": "x"}), [END_OF_CALL, {"kind": "text", "text": "x"}]),
-        (parts({"text": "", "thoughtSignature": "S"}), [END_OF_CALL, {"kind": "text", "text": "", "signature": "S"}]),
+        (
+            parts({"text": "", "thoughtSignature": "S"}),
+            [END_OF_CALL, {"kind": "text", "text": "", "signature": "S"}],
+        ),
         (parts({"text": "", "thought": True}), [END_OF_CALL, {"kind": "reasoning", "text": ""}]),
         (parts(CODE), [END_OF_CALL, {"kind": "code", "code": "1+1", "raw": CODE}]),
-        ({"usageMetadata": {"promptTokenCount": 1}}, [{"kind": "usage", "raw": {"promptTokenCount": 1}, "input": 1}, END_OF_CALL]),
-        (parts({"text": ""}), [{"kind": "annotation", "name": "part", "raw": {"text": ""}}, END_OF_CALL]),
+        (
+            {"usageMetadata": {"promptTokenCount": 1}},
+            [{"kind": "usage", "raw": {"promptTokenCount": 1}, "input": 1}, END_OF_CALL],
+        ),
+        (
+            parts({"text": ""}),
+            [{"kind": "annotation", "name": "part", "raw": {"text": ""}}, END_OF_CALL],
+        ),
     ],
 )
 def test_what_ends_a_streamed_call(closing: Json, expected: list[Json]) -> None:
@@ -99,12 +125,20 @@ def test_pieces_of_every_type_find_their_place() -> None:
     pieces = [
         {"jsonPath": "$.ops[0].name", "stringValue": "a"},
         {"jsonPath": "$['ops'][0]['size']", "numberValue": 1.5},
-        {"json_path": "$.ops[1].name", "string_value": "b", "number_value": None, "bool_value": None, "null_value": None},
+        {
+            "json_path": "$.ops[1].name",
+            "string_value": "b",
+            "number_value": None,
+            "bool_value": None,
+            "null_value": None,
+        },
         {"jsonPath": "$.deep['a b'].c", "boolValue": False},
         {"jsonPath": "$.none", "nullValue": None},
         {"jsonPath": "$.none2", "nullValue": "NULL_VALUE"},
     ]
-    events = streamed({"name": "f", "willContinue": True}, {"willContinue": True}, {"partialArgs": pieces})
+    events = streamed(
+        {"name": "f", "willContinue": True}, {"willContinue": True}, {"partialArgs": pieces}
+    )
     assert events[1] == piece(1, "", None)
     assert [event["kind"] for event in events] == ["call_start", *["call_piece"] * 7, "call_end"]
     assert events[-1]["arguments"] == {
@@ -135,15 +169,27 @@ def test_pieces_of_every_type_find_their_place() -> None:
     ],
 )
 def test_a_piece_without_a_place_is_unknown_and_the_call_goes_on(wire: Json) -> None:
-    events = streamed({"name": "f", "willContinue": True}, text_piece("$.a", "1"), {"partialArgs": [wire], "willContinue": True}, {})
+    events = streamed(
+        {"name": "f", "willContinue": True},
+        text_piece("$.a", "1"),
+        {"partialArgs": [wire], "willContinue": True},
+        {},
+    )
     assert events[2] == {"kind": "unknown", "where": "call piece", "raw": wire}
     assert events[3] == {"kind": "call_end", "call": 1, "arguments": {"a": "1"}}
 
 
 def test_an_unknown_field_of_a_piece_does_not_cost_the_argument() -> None:
-    events = streamed({"name": "f", "partialArgs": [{"jsonPath": "$.a", "boolValue": True, "odd": 1}]})
+    events = streamed(
+        {"name": "f", "partialArgs": [{"jsonPath": "$.a", "boolValue": True, "odd": 1}]}
+    )
     unknown = {"kind": "unknown", "where": "call piece field odd", "raw": {"odd": 1}}
-    assert events == [START, piece(1, "$.a", True), unknown, {"kind": "call_end", "call": 1, "arguments": {"a": True}}]
+    assert events == [
+        START,
+        piece(1, "$.a", True),
+        unknown,
+        {"kind": "call_end", "call": 1, "arguments": {"a": True}},
+    ]
 
 
 def test_whole_arguments_beside_pieces_are_pieces_too() -> None:
@@ -164,17 +210,24 @@ def test_a_repeated_name_with_the_same_id_goes_on_and_with_another_begins() -> N
         piece(1, "$.a", "x", more=True),
         {"kind": "call_end", "call": 1, "arguments": {"a": "x"}},
     ]
-    assert [event["kind"] for event in streamed(first, {**first, "id": "2"})] == ["call_start", "call_end"] * 2
+    assert [event["kind"] for event in streamed(first, {**first, "id": "2"})] == [
+        "call_start",
+        "call_end",
+    ] * 2
 
 
 @pytest.mark.parametrize("wire", [{"willContinue": True}, text_piece("$.a", "x"), {"id": "x"}])
 def test_a_piece_without_a_call_is_unknown(wire: Json) -> None:
-    assert streamed(wire) == [{"kind": "unknown", "where": "call without a beginning", "raw": {"functionCall": wire}}]
+    assert streamed(wire) == [
+        {"kind": "unknown", "where": "call without a beginning", "raw": {"functionCall": wire}}
+    ]
 
 
 def test_an_id_that_comes_late_is_unknown_and_the_call_goes_on() -> None:
     unknown = {"kind": "unknown", "where": "call field id", "raw": {"id": "late"}}
-    assert streamed({"name": "f", "willContinue": True}, {"id": "late", "willContinue": True}, {}) == [
+    assert streamed(
+        {"name": "f", "willContinue": True}, {"id": "late", "willContinue": True}, {}
+    ) == [
         START,
         piece(1, "", None),
         unknown,
@@ -203,14 +256,27 @@ def test_another_candidate_does_not_break_the_answers_call() -> None:
     other = {"candidates": [{"index": 1, "content": {"parts": [part]}}]}
     assert content(OPENING, other) == [
         START,
-        {"kind": "unknown", "where": "content inside a call of another candidate", "raw": part, "candidate": 1},
+        {
+            "kind": "unknown",
+            "where": "content inside a call of another candidate",
+            "raw": part,
+            "candidate": 1,
+        },
         END_OF_CALL,
     ]
 
 
 def test_calls_beside_the_candidates_belong_to_the_answer() -> None:
-    message = {**candidate(content={"parts": [{"text": "x"}]}, finishReason="STOP"), "functionCalls": [{"name": "f"}, {"name": "g"}]}
-    expected = [{"kind": "text", "text": "x"}, *call(1, "f", {}), *call(2, "g", {}), {"kind": "finish", "reason": "stop", "raw": "STOP"}]
+    message = {
+        **candidate(content={"parts": [{"text": "x"}]}, finishReason="STOP"),
+        "functionCalls": [{"name": "f"}, {"name": "g"}],
+    }
+    expected = [
+        {"kind": "text", "text": "x"},
+        *call(1, "f", {}),
+        *call(2, "g", {}),
+        {"kind": "finish", "reason": "stop", "raw": "STOP"},
+    ]
     assert content(message) == expected
     assert content({"function_calls": [{"name": "f", "args": {"a": 1}}]}) == call(1, "f", {"a": 1})
 
@@ -232,7 +298,10 @@ def text(said: str, **more: Json) -> Json:
 
 @pytest.mark.parametrize("cut", range(len(RAW) + 1))
 def test_a_block_is_a_call_wherever_it_is_cut(cut: int) -> None:
-    assert blocks("a" + RAW[:cut], RAW[cut:] + "b") in ([text("a"), NAMELESS, text("b")], [text("a"), NAMELESS, text("b")])
+    assert blocks("a" + RAW[:cut], RAW[cut:] + "b") in (
+        [text("a"), NAMELESS, text("b")],
+        [text("a"), NAMELESS, text("b")],
+    )
 
 
 def test_code_assist_looks_for_blocks_and_others_do_not() -> None:
@@ -248,7 +317,11 @@ def test_a_block_that_names_its_tool_is_a_call() -> None:
 
 
 def test_a_block_of_no_known_form_is_text_in_its_place() -> None:
-    assert blocks("a<tool_code>oops</tool_code>b") == [text("a"), text("<tool_code>oops</tool_code>"), text("b")]
+    assert blocks("a<tool_code>oops</tool_code>b") == [
+        text("a"),
+        text("<tool_code>oops</tool_code>"),
+        text("b"),
+    ]
 
 
 def test_thoughts_are_never_searched() -> None:
@@ -268,7 +341,9 @@ def test_thoughts_are_never_searched() -> None:
         ({"error": {"message": "x"}}, ["error"]),
     ],
 )
-def test_what_is_held_back_comes_out_before_what_follows(held: str, after: Json, kinds: list[str]) -> None:
+def test_what_is_held_back_comes_out_before_what_follows(
+    held: str, after: Json, kinds: list[str]
+) -> None:
     events = content(parts({"text": held}), after, tool_code=True)
     said = [event for event in events if event["kind"] == "text"]
     assert "".join(event["text"] for event in said) == held
@@ -277,7 +352,11 @@ def test_what_is_held_back_comes_out_before_what_follows(held: str, after: Json,
 
 def test_what_is_held_back_at_the_end_is_text() -> None:
     assert blocks("x<tool_code>{", " }") == [text("x"), text("<tool_code>{ }")]
-    assert blocks("x<tool_code>{", end="cut") == [text("x"), text("<tool_code>{"), {"kind": "incomplete", "end": "cut"}]
+    assert blocks("x<tool_code>{", end="cut") == [
+        text("x"),
+        text("<tool_code>{"),
+        {"kind": "incomplete", "end": "cut"},
+    ]
 
 
 def test_signatures_beside_blocks_go_to_the_last_event_of_their_part() -> None:
@@ -293,7 +372,12 @@ def test_signatures_beside_blocks_go_to_the_last_event_of_their_part() -> None:
 
 def test_candidates_are_searched_each_by_itself() -> None:
     def message(first: str, second: str) -> Json:
-        return {"candidates": [{"content": {"parts": [{"text": said}]}, "index": index} for index, said in enumerate((first, second))]}
+        return {
+            "candidates": [
+                {"content": {"parts": [{"text": said}]}, "index": index}
+                for index, said in enumerate((first, second))
+            ]
+        }
 
     assert content(message("<tool_", RAW), message("code>{}</tool_code>", "x"), tool_code=True) == [
         {**NAMELESS, "candidate": 1},

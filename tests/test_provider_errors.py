@@ -16,8 +16,15 @@ QUOTA = {
         "status": "RESOURCE_EXHAUSTED",
         "errors": [{"message": "older", "domain": "global", "reason": "rateLimitExceeded"}],
         "details": [
-            {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "QUOTA_EXHAUSTED", "domain": "cloudcode-pa.googleapis.com"},
-            {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": "PerMinute"}, {"quotaId": "PerDay"}, {}]},
+            {
+                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                "reason": "QUOTA_EXHAUSTED",
+                "domain": "cloudcode-pa.googleapis.com",
+            },
+            {
+                "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+                "violations": [{"quotaId": "PerMinute"}, {"quotaId": "PerDay"}, {}],
+            },
             {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.4s"},
             {"@type": "type.googleapis.com/google.rpc.DebugInfo", "detail": "x"},
             "odd",
@@ -38,15 +45,27 @@ ERRORS: list[tuple[int, Json, Json]] = [
     (429, QUOTA, QUOTA_ERROR),
     (429, [QUOTA], QUOTA_ERROR),
     (200, QUOTA, QUOTA_ERROR),
-    (200, {"error": {"code": 499, "message": "x", "status": "CANCELLED"}}, {"message": "x", "code": 499, "status": "CANCELLED"}),
+    (
+        200,
+        {"error": {"code": 499, "message": "x", "status": "CANCELLED"}},
+        {"message": "x", "code": 499, "status": "CANCELLED"},
+    ),
     (503, {"error": {"code": 14, "message": "x"}}, {"message": "x", "code": 503}),
-    (400, {"error": {"code": "invalid_request", "message": "x"}}, {"message": "x", "code": 400, "status": "invalid_request"}),
+    (
+        400,
+        {"error": {"code": "invalid_request", "message": "x"}},
+        {"message": "x", "code": 400, "status": "invalid_request"},
+    ),
     (200, {"error": {"code": "503", "message": "x"}}, {"message": "x", "code": 503}),
     (403, {"error": {"errors": [{"message": "older"}]}}, {"message": "older", "code": 403}),
     (200, {"error": "text"}, {"message": "text"}),
     (200, {"error": True, "message": "text"}, {"message": "text"}),
     (200, {"error": {}}, {"message": "an error without a message"}),
-    (401, {"error": "invalid_grant", "error_description": "expired"}, {"message": "expired", "code": 401, "status": "invalid_grant"}),
+    (
+        401,
+        {"error": "invalid_grant", "error_description": "expired"},
+        {"message": "expired", "code": 401, "status": "invalid_grant"},
+    ),
     (404, {"detail": "Not Found"}, {"message": "Not Found", "code": 404}),
     (500, {"error": {"code": 500}}, {"message": "HTTP 500", "code": 500}),
     (500, [1, "a"], {"message": "HTTP 500", "code": 500}),
@@ -67,28 +86,43 @@ def test_a_failed_answer_with_nothing_in_it_is_an_error() -> None:
 
 
 def test_the_text_of_a_failed_answer_is_one_error_whatever_its_lines() -> None:
-    assert read("<html>", "<p>x", status=404) == [{"kind": "error", "message": "HTTP 404", "code": 404, "raw": "<html>\n<p>x"}]
+    assert read("<html>", "<p>x", status=404) == [
+        {"kind": "error", "message": "HTTP 404", "code": 404, "raw": "<html>\n<p>x"}
+    ]
     rest = Frame(0, None, "No such mo", partial=True)
     normalizer = PROVIDERS["gemini-api"].normalizer(Answer(404))
-    assert read_with(normalizer, [rest]) == [{"kind": "error", "message": "No such mo", "code": 404, "raw": "No such mo"}]
+    assert read_with(normalizer, [rest]) == [
+        {"kind": "error", "message": "No such mo", "code": 404, "raw": "No such mo"}
+    ]
 
 
 def test_a_failed_answer_that_is_cut_is_incomplete() -> None:
-    assert read("<html>", status=404, end="cut") == [{"kind": "incomplete", "end": "cut", "rest": "<html>"}]
+    assert read("<html>", status=404, end="cut") == [
+        {"kind": "incomplete", "end": "cut", "rest": "<html>"}
+    ]
 
 
 def test_an_error_in_an_array_inside_a_stream() -> None:
-    assert content(parts({"text": "x"}), [QUOTA]) == [{"kind": "text", "text": "x"}, {"raw": QUOTA, **QUOTA_ERROR}]
+    assert content(parts({"text": "x"}), [QUOTA]) == [
+        {"kind": "text", "text": "x"},
+        {"raw": QUOTA, **QUOTA_ERROR},
+    ]
 
 
 def test_an_error_beside_content_comes_last() -> None:
     message = {"error": {"code": 500, "message": "x"}, **parts({"text": "y"})}
-    assert content(message) == [{"kind": "text", "text": "y"}, {"kind": "error", "message": "x", "code": 500, "raw": message}]
+    assert content(message) == [
+        {"kind": "text", "text": "y"},
+        {"kind": "error", "message": "x", "code": 500, "raw": message},
+    ]
 
 
 @pytest.mark.parametrize("nothing", ["", 0, False, []])
 def test_an_error_that_is_nothing_is_no_error(nothing: Json) -> None:
-    assert [event["kind"] for event in content({"error": nothing, **parts({"text": "y"})})] == ["unknown", "text"]
+    assert [event["kind"] for event in content({"error": nothing, **parts({"text": "y"})})] == [
+        "unknown",
+        "text",
+    ]
 
 
 @pytest.mark.parametrize(

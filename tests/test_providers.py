@@ -1,4 +1,6 @@
-"""Every word, part and count of Gemini's wire becomes the canonical events that it means, whoever spelled it."""
+"""Every word, part and count of Gemini's wire becomes the canonical events that it means, whoever
+spelled it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,13 @@ from harness.stream.framing import Frame
 
 def test_a_message_comes_out_as_start_usage_content_finish() -> None:
     message = {
-        "candidates": [{"content": {"parts": [{"text": "Hi"}], "role": "model"}, "finishReason": "STOP", "index": 0}],
+        "candidates": [
+            {
+                "content": {"parts": [{"text": "Hi"}], "role": "model"},
+                "finishReason": "STOP",
+                "index": 0,
+            }
+        ],
         "usageMetadata": {"promptTokenCount": 1},
         "modelVersion": "gemini-3.8-flash",
         "responseId": "r",
@@ -40,12 +48,19 @@ def test_facts_about_the_reply_come_once_and_again_when_they_change() -> None:
 
 
 def test_a_model_that_is_named_late_is_metadata() -> None:
-    assert read(parts({"text": "x"}), {"modelVersion": "a"})[-1] == {"kind": "metadata", "name": "model", "raw": {"modelVersion": "a"}}
+    assert read(parts({"text": "x"}), {"modelVersion": "a"})[-1] == {
+        "kind": "metadata",
+        "name": "model",
+        "raw": {"modelVersion": "a"},
+    }
 
 
 METADATA = [
     ("created", {"createTime": "2026-11-01T10:00:00.123456Z"}),
-    ("model_status", {"modelStatus": {"modelStage": "DEPRECATED", "retirementTime": "2026-12-01T00:00:00Z"}}),
+    (
+        "model_status",
+        {"modelStatus": {"modelStage": "DEPRECATED", "retirementTime": "2026-12-01T00:00:00Z"}},
+    ),
     ("trace_id", {"traceId": "abc"}),
     ("credits", {"consumedCredits": [{"creditType": "GOOGLE_ONE_AI", "creditAmount": "12"}]}),
     ("credits", {"remainingCredits": [{"creditType": "GOOGLE_ONE_AI", "creditAmount": "988"}]}),
@@ -112,30 +127,56 @@ def test_finish_reasons(key: str, word: str, kind: str) -> None:
     ],
 )
 def test_numeric_finish_reasons(number: int, kind: str, word: str) -> None:
-    assert content(candidate(finishReason=number)) == [{"kind": "finish", "reason": kind, "raw": word}]
+    assert content(candidate(finishReason=number)) == [
+        {"kind": "finish", "reason": kind, "raw": word}
+    ]
 
 
 def test_a_finish_message_goes_with_the_reason() -> None:
     reasoned = candidate(finishReason="STOP", finishMessage="Model generated function call(s).")
-    assert content(reasoned) == [{"kind": "finish", "reason": "stop", "raw": "STOP", "message": "Model generated function call(s)."}]
+    assert content(reasoned) == [
+        {
+            "kind": "finish",
+            "reason": "stop",
+            "raw": "STOP",
+            "message": "Model generated function call(s).",
+        }
+    ]
     alone = candidate(finishMessage="why")
-    assert content(alone) == [{"kind": "unknown", "where": "candidate field finishMessage", "raw": {"finishMessage": "why"}}]
+    assert content(alone) == [
+        {
+            "kind": "unknown",
+            "where": "candidate field finishMessage",
+            "raw": {"finishMessage": "why"},
+        }
+    ]
 
 
 @pytest.mark.parametrize("reason", [None, ""])
 def test_no_finish_reason_is_none(reason: Json) -> None:
-    assert content(candidate(finishReason=reason, content={"parts": [{"text": "x"}]})) == [{"kind": "text", "text": "x"}]
+    assert content(candidate(finishReason=reason, content={"parts": [{"text": "x"}]})) == [
+        {"kind": "text", "text": "x"}
+    ]
 
 
 @pytest.mark.parametrize(
     "reason",
     [
-        *("BLOCKED_REASON_UNSPECIFIED", "SAFETY", "OTHER", "BLOCKLIST", "PROHIBITED_CONTENT", "IMAGE_SAFETY"),
+        *(
+            "BLOCKED_REASON_UNSPECIFIED",
+            "SAFETY",
+            "OTHER",
+            "BLOCKLIST",
+            "PROHIBITED_CONTENT",
+            "IMAGE_SAFETY",
+        ),
         *("MODEL_ARMOR", "JAILBREAK", "BRAND_NEW"),
     ],
 )
 def test_block_reasons(reason: str) -> None:
-    assert content({"promptFeedback": {"blockReason": reason}}) == [{"kind": "blocked", "reason": reason}]
+    assert content({"promptFeedback": {"blockReason": reason}}) == [
+        {"kind": "blocked", "reason": reason}
+    ]
     both = {"prompt_feedback": {"block_reason": reason, "block_reason_message": "no"}}
     assert content(both) == [{"kind": "blocked", "reason": reason, "message": "no"}]
 
@@ -144,7 +185,12 @@ def test_prompt_feedback_without_a_reason_and_with_more_in_it() -> None:
     ratings = {"safetyRatings": [{"category": "HARM_CATEGORY_HARASSMENT", "probability": "LOW"}]}
     assert content({"promptFeedback": {**ratings, "blockReason": 7, "odd": 1}}) == [
         {"kind": "annotation", "name": "safety_ratings", "raw": ratings, "candidate": -1},
-        {"kind": "unknown", "where": "promptFeedback field odd", "raw": {"odd": 1}, "candidate": -1},
+        {
+            "kind": "unknown",
+            "where": "promptFeedback field odd",
+            "raw": {"odd": 1},
+            "candidate": -1,
+        },
         {"kind": "blocked", "reason": "#7"},
     ]
     assert content({"promptFeedback": {"safetyRatings": []}}) == []
@@ -163,10 +209,16 @@ PARTS: list[tuple[Json, list[Json]]] = [
     ({"text": "x"}, [{"kind": "text", "text": "x"}]),
     ({"text": ""}, [{"kind": "text", "text": ""}]),
     ({"text": " x\n"}, [{"kind": "text", "text": " x\n"}]),
-    ({"text": "x", "thoughtSignature": "QQ=="}, [{"kind": "text", "text": "x", "signature": "QQ=="}]),
+    (
+        {"text": "x", "thoughtSignature": "QQ=="},
+        [{"kind": "text", "text": "x", "signature": "QQ=="}],
+    ),
     ({"text": "x", "thought": True}, [{"kind": "reasoning", "text": "x"}]),
     ({"text": "x", "thought": False}, [{"kind": "text", "text": "x"}]),
-    ({"text": "", "thought": True, "thoughtSignature": "QQ=="}, [{"kind": "reasoning", "text": "", "signature": "QQ=="}]),
+    (
+        {"text": "", "thought": True, "thoughtSignature": "QQ=="},
+        [{"kind": "reasoning", "text": "", "signature": "QQ=="}],
+    ),
     ({"thoughtSignature": "QQ=="}, [{"kind": "text", "text": "", "signature": "QQ=="}]),
     ({"thought": True}, [{"kind": "reasoning", "text": ""}]),
     ({"text": "x", "thoughtSignature": ""}, [{"kind": "text", "text": "x"}]),
@@ -177,13 +229,31 @@ PARTS: list[tuple[Json, list[Json]]] = [
     (FILE, [{"kind": "media", "mime_type": "video/mp4", "raw": FILE, "uri": "gs://b/f"}]),
     (
         {**IMAGE, "thought": True},
-        [{"kind": "media", "mime_type": "image/png", "raw": {**IMAGE, "thought": True}, "data": "AQID", "thought": True}],
+        [
+            {
+                "kind": "media",
+                "mime_type": "image/png",
+                "raw": {**IMAGE, "thought": True},
+                "data": "AQID",
+                "thought": True,
+            }
+        ],
     ),
     (CODE, [{"kind": "code", "code": "1+1", "raw": CODE}]),
-    (CODE_RESULT, [{"kind": "code_result", "outcome": "OUTCOME_OK", "output": "2", "raw": CODE_RESULT}]),
+    (
+        CODE_RESULT,
+        [{"kind": "code_result", "outcome": "OUTCOME_OK", "output": "2", "raw": CODE_RESULT}],
+    ),
     (
         {"codeExecutionResult": {"outcome": 2}},
-        [{"kind": "code_result", "outcome": "#2", "output": "", "raw": {"codeExecutionResult": {"outcome": 2}}}],
+        [
+            {
+                "kind": "code_result",
+                "outcome": "#2",
+                "output": "",
+                "raw": {"codeExecutionResult": {"outcome": 2}},
+            }
+        ],
     ),
     (TOOL_CALL, [{"kind": "server_call", "raw": TOOL_CALL}]),
     (TOOL_RESPONSE, [{"kind": "server_result", "raw": TOOL_RESPONSE}]),
@@ -192,10 +262,21 @@ PARTS: list[tuple[Json, list[Json]]] = [
         [{"kind": "tool_result", "id": "f1", "name": "f", "response": {"output": 4}}],
     ),
     (
-        {"functionResponse": {"name": "f", "response": {"error": "gone"}, "scheduling": "SILENT", "odd": 1}},
+        {
+            "functionResponse": {
+                "name": "f",
+                "response": {"error": "gone"},
+                "scheduling": "SILENT",
+                "odd": 1,
+            }
+        },
         [
             {"kind": "tool_result", "name": "f", "response": {"error": "gone"}, "error": "gone"},
-            {"kind": "annotation", "name": "part", "raw": {"functionResponse": {"scheduling": "SILENT"}}},
+            {
+                "kind": "annotation",
+                "name": "part",
+                "raw": {"functionResponse": {"scheduling": "SILENT"}},
+            },
             {"kind": "unknown", "where": "functionResponse field odd", "raw": {"odd": 1}},
         ],
     ),
@@ -224,14 +305,36 @@ PARTS: list[tuple[Json, list[Json]]] = [
     ({"qux": {"a": 1}}, [{"kind": "unknown", "where": "part kind qux", "raw": {"qux": {"a": 1}}}]),
     (
         {"text": "x", "qux": 1},
-        [{"kind": "text", "text": "x"}, {"kind": "unknown", "where": "part field qux", "raw": {"qux": 1}}],
+        [
+            {"kind": "text", "text": "x"},
+            {"kind": "unknown", "where": "part field qux", "raw": {"qux": 1}},
+        ],
     ),
-    ({"text": 5, "thoughtSignature": "S"}, [{"kind": "unknown", "where": "part field text", "raw": {"text": 5, "thoughtSignature": "S"}}]),
-    ({"inlineData": "AQID"}, [{"kind": "unknown", "where": "part field inlineData", "raw": {"inlineData": "AQID"}}]),
+    (
+        {"text": 5, "thoughtSignature": "S"},
+        [
+            {
+                "kind": "unknown",
+                "where": "part field text",
+                "raw": {"text": 5, "thoughtSignature": "S"},
+            }
+        ],
+    ),
+    (
+        {"inlineData": "AQID"},
+        [{"kind": "unknown", "where": "part field inlineData", "raw": {"inlineData": "AQID"}}],
+    ),
     ("text", [{"kind": "unknown", "where": "part", "raw": "text"}]),
 ]
 ASIDES = (
-    *("videoMetadata", "mediaResolution", "partMetadata", "audioTranscription", "mediaProcessing", "speechMetadata"),
+    *(
+        "videoMetadata",
+        "mediaResolution",
+        "partMetadata",
+        "audioTranscription",
+        "mediaProcessing",
+        "speechMetadata",
+    ),
     *("documentMetadata", "spreadsheetMetadata", "audioMetadata"),
 )
 
@@ -244,15 +347,32 @@ def test_parts(part: Json, expected: list[Json]) -> None:
 @pytest.mark.parametrize("name", ASIDES)
 def test_what_rides_along_with_a_part_follows_it(name: str) -> None:
     annotation = {"kind": "annotation", "name": "part", "raw": {name: {"a": 1}}}
-    assert content(parts({"text": "x", name: {"a": 1}})) == [{"kind": "text", "text": "x"}, annotation]
+    assert content(parts({"text": "x", name: {"a": 1}})) == [
+        {"kind": "text", "text": "x"},
+        annotation,
+    ]
 
 
 @pytest.mark.parametrize(
-    "part", [IMAGE, FILE, CODE, CODE_RESULT, TOOL_CALL, TOOL_RESPONSE, {"functionCall": {"name": "f"}}, {"functionResponse": {"name": "f"}}]
+    "part",
+    [
+        IMAGE,
+        FILE,
+        CODE,
+        CODE_RESULT,
+        TOOL_CALL,
+        TOOL_RESPONSE,
+        {"functionCall": {"name": "f"}},
+        {"functionResponse": {"name": "f"}},
+    ],
 )
 @pytest.mark.parametrize("key", ["thoughtSignature", "thought_signature"])
 def test_every_kind_of_part_carries_its_signature(part: Json, key: str) -> None:
-    assert [event["signature"] for event in content(parts({key: "QUJD", **part})) if "signature" in event] == ["QUJD"]
+    assert [
+        event["signature"]
+        for event in content(parts({key: "QUJD", **part}))
+        if "signature" in event
+    ] == ["QUJD"]
 
 
 # Candidates and what stands beside them
@@ -262,26 +382,51 @@ ANNOTATIONS = [
     ("citations", {"citationMetadata": {"citations": [{"uri": "https://example.org"}]}}),
     ("citations", {"citation_metadata": {"citations": [{"start_index": 1}]}}),
     ("grounding", {"groundingMetadata": {"webSearchQueries": ["x"]}}),
-    ("url_context", {"urlContextMetadata": {"urlMetadata": [{"urlRetrievalStatus": "URL_RETRIEVAL_STATUS_SUCCESS"}]}}),
+    (
+        "url_context",
+        {
+            "urlContextMetadata": {
+                "urlMetadata": [{"urlRetrievalStatus": "URL_RETRIEVAL_STATUS_SUCCESS"}]
+            }
+        },
+    ),
     ("logprobs", {"logprobsResult": {"chosenCandidates": []}}),
     ("logprobs", {"avgLogprobs": -0.5}),
     ("logprobs", {"avgLogprobs": "NaN"}),
     ("token_count", {"tokenCount": 5}),
-    ("safety_ratings", {"safetyRatings": [{"category": "HARM_CATEGORY_HARASSMENT", "probability": "LOW", "blocked": True}]}),
+    (
+        "safety_ratings",
+        {
+            "safetyRatings": [
+                {"category": "HARM_CATEGORY_HARASSMENT", "probability": "LOW", "blocked": True}
+            ]
+        },
+    ),
     ("continuation_token", {"continuationToken": "dDE="}),
 ]
 
 
 @pytest.mark.parametrize(("name", "raw"), ANNOTATIONS)
 def test_annotations_stand_between_parts_and_finish(name: str, raw: Json) -> None:
-    assert content(candidate(**raw, finishReason="STOP", index=0, content={"parts": [{"text": "x"}]})) == [
+    assert content(
+        candidate(**raw, finishReason="STOP", index=0, content={"parts": [{"text": "x"}]})
+    ) == [
         {"kind": "text", "text": "x"},
         {"kind": "annotation", "name": name, "raw": raw},
         {"kind": "finish", "reason": "stop", "raw": "STOP"},
     ]
 
 
-@pytest.mark.parametrize("empty", [{"groundingMetadata": {}}, {"safetyRatings": []}, {"content": {}}, {"content": {"role": "model"}}, {}])
+@pytest.mark.parametrize(
+    "empty",
+    [
+        {"groundingMetadata": {}},
+        {"safetyRatings": []},
+        {"content": {}},
+        {"content": {"role": "model"}},
+        {},
+    ],
+)
 def test_empty_things_say_nothing(empty: Json) -> None:
     assert content(candidate(**empty)) == []
 
@@ -299,11 +444,25 @@ def test_empty_things_say_nothing(empty: Json) -> None:
         ([2, 0], [2, 0]),
     ],
 )
-def test_a_missing_index_is_the_answer_or_the_place(indices: list[int | None], expected: list[int]) -> None:
-    message = {"candidates": [{"index": index, "content": {"parts": [{"text": "x"}]}, "finishReason": "STOP"} for index in indices]}
-    absent = {"candidates": [{key: value for key, value in one.items() if value is not None} for one in message["candidates"]]}
+def test_a_missing_index_is_the_answer_or_the_place(
+    indices: list[int | None], expected: list[int]
+) -> None:
+    message = {
+        "candidates": [
+            {"index": index, "content": {"parts": [{"text": "x"}]}, "finishReason": "STOP"}
+            for index in indices
+        ]
+    }
+    absent = {
+        "candidates": [
+            {key: value for key, value in one.items() if value is not None}
+            for one in message["candidates"]
+        ]
+    }
     for spelled in (message, absent):
-        assert [event.get("candidate", 0) for event in content(spelled)] == [index for index in expected for _ in "tf"]
+        assert [event.get("candidate", 0) for event in content(spelled)] == [
+            index for index in expected for _ in "tf"
+        ]
 
 
 # What is not known, or of another type than it should be
@@ -319,20 +478,47 @@ def test_a_missing_index_is_the_answer_or_the_place(indices: list[int | None], e
         ({"response": [1]}, {"where": "field response", "raw": {"response": [1]}}),
         ({"response": {"odd": 1}}, {"where": "field odd", "raw": {"odd": 1}}),
         ({"response": {"response": {}}}, {"where": "field response", "raw": {"response": {}}}),
-        ({"promptFeedback": "SAFETY"}, {"where": "field promptFeedback", "raw": {"promptFeedback": "SAFETY"}}),
+        (
+            {"promptFeedback": "SAFETY"},
+            {"where": "field promptFeedback", "raw": {"promptFeedback": "SAFETY"}},
+        ),
         ({"candidates": ["x"]}, {"where": "candidate", "raw": "x"}),
         (candidate(baz=[]), {"where": "candidate field baz", "raw": {"baz": []}}),
         (candidate(content=[1]), {"where": "candidate field content", "raw": {"content": [1]}}),
         (candidate(index="0"), {"where": "candidate field index", "raw": {"index": "0"}}),
         (candidate(index=-1), {"where": "candidate field index", "raw": {"index": -1}}),
-        (candidate(finishReason={}), {"where": "candidate field finishReason", "raw": {"finishReason": {}}}),
-        (candidate(finishReason=True), {"where": "candidate field finishReason", "raw": {"finishReason": True}}),
-        (candidate(groundingMetadata=[1]), {"where": "candidate field groundingMetadata", "raw": {"groundingMetadata": [1]}}),
-        (candidate(content={"parts": "x"}), {"where": "content field parts", "raw": {"parts": "x"}}),
-        (candidate(content={"role": "user", "parts": []}), {"where": "content field role", "raw": {"role": "user"}}),
-        (candidate(content={"parts": [], "odd": 1}), {"where": "content field odd", "raw": {"odd": 1}}),
-        ({"usageMetadata": {}, "usage_metadata": {"a": 1}}, {"where": "field usage_metadata", "raw": {"usage_metadata": {"a": 1}}}),
-        ({"usage_metadata": {"a": 1}, "usageMetadata": {}}, {"where": "field usage_metadata", "raw": {"usage_metadata": {"a": 1}}}),
+        (
+            candidate(finishReason={}),
+            {"where": "candidate field finishReason", "raw": {"finishReason": {}}},
+        ),
+        (
+            candidate(finishReason=True),
+            {"where": "candidate field finishReason", "raw": {"finishReason": True}},
+        ),
+        (
+            candidate(groundingMetadata=[1]),
+            {"where": "candidate field groundingMetadata", "raw": {"groundingMetadata": [1]}},
+        ),
+        (
+            candidate(content={"parts": "x"}),
+            {"where": "content field parts", "raw": {"parts": "x"}},
+        ),
+        (
+            candidate(content={"role": "user", "parts": []}),
+            {"where": "content field role", "raw": {"role": "user"}},
+        ),
+        (
+            candidate(content={"parts": [], "odd": 1}),
+            {"where": "content field odd", "raw": {"odd": 1}},
+        ),
+        (
+            {"usageMetadata": {}, "usage_metadata": {"a": 1}},
+            {"where": "field usage_metadata", "raw": {"usage_metadata": {"a": 1}}},
+        ),
+        (
+            {"usage_metadata": {"a": 1}, "usageMetadata": {}},
+            {"where": "field usage_metadata", "raw": {"usage_metadata": {"a": 1}}},
+        ),
         (
             {"usageMetadata": {"a": 1}, "response": {"usageMetadata": {}}},
             {"where": "field usageMetadata", "raw": {"usageMetadata": {"a": 1}}},
@@ -351,7 +537,10 @@ def test_a_frame_that_is_no_object_is_unknown(message: Json) -> None:
 def test_a_message_with_something_new_in_it_is_not_taken_for_a_usual_one() -> None:
     usual: Json = {"response": {"modelVersion": "m", **parts({"text": "x"})}, "traceId": "t"}
     for odd in ({**usual, "odd": 1}, {**usual, "response": {**usual["response"], "odd": 1}}):
-        assert read(usual, odd)[3:] == [{"kind": "unknown", "where": "field odd", "raw": {"odd": 1}}, {"kind": "text", "text": "x"}]
+        assert read(usual, odd)[3:] == [
+            {"kind": "unknown", "where": "field odd", "raw": {"odd": 1}},
+            {"kind": "text", "text": "x"},
+        ]
 
 
 def test_an_unknown_fact_about_the_reply_comes_once_and_again_when_it_changes() -> None:
@@ -404,8 +593,16 @@ def test_other_usage_is_kept_raw(raw: Json) -> None:
 def test_a_message_that_the_stream_ended_inside() -> None:
     frames = [Frame(0, parts({"text": "x"})), Frame(9, None, '{"candidates": [', partial=True)]
     make = PROVIDERS["gemini-api"].normalizer
-    assert read_with(make(Answer()), frames, "cut")[-1] == {"kind": "incomplete", "end": "cut", "rest": '{"candidates": ['}
-    assert read_with(make(Answer()), frames, "complete")[-1] == {"kind": "unknown", "where": "frame", "raw": '{"candidates": ['}
+    assert read_with(make(Answer()), frames, "cut")[-1] == {
+        "kind": "incomplete",
+        "end": "cut",
+        "rest": '{"candidates": [',
+    }
+    assert read_with(make(Answer()), frames, "complete")[-1] == {
+        "kind": "unknown",
+        "where": "frame",
+        "raw": '{"candidates": [',
+    }
 
 
 def test_a_whole_answer_without_anything_is_an_empty_reply() -> None:
@@ -420,13 +617,25 @@ CAMEL = {
             "content": {
                 "parts": [
                     {"text": "a", "thoughtSignature": "QQ=="},
-                    {"functionCall": {"name": "f", "partialArgs": [{"jsonPath": "$.a", "stringValue": "x"}], "willContinue": True}},
+                    {
+                        "functionCall": {
+                            "name": "f",
+                            "partialArgs": [{"jsonPath": "$.a", "stringValue": "x"}],
+                            "willContinue": True,
+                        }
+                    },
                     {"functionCall": {}},
                     {"inlineData": {"mimeType": "image/png", "data": "AQID"}},
                     {"fileData": {"mimeType": "image/png", "fileUri": "u"}},
                     {"executableCode": {"code": "1"}},
                     {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}},
-                    {"functionResponse": {"name": "f", "response": {"camelKey": 1}, "willContinue": True}},
+                    {
+                        "functionResponse": {
+                            "name": "f",
+                            "response": {"camelKey": 1},
+                            "willContinue": True,
+                        }
+                    },
                 ],
                 "role": "model",
             },
@@ -449,8 +658,17 @@ SNAKE = {
     "sdk_http_response": None,
     "parsed": None,
     "automatic_function_calling_history": None,
-    "usage_metadata": {"prompt_token_count": 1, "candidates_token_count": 2, "total_token_count": 3, "thoughts_token_count": None},
-    "prompt_feedback": {"block_reason": "SAFETY", "block_reason_message": "m", "safety_ratings": None},
+    "usage_metadata": {
+        "prompt_token_count": 1,
+        "candidates_token_count": 2,
+        "total_token_count": 3,
+        "thoughts_token_count": None,
+    },
+    "prompt_feedback": {
+        "block_reason": "SAFETY",
+        "block_reason_message": "m",
+        "safety_ratings": None,
+    },
     "candidates": [
         {
             "avg_logprobs": -1,
@@ -461,14 +679,31 @@ SNAKE = {
             "content": {
                 "role": "model",
                 "parts": [
-                    {"thought_signature": "QQ==", "text": "a", "function_call": None, "video_metadata": None},
-                    {"function_call": {"name": "f", "partial_args": [{"json_path": "$.a", "string_value": "x"}], "will_continue": True}},
+                    {
+                        "thought_signature": "QQ==",
+                        "text": "a",
+                        "function_call": None,
+                        "video_metadata": None,
+                    },
+                    {
+                        "function_call": {
+                            "name": "f",
+                            "partial_args": [{"json_path": "$.a", "string_value": "x"}],
+                            "will_continue": True,
+                        }
+                    },
                     {"function_call": {"id": None, "args": {}, "name": None}},
                     {"inline_data": {"mime_type": "image/png", "data": "AQID"}},
                     {"file_data": {"mime_type": "image/png", "file_uri": "u"}},
                     {"executable_code": {"code": "1"}},
                     {"code_execution_result": {"outcome": "OUTCOME_OK", "output": "1"}},
-                    {"function_response": {"name": "f", "response": {"camelKey": 1}, "will_continue": True}},
+                    {
+                        "function_response": {
+                            "name": "f",
+                            "response": {"camelKey": 1},
+                            "will_continue": True,
+                        }
+                    },
                 ],
             },
         }
@@ -478,7 +713,14 @@ SNAKE = {
 
 def test_spelling_does_not_matter() -> None:
     def without_raw(events: list[Json]) -> list[Json]:
-        return [{key: value for key, value in event.items() if key != "raw" or event["kind"] == "finish"} for event in events]
+        return [
+            {
+                key: value
+                for key, value in event.items()
+                if key != "raw" or event["kind"] == "finish"
+            }
+            for event in events
+        ]
 
     plain = without_raw(read(CAMEL))
     assert without_raw(read(SNAKE)) == plain
@@ -488,7 +730,11 @@ def test_spelling_does_not_matter() -> None:
 
 
 def test_the_envelope_of_code_assist_is_read_as_often_as_it_comes() -> None:
-    message = {"response": {"modelVersion": "m", **parts({"text": "x"})}, "traceId": "t", "metadata": {}}
+    message = {
+        "response": {"modelVersion": "m", **parts({"text": "x"})},
+        "traceId": "t",
+        "metadata": {},
+    }
     assert read(message, message, {**message, "traceId": "u"}) == [
         {"kind": "start", "model": "m"},
         {"kind": "metadata", "name": "trace_id", "raw": {"traceId": "t"}},

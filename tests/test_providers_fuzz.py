@@ -1,4 +1,6 @@
-"""Any JSON in the place of a Gemini message gives events in legal order, and each of its words comes out somewhere."""
+"""Any JSON in the place of a Gemini message gives events in legal order, and each of its words
+comes out somewhere.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,11 @@ SCALARS = (
     | st.sampled_from([0.5, 2.0, -1, 2**70, "", "STOP", "model", "$.a", "<tool_code>"])
 )
 ANY = st.recursive(
-    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS | st.just("error"), inner, max_size=3), max_leaves=6
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(WORDS | st.just("error"), inner, max_size=3)
+    ),
+    max_leaves=6,
 )
 SPELL: dict[str, Callable[[str], str]] = {
     "camel": lambda name: name,
@@ -34,7 +40,9 @@ SPELL: dict[str, Callable[[str], str]] = {
 
 
 def shape(**fields: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
-    """An object of these fields, each perhaps missing, in either spelling, of another type than it should be, or beside an unknown one."""
+    """An object of these fields, each perhaps missing, in either spelling, of another type than it
+    should be, or beside an unknown one.
+    """
 
     @st.composite
     def make(draw: Any) -> Json:
@@ -68,7 +76,16 @@ CALL = shape(
     partialArgs=st.lists(PIECE, max_size=2),
     willContinue=st.just(True),
 )
-TEXT = WORDS | st.sampled_from(["", "<tool_code>", "</tool_code>", "<tool_", '{"name": "f", "args": {}}', "<tool_code>f(a=1)</tool_code>"])
+TEXT = WORDS | st.sampled_from(
+    [
+        "",
+        "<tool_code>",
+        "</tool_code>",
+        "<tool_",
+        '{"name": "f", "args": {}}',
+        "<tool_code>f(a=1)</tool_code>",
+    ]
+)
 PART = shape(
     text=TEXT,
     thought=st.booleans(),
@@ -84,7 +101,8 @@ PART = shape(
     videoMetadata=ANY,
 ) | CALL.map(lambda call: {"functionCall": call})
 CANDIDATE = shape(
-    content=shape(parts=st.lists(PART, max_size=4), role=st.just("model")) | st.lists(PART, max_size=4).map(lambda parts: {"parts": parts}),
+    content=shape(parts=st.lists(PART, max_size=4), role=st.just("model"))
+    | st.lists(PART, max_size=4).map(lambda parts: {"parts": parts}),
     index=st.integers(0, 2),
     finishReason=often("STOP"),
     finishMessage=WORDS,
@@ -106,14 +124,28 @@ RESPONSE = shape(
     parsed=ANY,
 )
 ERROR = shape(error=ANY | shape(code=st.integers(), message=WORDS, details=ANY, errors=ANY))
-ENVELOPE = shape(response=RESPONSE, traceId=WORDS, metadata=ANY, consumedCredits=ANY, candidates=st.lists(CANDIDATE, max_size=1))
+ENVELOPE = shape(
+    response=RESPONSE,
+    traceId=WORDS,
+    metadata=ANY,
+    consumedCredits=ANY,
+    candidates=st.lists(CANDIDATE, max_size=1),
+)
 MESSAGE = st.one_of(
-    RESPONSE, RESPONSE, CANDIDATE.map(lambda one: {"candidates": [one]}), ENVELOPE, ERROR, ANY, st.lists(RESPONSE, max_size=2)
+    RESPONSE,
+    RESPONSE,
+    CANDIDATE.map(lambda one: {"candidates": [one]}),
+    ENVELOPE,
+    ERROR,
+    ANY,
+    st.lists(RESPONSE, max_size=2),
 )
 
 
 def words(value: Json) -> Iterator[str]:
-    """Every marked word that a message says: its strings, and the names of its fields that are not null."""
+    """Every marked word that a message says: its strings, and the names of its fields that are not
+    null.
+    """
     if isinstance(value, str) and value.startswith("word"):
         yield value
     elif isinstance(value, list):
@@ -133,7 +165,9 @@ def words(value: Json) -> Iterator[str]:
     tool_code=st.booleans(),
     end=st.sampled_from(["complete", "unknown", "cut", "reset", "aborted"]),
 )
-def test_nothing_is_lost_and_the_order_is_legal(messages: list[Json], status: int, tool_code: bool, end: End) -> None:
+def test_nothing_is_lost_and_the_order_is_legal(
+    messages: list[Json], status: int, tool_code: bool, end: End
+) -> None:
     normalizer = PROVIDERS["gemini-api"].normalizer(Answer(status, {}, None, tool_code))
     before = json.dumps(messages)
     events = [event for message in messages for event in normalizer.feed(Frame(0, message))]
@@ -145,7 +179,9 @@ def test_nothing_is_lost_and_the_order_is_legal(messages: list[Json], status: in
     said = json.dumps(plain)
     joined = "".join(event.get("text", "") for event in plain)
     lost = {word for word in words(messages) if word not in said and word not in joined}
-    open_call = [event["kind"] for event in plain if event["kind"].startswith("call_")][-1:] not in ([], ["call_end"])
+    open_call = [event["kind"] for event in plain if event["kind"].startswith("call_")][
+        -1:
+    ] not in ([], ["call_end"])
     assert not lost or open_call
 
 

@@ -1,4 +1,6 @@
-"""The door of a suite: a marked test records and replays its own google-genai client, and a replay stays off the network."""
+"""The door of a suite: a marked test records and replays its own google-genai client, and a replay
+stays off the network.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,15 @@ assert httpcore2
 assert vcr
 assert harness.conformance.project
 assert harness.recording.drivers.genai
-assert (
-    harness.recording.cassette
-)  # imported here, so that pytester, which forgets what a run imports, does not load them anew for every test
+# imported here, so that pytester, which forgets what a run imports, does not load them anew for
+# every test
+assert harness.recording.cassette
 
-EVENTS = [b'data: {"candidates": [{"content": {"parts": [{"text": "t%d"}],"role": "model"},"index": 0}]}\r\n\r\n' % n for n in range(3)]
+EVENTS = [
+    b'data: {"candidates": [{"content": {"parts": [{"text": "t%d"}],"role": "model"},"index": 0}]}\r\n\r\n'
+    % n
+    for n in range(3)
+]
 
 FIRST = """\
 import pytest
@@ -80,7 +86,13 @@ def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.
     return pytester
 
 
-def record(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, url: str, mode: str = "once", *arguments: str) -> pytest.RunResult:
+def record(
+    suite: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+    url: str,
+    mode: str = "once",
+    *arguments: str,
+) -> pytest.RunResult:
     with monkeypatch.context() as patch:
         patch.setenv("GEMINI_API_KEY", "a-key-for-the-recording")
         patch.setenv("GOOGLE_GEMINI_BASE_URL", url)
@@ -92,14 +104,18 @@ def run(suite: pytest.Pytester, *arguments: str) -> pytest.RunResult:
 
 
 @pytest.mark.parametrize("library", ["httpx2", "httpx"])
-def test_a_first_tape(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, library: str) -> None:
+def test_a_first_tape(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, library: str
+) -> None:
     monkeypatch.setenv("GOOGLE_GENAI_HTTP_CLIENT", library)
     suite.makepyfile(FIRST, test_async=ASYNC, test_five=FIVE_LINES)
     assert len(FIVE_LINES.splitlines()) == 5
 
     def answer(connection: Connection) -> None:
         whole = plain("200 OK", EVENTS[0][len("data: ") :], "Content-Type: application/json")
-        (streaming(*EVENTS) if b":streamGenerateContent" in connection.request else whole)(connection)
+        (streaming(*EVENTS) if b":streamGenerateContent" in connection.request else whole)(
+            connection
+        )
 
     with raw_server(answer) as url:
         record(suite, monkeypatch, url).assert_outcomes(passed=3)
@@ -114,13 +130,26 @@ def test_a_first_tape(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, l
 
 
 @pytest.mark.parametrize(
-    "ending", ["raise KeyboardInterrupt", "pytest.exit('enough')", "pytest.skip('not today')", "pytest.xfail('known')"]
+    "ending",
+    [
+        "raise KeyboardInterrupt",
+        "pytest.exit('enough')",
+        "pytest.skip('not today')",
+        "pytest.xfail('known')",
+    ],
 )
-def test_what_a_test_recorded_that_did_not_pass_is_not_kept(ending: str, suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_test_recorded_that_did_not_pass_is_not_kept(
+    ending: str, suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     suite.makepyfile(FIRST + f"    {ending}\n")
-    with raw_server(streaming(*EVENTS)) as url, suppress(KeyboardInterrupt):  # pytest in this process hands it on
+    with (
+        raw_server(streaming(*EVENTS)) as url,
+        suppress(KeyboardInterrupt),
+    ):  # pytest in this process hands it on
         record(suite, monkeypatch, url)
-    assert [file.name for file in (suite.path / "cassettes" / "gemini-api").iterdir()] == ["first.yaml.part"]
+    assert [file.name for file in (suite.path / "cassettes" / "gemini-api").iterdir()] == [
+        "first.yaml.part"
+    ]
 
 
 def test_a_cassette_of_another_format_is_told_how_to_become_ours(suite: pytest.Pytester) -> None:
@@ -132,10 +161,16 @@ def test_a_cassette_of_another_format_is_told_how_to_become_ours(suite: pytest.P
     )
     result = run(suite)
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*first.yaml: this is no cassette of ours; `harness import *first.yaml -o OTHER.yaml` makes one of *"])
+    result.stdout.fnmatch_lines(
+        [
+            "*first.yaml: this is no cassette of ours; `harness import *first.yaml -o OTHER.yaml` makes one of *"
+        ]
+    )
 
 
-def test_what_is_there_is_kept_until_something_better_is_whole(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_there_is_kept_until_something_better_is_whole(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     suite.makepyfile(FIRST)
     with raw_server(streaming(*EVENTS)) as url:
         record(suite, monkeypatch, url).assert_outcomes(passed=1)
@@ -167,7 +202,9 @@ def test_any(harness_base_url):
 """
 
 
-def test_any_client_is_recorded_and_answered_by_its_base_url(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_client_is_recorded_and_answered_by_its_base_url(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     suite.makepyfile(ANY_CLIENT)
     with raw_server(streaming(*EVENTS)) as url:
         record(suite, monkeypatch, url).assert_outcomes(passed=1)
@@ -193,24 +230,36 @@ def test_retries(harness_http_options):
 """
 
 
-def test_retries_are_exchanges_in_start_order(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_retries_are_exchanges_in_start_order(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     suite.makepyfile(RETRIES)
     body = b'{"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}'
     json = "Content-Type: application/json"
-    with raw_server(plain("503 Busy", body, json), plain("200 OK", EVENTS[0][len("data: ") :], json)) as url:
+    with raw_server(
+        plain("503 Busy", body, json), plain("200 OK", EVENTS[0][len("data: ") :], json)
+    ) as url:
         record(suite, monkeypatch, url).assert_outcomes(passed=1)
     (path,) = suite.path.rglob("*.yaml*")
     assert [exchange.status for exchange in load(path).exchanges] == [503, 200]
     run(suite, "-W", "error", "--harness-strict").assert_outcomes(passed=1)
 
 
-def test_a_client_without_a_key_is_told_at_the_line_of_the_test(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_without_a_key_is_told_at_the_line_of_the_test(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT"):
         monkeypatch.delenv(name, raising=False)
     suite.makepyfile(test_it=FIRST)
     result = run(suite, "--harness-record", "once")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E *No API key was provided*", "E *whoever records asks with a key (GEMINI_API_KEY, *", "test_it.py:*"])
+    result.stdout.fnmatch_lines(
+        [
+            "E *No API key was provided*",
+            "E *whoever records asks with a key (GEMINI_API_KEY, *",
+            "test_it.py:*",
+        ]
+    )
     assert not any("_api_client.py" in line for line in result.stdout.lines)
     assert len(result.stdout.lines) < 45  # and not 190
 
@@ -235,7 +284,9 @@ def test_an_answer_about_the_account_is_refused_unless_the_marker_allows_it(
     with raw_server(plain("429 Too Many Requests", body)) as url:
         result = record(suite, monkeypatch, url)
         result.assert_outcomes(passed=1, errors=1)
-        result.stdout.fnmatch_lines(["exchange 1 is a quota answer (429: no more)*allow the status 429*"])
+        result.stdout.fnmatch_lines(
+            ["exchange 1 is a quota answer (429: no more)*allow the status 429*"]
+        )
         suite.makepyfile(REFUSED.replace('first")', 'first", allow_status=[429])'))
         record(suite, monkeypatch, url).assert_outcomes(passed=1, warnings=1)
     run(suite).assert_outcomes(passed=1)
@@ -268,7 +319,9 @@ def test_an_answer_that_broke_off_takes_no_good_ones_place_unless_the_marker_all
     with raw_server(streaming(*EVENTS[:1], end=end)) as url:
         result = record(suite, monkeypatch, url, "rewrite")
         result.assert_outcomes(passed=1, errors=1)
-        result.stdout.fnmatch_lines([f"the answer of exchange 1 was {end}*before its end*allow_end=*{end}*"])
+        result.stdout.fnmatch_lines(
+            [f"the answer of exchange 1 was {end}*before its end*allow_end=*{end}*"]
+        )
         assert path.read_bytes() == good
         suite.makepyfile(BROKEN.replace('first")', f'first", allow_end=["{end}"])'))
         record(suite, monkeypatch, url, "rewrite").assert_outcomes(passed=1, warnings=1)
@@ -288,17 +341,29 @@ def test_asks(harness_http_options):
 """
 
 
-def test_an_unknown_request_fails_with_what_differs(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_request_fails_with_what_differs(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     suite.makepyfile(ASKS.format(texts=["hi"]))
     with raw_server(plain("200 OK", b"{}")) as url:
         record(suite, monkeypatch, url).assert_outcomes(passed=1)
     suite.makepyfile(ASKS.format(texts=["ho"]))
     result = run(suite)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*body.contents*parts*text: changed", '*recorded: "hi"', '*asked: *"ho"'])
-    places = [line.partition(":")[0] for line in result.stdout.lines if ".py:" in line and "::" not in line]
-    assert places == ["test_an_unknown_request_fails_with_what_differs.py"]  # and not twenty of the client library
-    swallowed = ASKS.format(texts=["ho"]).replace("client.models", "with __import__('contextlib').suppress(Exception): client.models")
+    result.stdout.fnmatch_lines(
+        ["*body.contents*parts*text: changed", '*recorded: "hi"', '*asked: *"ho"']
+    )
+    places = [
+        line.partition(":")[0]
+        for line in result.stdout.lines
+        if ".py:" in line and "::" not in line
+    ]
+    assert places == [
+        "test_an_unknown_request_fails_with_what_differs.py"
+    ]  # and not twenty of the client library
+    swallowed = ASKS.format(texts=["ho"]).replace(
+        "client.models", "with __import__('contextlib').suppress(Exception): client.models"
+    )
     suite.makepyfile(swallowed)
     result = run(suite)
     result.assert_outcomes(passed=1, errors=1)
@@ -391,9 +456,17 @@ def test_what_is_refused_and_what_is_not() -> None:
         for host in ("127.0.0.1", "localhost"):
             socket.create_connection((host, port)).close()
         assert socket.getaddrinfo("192.0.2.1", 80)
-        with pytest.raises(NetworkRefused, match=r"looking up generativelanguage\.googleapis\.com was refused: because"):
+        with pytest.raises(
+            NetworkRefused,
+            match=r"looking up generativelanguage\.googleapis\.com was refused: because",
+        ):
             socket.create_connection(("generativelanguage.googleapis.com", 443))
-        with socket.socket() as tcp, pytest.raises(NetworkRefused, match=r"a connection to 192\.0\.2\.1 port 443 was refused: because"):
+        with (
+            socket.socket() as tcp,
+            pytest.raises(
+                NetworkRefused, match=r"a connection to 192\.0\.2\.1 port 443 was refused: because"
+            ),
+        ):
             tcp.connect_ex(("192.0.2.1", 443))
         with socket.socket(type=socket.SOCK_DGRAM) as udp, pytest.raises(NetworkRefused):
             udp.sendto(b"x", ("192.0.2.1", 53))
@@ -411,7 +484,10 @@ def test_what_is_refused_and_what_is_not() -> None:
             "*harness_cassette takes a name, and allow_status, allow_end and ordered by name*",
         ),
         ("@pytest.mark.harness_cassette('../../a')", "*the name '../../a' leads out of*"),
-        ("@pytest.mark.harness_cassette('gemini-api/none')", "*none.yaml does not exist; record it with --harness-record once*"),
+        (
+            "@pytest.mark.harness_cassette('gemini-api/none')",
+            "*none.yaml does not exist; record it with --harness-record once*",
+        ),
     ],
 )
 def test_a_marker_that_names_nothing(suite: pytest.Pytester, marker: str, said: str) -> None:
@@ -419,7 +495,9 @@ def test_a_marker_that_names_nothing(suite: pytest.Pytester, marker: str, said: 
     result = run(suite)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([said])
-    assert ".py:" not in result.stdout.str().partition("= ERRORS =")[2].replace("test_a_marker_that_names_nothing.py::", "")
+    assert ".py:" not in result.stdout.str().partition("= ERRORS =")[2].replace(
+        "test_a_marker_that_names_nothing.py::", ""
+    )
 
 
 @pytest.mark.parametrize("damaged", [False, True])
@@ -433,14 +511,20 @@ def test_a_marker_that_names_nothing(suite: pytest.Pytester, marker: str, said: 
         "def test_x(harness_server):\n    harness_server.add('a')",
     ],
 )
-def test_a_cassette_that_is_missing_or_damaged_is_told_without_our_source(suite: pytest.Pytester, test: str, damaged: bool) -> None:
+def test_a_cassette_that_is_missing_or_damaged_is_told_without_our_source(
+    suite: pytest.Pytester, test: str, damaged: bool
+) -> None:
     suite.makepyfile(test_it=f"import pytest\n{test}\n")
     if damaged:
         (suite.path / "cassettes").mkdir()
-        (suite.path / "cassettes" / "a.yaml").write_text("version: 1\nmetadata:\n  harness: 1\ninteractions: 7\n")
+        (suite.path / "cassettes" / "a.yaml").write_text(
+            "version: 1\nmetadata:\n  harness: 1\ninteractions: 7\n"
+        )
     told = run(suite).stdout.str()
     assert "a.yaml" in told
-    files = {line.partition(":")[0] for line in told.splitlines() if ".py:" in line and "::" not in line}
+    files = {
+        line.partition(":")[0] for line in told.splitlines() if ".py:" in line and "::" not in line
+    }
     assert files <= {"test_it.py"}
     assert "During handling" not in told
     assert "Traceback" not in told
@@ -450,7 +534,9 @@ def test_an_unknown_mode_is_refused(suite: pytest.Pytester) -> None:
     assert run(suite, "--harness-record", "all").ret == pytest.ExitCode.USAGE_ERROR
 
 
-def test_a_suite_gives_vcrpy_its_options(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_suite_gives_vcrpy_its_options(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     suite.makeconftest("""\
 import pytest
 
@@ -466,7 +552,9 @@ def harness_vcr_config():
     run(suite).assert_outcomes(passed=1)
 
 
-def test_the_fixtures_stand_beside_workers(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fixtures_stand_beside_workers(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     suite.makepyfile(FIRST, test_other=FIRST.replace("gemini-api/first", "gemini-api/other"))
     with raw_server(streaming(*EVENTS)) as url:
         monkeypatch.setenv("GEMINI_API_KEY", "a-key-for-the-recording")

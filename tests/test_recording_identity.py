@@ -1,7 +1,9 @@
-"""Record ∘ serve = identity: every shipped cassette is served, asked for by google-genai, recorded again, and comes out the same.
+"""Record ∘ serve = identity: every shipped cassette is served, asked for by google-genai, recorded
+again, and comes out the same.
 
-A request that google-genai can't make, and an answer that it does not read to its end, go through plain httpx2 on the same transports; the
-test says which and why (``-rP`` shows it) and lets no other reason pass.
+A request that google-genai can't make, and an answer that it does not read to its end, go through
+plain httpx2 on the same transports; the test says which and why (``-rP`` shows it) and lets no
+other reason pass.
 """
 
 from __future__ import annotations
@@ -31,8 +33,19 @@ from harness.recording.transport import transports
 from harness.server import serve
 
 CASSETTES = Path(__file__).parent.parent / "cassettes"
-NAMES = [path.relative_to(CASSETTES).with_suffix("").as_posix() for path in sorted(CASSETTES.rglob("*.yaml"))]
-HOP_BY_HOP = {"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
+NAMES = [
+    path.relative_to(CASSETTES).with_suffix("").as_posix()
+    for path in sorted(CASSETTES.rglob("*.yaml"))
+]
+HOP_BY_HOP = {
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+}
 PLACE = re.compile(
     r"/(?P<version>v1\w*)/(?:projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/)?(?P<publisher>publishers/google/)?"
     r"models/(?P<model>[^/:]+):(?:generateContent|streamGenerateContent\?alt=sse)$"
@@ -64,7 +77,9 @@ def sdk_place(exchange: Exchange) -> dict[str, str] | str:
 
 @lru_cache
 def sdk_client(vertex: bool, project: str, location: str) -> tuple[Any, list[Tape]]:
-    """One client for all requests of a kind, since making one takes long; its tape is changed from request to request."""
+    """One client for all requests of a kind, since making one takes long; its tape is changed from
+    request to request.
+    """
     current: list[Tape] = [Recorder()]
 
     class Current:
@@ -82,20 +97,31 @@ def sdk_client(vertex: bool, project: str, location: str) -> tuple[Any, list[Tap
     if vertex and project:
         from google.auth.credentials import AnonymousCredentials
 
-        credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]  # google-auth has no types
+        # google-auth has no types
+        credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
         credentials.token = "a-token-for-loopback"
         place = {"project": project, "location": location, "credentials": credentials}
     return genai.Client(vertexai=vertex, http_options=options, **place), current
 
 
-def ask_sdk(exchange: Exchange, place: dict[str, str], url: str, tape: Tape, awaits: bool) -> Exception | None:
+def ask_sdk(
+    exchange: Exchange, place: dict[str, str], url: str, tape: Tape, awaits: bool
+) -> Exception | None:
     """Ask as google-genai does; what it raised."""
     request = exchange.request
     assert request is not None
     client, current = sdk_client(bool(place["publisher"]), place["project"], place["location"])
     current[0] = tape
-    options = {"base_url": url, "api_version": place["version"], "extra_body": json.loads(request.body)}
-    asked: dict[str, Any] = {"model": place["model"], "contents": "-", "config": {"http_options": options}}
+    options = {
+        "base_url": url,
+        "api_version": place["version"],
+        "extra_body": json.loads(request.body),
+    }
+    asked: dict[str, Any] = {
+        "model": place["model"],
+        "contents": "-",
+        "config": {"http_options": options},
+    }
     streamed = request.url.endswith("alt=sse")
 
     async def run() -> None:
@@ -113,23 +139,32 @@ def ask_sdk(exchange: Exchange, place: dict[str, str], url: str, tape: Tape, awa
                 pass
         else:
             client.models.generate_content(**asked)
-    except Exception as error:  # noqa: BLE001  # whatever it raises at an odd answer: what it read is compared
+    # whatever it raises at an odd answer: what it read is compared
+    except Exception as error:  # noqa: BLE001
         return error
     return None
 
 
 def ask_plain(exchange: Exchange, url: str, tape: Tape, awaits: bool) -> None:
     """Ask over our transports alone, and leave where the recorded client left."""
-    request = exchange.request or Request("POST", "http://x/v1beta/models/m:streamGenerateContent?alt=sse")
+    request = exchange.request or Request(
+        "POST", "http://x/v1beta/models/m:streamGenerateContent?alt=sse"
+    )
     target = url + re.sub(r"^https?://[^/]+", "", request.url)
     made = transports("httpx2")
     left = len(exchange.body) if exchange.end == "aborted" else None
-    headers = {name: values[0] for name, values in request.headers.items() if name.lower() == "content-type"}
+    headers = {
+        name: values[0]
+        for name, values in request.headers.items()
+        if name.lower() == "content-type"
+    }
 
     async def run() -> None:
         async with (
             httpx2.AsyncClient(transport=made.asynchronous(tape)) as client,
-            client.stream(request.method, target, content=request.body, headers=headers) as response,
+            client.stream(
+                request.method, target, content=request.body, headers=headers
+            ) as response,
         ):
             size = 0
             async for data in response.aiter_raw():
@@ -143,7 +178,9 @@ def ask_plain(exchange: Exchange, url: str, tape: Tape, awaits: bool) -> None:
             return
         with (
             httpx2.Client(transport=made.sync(tape)) as client,
-            client.stream(request.method, target, content=request.body, headers=headers) as response,
+            client.stream(
+                request.method, target, content=request.body, headers=headers
+            ) as response,
         ):
             size = 0
             for data in response.iter_raw():
@@ -155,16 +192,27 @@ def ask_plain(exchange: Exchange, url: str, tape: Tape, awaits: bool) -> None:
 
 
 def recorded_again(exchange: Exchange, awaits: bool) -> tuple[Exchange, str]:
-    """The exchange as it is recorded from the server, and why google-genai did not ask for it, if it did not."""
+    """The exchange as it is recorded from the server, and why google-genai did not ask for it, if
+    it did not.
+    """
     provider = exchange.provider or "gemini-api"
     place = sdk_place(exchange)
-    why = place if isinstance(place, str) else "google-genai would not leave where the recorded client left"
+    why = (
+        place
+        if isinstance(place, str)
+        else "google-genai would not leave where the recorded client left"
+    )
     alone = Cassette((exchange,), Origin("loopback"))
     if not isinstance(place, str) and exchange.end != "aborted":
         tape = Recorder()
-        with serve(alone, pace="step", provider=provider) as server, warnings.catch_warnings(action="ignore"):
+        with (
+            serve(alone, pace="step", provider=provider) as server,
+            warnings.catch_warnings(action="ignore"),
+        ):
             error = ask_sdk(exchange, place, server.base_url, tape, awaits)
-        again = tape.exchanges()[0]  # a second one is the continuation that the SDK asks for by itself
+        again = tape.exchanges()[
+            0
+        ]  # a second one is the continuation that the SDK asks for by itself
         if again.end != "aborted":
             return again, ""
         assert error is not None, "google-genai left without a word"
@@ -177,7 +225,11 @@ def recorded_again(exchange: Exchange, awaits: bool) -> tuple[Exchange, str]:
 
 
 def shown(headers: dict[str, list[str]]) -> dict[str, list[str]]:
-    return {name.lower(): [value.strip() for value in values] for name, values in headers.items() if name.lower() not in HOP_BY_HOP}
+    return {
+        name.lower(): [value.strip() for value in values]
+        for name, values in headers.items()
+        if name.lower() not in HOP_BY_HOP
+    }
 
 
 def differences(exchange: Exchange, again: Exchange) -> dict[str, tuple[Any, Any]]:
@@ -190,7 +242,10 @@ def differences(exchange: Exchange, again: Exchange) -> dict[str, tuple[Any, Any
     }
     if exchange.request is not None and again.request is not None:
         pairs["method"] = (exchange.request.method, again.request.method)
-        pairs["path"] = (re.sub(r"^https?://[^/]+", "", exchange.request.url), re.sub(r"^http://[^/]+", "", again.request.url))
+        pairs["path"] = (
+            re.sub(r"^https?://[^/]+", "", exchange.request.url),
+            re.sub(r"^http://[^/]+", "", again.request.url),
+        )
         pairs["request body"] = (as_read(exchange.request.body), as_read(again.request.body))
     chunked = "content-length" not in shown(again.headers)
     if chunked and max((len(data) for _, data in exchange.reads), default=0) <= MAX_READ:
@@ -210,8 +265,16 @@ def as_read(body: bytes) -> Any:
 
 
 CAN_NOT_BE_EQUAL: list[tuple[str, str, Callable[[Exchange, Any, Any], bool]]] = [
-    ("end", "a pipe has no reset: a program that is killed is cut", lambda one, _, after: one.provider == "gemini-cli" and after == "cut"),
-    ("reads", "a pipe may join what is written", lambda one, before, after: one.provider == "gemini-cli" and len(after) < len(before)),
+    (
+        "end",
+        "a pipe has no reset: a program that is killed is cut",
+        lambda one, _, after: one.provider == "gemini-cli" and after == "cut",
+    ),
+    (
+        "reads",
+        "a pipe may join what is written",
+        lambda one, before, after: one.provider == "gemini-cli" and len(after) < len(before),
+    ),
 ]
 """Part, reason, and whether a difference of that part is of this kind."""
 
@@ -238,8 +301,12 @@ if os.environ.get("END") != "complete":
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("gemini-cli/")])
-def test_what_a_program_writes_is_recorded_as_it_was(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No server speaks the Gemini CLI's output: a program does. It can be killed, but a pipe has no reset."""
+def test_what_a_program_writes_is_recorded_as_it_was(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No server speaks the Gemini CLI's output: a program does. It can be killed, but a pipe has no
+    reset.
+    """
     for number, exchange in enumerate(load(CASSETTES / f"{name}.yaml").exchanges, 1):
         file = tmp_path / f"{number}.json"
         file.write_text(json.dumps([data.hex() for _, data in exchange.reads]))
@@ -252,6 +319,10 @@ def test_what_a_program_writes_is_recorded_as_it_was(name: str, tmp_path: Path, 
 
 def judge(exchange: Exchange, again: Exchange, number: int) -> None:
     for part, (before, after) in differences(exchange, again).items():
-        reasons = [why for kind, why, fits in CAN_NOT_BE_EQUAL if kind == part and fits(exchange, before, after)]
+        reasons = [
+            why
+            for kind, why, fits in CAN_NOT_BE_EQUAL
+            if kind == part and fits(exchange, before, after)
+        ]
         assert reasons, f"exchange {number}: {part}\nrecorded: {before!r}\nagain:    {after!r}"
         print(f"exchange {number}: {part} differ, since {reasons[0]}")

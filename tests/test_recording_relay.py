@@ -1,4 +1,6 @@
-"""The relay: any client in any language is recorded over loopback, read by read and end by end, and answered from the cassette."""
+"""The relay: any client in any language is recorded over loopback, read by read and end by end, and
+answered from the cassette.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ class Client:
         self.wire = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
 
     def ask(self, path: str = PATH, body: bytes = b"{}") -> http.client.HTTPResponse:
-        self.wire.request("POST", path, body, {"content-type": "application/json", "x-goog-api-key": "k"})
+        self.wire.request(
+            "POST", path, body, {"content-type": "application/json", "x-goog-api-key": "k"}
+        )
         return self.wire.getresponse()
 
 
@@ -76,10 +80,19 @@ def gate() -> Iterator[threading.Semaphore]:
     [("complete", None), ("cut", http.client.IncompleteRead), ("reset", ConnectionResetError)],
     ids=["complete", "cut", "reset"],
 )
-def test_reads_and_end_pass_as_they_come(tape: Recording, gate: threading.Semaphore, end: str, error: type[Exception] | None) -> None:
-    with raw_server(streaming(*EVENTS, end=end, gate=gate)) as upstream, relay(tape, upstream) as url:
+def test_reads_and_end_pass_as_they_come(
+    tape: Recording, gate: threading.Semaphore, end: str, error: type[Exception] | None
+) -> None:
+    with (
+        raw_server(streaming(*EVENTS, end=end, gate=gate)) as upstream,
+        relay(tape, upstream) as url,
+    ):
         response = Client(url).ask()
-        assert (response.status, response.reason, response.getheader("content-type")) == (200, "OK", "text/event-stream")
+        assert (response.status, response.reason, response.getheader("content-type")) == (
+            200,
+            "OK",
+            "text/event-stream",
+        )
         read_one_by_one(response, gate, error)
     (exchange,) = tape.exchanges()
     assert exchange.request is not None
@@ -88,7 +101,9 @@ def test_reads_and_end_pass_as_they_come(tape: Recording, gate: threading.Semaph
     assert exchange.end == end
 
 
-def read_one_by_one(response: http.client.HTTPResponse, gate: threading.Semaphore, error: type[Exception] | None) -> None:
+def read_one_by_one(
+    response: http.client.HTTPResponse, gate: threading.Semaphore, error: type[Exception] | None
+) -> None:
     """Each event comes when it is sent, and then the end, which may be ``error``."""
     for event in EVENTS:
         assert response.read1() == event
@@ -118,10 +133,17 @@ def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ssl.S
     ids=["complete", "cut", "reset"],
 )
 def test_upstream_is_asked_over_https(
-    authority: ssl.SSLContext, tape: Recording, gate: threading.Semaphore, end: str, error: type[Exception] | None
+    authority: ssl.SSLContext,
+    tape: Recording,
+    gate: threading.Semaphore,
+    end: str,
+    error: type[Exception] | None,
 ) -> None:
     """http on this machine, https to the provider: read by read as without."""
-    with raw_server(streaming(*EVENTS, end=end, gate=gate), tls=authority) as upstream, relay(tape, upstream) as url:
+    with (
+        raw_server(streaming(*EVENTS, end=end, gate=gate), tls=authority) as upstream,
+        relay(tape, upstream) as url,
+    ):
         assert (urlsplit(url).scheme, urlsplit(upstream).scheme) == ("http", "https")
         read_one_by_one(Client(url).ask(), gate, error)
     (exchange,) = tape.exchanges()
@@ -135,7 +157,10 @@ def test_a_provider_that_can_not_prove_who_it_is_is_asked_nothing(
 ) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
     asked: list[bytes] = []
-    with raw_server(lambda connection: asked.append(connection.request), tls=authority) as upstream, relay(tape, upstream) as url:
+    with (
+        raw_server(lambda connection: asked.append(connection.request), tls=authority) as upstream,
+        relay(tape, upstream) as url,
+    ):
         with pytest.raises(ConnectionResetError):
             Client(url).ask()
         assert asked == []
@@ -158,7 +183,11 @@ def test_a_client_that_leaves_is_aborted(tape: Recording, gate: threading.Semaph
 
 
 def test_no_answer_upstream_is_none_for_the_client(tape: Recording) -> None:
-    with raw_server(lambda connection: connection.reset()) as upstream, relay(tape, upstream) as url, pytest.raises(ConnectionResetError):
+    with (
+        raw_server(lambda connection: connection.reset()) as upstream,
+        relay(tape, upstream) as url,
+        pytest.raises(ConnectionResetError),
+    ):
         Client(url).ask()
     assert tape.exchanges() == ()
 
@@ -168,10 +197,15 @@ def test_one_connection_takes_several_requests(tape: Recording) -> None:
     with raw_server(*answers) as upstream, relay(tape, upstream) as url:
         client = Client(url)
         got = [
-            (response.status, response.reason, response.read()) for response in (client.ask(body=b"x" * size) for size in (1, 1 << 20, 0))
+            (response.status, response.reason, response.read())
+            for response in (client.ask(body=b"x" * size) for size in (1, 1 << 20, 0))
         ]
     assert got == [(200, "OK", b"one"), (404, "Gone Away", b""), (200, "OK", b"".join(EVENTS))]
-    assert [len(exchange.request.body) for exchange in tape.exchanges() if exchange.request] == [1, 1 << 20, 0]
+    assert [len(exchange.request.body) for exchange in tape.exchanges() if exchange.request] == [
+        1,
+        1 << 20,
+        0,
+    ]
 
 
 def test_a_playback_answers_and_an_unknown_request_is_a_404(tmp_path: Path) -> None:
@@ -200,22 +234,39 @@ def test_a_playback_answers_and_an_unknown_request_is_a_404(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("end", ["complete", "cut", "reset", "aborted"])
-def test_a_playback_needs_no_library_of_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: End) -> None:
+def test_a_playback_needs_no_library_of_http(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: End
+) -> None:
     path = tmp_path / "a.yaml"
     asked = Request("POST", "https://generativelanguage.googleapis.com" + PATH, {}, b"{}")
     headers = {"Content-Type": ["text/event-stream"], "Connection": ["close"]}
-    path.write_text(dumps(Cassette((Exchange(asked, 200, headers, ((1.0, EVENTS[0]), (2.0, EVENTS[1])), end, "Fine"),), Origin("written"))))
+    path.write_text(
+        dumps(
+            Cassette(
+                (Exchange(asked, 200, headers, ((1.0, EVENTS[0]), (2.0, EVENTS[1])), end, "Fine"),),
+                Origin("written"),
+            )
+        )
+    )
     for name in ("google", "google.genai", "httpx", "httpx2"):
         monkeypatch.setitem(sys.modules, name, None)
     with use_cassette(path) as tape, relay(tape) as url:
         client = Client(url)
-        assert client.ask(body=b'{"other": 1}').read().startswith(b'{"error": {"code": 404, "message": "POST /v1beta/models/gemini-x')
+        assert (
+            client.ask(body=b'{"other": 1}')
+            .read()
+            .startswith(b'{"error": {"code": 404, "message": "POST /v1beta/models/gemini-x')
+        )
         if end in ("reset", "aborted"):
             with pytest.raises(ConnectionResetError):
                 client.ask().read()
             return
         response = client.ask()
-        assert (response.status, response.reason, response.getheader("content-type")) == (200, "Fine", "text/event-stream")
+        assert (response.status, response.reason, response.getheader("content-type")) == (
+            200,
+            "Fine",
+            "text/event-stream",
+        )
         if end == "cut":
             with pytest.raises(http.client.IncompleteRead):
                 response.read()
@@ -228,7 +279,13 @@ def test_a_playback_needs_no_library_of_http(tmp_path: Path, monkeypatch: pytest
 def test_recording_needs_one_and_says_so(tape: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("httpx", "httpx2"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingLibrary, match=r"httpx is not installed.*pip install 'gemini-conformance\[record\]'"), relay(tape):
+    with (
+        pytest.raises(
+            MissingLibrary,
+            match=r"httpx is not installed.*pip install 'gemini-conformance\[record\]'",
+        ),
+        relay(tape),
+    ):
         pass
 
 
@@ -247,10 +304,26 @@ def test_what_is_no_http_is_turned_away(tape: Recording) -> None:
         ("/v1beta/models/m:generateContent", {}, "https://generativelanguage.googleapis.com"),
         ("/v1/models/m:x", {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1/"}, "http://127.0.0.1:1"),
         ("/v1beta1/publishers/google/models/m:x", {}, "https://aiplatform.googleapis.com"),
-        ("/v1beta1/projects/p/locations/global/publishers/google/models/m:x", {}, "https://aiplatform.googleapis.com"),
-        ("/v1beta1/projects/p/locations/us-central1/publishers/google/models/m:x", {}, "https://us-central1-aiplatform.googleapis.com"),
-        ("/v1beta1/projects/p/locations/eu/publishers/google/models/m:x", {}, "https://aiplatform.eu.rep.googleapis.com"),
-        ("/v1beta1/projects/p/locations/eu/publishers/google/models/m:x", {"GOOGLE_VERTEX_BASE_URL": "http://v"}, "http://v"),
+        (
+            "/v1beta1/projects/p/locations/global/publishers/google/models/m:x",
+            {},
+            "https://aiplatform.googleapis.com",
+        ),
+        (
+            "/v1beta1/projects/p/locations/us-central1/publishers/google/models/m:x",
+            {},
+            "https://us-central1-aiplatform.googleapis.com",
+        ),
+        (
+            "/v1beta1/projects/p/locations/eu/publishers/google/models/m:x",
+            {},
+            "https://aiplatform.eu.rep.googleapis.com",
+        ),
+        (
+            "/v1beta1/projects/p/locations/eu/publishers/google/models/m:x",
+            {"GOOGLE_VERTEX_BASE_URL": "http://v"},
+            "http://v",
+        ),
         ("/v1internal:streamGenerateContent?alt=sse", {}, "https://cloudcode-pa.googleapis.com"),
     ],
 )
@@ -270,17 +343,28 @@ async def run(url):
 
 asyncio.run(run(sys.argv[1]))
 """
-MESSAGES = [b'data: {"candidates": [{"content": {"parts": [{"text": "%d"}],"role": "model"}}]}\r\n\r\n' % n for n in range(4)]
+MESSAGES = [
+    b'data: {"candidates": [{"content": {"parts": [{"text": "%d"}],"role": "model"}}]}\r\n\r\n' % n
+    for n in range(4)
+]
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_google_genai_on_aiohttp_is_recorded_and_answered(tmp_path: Path, authority: ssl.SSLContext, scheme: str) -> None:
+def test_google_genai_on_aiohttp_is_recorded_and_answered(
+    tmp_path: Path, authority: ssl.SSLContext, scheme: str
+) -> None:
     path, tls = tmp_path / "a.yaml", authority if scheme == "https" else None
 
     def ask(url: str) -> str:
-        return subprocess.run([sys.executable, "-c", AIOHTTP, url], capture_output=True, check=True, text=True).stdout.strip()
+        return subprocess.run(
+            [sys.executable, "-c", AIOHTTP, url], capture_output=True, check=True, text=True
+        ).stdout.strip()
 
-    with raw_server(streaming(*MESSAGES), tls=tls) as upstream, use_cassette(path, mode="once") as tape, relay(tape, upstream) as url:
+    with (
+        raw_server(streaming(*MESSAGES), tls=tls) as upstream,
+        use_cassette(path, mode="once") as tape,
+        relay(tape, upstream) as url,
+    ):
         assert ask(url) == "['0', '1', '2', '3'] True"
     assert len(load(path).exchanges[0].reads) == len(MESSAGES)
     with use_cassette(path) as tape, relay(tape) as url:

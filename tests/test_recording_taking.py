@@ -1,4 +1,6 @@
-"""Recording a client without disturbing it: every read when it comes, exact bytes, headers and end; what had arrived survives a kill."""
+"""Recording a client without disturbing it: every read when it comes, exact bytes, headers and end;
+what had arrived survives a kill.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,14 @@ from raw_server import HEAD, Connection, Script, plain, raw_server, streaming
 
 from harness import load
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
-from harness.cassettes.journal import answered_line, asked_line, ended_line, head_line, read_line, read_unfinished
+from harness.cassettes.journal import (
+    answered_line,
+    asked_line,
+    ended_line,
+    head_line,
+    read_line,
+    read_unfinished,
+)
 from harness.cassettes.vcrpy import export
 from harness.recording import register
 from harness.recording.cassette import Playback, UnknownRequest, use_cassette
@@ -34,7 +43,11 @@ from harness.recording.staging import left_behind, part_of, save
 from harness.recording.tape import Tape
 from harness.recording.transport import transports
 
-EVENTS = [b'data: {"candidates": [{"content": {"parts": [{"text": "t%d"}],"role": "model"},"index": 0}]}\r\n\r\n' % n for n in range(4)]
+EVENTS = [
+    b'data: {"candidates": [{"content": {"parts": [{"text": "t%d"}],"role": "model"},"index": 0}]}\r\n\r\n'
+    % n
+    for n in range(4)
+]
 PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 LIBRARIES = ["httpx2", "httpx"]
 BODY = {"contents": [{"parts": [{"text": "hi"}]}]}
@@ -62,7 +75,11 @@ def _installed(library: str) -> bool:
 
 
 def stream(
-    library: str, tape: Any, url: str, after_read: Callable[[int], None] = lambda _: None, stop: int = 1000
+    library: str,
+    tape: Any,
+    url: str,
+    after_read: Callable[[int], None] = lambda _: None,
+    stop: int = 1000,
 ) -> tuple[list[bytes], Any]:
     """What a client that blocks gets, read by read, and the exception that ended it."""
     got: list[bytes] = []
@@ -79,7 +96,11 @@ def stream(
 
 
 def astream(
-    library: str, tape: Any, url: str, after_read: Callable[[int], None] = lambda _: None, stop: int = 1000
+    library: str,
+    tape: Any,
+    url: str,
+    after_read: Callable[[int], None] = lambda _: None,
+    stop: int = 1000,
 ) -> tuple[list[bytes], Any]:
     """`stream` for a client that awaits."""
     need(library, _installed(library), f"{library} is not installed")
@@ -87,7 +108,10 @@ def astream(
     got: list[bytes] = []
 
     async def run() -> None:
-        async with made.http.AsyncClient(transport=made.asynchronous(tape)) as http, http.stream("POST", url + PATH, json=BODY) as response:
+        async with (
+            made.http.AsyncClient(transport=made.asynchronous(tape)) as http,
+            http.stream("POST", url + PATH, json=BODY) as response,
+        ):
             async for data in response.aiter_raw():
                 got.append(data)
                 after_read(len(got))
@@ -101,16 +125,26 @@ def astream(
     return got, None
 
 
-RUNS = [pytest.param(run, library, id=f"{library}-{run.__name__}") for run in (stream, astream) for library in LIBRARIES]
+RUNS = [
+    pytest.param(run, library, id=f"{library}-{run.__name__}")
+    for run in (stream, astream)
+    for library in LIBRARIES
+]
 Run = Callable[..., tuple[list[bytes], Any]]
 
 
 @pytest.mark.parametrize(("run", "library"), RUNS)
-@pytest.mark.parametrize(("end", "error"), [("complete", None), ("cut", "RemoteProtocolError"), ("reset", "ReadError")])
-def test_every_read_reaches_the_client_before_the_next_is_sent(run: Run, library: str, end: str, error: str | None) -> None:
+@pytest.mark.parametrize(
+    ("end", "error"), [("complete", None), ("cut", "RemoteProtocolError"), ("reset", "ReadError")]
+)
+def test_every_read_reaches_the_client_before_the_next_is_sent(
+    run: Run, library: str, end: str, error: str | None
+) -> None:
     tape, gate = Recording(), threading.Semaphore(0)
     with raw_server(streaming(*EVENTS, end=end, gate=gate)) as url:
-        got, raised = run(library, tape, url, after_read=lambda _: gate.release())  # the server waits for this before it goes on
+        got, raised = run(
+            library, tape, url, after_read=lambda _: gate.release()
+        )  # the server waits for this before it goes on
     assert got == EVENTS
     assert (type(raised).__name__ if raised else None) == error
     (exchange,) = tape.exchanges()
@@ -120,9 +154,16 @@ def test_every_read_reaches_the_client_before_the_next_is_sent(run: Run, library
     assert times == sorted(times)
     assert times[0] > 0
     assert exchange.request is not None
-    assert (exchange.request.method, exchange.request.url, json.loads(exchange.request.body)) == ("POST", url + PATH, BODY)
+    assert (exchange.request.method, exchange.request.url, json.loads(exchange.request.body)) == (
+        "POST",
+        url + PATH,
+        BODY,
+    )
     assert (exchange.status, exchange.reason_phrase) == (200, "OK")
-    assert exchange.headers == {"Content-Type": ["text/event-stream"], "Transfer-Encoding": ["chunked"]}
+    assert exchange.headers == {
+        "Content-Type": ["text/event-stream"],
+        "Transfer-Encoding": ["chunked"],
+    }
 
 
 @pytest.mark.parametrize(("run", "library"), RUNS)
@@ -150,17 +191,30 @@ def test_what_was_recorded_plays_the_same(run: Run, library: str, end: str, tmp_
         assert isinstance(tape, Playback)
         assert tape.problems() == []
     assert played == live
-    assert (type(again), str(again)[:20]) == (type(raised), str(raised)[:20]) or library == "httpx2" or str(raised) == ""
+    assert (
+        (type(again), str(again)[:20]) == (type(raised), str(raised)[:20])
+        or library == "httpx2"
+        or str(raised) == ""
+    )
 
 
 def test_bytes_stay_as_they_came_over_the_wire() -> None:
     body, tape = gzip.compress(b"".join(EVENTS)), Recording()
-    with raw_server(plain("200 Fine", body, "Content-Encoding: gzip", "X-Two: a", "x-two: b")) as url, client("httpx2", tape) as http:
+    with (
+        raw_server(
+            plain("200 Fine", body, "Content-Encoding: gzip", "X-Two: a", "x-two: b")
+        ) as url,
+        client("httpx2", tape) as http,
+    ):
         assert http.post(url + PATH, json=BODY).content == b"".join(EVENTS)
     (exchange,) = tape.exchanges()
     assert exchange.body == body
     assert exchange.reason_phrase == "Fine"
-    assert exchange.headers == {"Content-Encoding": ["gzip"], "X-Two": ["a", "b"], "Content-Length": [str(len(body))]}
+    assert exchange.headers == {
+        "Content-Encoding": ["gzip"],
+        "X-Two": ["a", "b"],
+        "Content-Length": [str(len(body))],
+    }
 
 
 def test_exchanges_stand_in_start_order_whoever_is_done_first() -> None:
@@ -197,8 +251,12 @@ def test_one_client_serves_several_event_loops() -> None:
         assert [asyncio.run(run(url)) for _ in range(2)] == [b"x", b"x"]
 
 
-@pytest.mark.parametrize(("no_proxy", "asked"), [("", b"POST http://api.invalid"), ("api.invalid", b"")])
-def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch, no_proxy: str, asked: bytes) -> None:
+@pytest.mark.parametrize(
+    ("no_proxy", "asked"), [("", b"POST http://api.invalid"), ("api.invalid", b"")]
+)
+def test_a_proxy_of_the_environment_is_asked(
+    monkeypatch: pytest.MonkeyPatch, no_proxy: str, asked: bytes
+) -> None:
     tape, seen = Recording(), []
 
     def answer(connection: Connection) -> None:
@@ -215,7 +273,9 @@ def test_a_proxy_of_the_environment_is_asked(monkeypatch: pytest.MonkeyPatch, no
 
 
 @pytest.mark.parametrize(("run", "library"), RUNS)
-def test_a_request_that_got_no_answer_is_no_exchange_and_the_take_says_why(run: Run, library: str) -> None:
+def test_a_request_that_got_no_answer_is_no_exchange_and_the_take_says_why(
+    run: Run, library: str
+) -> None:
     tape = Recording()
     with raw_server(lambda connection: connection.reset()) as url:
         got, raised = run(library, tape, url)
@@ -252,24 +312,32 @@ def test_what_an_earlier_run_left_stays_until_something_has_arrived(tmp_path: Pa
     assert [exchange.reads[0][1] for exchange in load(part_of(path)).exchanges] == [EVENTS[0]]
 
 
-def test_a_recording_goes_on_where_the_unfinished_one_can_not_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_goes_on_where_the_unfinished_one_can_not_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.write", full)
-    with raw_server(streaming(*EVENTS)) as url, use_cassette(tmp_path / "a.yaml", mode="once") as tape:
+    with (
+        raw_server(streaming(*EVENTS)) as url,
+        use_cassette(tmp_path / "a.yaml", mode="once") as tape,
+    ):
         assert stream("httpx2", tape, url) == (EVENTS, None)
     assert [path.name for path in tmp_path.iterdir()] == ["a.yaml"]
     assert len(load(tmp_path / "a.yaml").exchanges[0].reads) == len(EVENTS)
 
 
-def test_who_can_not_know_what_is_secret_asks_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_can_not_know_what_is_secret_asks_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "adc.json"
     file.write_text("{")
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
-    with pytest.raises(CassetteError, match=r"adc\.json: can't be read, so nobody knows which secrets it holds"):  # noqa: SIM117
-        with use_cassette(tmp_path / "a.yaml", mode="once"):
-            pytest.fail("a client could ask now")
+    unreadable = r"adc\.json: can't be read, so nobody knows which secrets it holds"
+    recorder = use_cassette(tmp_path / "a.yaml", mode="once")
+    with pytest.raises(CassetteError, match=unreadable), recorder:
+        pytest.fail("a client could ask now")
 
 
 DISTANT = """
@@ -292,9 +360,13 @@ with raw_server(script) as url:
 
 @pytest.fixture(scope="module")
 def distant() -> Iterator[str]:
-    """A server in a process of its own that sends the time; every process of a machine has the same monotonic clock."""
+    """A server in a process of its own that sends the time; every process of a machine has the same
+    monotonic clock.
+    """
     command = [sys.executable, "-c", DISTANT]
-    process = subprocess.Popen(command, cwd=Path(__file__).parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=Path(__file__).parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     with process as running:
         assert running.stdout is not None
         yield running.stdout.readline().strip()
@@ -302,8 +374,12 @@ def distant() -> Iterator[str]:
 
 @pytest.mark.parametrize("awaits", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_a_client_waits_no_longer_while_it_is_recorded(distant: str, library: str, awaits: bool, tmp_path: Path) -> None:
-    """The first byte of a cassette's first request, and each read after it: at most a millisecond later than without a recorder."""
+def test_a_client_waits_no_longer_while_it_is_recorded(
+    distant: str, library: str, awaits: bool, tmp_path: Path
+) -> None:
+    """The first byte of a cassette's first request, and each read after it: at most a millisecond
+    later than without a recorder.
+    """
     need(library, _installed(library), f"{library} is not installed")
     http = transports(library).http
     first: dict[bool, list[float]] = {False: [], True: []}
@@ -313,7 +389,10 @@ def test_a_client_waits_no_longer_while_it_is_recorded(distant: str, library: st
         async with http.AsyncClient(transport=transport) as client:
             begun = time.monotonic()
             async with client.stream("POST", distant + PATH, json=BODY) as response:
-                return [(begun, b""), *[(time.monotonic(), data) async for data in response.aiter_raw()]]
+                return [
+                    (begun, b""),
+                    *[(time.monotonic(), data) async for data in response.aiter_raw()],
+                ]
 
     def blocking(transport: Any) -> list[tuple[float, bytes]]:
         with http.Client(transport=transport) as client:
@@ -328,7 +407,9 @@ def test_a_client_waits_no_longer_while_it_is_recorded(distant: str, library: st
 
     def added() -> tuple[float, float]:
         """By how many ms a first byte and a later read come later."""
-        return min(first[True]) - min(first[False]), statistics.median(later[True]) - statistics.median(later[False])
+        return min(first[True]) - min(first[False]), statistics.median(
+            later[True]
+        ) - statistics.median(later[False])
 
     for number in range(36):
         ask(http.AsyncHTTPTransport() if awaits else http.HTTPTransport(), False)
@@ -412,7 +493,9 @@ def test_a_whole_recording_leaves_no_unfinished_one(tmp_path: Path) -> None:
 def test_a_failed_recording_changes_nothing(tmp_path: Path, mode: Any) -> None:
     path = tmp_path / "a.yaml"
     if mode == "rewrite":
-        path.write_text("version: 1\nmetadata:\n  harness: 1\n  origin: written\ninteractions: []\n")
+        path.write_text(
+            "version: 1\nmetadata:\n  harness: 1\n  origin: written\ninteractions: []\n"
+        )
     before = path.read_bytes() if path.exists() else None
     with raw_server(streaming(*EVENTS)) as url, pytest.raises(RuntimeError):
         ask_and_fail(url, path, mode)
@@ -425,15 +508,27 @@ QUOTA = b'{"error": {"code": 429, "message": "no more", "status": "RESOURCE_EXHA
 KEY = b'{"error": {"code": 400, "message": "API key not valid.", "details": [{"reason": "API_KEY_INVALID"}]}}'
 REFUSALS: list[tuple[Script, int, str]] = [
     (plain("429 Too Many Requests", QUOTA), 429, r"exchange 1 is a quota answer \(429: no more\)"),
-    (plain("400 Bad Request", KEY), 400, r"exchange 1 is an answer about the key \(400: API key not valid\.\)"),
+    (
+        plain("400 Bad Request", KEY),
+        400,
+        r"exchange 1 is an answer about the key \(400: API key not valid\.\)",
+    ),
     (plain("403 Forbidden", b"<html>"), 403, r"exchange 1 is an authorization answer \(403"),
     (plain("503 Service Unavailable", b""), 503, r"exchange 1 is an overload answer \(503"),
-    (streaming(EVENTS[0], b'{"error": {"code": 503, "message": "overloaded"}}'), 503, r"an overload answer \(503: overloaded\)"),
+    (
+        streaming(EVENTS[0], b'{"error": {"code": 503, "message": "overloaded"}}'),
+        503,
+        r"an overload answer \(503: overloaded\)",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("script", "status", "message"), REFUSALS, ids=[message[:40] for _, _, message in REFUSALS])
-def test_quota_key_and_overload_answers_are_refused_unless_asked_for(tmp_path: Path, script: Script, status: int, message: str) -> None:
+@pytest.mark.parametrize(
+    ("script", "status", "message"), REFUSALS, ids=[message[:40] for _, _, message in REFUSALS]
+)
+def test_quota_key_and_overload_answers_are_refused_unless_asked_for(
+    tmp_path: Path, script: Script, status: int, message: str
+) -> None:
     path = tmp_path / "a.yaml"
     with raw_server(script) as url:
         with pytest.raises(CassetteError, match=message), use_cassette(path, mode="once") as tape:
@@ -446,7 +541,9 @@ def test_quota_key_and_overload_answers_are_refused_unless_asked_for(tmp_path: P
 
 @pytest.mark.parametrize("end", ["cut", "reset"])
 @pytest.mark.parametrize("mode", ["once", "rewrite"])
-def test_an_answer_that_broke_off_is_refused_unless_asked_for(tmp_path: Path, end: Any, mode: Any) -> None:
+def test_an_answer_that_broke_off_is_refused_unless_asked_for(
+    tmp_path: Path, end: Any, mode: Any
+) -> None:
     path = tmp_path / "a.yaml"
     if mode == "rewrite":
         path.write_text(dumps(Cassette((), Origin("written"))))
@@ -463,7 +560,9 @@ def test_an_answer_that_broke_off_is_refused_unless_asked_for(tmp_path: Path, en
 
 @pytest.mark.parametrize("awaits", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_an_answer_on_which_the_clients_time_ran_out_is_refused_unless_asked_for(tmp_path: Path, library: str, awaits: bool) -> None:
+def test_an_answer_on_which_the_clients_time_ran_out_is_refused_unless_asked_for(
+    tmp_path: Path, library: str, awaits: bool
+) -> None:
     need(library, _installed(library), f"{library} is not installed")
     path, gate, made = tmp_path / "a.yaml", threading.Semaphore(0), transports(library)
 
@@ -475,7 +574,10 @@ def test_an_answer_on_which_the_clients_time_ran_out_is_refused_unless_asked_for
     def ask(tape: Any, url: str) -> None:
         if awaits:
             return asyncio.run(await_it(tape, url))
-        with made.http.Client(transport=made.sync(tape), timeout=0.3) as http, pytest.raises(made.http.ReadTimeout):
+        with (
+            made.http.Client(transport=made.sync(tape), timeout=0.3) as http,
+            pytest.raises(made.http.ReadTimeout),
+        ):
             http.post(url + PATH, json=BODY)
         return None
 
@@ -500,7 +602,9 @@ def test_an_error_of_the_request_is_recorded(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cuts", [(0, 99), (7, 99), (20, 99)])
 def test_a_secret_in_an_answer_keeps_both_files_away(tmp_path: Path, cuts: tuple[int, int]) -> None:
     body = b'data: {"a": "AIza' + b"s" * 35 + b'"}\r\n\r\n'
-    pieces = [piece for piece in (body[: cuts[0]], body[cuts[0] : cuts[1]], body[cuts[1] :]) if piece]
+    pieces = [
+        piece for piece in (body[: cuts[0]], body[cuts[0] : cuts[1]], body[cuts[1] :]) if piece
+    ]
     path = tmp_path / "a.yaml"
     refused = pytest.raises(CassetteError, match="a Google API key")
     with raw_server(streaming(*pieces)) as url, refused, use_cassette(path, mode="once") as tape:
@@ -509,7 +613,9 @@ def test_a_secret_in_an_answer_keeps_both_files_away(tmp_path: Path, cuts: tuple
     assert not list(tmp_path.rglob("*"))
 
 
-def test_a_file_is_moved_only_when_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_moved_only_when_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "a.yaml"
     save(path, "good\n")
     path.chmod(0o640)
@@ -532,13 +638,21 @@ def test_a_file_is_moved_only_when_it_is_whole(tmp_path: Path, monkeypatch: pyte
 def test_an_unknown_request_shows_the_nearest_one(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     body = b'{"contents": [{"parts": [{"text": "hi"}]}]}'
-    exchange = Exchange(Request("POST", "https://generativelanguage.googleapis.com" + PATH, {}, body), 200, {}, (), "complete")
+    exchange = Exchange(
+        Request("POST", "https://generativelanguage.googleapis.com" + PATH, {}, body),
+        200,
+        {},
+        (),
+        "complete",
+    )
     save(path, dumps(Cassette((exchange, exchange), Origin("written"))))
     with use_cassette(path, name="gemini-api/a") as tape:
         assert isinstance(tape, Playback)
         with client("httpx2", tape) as http:
             with pytest.raises(UnknownRequest) as caught:
-                http.post("http://127.0.0.1:1" + PATH, json={"contents": [{"parts": [{"text": "ho"}]}]})
+                http.post(
+                    "http://127.0.0.1:1" + PATH, json={"contents": [{"parts": [{"text": "ho"}]}]}
+                )
             assert str(caught.value) == (
                 "POST /v1beta/models/gemini-x:streamGenerateContent: gemini-api/a has no answer to this request that is not used yet\n"
                 "the nearest is exchange 1:\n"
@@ -562,28 +676,50 @@ def test_vcrpys_own_filters_hold_for_recording_and_for_playing(tmp_path: Path) -
 
     def run(url: str, tape: Any) -> list[int]:
         with httpx2.Client(transport=transports("httpx2").sync(tape)) as http:
-            return [http.post(host + PATH, json={"user": user, "a": 1}).status_code for host, user in ((url, str(id(tape))), (other, "x"))]
+            return [
+                http.post(host + PATH, json={"user": user, "a": 1}).status_code
+                for host, user in ((url, str(id(tape))), (other, "x"))
+            ]
 
     with raw_server(plain("200 OK", b"1")) as url:
         other = url.replace("127.0.0.1", "localhost")
         with use_cassette(path, mode="once", options=options) as tape:
             assert run(url, tape) == [200, 200]
-        assert [json.loads(exchange.request.body) for exchange in load(path).exchanges if exchange.request] == [{"a": 1}]
+        assert [
+            json.loads(exchange.request.body)
+            for exchange in load(path).exchanges
+            if exchange.request
+        ] == [{"a": 1}]
         with use_cassette(path, options=options) as tape:
-            assert run("http://127.0.0.1:1", tape) == [200, 200]  # the second is asked of the server, as vcrpy would
+            assert run("http://127.0.0.1:1", tape) == [
+                200,
+                200,
+            ]  # the second is asked of the server, as vcrpy would
 
 
-def test_what_vcrpys_filters_leave_out_does_not_stand_in_the_unfinished_one_either(tmp_path: Path) -> None:
+def test_what_vcrpys_filters_leave_out_does_not_stand_in_the_unfinished_one_either(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.yaml"
-    options = {"ignore_hosts": ["localhost"], "filter_post_data_parameters": ["user"], "filter_headers": ["user-agent"]}
+    options = {
+        "ignore_hosts": ["localhost"],
+        "filter_post_data_parameters": ["user"],
+        "filter_headers": ["user-agent"],
+    }
 
     def ask(url: str) -> None:
-        with use_cassette(path, mode="once", options=options) as tape, client("httpx2", tape) as http:
+        with (
+            use_cassette(path, mode="once", options=options) as tape,
+            client("httpx2", tape) as http,
+        ):
             for host in (url.replace("127.0.0.1", "localhost"), url):
                 http.post(host + PATH, json={"user": "somebody", "a": 1})
             raise RuntimeError("the test failed")
 
-    with raw_server(plain("200 OK", b"left out"), plain("200 OK", b"kept")) as url, pytest.raises(RuntimeError):
+    with (
+        raw_server(plain("200 OK", b"left out"), plain("200 OK", b"kept")) as url,
+        pytest.raises(RuntimeError),
+    ):
         ask(url)
     (exchange,) = load(part_of(path)).exchanges
     assert exchange.request is not None
@@ -592,12 +728,22 @@ def test_what_vcrpys_filters_leave_out_does_not_stand_in_the_unfinished_one_eith
     assert not any(word in part_of(path).read_bytes() for word in (b"somebody", b"left out"))
 
 
-def test_a_suite_of_vcrpys_own_has_an_unfinished_recording_until_it_is_written(tmp_path: Path) -> None:
-    recorder, path, gate = vcr.VCR(record_on_exception=False), tmp_path / "a.yaml", threading.Semaphore(0)
+def test_a_suite_of_vcrpys_own_has_an_unfinished_recording_until_it_is_written(
+    tmp_path: Path,
+) -> None:
+    recorder, path, gate = (
+        vcr.VCR(record_on_exception=False),
+        tmp_path / "a.yaml",
+        threading.Semaphore(0),
+    )
     register(recorder)
 
     def ask(url: str, fail: bool) -> None:
-        with recorder.use_cassette(str(path)), httpx2.Client() as http, http.stream("POST", url + PATH, json=BODY) as response:
+        with (
+            recorder.use_cassette(str(path)),
+            httpx2.Client() as http,
+            http.stream("POST", url + PATH, json=BODY) as response,
+        ):
             for number, _ in enumerate(response.iter_raw(), 1):
                 if number == 2:
                     assert b"t1" in wait_for(b"t1", part_of(path))
@@ -638,7 +784,12 @@ def test_a_hook_says_what_of_an_exchange_is_kept(tmp_path: Path) -> None:
 HEAD_LINE = head_line(Origin("recorded", date="2026-11-22"))
 ASKED = asked_line(1, Request("POST", "https://h/x", {"a": ["b"]}, b"\xff"))
 UNFINISHED = (
-    HEAD_LINE + ASKED + asked_line(2, None) + answered_line(2, 200, "", {}) + answered_line(1, 200, "OK", {}) + read_line(2, 1.5, b"\xc3")
+    HEAD_LINE
+    + ASKED
+    + asked_line(2, None)
+    + answered_line(2, 200, "", {})
+    + answered_line(1, 200, "OK", {})
+    + read_line(2, 1.5, b"\xc3")
 )
 CLI = (Exchange(None, 200, {}, ((1.5, b"\xc3"),), "cut"),)
 API = (Exchange(Request("POST", "https://h/x", {"a": ["b"]}, b"\xff"), 200, {}, (), "cut", "OK"),)
@@ -654,7 +805,9 @@ API = (Exchange(Request("POST", "https://h/x", {"a": ["b"]}, b"\xff"), 200, {}, 
         (UNFINISHED + ended_line(1, "aborted")[:9], API + CLI),
     ],
 )
-def test_an_unfinished_recording_is_readable_wherever_it_stops(text: bytes, exchanges: tuple[Exchange, ...]) -> None:
+def test_an_unfinished_recording_is_readable_wherever_it_stops(
+    text: bytes, exchanges: tuple[Exchange, ...]
+) -> None:
     assert read_unfinished(text) == Cassette(exchanges, Origin("recorded", date="2026-11-22"))
 
 
@@ -664,7 +817,10 @@ def test_an_unfinished_recording_is_readable_wherever_it_stops(text: bytes, exch
         (HEAD_LINE[:30], "u:1: no head of an unfinished recording"),
         (HEAD_LINE.replace(b":1,", b":2,"), "u:1: format 2 is newer than 1"),
         (HEAD_LINE + read_line(1, 1.0, b"x"), "u:2: no line of an unfinished recording: 1"),
-        (HEAD_LINE + b'{"line": "odd", "exchange": 1}\n', "u:2: no line of an unfinished recording: Invalid value 'odd'"),
+        (
+            HEAD_LINE + b'{"line": "odd", "exchange": 1}\n',
+            "u:2: no line of an unfinished recording: Invalid value 'odd'",
+        ),
     ],
 )
 def test_what_is_no_unfinished_recording_says_where(text: bytes, message: str) -> None:
@@ -680,13 +836,22 @@ def test_a_head_is_enough_to_know_an_unfinished_recording(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("awaits", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("end", ["complete", "cut", "reset"])
-def test_a_suite_of_vcrpys_own_is_recorded_read_by_read(tmp_path: Path, awaits: bool, end: str) -> None:
-    recorder, gate, path = vcr.VCR(filter_query_parameters=["alt"]), threading.Semaphore(0), tmp_path / "a.yaml"
+def test_a_suite_of_vcrpys_own_is_recorded_read_by_read(
+    tmp_path: Path, awaits: bool, end: str
+) -> None:
+    recorder, gate, path = (
+        vcr.VCR(filter_query_parameters=["alt"]),
+        threading.Semaphore(0),
+        tmp_path / "a.yaml",
+    )
     register(recorder)
     got: list[bytes] = []
 
     async def arun(url: str) -> None:
-        async with httpx2.AsyncClient() as http, http.stream("POST", url + PATH, json=BODY) as response:
+        async with (
+            httpx2.AsyncClient() as http,
+            http.stream("POST", url + PATH, json=BODY) as response,
+        ):
             async for data in response.aiter_raw():
                 got.append(data)
                 gate.release()
@@ -727,16 +892,25 @@ def test_a_suite_of_vcrpys_own_is_recorded_read_by_read(tmp_path: Path, awaits: 
 
 def ask_httpx2(url: str, key: str) -> bytes:
     with httpx2.Client(headers={"x-goog-api-key": key, "user-agent": "me"}) as http:
-        return http.post(f"{url}/v1/models/m:generateContent?key={key}", json={"access_token": key, "a": 1}).content
+        return http.post(
+            f"{url}/v1/models/m:generateContent?key={key}", json={"access_token": key, "a": 1}
+        ).content
 
 
 def ask_urllib(url: str, key: str) -> bytes:
-    body, headers = json.dumps({"access_token": key, "a": 1}).encode(), {"x-goog-api-key": key, "user-agent": "me"}
-    with urllib.request.urlopen(urllib.request.Request(f"{url}/v1/models/m:generateContent?key={key}", body, headers)) as answer:
+    body, headers = (
+        json.dumps({"access_token": key, "a": 1}).encode(),
+        {"x-goog-api-key": key, "user-agent": "me"},
+    )
+    with urllib.request.urlopen(
+        urllib.request.Request(f"{url}/v1/models/m:generateContent?key={key}", body, headers)
+    ) as answer:
         return bytes(answer.read())
 
 
-@pytest.mark.parametrize("match_on", [None, ["method", "uri", "body", "headers"]], ids=["vcrpy's own", "all of it"])
+@pytest.mark.parametrize(
+    "match_on", [None, ["method", "uri", "body", "headers"]], ids=["vcrpy's own", "all of it"]
+)
 @pytest.mark.parametrize("asks", [ask_httpx2, ask_urllib])
 def test_a_suite_of_vcrpys_own_finds_its_cassette_whatever_key_it_uses(
     tmp_path: Path, asks: Callable[[str, str], bytes], match_on: list[str] | None
@@ -747,11 +921,16 @@ def test_a_suite_of_vcrpys_own_finds_its_cassette_whatever_key_it_uses(
         for key in ("the-key-of-mine", "another-key"):
             with recorder.use_cassette(str(path)) as tape:
                 assert asks(url, key) == b"one"
-        with recorder.use_cassette(str(path)), pytest.raises(vcr.errors.CannotOverwriteExistingCassetteException) as caught:
+        with (
+            recorder.use_cassette(str(path)),
+            pytest.raises(vcr.errors.CannotOverwriteExistingCassetteException) as caught,
+        ):
             asks(f"{url}/other", "another-key")
         plainly = tmp_path / "plain.yaml"
         plainly.write_text(export(load(path)))
-        with vcr.VCR(filter_query_parameters=[("key", "SCRUBBED")]).use_cassette(str(plainly)) as tape:
+        with vcr.VCR(filter_query_parameters=[("key", "SCRUBBED")]).use_cassette(
+            str(plainly)
+        ) as tape:
             assert asks(url, "another-key") == b"one"
             assert tape.play_count == 1
     closest = str(caught.value).partition("Closest")[2]

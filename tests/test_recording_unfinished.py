@@ -1,4 +1,6 @@
-"""What stands in an unfinished recording shows nothing that the whole one would not, wherever its reads end and whenever it stops."""
+"""What stands in an unfinished recording shows nothing that the whole one would not, wherever its
+reads end and whenever it stops.
+"""
 
 from __future__ import annotations
 
@@ -60,12 +62,16 @@ def test_what_is_written_is_the_beginning_of_what_will_be_kept(kind: str, rules:
             written += [(one.at, one.data) for one in arriving.feed(float(number), data)]
             assert tuple(written) == whole[: len(written)]
         written += [(one.at, one.data) for one in arriving.close()]
-        assert (HIDDEN in b"".join(data for _, data in written)) == (rules == "built in" and kind in ("lines", "cut in an escape"))
+        assert (HIDDEN in b"".join(data for _, data in written)) == (
+            rules == "built in" and kind in ("lines", "cut in an escape")
+        )
         assert tuple(written) == whole
 
 
 @pytest.mark.parametrize("coding", [None, "gzip"])
-def test_where_nothing_is_to_be_taken_out_each_read_is_written_when_it_comes(coding: str | None) -> None:
+def test_where_nothing_is_to_be_taken_out_each_read_is_written_when_it_comes(
+    coding: str | None,
+) -> None:
     body = LINES.replace(b"access_", b"") * 3
     sent = gzip.compress(body) if coding else body
     arriving = Arriving(Scrubber(), coding)
@@ -75,10 +81,20 @@ def test_where_nothing_is_to_be_taken_out_each_read_is_written_when_it_comes(cod
     assert arriving.close() == []
 
 
-def test_a_line_that_waits_is_given_on_as_soon_as_it_ends_also_where_its_end_is_a_read_of_its_own() -> None:
+def test_a_line_that_waits_is_given_on_as_soon_as_it_ends_also_where_its_end_is_a_read_of_its_own() -> (
+    None
+):
     arriving = Arriving(Scrubber(), None)
-    read = [arriving.feed(float(at), data) for at, data in enumerate([b'data: {"access_token": ', b'"opaque-1"}', b"\n", b"\n"])]
-    assert [b"".join(one.data for one in given) for given in read] == [b"", b"", b'data: {"access_token": "SCRUBBED"}\n', b"\n"]
+    read = [
+        arriving.feed(float(at), data)
+        for at, data in enumerate([b'data: {"access_token": ', b'"opaque-1"}', b"\n", b"\n"])
+    ]
+    assert [b"".join(one.data for one in given) for given in read] == [
+        b"",
+        b"",
+        b'data: {"access_token": "SCRUBBED"}\n',
+        b"\n",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +106,9 @@ def test_a_line_that_waits_is_given_on_as_soon_as_it_ends_also_where_its_end_is_
         ("br", b"\x8b\x02\x80", "packed as br can't be looked into"),
     ],
 )
-def test_a_packed_body_that_hides_something_is_refused(coding: str | None, body: bytes, message: str) -> None:
+def test_a_packed_body_that_hides_something_is_refused(
+    coding: str | None, body: bytes, message: str
+) -> None:
     arriving = Arriving(Scrubber(), coding)
     with pytest.raises(CassetteError, match=message):
         arriving.feed(1.0, body)
@@ -98,7 +116,10 @@ def test_a_packed_body_that_hides_something_is_refused(coding: str | None, body:
 
 def answer(*pieces: bytes, coding: bytes = b"identity") -> Any:
     def script(connection: Connection) -> None:
-        connection.send(b"HTTP/1.1 200 OK\r\nContent-Encoding: %b\r\nTransfer-Encoding: chunked\r\n\r\n" % coding)
+        connection.send(
+            b"HTTP/1.1 200 OK\r\nContent-Encoding: %b\r\nTransfer-Encoding: chunked\r\n\r\n"
+            % coding
+        )
         for piece in pieces:
             connection.piece(piece)
         connection.finish()
@@ -106,38 +127,69 @@ def answer(*pieces: bytes, coding: bytes = b"identity") -> Any:
     return script
 
 
-def record(url: str, path: Path, *, options: dict[str, Any] | None = None, said: str = "hello", fail: bool = True) -> None:
-    with use_cassette(path, mode="once", options=options) as tape, httpx2.Client(transport=transports("httpx2").sync(tape)) as http:
+def record(
+    url: str,
+    path: Path,
+    *,
+    options: dict[str, Any] | None = None,
+    said: str = "hello",
+    fail: bool = True,
+) -> None:
+    with (
+        use_cassette(path, mode="once", options=options) as tape,
+        httpx2.Client(transport=transports("httpx2").sync(tape)) as http,
+    ):
         for text in (said, "and then"):
             http.post(url + PATH, json={"said": text})
         if fail:
             raise RuntimeError("the test failed")
 
 
-def test_a_value_that_came_in_several_reads_does_not_stand_in_the_unfinished_one(tmp_path: Path) -> None:
-    with raw_server(answer(b'data: {"access_token": "opa', b'que-1"}\n\n', b'data: {"a": ')) as url, pytest.raises(RuntimeError):
+def test_a_value_that_came_in_several_reads_does_not_stand_in_the_unfinished_one(
+    tmp_path: Path,
+) -> None:
+    with (
+        raw_server(answer(b'data: {"access_token": "opa', b'que-1"}\n\n', b'data: {"a": ')) as url,
+        pytest.raises(RuntimeError),
+    ):
         record(url, tmp_path / "a.yaml")
     assert HIDDEN[:3] not in part_of(tmp_path / "a.yaml").read_bytes()
-    assert load(part_of(tmp_path / "a.yaml")).exchanges[0].body == b'data: {"access_token": "SCRUBBED"}\n\ndata: {"a": '
+    assert (
+        load(part_of(tmp_path / "a.yaml")).exchanges[0].body
+        == b'data: {"access_token": "SCRUBBED"}\n\ndata: {"a": '
+    )
 
 
 @pytest.mark.parametrize("fail", [True, False])
-def test_a_rule_takes_a_secret_out_of_all_that_tells_who_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fail: bool) -> None:
-    """The name that a client gives itself is a header and stands in the metadata; the model is a part of the URL and stands there too."""
+def test_a_rule_takes_a_secret_out_of_all_that_tells_who_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fail: bool
+) -> None:
+    """The name that a client gives itself is a header and stands in the metadata; the model is a
+    part of the URL and stands there too.
+    """
     monkeypatch.setenv("SHOP_SECRET", "hunter2-planted")
     (tmp_path / "pyproject.toml").write_text('[tool.harness]\nscrub = ["re:hunter2-[a-z0-9]+"]\n')
-    path, said = tmp_path / "a.yaml", b"HTTP/1.1 200 Fine hunter2-planted\r\nContent-Length: 2\r\n\r\n{}"
+    path, said = (
+        tmp_path / "a.yaml",
+        b"HTTP/1.1 200 Fine hunter2-planted\r\nContent-Length: 2\r\n\r\n{}",
+    )
 
     def ask(url: str) -> None:
         with (
             use_cassette(path, mode="once") as tape,
-            httpx2.Client(transport=transports("httpx2").sync(tape), headers={"user-agent": "app hunter2-planted"}) as http,
+            httpx2.Client(
+                transport=transports("httpx2").sync(tape),
+                headers={"user-agent": "app hunter2-planted"},
+            ) as http,
         ):
             http.post(url + PATH.replace("gemini-x", "hunter2-planted"), json={})
             if fail:
                 raise RuntimeError("the test failed")
 
-    with raw_server(lambda connection: connection.send(said)) as url, pytest.raises(RuntimeError) if fail else nullcontext():
+    with (
+        raw_server(lambda connection: connection.send(said)) as url,
+        pytest.raises(RuntimeError) if fail else nullcontext(),
+    ):
         ask(url)
     kept = load(part_of(path) if fail else path)
     assert (kept.origin.client, kept.origin.model) == ("app SCRUBBED", "SCRUBBED")
@@ -146,16 +198,29 @@ def test_a_rule_takes_a_secret_out_of_all_that_tells_who_asked(tmp_path: Path, m
 
 
 @pytest.mark.parametrize("fail", [True, False])
-def test_a_secret_in_a_packed_answer_keeps_both_files_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fail: bool) -> None:
+def test_a_secret_in_a_packed_answer_keeps_both_files_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fail: bool
+) -> None:
     monkeypatch.setenv("MY_SECRET", "planted-here-1")
-    expected = pytest.raises(RuntimeError) if fail else pytest.raises(CassetteError, match="the value of MY_SECRET")
-    with raw_server(answer(gzip.compress(b'data: {"a": "planted-here-1"}\n\n'), coding=b"gzip")) as url, expected:
+    expected = (
+        pytest.raises(RuntimeError)
+        if fail
+        else pytest.raises(CassetteError, match="the value of MY_SECRET")
+    )
+    with (
+        raw_server(
+            answer(gzip.compress(b'data: {"a": "planted-here-1"}\n\n'), coding=b"gzip")
+        ) as url,
+        expected,
+    ):
         record(url, tmp_path / "a.yaml", fail=fail)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("door", ["ours", "vcrpy's"])
-def test_a_refusal_names_the_file_and_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, door: str) -> None:
+def test_a_refusal_names_the_file_and_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, door: str
+) -> None:
     monkeypatch.setenv("MY_SECRET", "planted-here-1")
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "kept" / "a.yaml"
@@ -169,21 +234,35 @@ def test_a_refusal_names_the_file_and_the_way_out(tmp_path: Path, monkeypatch: p
         with recorder.use_cassette(str(path)), httpx2.Client() as http:
             http.post(url + PATH, json={"said": "hello"})
 
-    with raw_server(answer(b'data: {"a": "planted-here-1"}\n\n')) as url, pytest.raises(CassetteError) as caught:
+    with (
+        raw_server(answer(b'data: {"a": "planted-here-1"}\n\n')) as url,
+        pytest.raises(CassetteError) as caught,
+    ):
         ask(url)
     place, told = str(Path("kept", "a.yaml")), str(caught.value)
-    assert re.match(rf"{re.escape(place)}: line \d+ shows the value of MY_SECRET; exchange 1, response body shows the value of", told)
+    assert re.match(
+        rf"{re.escape(place)}: line \d+ shows the value of MY_SECRET; exchange 1, response body shows the value of",
+        told,
+    )
     assert told.endswith(
         "take it out where it comes from, or name it in `scrub` of [tool.harness] in pyproject.toml, whose rules take it out"
     )
     assert not path.exists()
 
 
-def test_a_recording_that_is_refused_for_a_secret_leaves_no_unfinished_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_that_is_refused_for_a_secret_leaves_no_unfinished_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Far apart, its pieces are seen only when the whole is looked at."""
     monkeypatch.setenv("MY_SECRET", "planted-here-1")
-    pieces = [b'data: {"text": "%b", "other": "%b"}\n\n' % (piece, b"." * 3000) for piece in (b"planted", b"-here-1")]
-    with raw_server(answer(*pieces)) as url, pytest.raises(CassetteError, match="the value of MY_SECRET"):
+    pieces = [
+        b'data: {"text": "%b", "other": "%b"}\n\n' % (piece, b"." * 3000)
+        for piece in (b"planted", b"-here-1")
+    ]
+    with (
+        raw_server(answer(*pieces)) as url,
+        pytest.raises(CassetteError, match="the value of MY_SECRET"),
+    ):
         record(url, tmp_path / "a.yaml", fail=False)
     assert list(tmp_path.iterdir()) == []
 
@@ -194,7 +273,11 @@ def test_a_hook_judges_what_stands_in_the_unfinished_one(tmp_path: Path) -> None
     def before_record(exchange: Exchange) -> Exchange | None:
         asked = exchange.request.body if exchange.request else b""
         seen.append(exchange.body)
-        return None if b"private" in asked else replace(exchange, reads=((1.0, b"what the hook lets be"),))
+        return (
+            None
+            if b"private" in asked
+            else replace(exchange, reads=((1.0, b"what the hook lets be"),))
+        )
 
     with raw_server(answer(b"as it came")) as url, pytest.raises(RuntimeError):
         record(url, tmp_path / "a.yaml", options={"before_record": before_record}, said="private")

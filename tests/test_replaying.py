@@ -20,26 +20,50 @@ from harness.pipeline.replay import ReplayError, replay
 from harness.providers import PROVIDERS, identified
 from harness.stream.session import Session, Tool
 
-URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+URL = (
+    "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+)
 BODY = (
     b'data: {"candidates": [{"content": {"parts": [{"text": "H\xc3\xa9"}],"role": "model"},"index": 0}],"responseId": "r"}\r\n\r\n'
     b'data: {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f","args": {"a": 1}}}]},"finishReason": "STOP"}]}\r\n\r\n'
 )
 
 
-def exchange(body: bytes = BODY, url: str | None = URL, status: int = 200, end: Any = "complete", **headers: str) -> Exchange:
+def exchange(
+    body: bytes = BODY,
+    url: str | None = URL,
+    status: int = 200,
+    end: Any = "complete",
+    **headers: str,
+) -> Exchange:
     request = Request("POST", url, {}, b"{}") if url else None
     reads = ((1.0, body[:40]), (2.5, body[40:])) if body else ()
-    return identified(Exchange(request, status, {name.replace("_", "-"): [value] for name, value in headers.items()}, reads, end))
+    return identified(
+        Exchange(
+            request,
+            status,
+            {name.replace("_", "-"): [value] for name, value in headers.items()},
+            reads,
+            end,
+        )
+    )
 
 
 def test_payloads_events_and_frames() -> None:
-    assert [payload["type"] for payload in replay(exchange(), dialect="anthropic")][:2] == ["message_start", "content_block_start"]
-    assert replay(exchange(), layer="events")[:2] == [{"kind": "start", "id": "r", "model": "gemini-x"}, {"kind": "text", "text": "Hé"}]
+    assert [payload["type"] for payload in replay(exchange(), dialect="anthropic")][:2] == [
+        "message_start",
+        "content_block_start",
+    ]
+    assert replay(exchange(), layer="events")[:2] == [
+        {"kind": "start", "id": "r", "model": "gemini-x"},
+        {"kind": "text", "text": "Hé"},
+    ]
     first, second = replay(exchange(), layer="frames")
     assert (first["offset"], first["at_ms"], first["json"]["responseId"]) == (0, 2.5, "r")
     assert set(second) == {"offset", "at_ms", "json"}
-    assert replay(exchange(b"oops\n"), layer="frames") == [{"offset": 0, "at_ms": 1.0, "raw": "oops"}]
+    assert replay(exchange(b"oops\n"), layer="frames") == [
+        {"offset": 0, "at_ms": 1.0, "raw": "oops"}
+    ]
 
 
 @pytest.mark.parametrize("cuts", ["whole", "bytes", [1, 7, 60, 10_000, -3]])
@@ -50,8 +74,14 @@ def test_cuts_change_nothing_but_times(cuts: Any) -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"dialect": "klingon"}, "unknown dialect 'klingon'; known are agent-events, art, unified-llm, anthropic, mind"),
-    ({"provider": "aol"}, "unknown provider 'aol'; known are gemini-api, vertex-ai, code-assist, gemini-cli"),
+    (
+        {"dialect": "klingon"},
+        "unknown dialect 'klingon'; known are agent-events, art, unified-llm, anthropic, mind",
+    ),
+    (
+        {"provider": "aol"},
+        "unknown provider 'aol'; known are gemini-api, vertex-ai, code-assist, gemini-cli",
+    ),
     ({"layer": "bits"}, "unknown layer 'bits'; known are payloads, events, frames"),
     ({"cuts": "thin"}, "unknown cuts 'thin'; known are recorded, whole, bytes"),
 ]
@@ -77,11 +107,16 @@ def test_an_exchange_made_by_hand_is_told_when_it_is_replayed() -> None:
 
 
 def test_a_provider_that_nothing_tells_is_gemini_api_and_said() -> None:
-    with pytest.warns(UserWarning, match="neither URL nor body tells the provider; replayed as gemini-api"):
+    with pytest.warns(
+        UserWarning, match="neither URL nor body tells the provider; replayed as gemini-api"
+    ):
         assert replay(exchange(url=None))[0] == {"type": "STREAM_START"}
 
 
-@pytest.mark.parametrize("packed", [gzip.compress(BODY), zlib.compress(BODY), gzip.compress(BODY[:99]) + gzip.compress(BODY[99:])])
+@pytest.mark.parametrize(
+    "packed",
+    [gzip.compress(BODY), zlib.compress(BODY), gzip.compress(BODY[:99]) + gzip.compress(BODY[99:])],
+)
 def test_compressed_bodies_are_read_over_any_cut(packed: bytes) -> None:
     encoded = exchange(packed, content_encoding="gzip")
     assert replay(encoded) == replay(exchange())
@@ -92,7 +127,10 @@ def test_a_body_that_only_claims_to_be_compressed_is_read_as_it_is() -> None:
     assert replay(exchange(content_encoding="gzip")) == replay(exchange())
 
 
-@pytest.mark.parametrize("broken", [gzip.compress(BODY)[:-30], gzip.compress(BODY)[:-4] + b"\x00" * 4, b"\x1f\x8bnonsense"])
+@pytest.mark.parametrize(
+    "broken",
+    [gzip.compress(BODY)[:-30], gzip.compress(BODY)[:-4] + b"\x00" * 4, b"\x1f\x8bnonsense"],
+)
 def test_a_broken_compressed_body_is_told_by_the_stream(broken: bytes) -> None:
     payloads = replay(exchange(broken, content_encoding="gzip"))
     assert payloads[-1]["type"] == "ERROR"
@@ -114,18 +152,40 @@ def test_a_message_over_the_limit_is_told_by_the_stream() -> None:
 
 
 def test_declared_tools_come_from_the_request_or_the_caller() -> None:
-    text = json.dumps({"candidates": [{"content": {"parts": [{"text": '<tool_code>{"path": "x"}</tool_code>'}]}, "finishReason": "STOP"}]})
+    text = json.dumps(
+        {
+            "candidates": [
+                {
+                    "content": {"parts": [{"text": '<tool_code>{"path": "x"}</tool_code>'}]},
+                    "finishReason": "STOP",
+                }
+            ]
+        }
+    )
     declared = b'{"tools": [{"functionDeclarations": [{"name": "read", "parameters": {"properties": {"path": {"type": "STRING"}}}}]}]}'
-    told = identified(Exchange(Request("POST", URL, {}, declared), 200, {}, ((None, f"data: {text}\n\n".encode()),)))
+    told = identified(
+        Exchange(
+            Request("POST", URL, {}, declared), 200, {}, ((None, f"data: {text}\n\n".encode()),)
+        )
+    )
     assert replay(told, tool_code=True)[2]["tool_call"]["name"] == "read"
-    assert replay(told, tool_code=True, tools=[Tool("open", {"properties": {"path": {}}})])[2]["tool_call"]["name"] == "open"
+    assert (
+        replay(told, tool_code=True, tools=[Tool("open", {"properties": {"path": {}}})])[2][
+            "tool_call"
+        ]["name"]
+        == "open"
+    )
     assert replay(told)[2]["delta"].startswith("<tool_code>")
 
 
 def test_a_session_is_filled_and_keeps_ids_apart() -> None:
     session = Session()
     first, second = (replay(exchange(), dialect="anthropic", session=session) for _ in range(2))
-    assert [payload["content_block"]["id"] for payload in first + second if payload.get("content_block", {}).get("id")] == [
+    assert [
+        payload["content_block"]["id"]
+        for payload in first + second
+        if payload.get("content_block", {}).get("id")
+    ] == [
         "toolu_1",
         "toolu_2",
     ]
@@ -133,23 +193,37 @@ def test_a_session_is_filled_and_keeps_ids_apart() -> None:
 
 
 @given(
-    st.binary(max_size=200) | st.text(alphabet='data: {}[]"candites,pr\r\n1\\u', max_size=200).map(str.encode),
+    st.binary(max_size=200)
+    | st.text(alphabet='data: {}[]"candites,pr\r\n1\\u', max_size=200).map(str.encode),
     st.sampled_from([200, 204, 302, 429, 503]),
 )
 @settings(max_examples=200)
 def test_nothing_in_a_stream_raises(body: bytes, status: int) -> None:
     for end in ("complete", "cut", "unknown"):
         garbage = Exchange(
-            Request("POST", URL), status, {"content-encoding": ["gzip"]}, ((None, body),), end, generates=True, provider="code-assist"
+            Request("POST", URL),
+            status,
+            {"content-encoding": ["gzip"]},
+            ((None, body),),
+            end,
+            generates=True,
+            provider="code-assist",
         )
         for dialect in ("unified-llm", "anthropic"):
             assert replay(garbage, dialect=dialect)
 
 
-@pytest.mark.parametrize("body", [b"", b"<html>Oops</html>", b"[7]", b'{"totalTokens": 3}', b"data: [DONE]\n\n", b"\x1f\x8b"])
-def test_an_answer_without_a_request_is_one_of_the_provider_that_the_caller_names(body: bytes) -> None:
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"<html>Oops</html>", b"[7]", b'{"totalTokens": 3}', b"data: [DONE]\n\n", b"\x1f\x8b"],
+)
+def test_an_answer_without_a_request_is_one_of_the_provider_that_the_caller_names(
+    body: bytes,
+) -> None:
     alone = Exchange(None, 200, {}, ((None, body),), "complete")
-    with pytest.raises(ReplayError, match="this exchange does not generate: an answer without a request"):
+    with pytest.raises(
+        ReplayError, match="this exchange does not generate: an answer without a request"
+    ):
         replay(alone)
     for provider in PROVIDERS:
         kinds = [event["kind"] for event in replay(alone, provider=provider, layer="events")]
@@ -157,10 +231,14 @@ def test_an_answer_without_a_request_is_one_of_the_provider_that_the_caller_name
         assert all(replay(alone, provider=provider, dialect=dialect) for dialect in DIALECTS)
 
 
-def test_lines_of_an_older_gemini_cli_have_no_times_and_are_read_where_the_caller_names_it() -> None:
+def test_lines_of_an_older_gemini_cli_have_no_times_and_are_read_where_the_caller_names_it() -> (
+    None
+):
     lines = b'{"type":"message","role":"assistant","content":"Hi"}\n{"type":"result","status":"success"}\n'
     alone = Exchange(None, 200, {}, ((None, lines),), "complete")
-    kinds = [payload["type"] for payload in replay(alone, provider="gemini-cli", dialect="agent-events")]
+    kinds = [
+        payload["type"] for payload in replay(alone, provider="gemini-cli", dialect="agent-events")
+    ]
     assert kinds == ["text", "turn.completed"]
 
 
@@ -175,9 +253,18 @@ def test_load_reads_cassettes_and_foreign_recordings_by_content(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\x00\x01", b"hello", b'{"openapi": "3.1"}', b"version: 1\nmetadata:\n  harness: 1\n  origin: nowhere\n"]
+    "content",
+    [
+        b"",
+        b"\x00\x01",
+        b"hello",
+        b'{"openapi": "3.1"}',
+        b"version: 1\nmetadata:\n  harness: 1\n  origin: nowhere\n",
+    ],
 )
-def test_a_file_that_is_no_recording_is_a_cassette_error_that_names_it(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_recording_is_a_cassette_error_that_names_it(
+    tmp_path: Path, content: bytes
+) -> None:
     path = tmp_path / "x.bin"
     path.write_bytes(content)
     with pytest.raises(CassetteError, match=r"x\.bin"):

@@ -1,4 +1,6 @@
-"""Results as a document: whole or refused, the same bytes in any order, merged in any order; and what two runs differ in."""
+"""Results as a document: whole or refused, the same bytes in any order, merged in any order; and
+what two runs differ in.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,23 @@ from harness.conformance.results import (
     Verdict,
     fewer_reads,
 )
-from harness.report import Change, Header, Named, Run, compare_runs, merge, pack, render, schema, unpack
+from harness.report import (
+    Change,
+    Header,
+    Named,
+    Run,
+    compare_runs,
+    merge,
+    pack,
+    render,
+    schema,
+    unpack,
+)
 from harness.report.budget import Rooms, cap
 
-STREAM = Stream(200, 25, "a" * 32, (Read(3.0, 25),), 1, Sent("POST", "https://x.example/v1", "{}", 2))
+STREAM = Stream(
+    200, 25, "a" * 32, (Read(3.0, 25),), 1, Sent("POST", "https://x.example/v1", "{}", 2)
+)
 HEADER = Header(
     tools=("gemini-conformance 1",),
     providers=(Named("gemini-api", "Gemini API", 0), Named("code-assist", "Code Assist", 1)),
@@ -41,7 +56,9 @@ HEADER = Header(
 )
 
 
-def result(verdict: Verdict = "passed", case: str = "one", adapter: str = "anthropic", **changes: Any) -> CaseResult:
+def result(
+    verdict: Verdict = "passed", case: str = "one", adapter: str = "anthropic", **changes: Any
+) -> CaseResult:
     whole: dict[str, Any] = {
         "spec": "gemini-api/text.yaml",
         "line": 3,
@@ -67,8 +84,20 @@ def result(verdict: Verdict = "passed", case: str = "one", adapter: str = "anthr
 SEVERAL = [
     result(),
     result(adapter="unified-llm"),
-    result("failed", "two", findings=(Finding("[0]", "changed", "1", "2"),), findings_total=1, evidence=Evidence(STREAM, "c" * 32, True)),
-    result("failed", "three", evidence=Evidence(None, "d", layers=(LayerView("events", ("text",), 0, 1, 0, True),), breaches=())),
+    result(
+        "failed",
+        "two",
+        findings=(Finding("[0]", "changed", "1", "2"),),
+        findings_total=1,
+        evidence=Evidence(STREAM, "c" * 32, True),
+    ),
+    result(
+        "failed",
+        "three",
+        evidence=Evidence(
+            None, "d", layers=(LayerView("events", ("text",), 0, 1, 0, True),), breaches=()
+        ),
+    ),
     result("error", "four", provider="", origin=None, end="unknown", evidence=None, wire=""),
 ]
 
@@ -85,11 +114,15 @@ def test_a_run_comes_back_from_its_document_as_it_was() -> None:
 
 def test_the_document_is_the_same_bytes_in_any_order_of_results() -> None:
     for seed in range(4):
-        assert pack(Run(HEADER, random.Random(seed).sample(SEVERAL, len(SEVERAL)))) == pack(Run(HEADER, SEVERAL))
+        assert pack(Run(HEADER, random.Random(seed).sample(SEVERAL, len(SEVERAL)))) == pack(
+            Run(HEADER, SEVERAL)
+        )
 
 
 def test_a_case_and_a_stream_stand_in_it_once() -> None:
-    document = json.loads(pack(Run(HEADER, [result(adapter=adapter) for adapter in ("anthropic", "unified-llm", "")])))
+    document = json.loads(
+        pack(Run(HEADER, [result(adapter=adapter) for adapter in ("anthropic", "unified-llm", "")]))
+    )
     assert [len(document[name]) for name in ("cases", "streams", "results")] == [1, 1, 3]
     assert document["footer"] == {"cases": 1, "streams": 1, "results": 3, "verdicts": {"passed": 3}}
 
@@ -98,20 +131,29 @@ def test_a_stream_whose_cells_all_hold_is_an_excerpt_that_says_so() -> None:
     long = "x" * 1000
     sizes: dict[Verdict, int] = {"passed": 240, "failed": 1000}
     for verdict, size in sizes.items():
-        (stream,) = json.loads(pack(Run(HEADER, [result(wire=long), result(verdict, adapter="unified-llm", wire=long)])))["streams"]
+        (stream,) = json.loads(
+            pack(
+                Run(HEADER, [result(wire=long), result(verdict, adapter="unified-llm", wire=long)])
+            )
+        )["streams"]
         assert stream["wire"].partition(" ")[0] == "x" * size
         assert stream["wire"].endswith("… (an excerpt)") == (verdict == "passed")
 
 
 def test_a_lone_surrogate_is_written_as_text() -> None:
-    assert unpack(pack(Run(HEADER, [result(reason="half \ud83d", wire="\ud83d")]))).results[0].reason == "half \\ud83d"
+    assert (
+        unpack(pack(Run(HEADER, [result(reason="half \ud83d", wire="\ud83d")]))).results[0].reason
+        == "half \\ud83d"
+    )
 
 
 WHOLE = pack(Run(HEADER, SEVERAL))
 
 
 def test_documents_satisfy_the_published_schema_which_is_the_one_that_the_code_has() -> None:
-    published = json.loads((Path(__file__).parent.parent / "docs" / "results.schema.json").read_text())
+    published = json.loads(
+        (Path(__file__).parent.parent / "docs" / "results.schema.json").read_text()
+    )
     assert published == schema()
     validator = jsonschema.Draft202012Validator(published)
     validator.check_schema(published)
@@ -119,7 +161,9 @@ def test_documents_satisfy_the_published_schema_which_is_the_one_that_the_code_h
         validator.validate(json.loads(document))
     broken = json.loads(WHOLE)
     del broken["footer"]
-    assert [error.message for error in validator.iter_errors(broken)] == ["'footer' is a required property"]
+    assert [error.message for error in validator.iter_errors(broken)] == [
+        "'footer' is a required property"
+    ]
     broken = json.loads(WHOLE)
     broken["results"][0]["verdict"] = "green"
     assert not validator.is_valid(broken)
@@ -132,10 +176,19 @@ def test_documents_satisfy_the_published_schema_which_is_the_one_that_the_code_h
         (WHOLE[:-40], "it ends in the middle"),
         (b"", "it ends in the middle"),
         (b"[]", "a value of type array where object belongs"),
-        (WHOLE.replace(b'"results":5', b'"results":6'), "the footer counts other results than there are"),
-        (WHOLE.replace(b'"case":0', b'"case":9'), "a result points to a case or stream that is not there"),
+        (
+            WHOLE.replace(b'"results":5', b'"results":6'),
+            "the footer counts other results than there are",
+        ),
+        (
+            WHOLE.replace(b'"case":0', b'"case":9'),
+            "a result points to a case or stream that is not there",
+        ),
         (WHOLE.replace(b'"failed"', b'"green"'), ".verdict: 'green' is none of the known values"),
-        (WHOLE.replace(b'"header":{', b'"header":{"format":2,'), "$.header.format: 2 is none of the known values"),
+        (
+            WHOLE.replace(b'"header":{', b'"header":{"format":2,'),
+            "$.header.format: 2 is none of the known values",
+        ),
     ],
 )
 def test_a_document_that_is_not_whole_is_refused(data: bytes, fact: str) -> None:
@@ -151,14 +204,22 @@ def test_a_document_that_is_not_whole_is_refused(data: bytes, fact: str) -> None
 SHARDS = [
     Run(HEADER, SEVERAL[:2]),
     Run(replace(HEADER, unread=("a.yaml:1: no",), day="2026-11-22"), SEVERAL[1:4]),
-    Run(replace(HEADER, adapters=(Named("mine", "My adapter", 7),), tools=("other 2",)), [SEVERAL[4], result(case="five", adapter="mine")]),
+    Run(
+        replace(HEADER, adapters=(Named("mine", "My adapter", 7),), tools=("other 2",)),
+        [SEVERAL[4], result(case="five", adapter="mine")],
+    ),
 ]
 
 
 def test_shards_merge_in_any_order_and_grouping_into_the_same_bytes() -> None:
     whole = pack(merge(SHARDS))
     for one, two, three in permutations(SHARDS):
-        assert pack(merge([merge([one, two]), three])) == pack(merge([one, merge([two, three])])) == pack(merge([one, two, three])) == whole
+        assert (
+            pack(merge([merge([one, two]), three]))
+            == pack(merge([one, merge([two, three])]))
+            == pack(merge([one, two, three]))
+            == whole
+        )
     assert pack(merge([merge(SHARDS), merge(SHARDS)])) == whole
 
 
@@ -166,7 +227,10 @@ def test_a_merged_run_has_every_result_once_and_every_name() -> None:
     merged = merge(SHARDS)
     assert len(merged.results) == 6
     assert [one.name for one in merged.header.adapters] == ["anthropic", "unified-llm", "mine"]
-    assert (merged.header.tools, merged.header.day) == (("gemini-conformance 1", "other 2"), "2026-11-22")
+    assert (merged.header.tools, merged.header.day) == (
+        ("gemini-conformance 1", "other 2"),
+        "2026-11-22",
+    )
     assert merged.header.unread == ("a.yaml:1: no",)
 
 
@@ -175,7 +239,10 @@ def test_the_same_result_twice_in_one_run_stays_two() -> None:
 
 
 def test_two_runs_that_judge_a_cell_differently_are_no_shards_of_one() -> None:
-    with pytest.raises(ResultsError, match=r"case 'one' for anthropic is judged differently in two runs \(failed and passed\)"):
+    with pytest.raises(
+        ResultsError,
+        match=r"case 'one' for anthropic is judged differently in two runs \(failed and passed\)",
+    ):
         merge([Run(HEADER, [result()]), Run(HEADER, [result("failed")])])
 
 
@@ -185,7 +252,16 @@ def test_an_excerpt_and_the_longer_text_of_the_same_stream_are_no_contradiction(
 
 
 def tried(*breaches: Breach, laws: bool = True, **changes: Any) -> Run:
-    return Run(HEADER, [result("failed", evidence=Evidence(STREAM, "b" * 32, breaches=breaches if laws else None), **changes)])
+    return Run(
+        HEADER,
+        [
+            result(
+                "failed",
+                evidence=Evidence(STREAM, "b" * 32, breaches=breaches if laws else None),
+                **changes,
+            )
+        ],
+    )
 
 
 def test_a_run_that_tried_the_laws_on_a_cell_and_one_that_did_not_are_shards_of_one() -> None:
@@ -207,14 +283,27 @@ def test_of_other_breaches_of_a_cell_the_same_are_kept_in_any_order_and_grouping
     ]
     whole = merge(runs).results
     assert whole[0].evidence is not None
-    assert (whole[0].evidence.breaches, whole[0].wire) == ((Breach(3, "Nothing lost", ("b",)),), "data: {}, and more")
+    assert (whole[0].evidence.breaches, whole[0].wire) == (
+        (Breach(3, "Nothing lost", ("b",)),),
+        "data: {}, and more",
+    )
     for one, two, three, four in permutations(runs):
-        for grouped in ([merge([one, two]), merge([three, four])], [one, merge([two, merge([three, four])])], [one, two, two, three, four]):
+        for grouped in (
+            [merge([one, two]), merge([three, four])],
+            [one, merge([two, merge([three, four])])],
+            [one, two, two, three, four],
+        ):
             assert merge(grouped).results == whole
 
 
 def test_the_streams_of_earlier_turns_come_back_too() -> None:
-    talk = result(evidence=Evidence(STREAM, "b" * 32, before=(replace(STREAM, digest="c" * 32), replace(STREAM, digest="d" * 32))))
+    talk = result(
+        evidence=Evidence(
+            STREAM,
+            "b" * 32,
+            before=(replace(STREAM, digest="c" * 32), replace(STREAM, digest="d" * 32)),
+        )
+    )
     assert unpack(pack(Run(HEADER, [talk]))).results == [talk]
 
 
@@ -222,8 +311,13 @@ def test_the_streams_of_earlier_turns_come_back_too() -> None:
 
 
 def failing(number: int, *, lines: int = 11, wide: int = 1000) -> list[CaseResult]:
-    layers = tuple(LayerView(name, ("z" * 260,) * lines, 0, 200, 5, True) for name in ("frames", "events", "payloads"))
-    findings = tuple(Finding(f"[{n}].delta.partial_json", "changed", "x" * wide, "y" * wide) for n in range(4))
+    layers = tuple(
+        LayerView(name, ("z" * 260,) * lines, 0, 200, 5, True)
+        for name in ("frames", "events", "payloads")
+    )
+    findings = tuple(
+        Finding(f"[{n}].delta.partial_json", "changed", "x" * wide, "y" * wide) for n in range(4)
+    )
     url = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro-preview:streamGenerateContent?alt=sse"
     sent = Sent("POST", url, "b" * 800, 9000)
     return [
@@ -248,26 +342,54 @@ FIVE = replace(HEADER, adapters=tuple(Named(f"adapter-{m}", f"adapter-{m}", m) f
 
 
 def varied(number: int, reads: int) -> list[CaseResult]:
-    """As `failing`, each stream with times, sizes, cuts, a digest, a request and a beginning of its own."""
+    """As `failing`, each stream with times, sizes, cuts, a digest, a request and a beginning of its
+    own.
+    """
     chance = random.Random(7)
     results = failing(number)
     for start in range(0, len(results), 5):
         times = sorted(round(600 + chance.random() * 3000, 1) for _ in range(reads))
-        rows = tuple(Read(at, chance.randrange(200, 2000), 1, chance.choice(("", "", "message", "character"))) for at in times)
+        rows = tuple(
+            Read(
+                at, chance.randrange(200, 2000), 1, chance.choice(("", "", "message", "character"))
+            )
+            for at in times
+        )
         url = f"https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro-preview:streamGenerateContent?alt=sse&session={start}"
-        sent = Sent("POST", url, json.dumps({"contents": [{"parts": [{"text": f'Question {start}: "what" ' * 40}]}]})[:800], 9000)
+        sent = Sent(
+            "POST",
+            url,
+            json.dumps({"contents": [{"parts": [{"text": f'Question {start}: "what" ' * 40}]}]})[
+                :800
+            ],
+            9000,
+        )
         digest = f"{chance.getrandbits(128):032x}"
-        stream = Stream(200, sum(read.size for read in rows), digest, rows, reads, sent, sum(bool(read.inside) for read in rows))
+        stream = Stream(
+            200,
+            sum(read.size for read in rows),
+            digest,
+            rows,
+            reads,
+            sent,
+            sum(bool(read.inside) for read in rows),
+        )
         for place in range(start, start + 5):
             before = results[place].evidence
             assert before is not None
-            evidence = Evidence(stream, layers=before.layers, digest=f"{chance.getrandbits(128):032x}")
-            results[place] = replace(results[place], evidence=evidence, wire=f'data: {{"text": "word {start}"}}\n\n' * 50)
+            evidence = Evidence(
+                stream, layers=before.layers, digest=f"{chance.getrandbits(128):032x}"
+            )
+            results[place] = replace(
+                results[place], evidence=evidence, wire=f'data: {{"text": "word {start}"}}\n\n' * 50
+            )
     return results
 
 
 @pytest.mark.parametrize(("number", "reads"), [(2000, 12), (2000, 80), (810, 80)])
-def test_all_files_of_failing_cells_fit_into_10_mb_and_what_is_left_out_is_said(number: int, reads: int) -> None:
+def test_all_files_of_failing_cells_fit_into_10_mb_and_what_is_left_out_is_said(
+    number: int, reads: int
+) -> None:
     files = render(Run(FIVE, varied(number, reads)))
     assert sum(len(text.encode()) for text in files.values()) < 10_000_000
     first = unpack(files["results.json"].encode()).results[0]
@@ -280,13 +402,28 @@ def test_all_files_of_failing_cells_fit_into_10_mb_and_what_is_left_out_is_said(
     assert sum(read.number for read in stream.reads) == stream.reads_total == reads
     assert sum(read.size for read in stream.reads) == stream.size
     if number == 2000:
-        assert (len(first.findings), first.findings[0].expected) == (1, "x" * 25 + " … (an excerpt)")
+        assert (len(first.findings), first.findings[0].expected) == (
+            1,
+            "x" * 25 + " … (an excerpt)",
+        )
         assert len(stream.reads) == 4
-        assert stream.sent.url == "https://generativelanguage.googleapis.com/v1beta/m … (an excerpt)"
-        assert first.wire == 'data: {"text": "word 0"}\n\ndata: {"text": "word 0"}' + " … (an excerpt)"
+        assert (
+            stream.sent.url == "https://generativelanguage.googleapis.com/v1beta/m … (an excerpt)"
+        )
+        assert (
+            first.wire == 'data: {"text": "word 0"}\n\ndata: {"text": "word 0"}' + " … (an excerpt)"
+        )
         page = files["gemini-api.html"]
-        assert page.count("first difference: <code>[0].delta.partial_json</code> <small>capped</small>") == 10_000
-        assert "no room for what was expected and got, nor for the layers: they are capped here" in page
+        assert (
+            page.count(
+                "first difference: <code>[0].delta.partial_json</code> <small>capped</small>"
+            )
+            == 10_000
+        )
+        assert (
+            "no room for what was expected and got, nor for the layers: they are capped here"
+            in page
+        )
         assert '<failure message="failed"/>' in files["junit.xml"]
 
 
@@ -306,13 +443,23 @@ READS = (
     [
         (7, READS),
         (6, (*READS[:1], Read(620.0, 50, 2, "message"), *READS[3:])),
-        (5, (*READS[:1], Read(620.0, 50, 2, "message"), Read(640.0, 90, 4, "character"), *READS[5:])),
+        (
+            5,
+            (
+                *READS[:1],
+                Read(620.0, 50, 2, "message"),
+                Read(640.0, 90, 4, "character"),
+                *READS[5:],
+            ),
+        ),
         (4, (*READS[:1], Read(640.0, 140, 6, "character"), *READS[5:])),
         (3, (*READS[:1], Read(650.0, 200, 8), *READS[6:])),
         (1, (Read(660.0, 280, 10),)),
     ],
 )
-def test_reads_go_together_where_least_is_lost_and_none_is_lost(most: int, rows: tuple[Read, ...]) -> None:
+def test_reads_go_together_where_least_is_lost_and_none_is_lost(
+    most: int, rows: tuple[Read, ...]
+) -> None:
     assert fewer_reads(READS, most) == rows
 
 
@@ -320,7 +467,12 @@ def test_fewer_of_fewer_reads_are_fewer_of_all() -> None:
     for seed in range(30):
         chance = random.Random(seed)
         reads = [
-            Read(chance.choice((None, 1.5)), chance.randrange(99), chance.randrange(1, 4), chance.choice(("", "message", "character")))
+            Read(
+                chance.choice((None, 1.5)),
+                chance.randrange(99),
+                chance.randrange(1, 4),
+                chance.choice(("", "message", "character")),
+            )
             for _ in range(chance.randrange(60))
         ]
         for most in (40, 20, 5, 4, 3, 1):
@@ -332,7 +484,9 @@ def test_fewer_of_fewer_reads_are_fewer_of_all() -> None:
 
 @pytest.mark.parametrize("number", [0, 1, 2, 80, 81, 802, 5000])
 def test_first_byte_and_end_stay_by_themselves_however_many_reads_there_are(number: int) -> None:
-    exchange = Exchange(None, 200, {}, tuple((float(at), b"ab") for at in range(number)), "complete")
+    exchange = Exchange(
+        None, 200, {}, tuple((float(at), b"ab") for at in range(number)), "complete"
+    )
     stream = describe(exchange, "gemini-api")
     assert len(stream.reads) == min(number, 80)
     assert (
@@ -345,9 +499,19 @@ def test_first_byte_and_end_stay_by_themselves_however_many_reads_there_are(numb
 
 
 def test_a_command_that_differs_in_nothing_but_the_adapter_stands_once() -> None:
-    run = Run(HEADER, [result(), result(adapter="unified-llm"), result(adapter="", layer="events", command="another")])
+    run = Run(
+        HEADER,
+        [
+            result(),
+            result(adapter="unified-llm"),
+            result(adapter="", layer="events", command="another"),
+        ],
+    )
     document = json.loads(pack(run))
-    assert [case.get("command") for case in document["cases"]] == [None, "pytest 'specs/gemini-api/text.yaml::one[ADAPTER]'"]
+    assert [case.get("command") for case in document["cases"]] == [
+        None,
+        "pytest 'specs/gemini-api/text.yaml::one[ADAPTER]'",
+    ]
     assert [row.get("command") for row in document["results"]] == ["another", None, None]
     assert by_key(list(unpack(pack(run)).results)) == by_key(list(run.results))
 
@@ -363,7 +527,12 @@ def test_shards_that_were_capped_each_on_its_own_merge_into_the_bytes_of_the_who
     joined = unpack(pack(merge(files[:2])))
     packed = pack(Run(HEADER, whole))
     assert files[0].results[0].findings != unpack(packed).results[0].findings
-    assert pack(merge([joined, files[2]])) == pack(merge(files)) == packed == pack(merge([unpack(packed), *files]))
+    assert (
+        pack(merge([joined, files[2]]))
+        == pack(merge(files))
+        == packed
+        == pack(merge([unpack(packed), *files]))
+    )
 
 
 def test_the_excerpt_of_a_shard_whose_cells_hold_gives_way_to_the_whole_of_another() -> None:
@@ -377,12 +546,25 @@ def test_the_excerpt_of_a_shard_whose_cells_hold_gives_way_to_the_whole_of_anoth
 def test_shards_that_part_the_cells_of_a_stream_merge_into_the_bytes_of_the_whole() -> None:
     chance = random.Random(0)
     whole = [one for one in varied(600, 80) if chance.random() < 0.4]
-    for place, one in enumerate(whole[::2]):  # cells that hold and show layers, some of which have room for them
+    for place, one in enumerate(
+        whole[::2]
+    ):  # cells that hold and show layers, some of which have room for them
         assert one.evidence is not None
-        layers = tuple(replace(view, lines=view.lines[: place % 11 + 1]) for view in one.evidence.layers)
-        whole[2 * place] = replace(one, verdict="passed", findings=(), findings_total=0, evidence=replace(one.evidence, layers=layers))
+        layers = tuple(
+            replace(view, lines=view.lines[: place % 11 + 1]) for view in one.evidence.layers
+        )
+        whole[2 * place] = replace(
+            one,
+            verdict="passed",
+            findings=(),
+            findings_total=0,
+            evidence=replace(one.evidence, layers=layers),
+        )
     shards = [chance.sample((0, 1, 2, 3), chance.choice((1, 1, 2, 3))) for _ in whole]
-    parts = [[one for one, where in zip(whole, shards, strict=True) if number in where] for number in range(4)]
+    parts = [
+        [one for one, where in zip(whole, shards, strict=True) if number in where]
+        for number in range(4)
+    ]
     files = [unpack(pack(Run(HEADER, part))) for part in parts]
     joined = unpack(pack(merge(chance.sample(files, 2))))
     packed = pack(Run(HEADER, whole))
@@ -401,7 +583,10 @@ def _reads_of(run: Run) -> tuple[Read, ...]:
 
 
 def changed(base: list[CaseResult], head: list[CaseResult]) -> list[tuple[str, str, str]]:
-    return [(change.kind, change.cell.case, change.words) for change in compare_runs(Run(HEADER, base), Run(HEADER, head))]
+    return [
+        (change.kind, change.cell.case, change.words)
+        for change in compare_runs(Run(HEADER, base), Run(HEADER, head))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -421,14 +606,21 @@ def changed(base: list[CaseResult], head: list[CaseResult]) -> list[tuple[str, s
         ("not-run", "unreviewed", "changed"),
     ],
 )
-def test_a_verdict_that_is_better_is_fixed_and_one_that_is_worse_broken(before: Verdict, after: Verdict, kind: str) -> None:
+def test_a_verdict_that_is_better_is_fixed_and_one_that_is_worse_broken(
+    before: Verdict, after: Verdict, kind: str
+) -> None:
     (change,) = compare_runs(Run(HEADER, [result(before)]), Run(HEADER, [result(after)]))
     assert (change.kind, change.red) == (kind, kind == "broken")
     assert " → " in change.words
 
 
 def test_nothing_changed_where_all_is_as_it_was_even_if_the_case_moved() -> None:
-    assert changed(SEVERAL, [replace(one, line=one.line + 9, provider="code-assist") for one in SEVERAL]) == []
+    assert (
+        changed(
+            SEVERAL, [replace(one, line=one.line + 9, provider="code-assist") for one in SEVERAL]
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -441,13 +633,21 @@ def test_nothing_changed_where_all_is_as_it_was_even_if_the_case_moved() -> None
     ],
 )
 def test_the_same_verdict_on_other_evidence_is_told(other: dict[str, Any]) -> None:
-    assert changed([result("warning")], [result("warning", **other)]) == [("changed", "one", "warning")]
+    assert changed([result("warning")], [result("warning", **other)]) == [
+        ("changed", "one", "warning")
+    ]
     again = Evidence(replace(STREAM, reads=(Read(9.0, 25),)), "b" * 32)
-    assert changed([result()], [result(evidence=again)]) == []  # a recording made again has other times
+    assert (
+        changed([result()], [result(evidence=again)]) == []
+    )  # a recording made again has other times
 
 
 def test_a_run_that_was_capped_is_no_other_evidence() -> None:
-    long = result("failed", findings=(Finding("[0]", "changed", "x" * 3000, "y" * 3000), Finding("[1]")), findings_total=2)
+    long = result(
+        "failed",
+        findings=(Finding("[0]", "changed", "x" * 3000, "y" * 3000), Finding("[1]")),
+        findings_total=2,
+    )
     short = replace(long, findings=cap(long, Rooms(200, 200, 200)).findings)
     assert short.findings != long.findings
     assert changed([short], [long]) == []
@@ -456,7 +656,8 @@ def test_a_run_that_was_capped_is_no_other_evidence() -> None:
 
 def test_cells_that_are_new_and_gone_and_what_is_red_of_them() -> None:
     changes = compare_runs(
-        Run(HEADER, [result(), result(case="old")]), Run(HEADER, [result(), result("failed", "new"), result(case="fine")])
+        Run(HEADER, [result(), result(case="old")]),
+        Run(HEADER, [result(), result("failed", "new"), result(case="fine")]),
     )
     assert [(change.kind, change.cell.case, change.red) for change in changes] == [
         ("new", "fine", False),
@@ -467,8 +668,16 @@ def test_cells_that_are_new_and_gone_and_what_is_red_of_them() -> None:
 
 def test_the_index_says_what_changed_since_the_baseline() -> None:
     base = Run(HEADER, [result(), result("failed", "two"), result(case="old")])
-    page = render(Run(HEADER, [result("failed"), result("passed", "two"), result(case="new")]), base)["index.html"]
-    assert page.index("Since the baseline") < page.index("1 broken") < page.index("1 fixed") < page.index("1 new") < page.index("1 gone")
+    page = render(
+        Run(HEADER, [result("failed"), result("passed", "two"), result(case="new")]), base
+    )["index.html"]
+    assert (
+        page.index("Since the baseline")
+        < page.index("1 broken")
+        < page.index("1 fixed")
+        < page.index("1 new")
+        < page.index("1 gone")
+    )
     assert page.count("passed → failed") == 1
     assert 'href="gemini-api.html#text.one.anthropic"' in page
     assert "Since the baseline" not in render(base)["index.html"]
@@ -503,17 +712,44 @@ def test_junit_has_a_case_a_cell_and_says_which_are_red() -> None:
     assert "pytest 'specs/gemini-api/text.yaml::failed[anthropic]'" in (failure.text or "")
 
 
-def test_the_summary_in_markdown_is_a_table_and_what_is_not_passed_and_no_text_becomes_markup() -> None:
+def test_the_summary_in_markdown_is_a_table_and_what_is_not_passed_and_no_text_becomes_markup() -> (
+    None
+):
     hostile = "<img src=x> | `a` [x](javascript:y) @me\n# no"
-    text = render(Run(HEADER, [result(), result("failed", "two", requirement=hostile), result("not-carried", "three")]))["summary.md"]
+    text = render(
+        Run(
+            HEADER,
+            [
+                result(),
+                result("failed", "two", requirement=hostile),
+                result("not-carried", "three"),
+            ],
+        )
+    )["summary.md"]
     assert "| Gemini API | 0 of 1 features<br>✕ 1 failed<br>– 1 not carried |" in text
-    assert "- ✕ **failed** Gemini API → anthropic: \\<img src=x\\> \\| \\`a\\` \\[x\\]\\(javascript:y\\) \\@me \\# no" in text
+    assert (
+        "- ✕ **failed** Gemini API → anthropic: \\<img src=x\\> \\| \\`a\\` \\[x\\]\\(javascript:y\\) \\@me \\# no"
+        in text
+    )
     assert "three" not in text
 
 
 def test_badges_say_in_words_what_their_colour_says() -> None:
-    files = render(Run(HEADER, [result(), result("failed", adapter="unified-llm"), result("known-failing", "two", provider="code-assist")]))
-    badges = {name: ET.fromstring(text).attrib["aria-label"] for name, text in files.items() if name.startswith("badges/")}
+    files = render(
+        Run(
+            HEADER,
+            [
+                result(),
+                result("failed", adapter="unified-llm"),
+                result("known-failing", "two", provider="code-assist"),
+            ],
+        )
+    )
+    badges = {
+        name: ET.fromstring(text).attrib["aria-label"]
+        for name, text in files.items()
+        if name.startswith("badges/")
+    }
     assert badges == {
         "badges/all.svg": "Gemini compatibility: ✕ 1 failed",
         "badges/gemini-api.svg": "Gemini API: ✕ 1 failed",
@@ -524,11 +760,22 @@ def test_badges_say_in_words_what_their_colour_says() -> None:
     }
 
 
-@pytest.mark.parametrize("text", ["\ufffe", "\uffff", "\ufdd0", "\x00\x0b\x1b", "\ud83d", "<&\"'>", "\u202e", "\U0001fffe"])
+@pytest.mark.parametrize(
+    "text",
+    ["\ufffe", "\uffff", "\ufdd0", "\x00\x0b\x1b", "\ud83d", "<&\"'>", "\u202e", "\U0001fffe"],
+)
 def test_badges_and_junit_are_xml_whatever_a_name_holds(text: str) -> None:
-    header = replace(HEADER, providers=(Named("gemini-api", f"P{text}", 0),), adapters=(Named(f"a{text}", f"A{text}", 0),))
+    header = replace(
+        HEADER,
+        providers=(Named("gemini-api", f"P{text}", 0),),
+        adapters=(Named(f"a{text}", f"A{text}", 0),),
+    )
     files = render(Run(header, [result("failed", adapter=f"a{text}", reason=text)]))
-    labels = [ET.fromstring(svg).attrib["aria-label"] for name, svg in files.items() if name.startswith("badges/")]
+    labels = [
+        ET.fromstring(svg).attrib["aria-label"]
+        for name, svg in files.items()
+        if name.startswith("badges/")
+    ]
     assert len(labels) == 3
     assert all(label.startswith(("P", "Gemini")) for label in labels)
     assert ET.fromstring(files["junit.xml"]).attrib["failures"] == "1"
@@ -536,15 +783,30 @@ def test_badges_and_junit_are_xml_whatever_a_name_holds(text: str) -> None:
 
 def test_no_badge_takes_the_place_of_another() -> None:
     names = ["a b", "a-b", "a?b", "A-b", "a-b-2", "x" * 130, "x" * 131]
-    header = replace(HEADER, adapters=tuple(Named(name, name, 0) for name in names), providers=(*HEADER.providers, Named("all", "All", 2)))
+    header = replace(
+        HEADER,
+        adapters=tuple(Named(name, name, 0) for name in names),
+        providers=(*HEADER.providers, Named("all", "All", 2)),
+    )
     results = [result(adapter=name) for name in names]
     badges, again = (
-        {name[7:]: ET.fromstring(svg).attrib["aria-label"] for name, svg in render(run).items() if name.startswith("badges/")}
-        for run in (Run(header, results), Run(replace(header, adapters=header.adapters[::-1]), results[::-1]))
+        {
+            name[7:]: ET.fromstring(svg).attrib["aria-label"]
+            for name, svg in render(run).items()
+            if name.startswith("badges/")
+        }
+        for run in (
+            Run(header, results),
+            Run(replace(header, adapters=header.adapters[::-1]), results[::-1]),
+        )
     )
     assert badges == again
     assert len({name.lower() for name in badges}) == 1 + 3 + len(names)
-    assert {name: label.partition(" → ")[2].partition(":")[0] for name, label in badges.items() if "gemini-api.a" in name.lower()} == {
+    assert {
+        name: label.partition(" → ")[2].partition(":")[0]
+        for name, label in badges.items()
+        if "gemini-api.a" in name.lower()
+    } == {
         "gemini-api.A-b.svg": "A-b",
         "gemini-api.a-b-2.svg": "a-b-2",
         "gemini-api.a-b-3.svg": "a-b",

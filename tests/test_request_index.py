@@ -1,4 +1,6 @@
-"""A request finds the exchange that was recorded for it, wherever it went and however it is spelled."""
+"""A request finds the exchange that was recorded for it, wherever it went and however it is
+spelled.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ VERTEX = "https://europe-west4-aiplatform.googleapis.com/v1beta1/projects/p/loca
 
 
 def asks(text: str, **others: Any) -> bytes:
-    return json.dumps({"contents": [{"role": "user", "parts": [{"text": text}]}], **others}).encode()
+    return json.dumps(
+        {"contents": [{"role": "user", "parts": [{"text": text}]}], **others}
+    ).encode()
 
 
 def recorded(*requests: tuple[str, str, bytes]) -> list[Exchange]:
@@ -31,18 +35,32 @@ def recorded(*requests: tuple[str, str, bytes]) -> list[Exchange]:
         (STREAM, "http://127.0.0.1:40123/v1/models/m:streamGenerateContent?alt=sse"),
         (STREAM, f"{STREAM}&key=one"),
         (f"{STREAM}&key=SCRUBBED", f"{STREAM}&key=one"),
-        (STREAM, "http://localhost:1/router/google/v1alpha/models/m:streamGenerateContent?%24alt=sse"),
+        (
+            STREAM,
+            "http://localhost:1/router/google/v1alpha/models/m:streamGenerateContent?%24alt=sse",
+        ),
         (STREAM, f"{MODELS}/m%3AstreamGenerateContent?alt=sse"),
         (STREAM, "models/m:streamGenerateContent?alt=sse"),
         (f"{MODELS}/m:generateContent", f"{MODELS}/m:generateContent?alt=json"),
         (f"{MODELS}/m:generateContent?a=1&b=2", f"{MODELS}/m:generateContent?b=2&a=1"),
-        (f"{VERTEX}/m:generateContent", "http://[::1]:1/v1/projects/other/locations/global/publishers/google/models/m:generateContent"),
-        (f"{VERTEX}/m:generateContent", "https://aiplatform.googleapis.com/v1/publishers/google/models/m:generateContent"),
-        ("https://cloudcode-pa.googleapis.com/v1internal:countTokens", "http://127.0.0.1:9/proxy/v1internal:countTokens"),
+        (
+            f"{VERTEX}/m:generateContent",
+            "http://[::1]:1/v1/projects/other/locations/global/publishers/google/models/m:generateContent",
+        ),
+        (
+            f"{VERTEX}/m:generateContent",
+            "https://aiplatform.googleapis.com/v1/publishers/google/models/m:generateContent",
+        ),
+        (
+            "https://cloudcode-pa.googleapis.com/v1internal:countTokens",
+            "http://127.0.0.1:9/proxy/v1internal:countTokens",
+        ),
     ],
 )
 def test_where_a_request_went_does_not_matter(recorded_url: str, url: str) -> None:
-    assert RequestIndex(recorded(("POST", recorded_url, asks("a")))).find("post", url, asks("a")) == 0
+    assert (
+        RequestIndex(recorded(("POST", recorded_url, asks("a")))).find("post", url, asks("a")) == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,7 +84,17 @@ def test_what_is_asked_does(method: str, url: str, body: bytes) -> None:
     assert index.unused() == [0]
 
 
-@pytest.mark.parametrize("body", [b"", b"plain", b"\xff\x00", b'{"a":', b'{"a": "\\ud800"}', b'{"a": 123456789012345678901234567890}'])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"plain",
+        b"\xff\x00",
+        b'{"a":',
+        b'{"a": "\\ud800"}',
+        b'{"a": 123456789012345678901234567890}',
+    ],
+)
 def test_any_body_finds_itself_and_no_other(body: bytes) -> None:
     index = RequestIndex(recorded(("POST", STREAM, body)))
     assert index.find("POST", STREAM, body + b"1") is None
@@ -74,21 +102,42 @@ def test_any_body_finds_itself_and_no_other(body: bytes) -> None:
 
 
 def test_a_body_is_found_in_every_spelling() -> None:
-    index = RequestIndex(recorded(("POST", STREAM, asks("a", generationConfig={"maxOutputTokens": 8}))))
-    assert index.find("POST", STREAM, b'{"generation_config":{"max_output_tokens":8.0},"contents":{"parts":{"text":"a"}}}') == 0
+    index = RequestIndex(
+        recorded(("POST", STREAM, asks("a", generationConfig={"maxOutputTokens": 8})))
+    )
+    assert (
+        index.find(
+            "POST",
+            STREAM,
+            b'{"generation_config":{"max_output_tokens":8.0},"contents":{"parts":{"text":"a"}}}',
+        )
+        == 0
+    )
 
 
 def test_numbers_of_a_call_and_the_project_do_not_matter_in_an_envelope() -> None:
     url = "https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse"
-    one = {"model": "m", "project": "p", "user_prompt_id": "1", "request": {"contents": [], "session_id": "x"}}
-    other = {"model": "m", "project": "q", "requestId": "2", "request": {"contents": [], "sessionId": "-7"}}
+    one = {
+        "model": "m",
+        "project": "p",
+        "user_prompt_id": "1",
+        "request": {"contents": [], "session_id": "x"},
+    }
+    other = {
+        "model": "m",
+        "project": "q",
+        "requestId": "2",
+        "request": {"contents": [], "sessionId": "-7"},
+    }
     index = RequestIndex(recorded(("POST", url, json.dumps(one).encode())))
     assert index.find("POST", url, json.dumps({**other, "model": "n"}).encode()) is None
     assert index.find("POST", url, json.dumps(other).encode()) == 0
 
 
 def test_equal_requests_are_answered_in_start_order_and_once() -> None:
-    exchanges = recorded(("POST", STREAM, asks("a")), ("POST", STREAM, asks("b")), ("POST", STREAM, asks("a")))
+    exchanges = recorded(
+        ("POST", STREAM, asks("a")), ("POST", STREAM, asks("b")), ("POST", STREAM, asks("a"))
+    )
     exchanges.insert(1, Exchange(None, 200, {}, ()))
     index, again = RequestIndex(exchanges), RequestIndex(exchanges, again=True)
     for one in index, again:
@@ -143,8 +192,13 @@ def test_a_look_up_costs_the_same_in_a_long_cassette() -> None:
     filler = [{"role": "user", "parts": [{"text": "and so on, and so forth"}]} for _ in range(30)]
 
     def cost(count: int) -> float:
-        """The fastest of some look-ups, in ms: what the machine does beside it only makes them slower."""
-        requests = [("POST", STREAM, asks(str(number), labels=dict.fromkeys("ab", "x"), filler=filler)) for number in range(count)]
+        """The fastest of some look-ups, in ms: what the machine does beside it only makes them
+        slower.
+        """
+        requests = [
+            ("POST", STREAM, asks(str(number), labels=dict.fromkeys("ab", "x"), filler=filler))
+            for number in range(count)
+        ]
         assert 2000 < len(requests[0][2]) < 2400
         index, costs = RequestIndex(recorded(*requests)), []
         for request in requests[-40:]:
@@ -160,7 +214,13 @@ def test_a_look_up_costs_the_same_in_a_long_cassette() -> None:
 
 def test_a_look_up_is_linear_in_the_body() -> None:
     def cost(parts: int) -> float:
-        body = asks("x", filler=[{"role": "user", "parts": [{"text": "and so on, and so forth"}]} for _ in range(parts)])
+        body = asks(
+            "x",
+            filler=[
+                {"role": "user", "parts": [{"text": "and so on, and so forth"}]}
+                for _ in range(parts)
+            ],
+        )
         index, costs = RequestIndex(recorded(("POST", STREAM, body)), again=True), []
         for _ in range(9):
             started = perf_counter()
@@ -168,4 +228,6 @@ def test_a_look_up_is_linear_in_the_body() -> None:
             costs.append(perf_counter() - started)
         return min(costs)
 
-    assert cost(8000) < 8 * cost(2000)  # four times the body; a square would cost sixteen times as much
+    assert cost(8000) < 8 * cost(
+        2000
+    )  # four times the body; a square would cost sixteen times as much

@@ -1,4 +1,6 @@
-"""JSON Schema → Gemini's Schema: every keyword, references, joins, and the bounds that hold whatever comes."""
+"""JSON Schema → Gemini's Schema: every keyword, references, joins, and the bounds that hold
+whatever comes.
+"""
 
 from __future__ import annotations
 
@@ -54,59 +56,137 @@ SAID_EXACTLY: dict[str, tuple[Any, dict[str, Any]]] = {
     "integer": ({"type": "integer"}, {"type": "INTEGER"}),
     "boolean": ({"type": "boolean"}, {"type": "BOOLEAN"}),
     "null": ({"type": "null"}, {"type": "NULL"}),
-    "Gemini's own spelling": ({"type": "OBJECT", "nullable": True}, {"type": "OBJECT", "nullable": True}),
+    "Gemini's own spelling": (
+        {"type": "OBJECT", "nullable": True},
+        {"type": "OBJECT", "nullable": True},
+    ),
     "anything": ({}, {}),
     "true": (True, {}),
-    "title and description": ({"type": "string", "title": "T", "description": "D"}, {"type": "STRING", "title": "T", "description": "D"}),
+    "title and description": (
+        {"type": "string", "title": "T", "description": "D"},
+        {"type": "STRING", "title": "T", "description": "D"},
+    ),
     "string limits": (
         {"type": "string", "minLength": 1, "maxLength": 9.0, "pattern": "^a"},
         {"type": "STRING", "minLength": 1, "maxLength": 9, "pattern": "^a"},
     ),
-    "number limits": ({"type": "number", "minimum": -1.5, "maximum": 2}, {"type": "NUMBER", "minimum": -1.5, "maximum": 2}),
-    "list limits": ({"type": "array", "minItems": 1, "maxItems": 2}, {"type": "ARRAY", "minItems": 1, "maxItems": 2}),
+    "number limits": (
+        {"type": "number", "minimum": -1.5, "maximum": 2},
+        {"type": "NUMBER", "minimum": -1.5, "maximum": 2},
+    ),
+    "list limits": (
+        {"type": "array", "minItems": 1, "maxItems": 2},
+        {"type": "ARRAY", "minItems": 1, "maxItems": 2},
+    ),
     "object limits": (
         {"type": "object", "minProperties": 0, "maxProperties": 2},
         {"type": "OBJECT", "minProperties": 0, "maxProperties": 2},
     ),
-    "date-time": ({"type": "string", "format": "date-time"}, {"type": "STRING", "format": "date-time"}),
+    "date-time": (
+        {"type": "string", "format": "date-time"},
+        {"type": "STRING", "format": "date-time"},
+    ),
     "int64": ({"type": "integer", "format": "int64"}, {"type": "INTEGER", "format": "int64"}),
     "double": ({"type": "number", "format": "double"}, {"type": "NUMBER", "format": "double"}),
-    "default and example": ({"type": "string", "default": None, "example": "x"}, {"type": "STRING", "default": None, "example": "x"}),
-    "one of the examples": ({"type": "string", "examples": ["x"]}, {"type": "STRING", "example": "x"}),
-    "items": ({"type": "array", "items": {"type": "string"}}, {"type": "ARRAY", "items": {"type": "STRING"}}),
-    "items without a type": ({"items": {"type": "string"}}, {"type": "ARRAY", "items": {"type": "STRING"}}),
-    "properties": (
-        {"properties": {"a": {"type": "string"}}, "required": ["a"], "propertyOrdering": ["a"], "additionalProperties": True},
-        {"type": "OBJECT", "properties": {"a": {"type": "STRING"}}, "required": ["a"], "propertyOrdering": ["a"]},
+    "default and example": (
+        {"type": "string", "default": None, "example": "x"},
+        {"type": "STRING", "default": None, "example": "x"},
     ),
-    "properties named like keywords": (
-        {"type": "object", "properties": {"title": {"type": "string"}, "$ref": {"const": "k"}, "properties": {"type": "null"}}},
+    "one of the examples": (
+        {"type": "string", "examples": ["x"]},
+        {"type": "STRING", "example": "x"},
+    ),
+    "items": (
+        {"type": "array", "items": {"type": "string"}},
+        {"type": "ARRAY", "items": {"type": "STRING"}},
+    ),
+    "items without a type": (
+        {"items": {"type": "string"}},
+        {"type": "ARRAY", "items": {"type": "STRING"}},
+    ),
+    "properties": (
+        {
+            "properties": {"a": {"type": "string"}},
+            "required": ["a"],
+            "propertyOrdering": ["a"],
+            "additionalProperties": True,
+        },
         {
             "type": "OBJECT",
-            "properties": {"title": {"type": "STRING"}, "$ref": {"type": "STRING", "enum": ["k"]}, "properties": {"type": "NULL"}},
+            "properties": {"a": {"type": "STRING"}},
+            "required": ["a"],
+            "propertyOrdering": ["a"],
+        },
+    ),
+    "properties named like keywords": (
+        {
+            "type": "object",
+            "properties": {
+                "title": {"type": "string"},
+                "$ref": {"const": "k"},
+                "properties": {"type": "null"},
+            },
+        },
+        {
+            "type": "OBJECT",
+            "properties": {
+                "title": {"type": "STRING"},
+                "$ref": {"type": "STRING", "enum": ["k"]},
+                "properties": {"type": "NULL"},
+            },
         },
     ),
     "enum of strings": ({"enum": ["a", "b"]}, {"type": "STRING", "enum": ["a", "b"]}),
     "enum with null": ({"enum": ["a", None]}, {"type": "STRING", "enum": ["a"], "nullable": True}),
-    "enum whose type forbids a value": ({"type": "string", "enum": ["a", 1, None]}, {"type": "STRING", "enum": ["a"]}),
-    "enum of numbers without gaps": ({"type": "integer", "enum": [3, 1, 2]}, {"type": "INTEGER", "minimum": 1, "maximum": 3}),
+    "enum whose type forbids a value": (
+        {"type": "string", "enum": ["a", 1, None]},
+        {"type": "STRING", "enum": ["a"]},
+    ),
+    "enum of numbers without gaps": (
+        {"type": "integer", "enum": [3, 1, 2]},
+        {"type": "INTEGER", "minimum": 1, "maximum": 3},
+    ),
     "enum of both booleans": ({"enum": [True, False]}, {"type": "BOOLEAN"}),
     "const": ({"const": "a"}, {"type": "STRING", "enum": ["a"]}),
-    "const of a number": ({"type": "number", "const": 1.5}, {"type": "NUMBER", "minimum": 1.5, "maximum": 1.5}),
+    "const of a number": (
+        {"type": "number", "const": 1.5},
+        {"type": "NUMBER", "minimum": 1.5, "maximum": 1.5},
+    ),
     "const null": ({"const": None}, {"type": "NULL"}),
-    "a type or null": ({"type": ["string", "null"], "minLength": 1}, {"type": "STRING", "minLength": 1, "nullable": True}),
+    "a type or null": (
+        {"type": ["string", "null"], "minLength": 1},
+        {"type": "STRING", "minLength": 1, "nullable": True},
+    ),
     "two types": (
-        {"type": ["string", "integer", "null"], "description": "D", "minLength": 1, "minimum": 2, "enum": ["a", 7]},
+        {
+            "type": ["string", "integer", "null"],
+            "description": "D",
+            "minLength": 1,
+            "minimum": 2,
+            "enum": ["a", 7],
+        },
         {
             "description": "D",
             "nullable": True,
-            "anyOf": [{"type": "STRING", "minLength": 1, "enum": ["a"]}, {"type": "INTEGER", "minimum": 7, "maximum": 7}],
+            "anyOf": [
+                {"type": "STRING", "minLength": 1, "enum": ["a"]},
+                {"type": "INTEGER", "minimum": 7, "maximum": 7},
+            ],
         },
     ),
-    "anyOf": ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]}),
-    "oneOf": ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]}),
+    "anyOf": (
+        {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+        {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]},
+    ),
+    "oneOf": (
+        {"oneOf": [{"type": "string"}, {"type": "integer"}]},
+        {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}]},
+    ),
     "anyOf with null": (
-        {"anyOf": [{"type": "string", "description": "inner"}, {"type": "null"}], "description": "outer"},
+        {
+            "anyOf": [{"type": "string", "description": "inner"}, {"type": "null"}],
+            "description": "outer",
+        },
         {"type": "STRING", "description": "outer", "nullable": True},
     ),
     "anyOf of null": ({"anyOf": [{"type": "null"}]}, {"type": "NULL"}),
@@ -115,15 +195,33 @@ SAID_EXACTLY: dict[str, tuple[Any, dict[str, Any]]] = {
         {"anyOf": [{"type": "STRING"}, {"type": "INTEGER"}], "nullable": True},
     ),
     "open limits of integers": (
-        {"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 10, "maximum": 20, "minimum": -5},
+        {
+            "type": "integer",
+            "exclusiveMinimum": 0,
+            "exclusiveMaximum": 10,
+            "maximum": 20,
+            "minimum": -5,
+        },
         {"type": "INTEGER", "minimum": 1, "maximum": 9},
     ),
-    "draft 4's open limit": ({"type": "integer", "minimum": 1, "exclusiveMinimum": True}, {"type": "INTEGER", "minimum": 2}),
+    "draft 4's open limit": (
+        {"type": "integer", "minimum": 1, "exclusiveMinimum": True},
+        {"type": "INTEGER", "minimum": 2},
+    ),
     "allOf": (
         {
             "allOf": [
-                {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "title": "first"},
-                {"properties": {"a": {"minLength": 2}, "b": {"type": "integer"}}, "required": ["b", "a"], "title": "second"},
+                {
+                    "type": "object",
+                    "properties": {"a": {"type": "string"}},
+                    "required": ["a"],
+                    "title": "first",
+                },
+                {
+                    "properties": {"a": {"minLength": 2}, "b": {"type": "integer"}},
+                    "required": ["b", "a"],
+                    "title": "second",
+                },
             ],
             "minProperties": 1,
         },
@@ -136,12 +234,23 @@ SAID_EXACTLY: dict[str, tuple[Any, dict[str, Any]]] = {
         },
     ),
     "allOf of limits": (
-        {"type": "number", "minimum": 1, "allOf": [{"minimum": 3, "maximum": 9}, {"type": "integer", "maximum": 8}]},
+        {
+            "type": "number",
+            "minimum": 1,
+            "allOf": [{"minimum": 3, "maximum": 9}, {"type": "integer", "maximum": 8}],
+        },
         {"type": "INTEGER", "minimum": 3, "maximum": 8},
     ),
-    "allOf of values": ({"enum": ["a", "b"], "allOf": [{"enum": ["b", "c"]}]}, {"type": "STRING", "enum": ["b"]}),
+    "allOf of values": (
+        {"enum": ["a", "b"], "allOf": [{"enum": ["b", "c"]}]},
+        {"type": "STRING", "enum": ["b"]},
+    ),
     "$defs": (
-        {"type": "object", "properties": {"a": {"$ref": "#/$defs/S"}}, "$defs": {"S": {"type": "string"}}},
+        {
+            "type": "object",
+            "properties": {"a": {"$ref": "#/$defs/S"}},
+            "$defs": {"S": {"type": "string"}},
+        },
         {"type": "OBJECT", "properties": {"a": {"type": "STRING"}}},
     ),
     "definitions": (
@@ -149,10 +258,17 @@ SAID_EXACTLY: dict[str, tuple[Any, dict[str, Any]]] = {
         {"type": "ARRAY", "items": {"type": "STRING"}},
     ),
     "a reference beside a description": (
-        {"$ref": "#/$defs/S", "description": "near", "$defs": {"S": {"type": "string", "description": "far"}}},
+        {
+            "$ref": "#/$defs/S",
+            "description": "near",
+            "$defs": {"S": {"type": "string", "description": "far"}},
+        },
         {"type": "STRING", "description": "near"},
     ),
-    "escapes in a pointer": ({"$ref": "#/$defs/a~1b~0c%20d", "$defs": {"a/b~c d": {"type": "string"}}}, {"type": "STRING"}),
+    "escapes in a pointer": (
+        {"$ref": "#/$defs/a~1b~0c%20d", "$defs": {"a/b~c d": {"type": "string"}}},
+        {"type": "STRING"},
+    ),
     "an escaped escape in a pointer": (
         {"$ref": "#/$defs/a~01", "$defs": {"a~1": {"type": "string"}, "a/": {"type": "null"}}},
         {"type": "STRING"},
@@ -161,7 +277,10 @@ SAID_EXACTLY: dict[str, tuple[Any, dict[str, Any]]] = {
         {"type": "array", "items": {"type": "string"}, "allOf": [{"items": {"minLength": 1}}]},
         {"type": "ARRAY", "items": {"type": "STRING", "minLength": 1}},
     ),
-    "a pointer into a list": ({"$ref": "#/$defs/L/1", "$defs": {"L": [{"type": "null"}, {"type": "string"}]}}, {"type": "STRING"}),
+    "a pointer into a list": (
+        {"$ref": "#/$defs/L/1", "$defs": {"L": [{"type": "null"}, {"type": "string"}]}},
+        {"type": "STRING"},
+    ),
     "the same reference twice": (
         {
             "allOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/A"}],
@@ -190,7 +309,11 @@ LEFT_OUT: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         {"type": "OBJECT"},
         ["P: 'additionalProperties' is left out; Gemini's Schema has no word for it"],
     ),
-    "$schema": ({"$schema": "s", "type": "null"}, {"type": "NULL"}, ["P: '$schema' is left out; Gemini's Schema has no word for it"]),
+    "$schema": (
+        {"$schema": "s", "type": "null"},
+        {"type": "NULL"},
+        ["P: '$schema' is left out; Gemini's Schema has no word for it"],
+    ),
     "not": (
         {"type": "object", "properties": {"a": {"items": {"not": {}}}}},
         {"type": "OBJECT", "properties": {"a": {"type": "ARRAY", "items": {}}}},
@@ -218,13 +341,27 @@ LEFT_OUT: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         {"type": "INTEGER", "minimum": 1, "maximum": 5},
         ["P: 'enum' is left out; Gemini's Schema lists strings only"],
     ),
-    "enum of objects": ({"enum": [{"a": 1}]}, {"type": "OBJECT"}, ["P: 'enum' is left out; Gemini's Schema lists strings only"]),
-    "const true": ({"const": True}, {"type": "BOOLEAN"}, ["P: 'enum' is left out; Gemini's Schema lists strings only"]),
-    "empty enum": ({"type": "string", "enum": []}, {"type": "STRING"}, ["P: 'enum' is left out; no value is allowed by it"]),
+    "enum of objects": (
+        {"enum": [{"a": 1}]},
+        {"type": "OBJECT"},
+        ["P: 'enum' is left out; Gemini's Schema lists strings only"],
+    ),
+    "const true": (
+        {"const": True},
+        {"type": "BOOLEAN"},
+        ["P: 'enum' is left out; Gemini's Schema lists strings only"],
+    ),
+    "empty enum": (
+        {"type": "string", "enum": []},
+        {"type": "STRING"},
+        ["P: 'enum' is left out; no value is allowed by it"],
+    ),
     "open limit of a number": (
         {"type": "number", "exclusiveMinimum": 0},
         {"type": "NUMBER"},
-        ["P: 'exclusiveMinimum' is left out; of numbers that are no integers Gemini's Schema has no open limit"],
+        [
+            "P: 'exclusiveMinimum' is left out; of numbers that are no integers Gemini's Schema has no open limit"
+        ],
     ),
     "tuple": (
         {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False},
@@ -246,7 +383,10 @@ LEFT_OUT: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
         ],
     ),
     "anyOf and oneOf": (
-        {"anyOf": [{"type": "string"}, {"type": "null"}, {"type": "number"}], "oneOf": [{"minLength": 1}, {"minLength": 2}]},
+        {
+            "anyOf": [{"type": "string"}, {"type": "null"}, {"type": "number"}],
+            "oneOf": [{"minLength": 1}, {"minLength": 2}],
+        },
         {"anyOf": [{"type": "STRING"}, {"type": "NUMBER"}], "nullable": True},
         ["P: 'oneOf' is left out beside 'anyOf'; Gemini's Schema has one list of choices"],
     ),
@@ -275,7 +415,10 @@ LEFT_OUT: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
                 "Node": {
                     "type": "object",
                     "description": "a node",
-                    "properties": {"value": {"type": "string"}, "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}}},
+                    "properties": {
+                        "value": {"type": "string"},
+                        "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
+                    },
                 }
             },
         },
@@ -287,12 +430,16 @@ LEFT_OUT: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
                 "children": {"type": "ARRAY", "items": {"type": "OBJECT", "description": "a node"}},
             },
         },
-        ["P.properties.children.items: '$ref' to '#/$defs/Node' leads back into itself; from here on only its type is sent"],
+        [
+            "P.properties.children.items: '$ref' to '#/$defs/Node' leads back into itself; from here on only its type is sent"
+        ],
     ),
     "the root again": (
         {"properties": {"next": {"$ref": "#"}}},
         {"type": "OBJECT", "properties": {"next": {"type": "OBJECT"}}},
-        ["P.properties.next: '$ref' to '#' leads back into itself; from here on only its type is sent"],
+        [
+            "P.properties.next: '$ref' to '#' leads back into itself; from here on only its type is sent"
+        ],
     ),
     "a circle of references": (
         {"$ref": "#/$defs/A", "$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}},
@@ -311,7 +458,9 @@ def test_what_gemini_cannot_say_is_left_out_with_a_warning_of_keyword_and_path(n
 def doubling(keyword: str, levels: int) -> dict[str, Any]:
     def twice(at: int) -> Any:
         ref = {"$ref": f"#/$defs/d{at}"}
-        return {"a": ref, "b": ref} if keyword == "properties" else [ref, {**ref, "title": "second"}]
+        return (
+            {"a": ref, "b": ref} if keyword == "properties" else [ref, {**ref, "title": "second"}]
+        )
 
     definitions: dict[str, Any] = {f"d{at}": {keyword: twice(at + 1)} for at in range(levels)}
     return {"$ref": "#/$defs/d0", "$defs": {**definitions, f"d{levels}": {"type": "string"}}}
@@ -336,26 +485,48 @@ def test_deep_nesting_is_cut_off() -> None:
         schema = {"type": "array", "items": schema}
     written, warnings = to_gemini_schema(schema, place="P")
     assert json.dumps(written).count("ARRAY") == 41
-    assert warnings == ["P: 'schema' is cut off where it passes 40 levels or 50000 values, references followed"]
+    assert warnings == [
+        "P: 'schema' is cut off where it passes 40 levels or 50000 values, references followed"
+    ]
 
 
 def test_warnings_are_counted_when_there_are_too_many() -> None:
-    _, warnings = convert({"type": "object", "properties": {f"p{at}": {"not": {}} for at in range(MAX_WARNINGS + 7)}})
+    _, warnings = convert(
+        {"type": "object", "properties": {f"p{at}": {"not": {}} for at in range(MAX_WARNINGS + 7)}}
+    )
     assert len(warnings) == MAX_WARNINGS + 1
     assert warnings[-1] == "P: 7 more things are left out"
 
 
 NAMES = st.sampled_from(
-    [*sorted(GEMINI_KEYWORDS), "$ref", "$defs", "definitions", "const", "oneOf", "allOf", "exclusiveMinimum", "prefixItems", "not", "x"]
+    [
+        *sorted(GEMINI_KEYWORDS),
+        "$ref",
+        "$defs",
+        "definitions",
+        "const",
+        "oneOf",
+        "allOf",
+        "exclusiveMinimum",
+        "prefixItems",
+        "not",
+        "x",
+    ]
 )
 LEAVES = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-3, 10**400),
     st.floats(),
-    st.sampled_from(["string", "null", "integer", "object", "#", "#/$defs/x", "#/properties/x", "#/items", "é"]),
+    st.sampled_from(
+        ["string", "null", "integer", "object", "#", "#/$defs/x", "#/properties/x", "#/items", "é"]
+    ),
 )
-ANYTHING = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4), max_leaves=30)
+ANYTHING = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=30,
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -366,9 +537,21 @@ def test_whatever_comes_gemini_gets_a_schema_of_its_own_keywords(schema: Any) ->
     while waiting:
         node = waiting.pop()
         assert set(node) <= GEMINI_KEYWORDS
-        assert node.get("type", "STRING") in ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
+        assert node.get("type", "STRING") in (
+            "STRING",
+            "NUMBER",
+            "INTEGER",
+            "BOOLEAN",
+            "ARRAY",
+            "OBJECT",
+            "NULL",
+        )
         assert all(isinstance(value, str) for value in node.get("enum", []))
-        waiting += [*node.get("properties", {}).values(), *node.get("anyOf", []), *([node["items"]] if "items" in node else [])]
+        waiting += [
+            *node.get("properties", {}).values(),
+            *node.get("anyOf", []),
+            *([node["items"]] if "items" in node else []),
+        ]
 
 
 @settings(max_examples=100, deadline=None)

@@ -19,7 +19,12 @@ URL = "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateC
 
 
 def exchange(*reads: bytes, **headers: str) -> Exchange:
-    return Exchange(None, 200, {name.replace("_", "-"): [value] for name, value in headers.items()}, tuple((1.0, read) for read in reads))
+    return Exchange(
+        None,
+        200,
+        {name.replace("_", "-"): [value] for name, value in headers.items()},
+        tuple((1.0, read) for read in reads),
+    )
 
 
 def scrubbed(body: bytes, *rules: str) -> bytes:
@@ -49,14 +54,26 @@ def test_keys_go_out_of_urls(url: str, kept: str) -> None:
 
 
 BODIES = [
-    (b'{"access_token": "abc", "expires_in": 3599}', b'{"access_token": "SCRUBBED", "expires_in": 3599}'),
+    (
+        b'{"access_token": "abc", "expires_in": 3599}',
+        b'{"access_token": "SCRUBBED", "expires_in": 3599}',
+    ),
     (b'{"Refresh_Token":"a\\"b\\\\","x":"y"}', b'{"Refresh_Token":"SCRUBBED","x":"y"}'),
     (b'{"clientSecret" :\n "abc"}', b'{"clientSecret" :\n "SCRUBBED"}'),
-    (b'data: {"a": {"private_key": "-----BEGIN\\nabc"}}\r\n\r\n', b'data: {"a": {"private_key": "SCRUBBED"}}\r\n\r\n'),
-    (rb'{"text": "{\"api_key\": \"abc\", \"b\": 1}"}', rb'{"text": "{\"api_key\": \"SCRUBBED\", \"b\": 1}"}'),
+    (
+        b'data: {"a": {"private_key": "-----BEGIN\\nabc"}}\r\n\r\n',
+        b'data: {"a": {"private_key": "SCRUBBED"}}\r\n\r\n',
+    ),
+    (
+        rb'{"text": "{\"api_key\": \"abc\", \"b\": 1}"}',
+        rb'{"text": "{\"api_key\": \"SCRUBBED\", \"b\": 1}"}',
+    ),
     (rb'{"t": "{\\\"id_token\\\":\\\"abc\\\"}"}', rb'{"t": "{\\\"id_token\\\":\\\"SCRUBBED\\\"}"}'),
     (b'[{"apiKey":"a"},{"apiKey":"b"}]', b'[{"apiKey":"SCRUBBED"},{"apiKey":"SCRUBBED"}]'),
-    (b"grant_type=refresh_token&refresh_token=abc&client_id=x", b"grant_type=refresh_token&refresh_token=SCRUBBED&client_id=x"),
+    (
+        b"grant_type=refresh_token&refresh_token=abc&client_id=x",
+        b"grant_type=refresh_token&refresh_token=SCRUBBED&client_id=x",
+    ),
     (b"assertion=eyJ.abc", b"assertion=SCRUBBED"),
     (b'{"access_token": "cut in the midd', b'{"access_token": "SCRUBBED'),
     (b'{"access_token": "cut in an escape\\', b'{"access_token": "SCRUBBED\\'),
@@ -86,17 +103,32 @@ def test_what_is_no_credential_stays(body: bytes) -> None:
 
 
 def test_headers_go_by_an_allow_list() -> None:
-    headers = {"Content-Type": ["application/json"], "X-Goog-Api-Key": ["abc"], "authorization": ["Bearer abc"], "x-new": ["abc"]}
+    headers = {
+        "Content-Type": ["application/json"],
+        "X-Goog-Api-Key": ["abc"],
+        "authorization": ["Bearer abc"],
+        "x-new": ["abc"],
+    }
     kept = {"Content-Type": ["application/json"]}
     assert scrub_request(Request("POST", URL, headers)).headers == kept
-    assert scrub(Cassette((Exchange(None, 200, headers, ()),), Origin("recorded"))).exchanges[0].headers == kept
+    assert (
+        scrub(Cassette((Exchange(None, 200, headers, ()),), Origin("recorded")))
+        .exchanges[0]
+        .headers
+        == kept
+    )
 
 
 def test_reads_are_cut_where_they_were() -> None:
     reads = (b'{"a": 1, "access_', b'token": "sec', b"ret", b'-value", "b', b'": 2}')
     kept = Scrubber().exchange(exchange(*reads))
     assert kept is not None
-    assert kept.reads == ((1.0, b'{"a": 1, "access_'), (1.0, b'token": "SCRUBBED'), (1.0, b'", "b'), (1.0, b'": 2}'))
+    assert kept.reads == (
+        (1.0, b'{"a": 1, "access_'),
+        (1.0, b'token": "SCRUBBED'),
+        (1.0, b'", "b'),
+        (1.0, b'": 2}'),
+    )
 
 
 @given(st.binary(max_size=30), st.lists(st.integers(0, 80), max_size=8))
@@ -106,7 +138,9 @@ def test_cuts_stay_before_and_after_the_same_bytes(between: bytes, cuts: list[in
     reads = tuple((None, body[start:end]) for start, end in pairwise([0, *ends]))
     kept = Scrubber().reads(reads)
     assert b"".join(read for _, read in kept) == scrubbed(body)
-    assert list(accumulate(len(read) for _, read in kept)) == sorted({moved(body, end) for end in ends} - {0})
+    assert list(accumulate(len(read) for _, read in kept)) == sorted(
+        {moved(body, end) for end in ends} - {0}
+    )
 
 
 def moved(body: bytes, cut: int) -> int:
@@ -120,7 +154,12 @@ def moved(body: bytes, cut: int) -> int:
 
 def test_a_length_that_was_told_is_told_anew() -> None:
     body = b'{"api_key": "x"}'
-    kept = Scrubber().exchange(replace(exchange(body, Content_Length="16"), request=Request("POST", URL, {"content-length": ["16"]}, body)))
+    kept = Scrubber().exchange(
+        replace(
+            exchange(body, Content_Length="16"),
+            request=Request("POST", URL, {"content-length": ["16"]}, body),
+        )
+    )
     assert kept is not None
     assert kept.request is not None
     assert kept.headers == {"Content-Length": [str(len(kept.body))]}
@@ -131,10 +170,22 @@ def test_a_length_that_was_told_is_told_anew() -> None:
 
 
 RULES = [
-    ("customer_id", b'{"Customer_ID": "c-7", "n": {"customer_id": 12.5}}', b'{"Customer_ID": "SCRUBBED", "n": {"customer_id": 0}}'),
+    (
+        "customer_id",
+        b'{"Customer_ID": "c-7", "n": {"customer_id": 12.5}}',
+        b'{"Customer_ID": "SCRUBBED", "n": {"customer_id": 0}}',
+    ),
     ("customer_id", b"customer_id=7&x=customer_id", b"customer_id=SCRUBBED&x=customer_id"),
-    ("re:acct-[0-9]+", b'{"acct-1": "see acct-22, acct-3", "n": 4}', b'{"SCRUBBED": "see SCRUBBED, SCRUBBED", "n": 4}'),
-    ("re:[0-9]{3}", b'{"totalTokenCount": 12345, "id": "x123y"}', b'{"totalTokenCount": 12345, "id": "xSCRUBBEDy"}'),
+    (
+        "re:acct-[0-9]+",
+        b'{"acct-1": "see acct-22, acct-3", "n": 4}',
+        b'{"SCRUBBED": "see SCRUBBED, SCRUBBED", "n": 4}',
+    ),
+    (
+        "re:[0-9]{3}",
+        b'{"totalTokenCount": 12345, "id": "x123y"}',
+        b'{"totalTokenCount": 12345, "id": "xSCRUBBEDy"}',
+    ),
     ("re:\u00e9+\n", b'{"t": "a\\u00e9\\u00e9\\nb \xc3\xa9\\n"}', b'{"t": "aSCRUBBEDb SCRUBBED"}'),
     ('re:"b', b'{"t": "a\\"b\\\\"}', b'{"t": "aSCRUBBED\\\\"}'),
     ("re:b*", b'{"t": "abba"}', b'{"t": "aSCRUBBEDa"}'),
@@ -155,14 +206,22 @@ def test_rules_that_overlap_take_out_what_either_matches() -> None:
 
 def test_rules_hold_for_paths_parameters_and_headers_too() -> None:
     scrubber = Scrubber(["re:acct-[0-9]+", "tenant"])
-    request = scrubber.request(Request("GET", "https://h/acct-1/x?a=acct-2&Tenant=t", {"user-agent": ["me acct-3"]}))
-    assert (request.url, request.headers) == ("https://h/SCRUBBED/x?a=SCRUBBED&Tenant=SCRUBBED", {"user-agent": ["me SCRUBBED"]})
+    request = scrubber.request(
+        Request("GET", "https://h/acct-1/x?a=acct-2&Tenant=t", {"user-agent": ["me acct-3"]})
+    )
+    assert (request.url, request.headers) == (
+        "https://h/SCRUBBED/x?a=SCRUBBED&Tenant=SCRUBBED",
+        {"user-agent": ["me SCRUBBED"]},
+    )
 
 
 @given(
     st.recursive(
         st.text('ab"\\\n\u00e9x1', max_size=6) | st.integers(),
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("kab", max_size=2), inner, max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.text("kab", max_size=2), inner, max_size=3)
+        ),
     ),
     st.booleans(),
 )
@@ -170,7 +229,9 @@ def test_json_stays_json_whatever_a_pattern_matches(value: object, ascii_only: b
     body = json.dumps(value, ensure_ascii=ascii_only).encode()
     kept = json.loads(scrubbed(body, 're:[ab"\\\\\n]+', "re:\u00e9x?"))
     assert type(kept) is type(value)
-    assert not set('ab"\\\n\u00e9') & set(json.dumps(kept, ensure_ascii=False).replace('"', "").replace("SCRUBBED", ""))
+    assert not set('ab"\\\n\u00e9') & set(
+        json.dumps(kept, ensure_ascii=False).replace('"', "").replace("SCRUBBED", "")
+    )
 
 
 @pytest.mark.parametrize("rule", ["acct [0-9]+", "", "a,b", "re:(", "7"])
@@ -182,8 +243,16 @@ def test_a_rule_that_is_none_is_refused(rule: str) -> None:
 def test_rules_hold_for_reason_phrases_and_for_what_the_origin_says_in_words() -> None:
     scrubber = Scrubber(["re:hunter2-[a-z0-9]+"])
     words = {name: f"{name} hunter2-{name} 1" for name in ("client", "model", "licence", "note")}
-    origin = Origin("imported", date="2026-11-22", source="https://hunter2-x@h/hunter2-y?key=z&a=hunter2-w", commit="c0ffee", **words)
-    kept = scrubber.cassette(Cassette((Exchange(None, 200, {}, (), "complete", "Fine hunter2-z"),), origin))
+    origin = Origin(
+        "imported",
+        date="2026-11-22",
+        source="https://hunter2-x@h/hunter2-y?key=z&a=hunter2-w",
+        commit="c0ffee",
+        **words,
+    )
+    kept = scrubber.cassette(
+        Cassette((Exchange(None, 200, {}, (), "complete", "Fine hunter2-z"),), origin)
+    )
     assert kept.origin == Origin(
         "imported",
         date="2026-11-22",
@@ -192,7 +261,9 @@ def test_rules_hold_for_reason_phrases_and_for_what_the_origin_says_in_words() -
         **{name: f"{name} SCRUBBED 1" for name in words},
     )
     assert kept.exchanges[0].reason_phrase == "Fine SCRUBBED"
-    assert Scanner(scrubber=scrubber).scan_cassette(Cassette((), origin)) == [Finding("metadata", "a value that is to be scrubbed")]
+    assert Scanner(scrubber=scrubber).scan_cassette(Cassette((), origin)) == [
+        Finding("metadata", "a value that is to be scrubbed")
+    ]
     assert Scanner(scrubber=scrubber).scan_cassette(kept) == []
 
 
@@ -201,7 +272,9 @@ def test_a_hook_sees_what_came_and_may_keep_none_of_it() -> None:
 
     def hook(one: Exchange) -> Exchange | None:
         seen.append(one)
-        return None if one.status == 500 else replace(one, headers={**one.headers, "x-made-up": ["1"]})
+        return (
+            None if one.status == 500 else replace(one, headers={**one.headers, "x-made-up": ["1"]})
+        )
 
     good, bad = exchange(b'{"api_key": "x"}', set_cookie="abc"), replace(exchange(b""), status=500)
     kept = Scrubber(before_record=hook).cassette(Cassette((good, bad), Origin("recorded")))

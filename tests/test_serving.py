@@ -1,4 +1,6 @@
-"""The live endpoint, seen by what can see it: sockets that count blocks and ends, and Google's own client."""
+"""The live endpoint, seen by what can see it: sockets that count blocks and ends, and Google's own
+client.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,13 @@ def asks(text: str) -> bytes:
 
 
 def answered(
-    reads: Any = READS, *, path: str = PATH, body: bytes = asks("hi"), status: int = 200, end: Any = "complete", headers: Any = None
+    reads: Any = READS,
+    *,
+    path: str = PATH,
+    body: bytes = asks("hi"),
+    status: int = 200,
+    end: Any = "complete",
+    headers: Any = None,
 ) -> Exchange:
     request = Request("POST", f"https://generativelanguage.googleapis.com{path}", {}, body)
     return Exchange(request, status, SSE if headers is None else headers, tuple(reads), end)
@@ -59,9 +67,18 @@ def tape(*exchanges: Exchange) -> Cassette:
 
 
 class Seen:
-    """What came over a socket: status line, headers as sent, the transfer-coding blocks with their times, and how it ended."""
+    """What came over a socket: status line, headers as sent, the transfer-coding blocks with their
+    times, and how it ended.
+    """
 
-    def __init__(self, server: Server, body: bytes = asks("hi"), path: str = PATH, method: str = "POST", more: str = "") -> None:
+    def __init__(
+        self,
+        server: Server,
+        body: bytes = asks("hi"),
+        path: str = PATH,
+        method: str = "POST",
+        more: str = "",
+    ) -> None:
         host, port = server.base_url.removeprefix("http://").split(":")
         self.end = "open"
         with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
@@ -84,12 +101,25 @@ class Seen:
         self.head, _, self.rest = self.raw.partition(b"\r\n\r\n")
         self.status = self.head.split(b"\r\n")[0].decode()
         self.headers = [line.decode() for line in self.head.split(b"\r\n")[1:]]
-        self.blocks = list(_blocks(self.rest)) if "Transfer-Encoding: chunked" in self.headers else []
+        self.blocks = (
+            list(_blocks(self.rest)) if "Transfer-Encoding: chunked" in self.headers else []
+        )
 
     def _whole(self) -> bool:
         head, found, rest = self.raw.partition(b"\r\n\r\n")
-        length = next((int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), None)
-        done = bool(found) and (len(rest) == length if length is not None else rest.endswith(b"\r\n0\r\n\r\n") or rest == b"0\r\n\r\n")
+        length = next(
+            (
+                int(line[15:])
+                for line in head.split(b"\r\n")
+                if line.lower().startswith(b"content-length:")
+            ),
+            None,
+        )
+        done = bool(found) and (
+            len(rest) == length
+            if length is not None
+            else rest.endswith(b"\r\n0\r\n\r\n") or rest == b"0\r\n\r\n"
+        )
         if done:
             self.end = "complete"
         return done
@@ -113,9 +143,17 @@ def test_each_read_is_one_block(pace: Any) -> None:
 
 @pytest.mark.parametrize(
     ("pace", "last_ms", "least", "most"),
-    [("recorded", 160, 0.155, 5), (0.5, 160, 0.315, 5), (20, 10_000, 0.495, 5), ("step", 10_000, 0, 5), ("instant", 10_000, 0, 5)],
+    [
+        ("recorded", 160, 0.155, 5),
+        (0.5, 160, 0.315, 5),
+        (20, 10_000, 0.495, 5),
+        ("step", 10_000, 0, 5),
+        ("instant", 10_000, 0, 5),
+    ],
 )
-def test_pace_says_when_the_last_read_comes(pace: Any, last_ms: float, least: float, most: float) -> None:
+def test_pace_says_when_the_last_read_comes(
+    pace: Any, last_ms: float, least: float, most: float
+) -> None:
     with serve(tape(answered(((10.0, b"one"), (last_ms, b"two")))), pace=pace) as server:
         seen = Seen(server)
     assert least <= seen.times[-1][0] <= most
@@ -131,7 +169,9 @@ def test_at_the_recorded_pace_every_read_comes_at_its_time() -> None:
 
 
 def test_at_step_a_client_gets_the_reads_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The socket itself sees them apart, not only who parses blocks; with more time between them, since a busy machine reads late."""
+    """The socket itself sees them apart, not only who parses blocks; with more time between them,
+    since a busy machine reads late.
+    """
     monkeypatch.setattr(serving_connection, "GAP_S", 0.02)
     reads = tuple((None, b"x" * 100) for _ in range(20))
     with serve(tape(answered(reads)), pace="step") as server:
@@ -151,7 +191,9 @@ CUTS = [("whole", [b"abcd"]), ("bytes", [b"a", b"b", b"c", b"d"]), ([1, 3], [b"a
 
 @pytest.mark.parametrize(("cuts", "blocks"), CUTS)
 def test_cuts(cuts: Any, blocks: list[bytes]) -> None:
-    with serve(tape(answered(((5000.0, b"ab"), (9000.0, b"cd")))), cuts=cuts, pace="step") as server:
+    with serve(
+        tape(answered(((5000.0, b"ab"), (9000.0, b"cd")))), cuts=cuts, pace="step"
+    ) as server:
         assert Seen(server).blocks == blocks
 
 
@@ -164,7 +206,9 @@ TIMED: list[tuple[Any, list[tuple[float | None, bytes]]]] = [
 
 
 @pytest.mark.parametrize(("cuts", "reads"), TIMED)
-def test_what_is_cut_otherwise_has_the_time_of_its_last_byte(cuts: Any, reads: list[tuple[float | None, bytes]]) -> None:
+def test_what_is_cut_otherwise_has_the_time_of_its_last_byte(
+    cuts: Any, reads: list[tuple[float | None, bytes]]
+) -> None:
     exchange = answered(((100.0, b"ab"), (200.0, b""), (300.0, b"cd"), (None, b"e")))
     assert recorded_answer(exchange, Manner(cuts=cuts)).reads == reads
 
@@ -211,7 +255,9 @@ def test_status_reason_and_headers_as_recorded() -> None:
     ],
 )
 def test_a_recorded_length_is_said_again_where_it_is_true(said: str, end: str, kept: bool) -> None:
-    with serve(tape(answered(((None, b"abc"),), end=end, headers={"Content-Length": [said]})), pace="step") as server:
+    with serve(
+        tape(answered(((None, b"abc"),), end=end, headers={"Content-Length": [said]})), pace="step"
+    ) as server:
         seen = Seen(server)
     assert (f"Content-Length: {said}" in seen.headers) is kept
     assert ("Transfer-Encoding: chunked" in seen.headers) is not kept
@@ -222,7 +268,10 @@ def test_a_recorded_length_is_said_again_where_it_is_true(said: str, end: str, k
 def test_compressed_bytes_stay_compressed_and_a_header_that_is_not_true_goes() -> None:
     packed = gzip.compress(b"hello")
     headers = {"Content-Encoding": ["gzip"]}
-    exchanges = (answered(((None, packed),), headers=headers), answered(((None, b"hello"),), body=asks("plain"), headers=headers))
+    exchanges = (
+        answered(((None, packed),), headers=headers),
+        answered(((None, b"hello"),), body=asks("plain"), headers=headers),
+    )
     with serve(tape(*exchanges), pace="step") as server:
         compressed, plain = Seen(server), Seen(server, asks("plain"))
     assert (compressed.blocks, "Content-Encoding: gzip" in compressed.headers) == ([packed], True)
@@ -231,7 +280,12 @@ def test_compressed_bytes_stay_compressed_and_a_header_that_is_not_true_goes() -
 
 @pytest.mark.parametrize(
     ("end", "seen_end", "terminated"),
-    [("complete", "complete", True), ("unknown", "complete", True), ("cut", "closed", False), ("reset", "reset", False)],
+    [
+        ("complete", "complete", True),
+        ("unknown", "complete", True),
+        ("cut", "closed", False),
+        ("reset", "reset", False),
+    ],
 )
 def test_an_answer_ends_as_it_was_recorded(end: str, seen_end: str, terminated: bool) -> None:
     with serve(tape(answered(end=end)), pace="step") as server:
@@ -240,7 +294,9 @@ def test_an_answer_ends_as_it_was_recorded(end: str, seen_end: str, terminated: 
     assert (seen.end, seen.rest.endswith(b"\r\n0\r\n\r\n")) == (seen_end, terminated)
 
 
-def test_a_stream_that_its_client_left_waits_for_the_client_to_leave_then_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_that_its_client_left_waits_for_the_client_to_leave_then_is_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(serving_connection, "GRACE_S", 0.3)
     with serve(tape(answered(end="aborted")), pace="step") as server:
         began = time.monotonic()
@@ -250,7 +306,10 @@ def test_a_stream_that_its_client_left_waits_for_the_client_to_leave_then_is_cut
 
 
 def test_an_answer_that_may_have_no_body_has_none() -> None:
-    one = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode() + asks("hi")
+    one = (
+        f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
+        + asks("hi")
+    )
     with serve(tape(answered(status=204)), pace="step") as server:
         host, port = server.base_url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
@@ -274,12 +333,22 @@ def test_a_recorded_header_that_no_answer_may_have_is_told() -> None:
 def test_an_answer_without_a_read_can_be_interrupted_too(end: str) -> None:
     with serve(tape(answered((), end=end)), pace="step") as server:
         seen = Seen(server)
-    assert (seen.status, seen.blocks, seen.end) == ("HTTP/1.1 200 ", [], "closed" if end == "cut" else "reset")
+    assert (seen.status, seen.blocks, seen.end) == (
+        "HTTP/1.1 200 ",
+        [],
+        "closed" if end == "cut" else "reset",
+    )
 
 
 @pytest.mark.parametrize(
     ("fault", "blocks", "end"),
-    [("cut:2", 2, "closed"), ("reset:1", 1, "reset"), ("cut:0", 0, "closed"), ("cut:99", 3, "closed"), ("slow", 3, "complete")],
+    [
+        ("cut:2", 2, "closed"),
+        ("reset:1", 1, "reset"),
+        ("cut:0", 0, "closed"),
+        ("cut:99", 3, "closed"),
+        ("slow", 3, "complete"),
+    ],
 )
 def test_faults(fault: str, blocks: int, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving_connection, "SLOW_S", 0.2)
@@ -293,7 +362,10 @@ def test_a_stalled_stream_says_nothing_more_and_stays_open() -> None:
     with serve(tape(answered()), pace="step", fault="stall:1") as server:
         host, port = server.base_url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=0.4) as peer:
-            peer.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode() + asks("hi"))
+            peer.sendall(
+                f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
+                + asks("hi")
+            )
             came = b""
             with suppress(TimeoutError):
                 while data := peer.recv(1 << 16):
@@ -309,7 +381,10 @@ def test_a_fault_of_status_answers_what_generates_and_nothing_else() -> None:
     assert (seen.status, models.status) == ("HTTP/1.1 429 Too Many Requests", "HTTP/1.1 200 OK")
     error = json.loads(seen.rest)["error"]
     assert (error["code"], error["status"]) == (429, "RESOURCE_EXHAUSTED")
-    assert error["details"][-1] == {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1s"}
+    assert error["details"][-1] == {
+        "@type": "type.googleapis.com/google.rpc.RetryInfo",
+        "retryDelay": "1s",
+    }
     assert unary.status == seen.status
 
 
@@ -324,11 +399,16 @@ def test_a_fault_of_status_answers_what_generates_and_nothing_else() -> None:
         ({"cuts": "none"}, "unknown cuts 'none'"),
         ({"match": "url"}, "unknown match 'url'; known are request, path"),
         ({"provider": "openai"}, "unknown provider 'openai'"),
-        ({"provider": "gemini-cli"}, "unknown provider 'gemini-cli'; known are gemini-api, vertex-ai, code-assist"),
+        (
+            {"provider": "gemini-cli"},
+            "unknown provider 'gemini-cli'; known are gemini-api, vertex-ai, code-assist",
+        ),
         ({"dialect": "art"}, "unknown dialect 'art'; known are anthropic"),
     ],
 )
-def test_words_that_mean_nothing_are_refused_with_those_that_do(words: dict[str, Any], part: str) -> None:
+def test_words_that_mean_nothing_are_refused_with_those_that_do(
+    words: dict[str, Any], part: str
+) -> None:
     with pytest.raises(ReplayError, match=part.replace("(", r"\(")):
         serve(tape(answered()), **words)
 
@@ -349,17 +429,34 @@ def test_the_spelling_of_a_request_and_its_host_do_not_count() -> None:
 
 
 def test_what_nobody_recorded_is_told_with_the_nearest() -> None:
-    with serve(tape(answered(), answered(body=asks("other")), answered(path=UNARY, body=asks("hj"))), pace="step") as server:
+    with serve(
+        tape(answered(), answered(body=asks("other")), answered(path=UNARY, body=asks("hj"))),
+        pace="step",
+    ) as server:
         seen = Seen(server, asks("hj"), PATH + "&key=AIzaNever")
         array = Seen(server, asks("hj"), PATH.removesuffix("?alt=sse"))
-        assert (seen.status, "X-Harness: not recorded" in seen.headers) == ("HTTP/1.1 404 Not Found", True)
+        assert (seen.status, "X-Harness: not recorded" in seen.headers) == (
+            "HTTP/1.1 404 Not Found",
+            True,
+        )
         error = json.loads(seen.rest)["error"]
-        assert (error["code"], error["status"], list(json.loads(array.rest)[0])) == (404, "NOT_FOUND", ["error"])
-        assert f"No recorded exchange answers POST {PATH.partition('?')[0]}. The nearest is exchange 1 of the cassette" in error["message"]
+        assert (error["code"], error["status"], list(json.loads(array.rest)[0])) == (
+            404,
+            "NOT_FOUND",
+            ["error"],
+        )
+        assert (
+            f"No recorded exchange answers POST {PATH.partition('?')[0]}. The nearest is exchange 1 of the cassette"
+            in error["message"]
+        )
         assert 'body.contents[0].parts[0].text: recorded "hi", here "hj"' in error["message"]
         assert server.misses[0] == error["message"]
         assert b"AIza" not in seen.raw
-        assert server.unused == ["exchange 1 of the cassette", "exchange 2 of the cassette", "exchange 3 of the cassette"]
+        assert server.unused == [
+            "exchange 1 of the cassette",
+            "exchange 2 of the cassette",
+            "exchange 3 of the cassette",
+        ]
 
 
 def test_long_values_of_the_nearest_are_told_in_short() -> None:
@@ -395,44 +492,96 @@ ORDER = "Please ensure that function call turn comes immediately after a user tu
 HISTORIES: dict[str, tuple[list[dict[str, Any]], str | None]] = {
     "signed": ([USER, *STEP], None),
     "unsigned": ([USER, *UNSIGNED], UNSIGNED_CALL.format("f", 2)),
-    "second step unsigned": ([USER, *STEP, turn("model", call("g")), turn("user", result("g"))], UNSIGNED_CALL.format("g", 4)),
+    "second step unsigned": (
+        [USER, *STEP, turn("model", call("g")), turn("user", result("g"))],
+        UNSIGNED_CALL.format("g", 4),
+    ),
     "unsigned in an earlier turn": ([USER, *UNSIGNED, turn("model", {"text": "4"}), USER], None),
-    "unsigned before a turn that only has results": ([USER, *UNSIGNED, *STEP], UNSIGNED_CALL.format("f", 2)),
+    "unsigned before a turn that only has results": (
+        [USER, *UNSIGNED, *STEP],
+        UNSIGNED_CALL.format("f", 2),
+    ),
     "signature on the second of two calls": (
-        [USER, turn("model", call("f"), call("g", **SIGNED)), turn("user", result("f"), result("g"))],
+        [
+            USER,
+            turn("model", call("f"), call("g", **SIGNED)),
+            turn("user", result("f"), result("g")),
+        ],
         None,
     ),
     "signature only on a text": (
         [USER, turn("model", {"text": "", **SIGNED}, call("f")), turn("user", result("f"))],
         UNSIGNED_CALL.format("f", 2),
     ),
-    "two parallel calls interleaved": ([USER, *STEP, turn("model", call("g")), turn("user", result("g"))], UNSIGNED_CALL.format("g", 4)),
-    "dummy": ([USER, turn("model", call("f", thoughtSignature="skip_thought_signature_validator")), turn("user", result("f"))], None),
+    "two parallel calls interleaved": (
+        [USER, *STEP, turn("model", call("g")), turn("user", result("g"))],
+        UNSIGNED_CALL.format("g", 4),
+    ),
+    "dummy": (
+        [
+            USER,
+            turn("model", call("f", thoughtSignature="skip_thought_signature_validator")),
+            turn("user", result("f")),
+        ],
+        None,
+    ),
     "dummy as the SDK sends it": (
-        [USER, turn("model", call("f", thoughtSignature="c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")), turn("user", result("f"))],
+        [
+            USER,
+            turn(
+                "model", call("f", thoughtSignature="c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")
+            ),
+            turn("user", result("f")),
+        ],
         None,
     ),
     "the other dummy": (
-        [USER, turn("model", call("f", thoughtSignature="context_engineering_is_the_way_to_go")), turn("user", result("f"))],
+        [
+            USER,
+            turn("model", call("f", thoughtSignature="context_engineering_is_the_way_to_go")),
+            turn("user", result("f")),
+        ],
         None,
     ),
     "snake case, no padding": (
-        [USER, turn("model", {"function_call": {"name": "f"}, "thought_signature": "U0lH"}), turn("user", result("f"))],
+        [
+            USER,
+            turn("model", {"function_call": {"name": "f"}, "thought_signature": "U0lH"}),
+            turn("user", result("f")),
+        ],
         None,
     ),
-    "altered": ([USER, turn("model", call("f", thoughtSignature="U0lI")), turn("user", result("f"))], "Invalid thought signature."),
-    "a result too few": ([USER, turn("model", call("f", **SIGNED), call("g")), turn("user", result("f"))], COUNTS),
-    "a result too many": ([USER, turn("model", call("f", **SIGNED)), turn("user", result("f"), result("g"))], COUNTS),
+    "altered": (
+        [USER, turn("model", call("f", thoughtSignature="U0lI")), turn("user", result("f"))],
+        "Invalid thought signature.",
+    ),
+    "a result too few": (
+        [USER, turn("model", call("f", **SIGNED), call("g")), turn("user", result("f"))],
+        COUNTS,
+    ),
+    "a result too many": (
+        [USER, turn("model", call("f", **SIGNED)), turn("user", result("f"), result("g"))],
+        COUNTS,
+    ),
     "results of no call": ([USER, turn("user", result("f"))], COUNTS),
     "no result": ([USER, turn("model", call("f", **SIGNED)), USER], COUNTS),
-    "a call after the model": ([USER, turn("model", {"text": "I"}), turn("model", call("f", **SIGNED)), turn("user", result("f"))], ORDER),
+    "a call after the model": (
+        [
+            USER,
+            turn("model", {"text": "I"}),
+            turn("model", call("f", **SIGNED)),
+            turn("user", result("f")),
+        ],
+        ORDER,
+    ),
     "a call first": ([turn("model", call("f", **SIGNED)), turn("user", result("f"))], ORDER),
     "results in the role of the model": ([USER, STEP[0], turn("model", result("f")), *STEP], None),
-    "a role that is none": ([USER, turn("assistant", {"text": "4"}), USER], "Please use a valid role: user, model."),
+    "a role that is none": (
+        [USER, turn("assistant", {"text": "4"}), USER],
+        "Please use a valid role: user, model.",
+    ),
 }
-ANSWER_WITH_SIGNATURE = (
-    b'data: {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f"}, "thoughtSignature": "U0lH"}]}}]}\r\n\r\n'
-)
+ANSWER_WITH_SIGNATURE = b'data: {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f"}, "thoughtSignature": "U0lH"}]}}]}\r\n\r\n'
 
 
 @pytest.mark.parametrize("name", HISTORIES)
@@ -448,7 +597,11 @@ def test_a_history_is_judged_as_the_api_judges_it(name: str, path: str) -> None:
     if message is None:
         assert (error["code"], error["status"]) == (404, "NOT_FOUND")
     else:
-        assert (error["code"], error["status"], error["message"]) == (400, "INVALID_ARGUMENT", message)
+        assert (error["code"], error["status"], error["message"]) == (
+            400,
+            "INVALID_ARGUMENT",
+            message,
+        )
 
 
 @pytest.mark.parametrize(
@@ -464,7 +617,9 @@ def test_a_history_is_judged_as_the_api_judges_it(name: str, path: str) -> None:
 )
 def test_signatures_are_asked_for_from_gemini_3_on(model: str, code: int) -> None:
     with serve(tape(answered()), pace="step") as server:
-        seen = Seen(server, json.dumps({"contents": [USER, *UNSIGNED]}).encode(), PATH.replace(MODEL, model))
+        seen = Seen(
+            server, json.dumps({"contents": [USER, *UNSIGNED]}).encode(), PATH.replace(MODEL, model)
+        )
     assert json.loads(seen.rest)["error"]["code"] == code
 
 
@@ -482,56 +637,113 @@ def test_by_path_the_body_does_not_count_but_its_history_does() -> None:
     ]
     exchanges.append(answered(((None, b"[array]"),), path=PATH.removesuffix("?alt=sse")))
     with serve(tape(*exchanges), pace="step", match="path") as server:
-        assert [Seen(server, asks(text)).blocks for text in ("2", "0", "1")] == [[b"one"], [b"two"], [b"two"]]
-        assert Seen(server, asks("?"), PATH.replace(MODEL, "gemini-3-pro")).blocks == [b"other model"]
+        assert [Seen(server, asks(text)).blocks for text in ("2", "0", "1")] == [
+            [b"one"],
+            [b"two"],
+            [b"two"],
+        ]
+        assert Seen(server, asks("?"), PATH.replace(MODEL, "gemini-3-pro")).blocks == [
+            b"other model"
+        ]
         assert Seen(server, asks("?"), UNARY).status == "HTTP/1.1 404 Not Found"
         assert Seen(server, asks("?"), PATH.removesuffix("?alt=sse")).blocks == [b"[array]"]
-        assert Seen(server, json.dumps({"contents": [USER, *UNSIGNED]}).encode()).status == "HTTP/1.1 400 Bad Request"
+        assert (
+            Seen(server, json.dumps({"contents": [USER, *UNSIGNED]}).encode()).status
+            == "HTTP/1.1 400 Bad Request"
+        )
 
 
 @pytest.mark.parametrize(
     ("provider", "path", "served"),
-    [(None, PATH, True), (None, VERTEX, True), (None, UNARY, False), ("vertex-ai", VERTEX, True), ("vertex-ai", PATH, False)],
+    [
+        (None, PATH, True),
+        (None, VERTEX, True),
+        (None, UNARY, False),
+        ("vertex-ai", VERTEX, True),
+        ("vertex-ai", PATH, False),
+    ],
 )
-def test_an_answer_without_a_request_answers_every_request_of_its_kind(provider: str | None, path: str, served: bool) -> None:
-    bare = Exchange(None, 200, {}, ((None, b'data: {"candidates": [{"content": {"parts": [{"text": "hi"}]}}]}\n\n'),), "unknown")
+def test_an_answer_without_a_request_answers_every_request_of_its_kind(
+    provider: str | None, path: str, served: bool
+) -> None:
+    bare = Exchange(
+        None,
+        200,
+        {},
+        ((None, b'data: {"candidates": [{"content": {"parts": [{"text": "hi"}]}}]}\n\n'),),
+        "unknown",
+    )
     with serve(tape(bare), pace="step", provider=provider) as server:
         assert (Seen(server, asks("anything"), path).status == "HTTP/1.1 200 ") is served
 
 
 def test_answers_without_a_request_answer_in_their_mode_and_order() -> None:
     unary = b'{"candidates": [{"content": {"parts": [{"text": "whole"}]}}]}'
-    bodies = (b'data: {"candidates": [{"content": {}}], "responseId": "1"}\n\n', unary, b'data: {"candidates": [{"content": {}}]}\n\n')
-    with serve(tape(*(Exchange(None, 200, {}, ((None, body),), "unknown") for body in bodies)), pace="step") as server:
-        assert [Seen(server, asks("x"), path).blocks[0] for path in (UNARY, PATH, PATH, UNARY)] == [unary, bodies[0], bodies[2], unary]
+    bodies = (
+        b'data: {"candidates": [{"content": {}}], "responseId": "1"}\n\n',
+        unary,
+        b'data: {"candidates": [{"content": {}}]}\n\n',
+    )
+    with serve(
+        tape(*(Exchange(None, 200, {}, ((None, body),), "unknown") for body in bodies)), pace="step"
+    ) as server:
+        assert [Seen(server, asks("x"), path).blocks[0] for path in (UNARY, PATH, PATH, UNARY)] == [
+            unary,
+            bodies[0],
+            bodies[2],
+            unary,
+        ]
 
 
 def test_the_output_of_a_program_is_not_served() -> None:
     line = b'{"type":"init","timestamp":"2026-01-01T00:00:00Z","session_id":"s","model":"m"}\n'
-    with serve(tape(Exchange(None, 200, {}, ((None, line),), "complete"), answered()), pace="step") as server:
+    with serve(
+        tape(Exchange(None, 200, {}, ((None, line),), "complete"), answered()), pace="step"
+    ) as server:
         assert server.unused == ["exchange 2 of the cassette"]
 
 
 def described(prefix: str) -> dict[str, Any]:
     methods = ["generateContent", "countTokens"]
-    return {"name": prefix + MODEL, "version": MODEL, "displayName": MODEL, "supportedGenerationMethods": methods}
+    return {
+        "name": prefix + MODEL,
+        "version": MODEL,
+        "displayName": MODEL,
+        "supportedGenerationMethods": methods,
+    }
 
 
 PROJECT = {"id": "harness-project", "name": "harness-project"}
-DONE = {"name": "operations/harness", "done": True, "response": {"cloudaicompanionProject": PROJECT}}
+DONE = {
+    "name": "operations/harness",
+    "done": True,
+    "response": {"cloudaicompanionProject": PROJECT},
+}
 
 
 @pytest.mark.parametrize(
     ("method", "path", "body", "content"),
     [
         ("GET", "/v1/models?pageSize=5", b"", {"models": [described("models/")]}),
-        ("GET", f"/v1beta1/publishers/google/models/{MODEL}", b"", described("publishers/google/models/")),
+        (
+            "GET",
+            f"/v1beta1/publishers/google/models/{MODEL}",
+            b"",
+            described("publishers/google/models/"),
+        ),
         ("POST", f"/v1/models/{MODEL}:countTokens", asks("sixteen letters."), {"totalTokens": 4}),
-        ("POST", "/v1internal:countTokens", b'{"request": {"contents": [{"parts": [{"text": ""}]}]}}', {"totalTokens": 1}),
+        (
+            "POST",
+            "/v1internal:countTokens",
+            b'{"request": {"contents": [{"parts": [{"text": ""}]}]}}',
+            {"totalTokens": 1},
+        ),
         ("GET", "/v1internal/operations/x", b"", DONE),
     ],
 )
-def test_what_generates_nothing_is_made_up_and_says_so(method: str, path: str, body: bytes, content: Any) -> None:
+def test_what_generates_nothing_is_made_up_and_says_so(
+    method: str, path: str, body: bytes, content: Any
+) -> None:
     with serve(tape(answered()), pace="step") as server:
         seen = Seen(server, body, path, method)
     assert (json.loads(seen.rest), "X-Harness: not recorded" in seen.headers) == (content, True)
@@ -539,28 +751,47 @@ def test_what_generates_nothing_is_made_up_and_says_so(method: str, path: str, b
 
 def test_code_assist_sets_up_a_user_who_has_a_project() -> None:
     with serve(tape(answered()), pace="step") as server:
-        loaded, onboarded = (json.loads(Seen(server, b"{}", f"/v1internal:{name}").rest) for name in ("loadCodeAssist", "onboardUser"))
+        loaded, onboarded = (
+            json.loads(Seen(server, b"{}", f"/v1internal:{name}").rest)
+            for name in ("loadCodeAssist", "onboardUser")
+        )
         quota = json.loads(Seen(server, b"{}", "/v1internal:retrieveUserQuota").rest)
         assert Seen(server, b"{}", "/v1internal:launchRockets").status == "HTTP/1.1 404 Not Found"
-    assert (loaded["currentTier"]["id"], loaded["cloudaicompanionProject"]) == ("standard-tier", "harness-project")
+    assert (loaded["currentTier"]["id"], loaded["cloudaicompanionProject"]) == (
+        "standard-tier",
+        "harness-project",
+    )
     assert [bucket["modelId"] for bucket in quota["buckets"]] == [MODEL]
-    assert (onboarded["done"], onboarded["response"]["cloudaicompanionProject"]["id"]) == (True, "harness-project")
+    assert (onboarded["done"], onboarded["response"]["cloudaicompanionProject"]["id"]) == (
+        True,
+        "harness-project",
+    )
 
 
 def test_a_recorded_answer_comes_before_a_made_up_one() -> None:
-    count = answered(((None, b'{"totalTokens": 77}'),), path=f"/v1beta/models/{MODEL}:countTokens", headers=JSON)
+    count = answered(
+        ((None, b'{"totalTokens": 77}'),), path=f"/v1beta/models/{MODEL}:countTokens", headers=JSON
+    )
     with serve(tape(count), pace="step") as server:
-        assert Seen(server, path=f"/v1/models/{MODEL}:countTokens").blocks == [b'{"totalTokens": 77}']
+        assert Seen(server, path=f"/v1/models/{MODEL}:countTokens").blocks == [
+            b'{"totalTokens": 77}'
+        ]
 
 
 def test_an_unknown_model_is_not_found_by_name() -> None:
     with serve(tape(answered()), pace="step") as server:
         seen = Seen(server, b"", "/v1beta/models/gemini-9", "GET")
-    assert json.loads(seen.rest)["error"]["message"] == f"models/gemini-9 is not found; the served cassettes answer for {MODEL}."
+    assert (
+        json.loads(seen.rest)["error"]["message"]
+        == f"models/gemini-9 is not found; the served cassettes answer for {MODEL}."
+    )
 
 
 def test_one_connection_carries_request_after_request() -> None:
-    one = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode() + asks("hi")
+    one = (
+        f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
+        + asks("hi")
+    )
     with serve(tape(answered(((None, b"abc"),))), pace="instant") as server:
         host, port = server.base_url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
@@ -576,11 +807,18 @@ def test_one_connection_carries_request_after_request() -> None:
     [
         (b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * (1 << 17) + b"\r\n\r\n", b"431"),
         (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999999\r\n\r\n", b"413"),
-        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n8000\r\n" + b"a" * 0x8000 + b"\r\n", b"413"),
+        (
+            b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n8000\r\n"
+            + b"a" * 0x8000
+            + b"\r\n",
+            b"413",
+        ),
         (b"nonsense\r\n\r\n", b"400"),
     ],
 )
-def test_a_peer_that_sends_too_much_or_nonsense_is_refused(raw: bytes, status: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_peer_that_sends_too_much_or_nonsense_is_refused(
+    raw: bytes, status: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(serving_connection, "MAX_BODY", 20_000)
     with serve(tape(answered())) as server:
         host, port = server.base_url.removeprefix("http://").split(":")
@@ -598,7 +836,11 @@ def test_a_peer_that_sends_too_much_or_nonsense_is_refused(raw: bytes, status: b
         ("//[", "x", b""),
         ("/%ff%00/models/[x]:generateContent", "x", b"{"),
         (PATH, "x", b'{"contents": 5}'),
-        (PATH, "x", b'{"contents": [5, {"parts": 5}, {"parts": [5, {"functionCall": 5}], "role": 5}]}'),
+        (
+            PATH,
+            "x",
+            b'{"contents": [5, {"parts": 5}, {"parts": [5, {"functionCall": 5}], "role": 5}]}',
+        ),
         (PATH, "x", b"[[[[["),
         (PATH, "x", b'{"contents": ' + b"[" * 5000),
         (PATH, "x", b'"\xff\xfe'),
@@ -611,13 +853,18 @@ def test_an_odd_request_is_answered_all_the_same(target: str, host: str, body: b
     with serve(tape(answered()), pace="step", dialect="anthropic") as server:
         name, port = server.base_url.removeprefix("http://").split(":")
         with socket.create_connection((name, int(port)), timeout=WAIT_S) as peer:
-            peer.sendall(f"POST {target} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+            peer.sendall(
+                f"POST {target} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+                + body
+            )
             assert peer.recv(1 << 16).split(b" ")[1] in (b"200", b"400", b"404")
 
 
 def test_a_whole_address_as_a_proxy_gets_it_counts_by_its_path() -> None:
     with serve(tape(answered()), pace="step") as server:
-        assert Seen(server, path=f"http://generativelanguage.googleapis.com{PATH}&key=a://b").blocks == [data for _, data in READS]
+        assert Seen(
+            server, path=f"http://generativelanguage.googleapis.com{PATH}&key=a://b"
+        ).blocks == [data for _, data in READS]
 
 
 def test_a_peer_that_falls_silent_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -634,7 +881,9 @@ def test_a_client_that_waits_to_be_asked_for_its_body_is_asked() -> None:
         seen = Seen(server, more="Expect: 100-continue\r\n")
         host, port = server.base_url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
-            peer.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
+            peer.sendall(
+                b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n"
+            )
             assert peer.recv(100).startswith(b"HTTP/1.1 100 ")
     assert seen.end == "complete"
 
@@ -645,23 +894,39 @@ def test_a_client_that_leaves_disturbs_nobody() -> None:
         host, port = server.base_url.removeprefix("http://").split(":")
         for _ in range(3):
             with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
-                peer.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode() + asks("hi"))
+                peer.sendall(
+                    f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
+                    + asks("hi")
+                )
                 assert peer.recv(10)
         assert Seen(server).end == "complete"
 
 
 def test_twenty_clients_at_once_each_get_their_own_stream() -> None:
-    exchanges = [answered(tuple((50.0 * index, b"%d-%d " % (who, index)) for index in range(10)), body=asks(str(who))) for who in range(20)]
+    exchanges = [
+        answered(
+            tuple((50.0 * index, b"%d-%d " % (who, index)) for index in range(10)),
+            body=asks(str(who)),
+        )
+        for who in range(20)
+    ]
     with serve([tape(*exchanges[:10]), tape(*exchanges[10:])]) as server:
         seen: dict[int, Seen] = {}
-        threads = [threading.Thread(target=lambda who=who: seen.update({who: Seen(server, asks(str(who)))})) for who in range(20)]
+        threads = [
+            threading.Thread(
+                target=lambda who=who: seen.update({who: Seen(server, asks(str(who)))})
+            )
+            for who in range(20)
+        ]
         began = time.monotonic()
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         took = time.monotonic() - began
-    assert {who: one.blocks for who, one in seen.items()} == {who: [b"%d-%d " % (who, index) for index in range(10)] for who in range(20)}
+    assert {who: one.blocks for who, one in seen.items()} == {
+        who: [b"%d-%d " % (who, index) for index in range(10)] for who in range(20)
+    }
     assert took < 6  # one after another would be 9 s
 
 
@@ -677,16 +942,28 @@ def test_what_is_served_and_how_can_change_while_it_runs() -> None:
 
 
 def test_an_address_that_is_taken_is_an_error_of_the_caller() -> None:
-    with serve([]) as server, pytest.raises(OSError, match="in use"), serve([], port=int(server.base_url.rpartition(":")[2])):
+    with (
+        serve([]) as server,
+        pytest.raises(OSError, match="in use"),
+        serve([], port=int(server.base_url.rpartition(":")[2])),
+    ):
         pass
 
 
 SHIPPED = sorted((Path(__file__).parent.parent / "cassettes").rglob("*.yaml"))
-ENDS = {"complete": "complete", "unknown": "complete", "cut": "closed", "aborted": "closed", "reset": "reset"}
+ENDS = {
+    "complete": "complete",
+    "unknown": "complete",
+    "cut": "closed",
+    "aborted": "closed",
+    "reset": "reset",
+}
 
 
 @pytest.mark.parametrize("folder", sorted({path.parent.name for path in SHIPPED}))
-def test_every_shipped_exchange_comes_over_a_socket_as_it_stands_in_its_cassette(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_shipped_exchange_comes_over_a_socket_as_it_stands_in_its_cassette(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(serving_connection, "GRACE_S", 0.1)
     for path in (path for path in SHIPPED if path.parent.name == folder):
         with serve(path, pace="step") as server:
@@ -695,10 +972,21 @@ def test_every_shipped_exchange_comes_over_a_socket_as_it_stands_in_its_cassette
                 if request is None:
                     assert exchange.provider == "gemini-cli"
                     continue
-                seen = Seen(server, request.body, request.url.partition("googleapis.com")[2], request.method)
-                headers = [f"{name}: {value}" for name, values in exchange.headers.items() for value in values]
-                assert seen.status == f"HTTP/1.1 {exchange.status} {exchange.reason_phrase}", (path, number)
-                assert [header for header in seen.headers if header != "Transfer-Encoding: chunked"] == headers, (path, number)
+                seen = Seen(
+                    server, request.body, request.url.partition("googleapis.com")[2], request.method
+                )
+                headers = [
+                    f"{name}: {value}"
+                    for name, values in exchange.headers.items()
+                    for value in values
+                ]
+                assert seen.status == f"HTTP/1.1 {exchange.status} {exchange.reason_phrase}", (
+                    path,
+                    number,
+                )
+                assert [
+                    header for header in seen.headers if header != "Transfer-Encoding: chunked"
+                ] == headers, (path, number)
                 assert seen.blocks == [data for _, data in exchange.reads if data], (path, number)
                 assert seen.end == ENDS[exchange.end], (path, number)
             assert (server.misses, server.unused) == ([], [])
@@ -731,7 +1019,10 @@ Streams = Callable[[str, str], list[types.GenerateContentResponse]]
 def client_of(base_url: str) -> genai.Client:
     async_args = {"transport": httpx2.AsyncHTTPTransport()}  # else aiohttp, where it is installed
     return genai.Client(
-        api_key="none", http_options=types.HttpOptions(base_url=base_url, api_version="v1beta", async_client_args=async_args)
+        api_key="none",
+        http_options=types.HttpOptions(
+            base_url=base_url, api_version="v1beta", async_client_args=async_args
+        ),
     )
 
 
@@ -744,7 +1035,9 @@ def stream_async(base_url: str, prompt: str, got: list[types.GenerateContentResp
     async def run() -> None:
         with client_of(base_url) as client:
             async with client.aio as talking:
-                async for one in await talking.models.generate_content_stream(model=MODEL, contents=prompt):
+                async for one in await talking.models.generate_content_stream(
+                    model=MODEL, contents=prompt
+                ):
                     got.append(one)
 
     asyncio.run(run())
@@ -758,16 +1051,20 @@ def streams() -> Iterator[Server]:
 
 @pytest.mark.parametrize("stream", [stream_sync, stream_async])
 @pytest.mark.parametrize("cuts", ["recorded", "bytes"])
-def test_google_genai_streams(stream: Callable[[str, str, list[Any]], None], cuts: str, streams: Server) -> None:
+def test_google_genai_streams(
+    stream: Callable[[str, str, list[Any]], None], cuts: str, streams: Server
+) -> None:
     streams.behave(cuts=cuts, pace="recorded" if cuts == "recorded" else "instant")
     got: list[types.GenerateContentResponse] = []
     stream(streams.base_url, "whole", got)
-    parts = [part for one in got for part in (one.candidates or [])[0].content.parts]  # type: ignore[union-attr]  # each has content
+    # each has content
+    parts = [part for one in got for part in (one.candidates or [])[0].content.parts]  # type: ignore[union-attr]
     assert [(part.text, part.thought) for part in parts[:2]] == [("Plan", True), ("Grü", None)]
     called = parts[2].function_call
     assert called is not None
     assert (called.id, called.args, parts[2].thought_signature) == ("c1", {"at": 1}, b"SIG")
-    assert got[-1].usage_metadata.total_token_count == 9  # type: ignore[union-attr]  # it has usage
+    # it has usage
+    assert got[-1].usage_metadata.total_token_count == 9  # type: ignore[union-attr]
     assert streams.misses == []
 
 
@@ -775,7 +1072,12 @@ def test_google_genai_streams(stream: Callable[[str, str, list[Any]], None], cut
 @pytest.mark.parametrize(
     ("prompt", "error", "part", "responses"),
     [
-        ("cut", httpx2.RemoteProtocolError, "peer closed connection without sending complete message body", 2),
+        (
+            "cut",
+            httpx2.RemoteProtocolError,
+            "peer closed connection without sending complete message body",
+            2,
+        ),
         ("reset", httpx2.ReadError, None, 2),
         ("broken", errors.ServerError, "503 UNAVAILABLE", 1),
         ("quota", errors.ClientError, "429 RESOURCE_EXHAUSTED", 0),
@@ -783,7 +1085,12 @@ def test_google_genai_streams(stream: Callable[[str, str, list[Any]], None], cut
     ],
 )
 def test_google_genai_meets_every_end(
-    stream: Callable[[str, str, list[Any]], None], prompt: str, error: type[Exception], part: str | None, responses: int, streams: Server
+    stream: Callable[[str, str, list[Any]], None],
+    prompt: str,
+    error: type[Exception],
+    part: str | None,
+    responses: int,
+    streams: Server,
 ) -> None:
     got: list[types.GenerateContentResponse] = []
     with pytest.raises(error, match=part):
@@ -795,15 +1102,25 @@ def test_google_genai_lists_models_and_counts_tokens(streams: Server) -> None:
     with client_of(streams.base_url) as client:
         assert [model.name for model in client.models.list()] == [f"models/{MODEL}"]
         assert client.models.get(model=MODEL).name == f"models/{MODEL}"
-        assert client.models.count_tokens(model=MODEL, contents="sixteen letters.").total_tokens == 4
+        assert (
+            client.models.count_tokens(model=MODEL, contents="sixteen letters.").total_tokens == 4
+        )
 
 
 class Command:
     """``harness serve`` as a process; gives the line it prints when it listens."""
 
     def __init__(self, *arguments: str) -> None:
-        command = [sys.executable, "-c", "import sys; from harness.cli.main import main; sys.exit(main())", "serve", *arguments]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        command = [
+            sys.executable,
+            "-c",
+            "import sys; from harness.cli.main import main; sys.exit(main())",
+            "serve",
+            *arguments,
+        ]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
 
     def line(self) -> str:
         assert self.process.stdout is not None
@@ -829,7 +1146,9 @@ def running(*arguments: str) -> Iterator[Command]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_command_prints_its_address_and_ends_with_open_streams_within_a_second(tmp_path: Path, number: signal.Signals) -> None:
+def test_the_command_prints_its_address_and_ends_with_open_streams_within_a_second(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     path = tmp_path / "one.yaml"
     path.write_text(dumps(tape(answered(((1.0, b"data: {"), (60_000.0, b"}"))))), encoding="utf-8")
     with running(str(tmp_path), "--port", "0") as command:
@@ -841,7 +1160,10 @@ def test_the_command_prints_its_address_and_ends_with_open_streams_within_a_seco
             socket.create_connection((host, int(port)), timeout=WAIT_S) as peer,
             socket.create_connection((host, int(port)), timeout=WAIT_S) as idle,
         ):
-            peer.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode() + asks("hi"))
+            peer.sendall(
+                f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
+                + asks("hi")
+            )
             came = b""
             while b"data: {" not in came:
                 came += peer.recv(1000)
@@ -873,7 +1195,9 @@ def test_the_command_tells_of_a_request_that_nobody_recorded(tmp_path: Path) -> 
         (["--pace", "fast", "one.yaml"], "unknown pace 'fast'"),
     ],
 )
-def test_the_command_refuses_what_it_cannot_do(arguments: list[str], part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_refuses_what_it_cannot_do(
+    arguments: list[str], part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
     if arguments != ["."]:
@@ -921,8 +1245,12 @@ def test_nothing_of_the_tests_before_is_left(harness_server):
 """
 
 
-def test_the_fixture_serves_a_test_its_cassettes_from_one_server_a_worker(pytester: pytest.Pytester) -> None:
+def test_the_fixture_serves_a_test_its_cassettes_from_one_server_a_worker(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.mkdir("cassettes").joinpath("gemini-api").mkdir()
-    pytester.path.joinpath("cassettes/gemini-api/hello.yaml").write_text(dumps(tape(answered())), encoding="utf-8")
+    pytester.path.joinpath("cassettes/gemini-api/hello.yaml").write_text(
+        dumps(tape(answered())), encoding="utf-8"
+    )
     pytester.makepyfile(USES.replace("PATH", PATH))
     pytester.runpytest("-q", "-p", "no:cacheprovider").assert_outcomes(passed=3)

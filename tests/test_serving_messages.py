@@ -26,7 +26,11 @@ TOOL: ToolParam = {
 }
 DECLARED = {
     "functionDeclarations": [
-        {"name": "weather", "description": "The weather", "parameters": {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}}}
+        {
+            "name": "weather",
+            "description": "The weather",
+            "parameters": {"type": "OBJECT", "properties": {"city": {"type": "STRING"}}},
+        }
     ]
 }
 ASKED = {"role": "user", "parts": [{"text": "Oslo and Rome?"}]}
@@ -35,7 +39,10 @@ CALLED = {
     "parts": [
         {"text": "**Plan**", "thought": True},
         {"text": "Let me look."},
-        {"functionCall": {"id": "c1", "name": "weather", "args": {"city": "Oslo"}}, "thoughtSignature": "U0lHTkVE"},
+        {
+            "functionCall": {"id": "c1", "name": "weather", "args": {"city": "Oslo"}},
+            "thoughtSignature": "U0lHTkVE",
+        },
         {"functionCall": {"id": "c2", "name": "weather", "args": {"city": "Rome"}}},
     ],
 }
@@ -62,15 +69,36 @@ OVERLOADED = b'{\n  "error": {\n    "code": 503,\n    "message": "The model is o
 QUOTA = b'{"error": {"code": 429, "message": "Slow down.", "status": "RESOURCE_EXHAUSTED"}}'
 
 
-def recorded(contents: list[Any], reads: tuple[bytes, ...], path: str = GEMINI, status: int = 200, end: Any = "complete") -> Exchange:
-    body: dict[str, Any] = {"contents": contents, "tools": [DECLARED], "generationConfig": {"maxOutputTokens": 100}}
+def recorded(
+    contents: list[Any],
+    reads: tuple[bytes, ...],
+    path: str = GEMINI,
+    status: int = 200,
+    end: Any = "complete",
+) -> Exchange:
+    body: dict[str, Any] = {
+        "contents": contents,
+        "tools": [DECLARED],
+        "generationConfig": {"maxOutputTokens": 100},
+    }
     if path == CODE_ASSIST:
         body["toolConfig"] = {"functionCallingConfig": {"mode": "VALIDATED"}}
         body = {"model": MODEL, "project": "p", "request": body}
-        reads = tuple(data.replace(b"data: {", b'data: {"response": {').replace(b"}\r\n\r\n", b"}}\r\n\r\n") for data in reads)
-    request = Request("POST", f"https://generativelanguage.googleapis.com{path}", {}, json.dumps(body).encode())
+        reads = tuple(
+            data.replace(b"data: {", b'data: {"response": {').replace(b"}\r\n\r\n", b"}}\r\n\r\n")
+            for data in reads
+        )
+    request = Request(
+        "POST", f"https://generativelanguage.googleapis.com{path}", {}, json.dumps(body).encode()
+    )
     headers = {"Content-Type": ["text/event-stream" if status == 200 else "application/json"]}
-    return Exchange(request, status, headers, tuple((40.0 * number, data) for number, data in enumerate(reads, 1)), end)
+    return Exchange(
+        request,
+        status,
+        headers,
+        tuple((40.0 * number, data) for number, data in enumerate(reads, 1)),
+        end,
+    )
 
 
 def says(text: str) -> dict[str, Any]:
@@ -99,10 +127,14 @@ def client(server: Server) -> Iterator[anthropic.Anthropic]:
         yield client
 
 
-def ask(client: anthropic.Anthropic, messages: list[MessageParam], *, streamed: bool = True) -> Message:
+def ask(
+    client: anthropic.Anthropic, messages: list[MessageParam], *, streamed: bool = True
+) -> Message:
     if not streamed:
         return client.messages.create(model=MODEL, max_tokens=100, messages=messages, tools=[TOOL])
-    with client.messages.stream(model=MODEL, max_tokens=100, messages=messages, tools=[TOOL]) as stream:
+    with client.messages.stream(
+        model=MODEL, max_tokens=100, messages=messages, tools=[TOOL]
+    ) as stream:
         return stream.get_final_message()
 
 
@@ -110,17 +142,29 @@ def go_on(message: Message) -> list[MessageParam]:
     """The conversation with the answer and the results of its two calls."""
     results: list[Any] = [
         {"type": "tool_result", "tool_use_id": block.id, "content": text}
-        for block, text in zip((block for block in message.content if block.type == "tool_use"), ("4", "19"), strict=True)
+        for block, text in zip(
+            (block for block in message.content if block.type == "tool_use"),
+            ("4", "19"),
+            strict=True,
+        )
     ]
-    return [QUESTION, {"role": "assistant", "content": message.content}, {"role": "user", "content": results}]
+    return [
+        QUESTION,
+        {"role": "assistant", "content": message.content},
+        {"role": "user", "content": results},
+    ]
 
 
 QUESTION: MessageParam = {"role": "user", "content": "Oslo and Rome?"}
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-def test_a_conversation_with_tools_finds_its_recorded_turns(streamed: bool, server: Server, client: anthropic.Anthropic) -> None:
-    """The second request is found only if every call, id, result and signature stands in it where Gemini gave it out."""
+def test_a_conversation_with_tools_finds_its_recorded_turns(
+    streamed: bool, server: Server, client: anthropic.Anthropic
+) -> None:
+    """The second request is found only if every call, id, result and signature stands in it where
+    Gemini gave it out.
+    """
     first = ask(client, [QUESTION], streamed=streamed)
     assert [block.to_dict() for block in first.content] == [
         {"type": "thinking", "thinking": "**Plan**", "signature": ""},
@@ -129,9 +173,16 @@ def test_a_conversation_with_tools_finds_its_recorded_turns(streamed: bool, serv
         {"type": "tool_use", "id": "c2", "name": "weather", "input": {"city": "Rome"}},
     ]
     assert (first.stop_reason, first.role) == ("tool_use", "assistant")
-    assert (first.usage.input_tokens, first.usage.cache_read_input_tokens, first.usage.output_tokens) == (15, 5, 12)
+    assert (
+        first.usage.input_tokens,
+        first.usage.cache_read_input_tokens,
+        first.usage.output_tokens,
+    ) == (15, 5, 12)
     second = ask(client, go_on(first), streamed=streamed)
-    assert ["".join(block.text for block in second.content if block.type == "text"), second.stop_reason] == ["Oslo 4, Röm 19.", "end_turn"]
+    assert [
+        "".join(block.text for block in second.content if block.type == "text"),
+        second.stop_reason,
+    ] == ["Oslo 4, Röm 19.", "end_turn"]
     assert (server.misses, first.id == second.id) == ([], False)
 
 
@@ -142,24 +193,39 @@ def test_the_same_turn_asked_again_is_the_same_message(client: anthropic.Anthrop
     assert ask(client, go_on(first)) == second
 
 
-def test_a_cache_mark_of_the_client_makes_no_other_conversation(client: anthropic.Anthropic) -> None:
-    marked: MessageParam = {"role": "user", "content": [{"type": "text", "text": "Oslo and Rome?", "cache_control": {"type": "ephemeral"}}]}
+def test_a_cache_mark_of_the_client_makes_no_other_conversation(
+    client: anthropic.Anthropic,
+) -> None:
+    marked: MessageParam = {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "Oslo and Rome?", "cache_control": {"type": "ephemeral"}}
+        ],
+    }
     first = ask(client, [marked])
     assert ask(client, go_on(first)).stop_reason == "end_turn"
 
 
-def test_a_history_that_was_not_answered_here_has_no_signature_and_is_refused_in_googles_words(client: anthropic.Anthropic) -> None:
+def test_a_history_that_was_not_answered_here_has_no_signature_and_is_refused_in_googles_words(
+    client: anthropic.Anthropic,
+) -> None:
     foreign = Message.model_validate(
         {
             "id": "m",
             "type": "message",
             "role": "assistant",
             "model": MODEL,
-            "content": [{"type": "tool_use", "id": name, "name": "weather", "input": {}} for name in ("x1", "x2")],
+            "content": [
+                {"type": "tool_use", "id": name, "name": "weather", "input": {}}
+                for name in ("x1", "x2")
+            ],
             "usage": {"input_tokens": 1, "output_tokens": 1},
         }
     )
-    with pytest.raises(anthropic.BadRequestError, match="Function call is missing a thought_signature in functionCall parts"):
+    with pytest.raises(
+        anthropic.BadRequestError,
+        match="Function call is missing a thought_signature in functionCall parts",
+    ):
         ask(client, go_on(foreign))
 
 
@@ -167,10 +233,25 @@ def test_a_history_that_was_not_answered_here_has_no_signature_and_is_refused_in
 @pytest.mark.parametrize(
     ("text", "streamed_error", "error", "part"),
     [
-        ("quota", anthropic.RateLimitError, anthropic.RateLimitError, "rate_limit_error.*Slow down"),
-        ("broken", anthropic.APIStatusError, anthropic.InternalServerError, "overloaded_error.*The model is overloaded"),
+        (
+            "quota",
+            anthropic.RateLimitError,
+            anthropic.RateLimitError,
+            "rate_limit_error.*Slow down",
+        ),
+        (
+            "broken",
+            anthropic.APIStatusError,
+            anthropic.InternalServerError,
+            "overloaded_error.*The model is overloaded",
+        ),
         ("cut", anthropic.APIStatusError, anthropic.InternalServerError, "api_error"),
-        ("nobody recorded this", anthropic.NotFoundError, anthropic.NotFoundError, "not_found_error.*nearest is exchange"),
+        (
+            "nobody recorded this",
+            anthropic.NotFoundError,
+            anthropic.NotFoundError,
+            "not_found_error.*nearest is exchange",
+        ),
     ],
 )
 def test_errors_are_those_of_the_client(
@@ -198,7 +279,9 @@ def test_a_body_that_is_not_json_is_refused(server: Server) -> None:
         urllib.request.urlopen(f"{server.base_url}/v1/messages", b"{")
 
 
-def test_a_fault_of_status_is_an_error_of_the_api(server: Server, client: anthropic.Anthropic) -> None:
+def test_a_fault_of_status_is_an_error_of_the_api(
+    server: Server, client: anthropic.Anthropic
+) -> None:
     server.behave(pace="step", dialect="anthropic", fault="status:503")
     with pytest.raises(anthropic.InternalServerError, match="overloaded_error"):
         ask(client, [QUESTION])
@@ -206,14 +289,25 @@ def test_a_fault_of_status_is_an_error_of_the_api(server: Server, client: anthro
 
 def test_tokens_are_counted(client: anthropic.Anthropic) -> None:
     assert (
-        client.messages.count_tokens(model=MODEL, messages=[{"role": "user", "content": [{"type": "text", "text": "x" * 40}]}]).input_tokens
+        client.messages.count_tokens(
+            model=MODEL,
+            messages=[{"role": "user", "content": [{"type": "text", "text": "x" * 40}]}],
+        ).input_tokens
         == 10
     )
 
 
 def raw(server: Server) -> tuple[Any, bytes]:
-    prompt = {"model": MODEL, "max_tokens": 100, "stream": True, "messages": [QUESTION], "tools": [TOOL]}
-    with urllib.request.urlopen(f"{server.base_url}/v1/messages", json.dumps(prompt).encode()) as answer:
+    prompt = {
+        "model": MODEL,
+        "max_tokens": 100,
+        "stream": True,
+        "messages": [QUESTION],
+        "tools": [TOOL],
+    }
+    with urllib.request.urlopen(
+        f"{server.base_url}/v1/messages", json.dumps(prompt).encode()
+    ) as answer:
         return answer.headers, answer.read()
 
 
@@ -221,8 +315,14 @@ def test_the_stream_is_one_event_a_payload(server: Server) -> None:
     headers, body = raw(server)
     assert headers["Content-Type"] == "text/event-stream; charset=utf-8"
     events = [event.split(b"\n") for event in body.removesuffix(b"\n\n").split(b"\n\n")]
-    assert [(event[0], len(event)) for event in (events[0], events[-1])] == [(b"event: message_start", 2), (b"event: message_stop", 2)]
-    assert all(event[0] == b"event: " + json.loads(event[1].removeprefix(b"data: "))["type"].encode() for event in events)
+    assert [(event[0], len(event)) for event in (events[0], events[-1])] == [
+        (b"event: message_start", 2),
+        (b"event: message_stop", 2),
+    ]
+    assert all(
+        event[0] == b"event: " + json.loads(event[1].removeprefix(b"data: "))["type"].encode()
+        for event in events
+    )
 
 
 def test_the_stream_is_paced_and_broken_as_the_recording_and_the_fault_say(server: Server) -> None:
@@ -238,5 +338,8 @@ def test_the_stream_is_paced_and_broken_as_the_recording_and_the_fault_say(serve
 
 
 def test_without_the_dialect_there_are_no_messages() -> None:
-    with serve(conversation(GEMINI), pace="step") as server, pytest.raises(urllib.error.HTTPError, match="404"):
+    with (
+        serve(conversation(GEMINI), pace="step") as server,
+        pytest.raises(urllib.error.HTTPError, match="404"),
+    ):
         raw(server)

@@ -1,4 +1,6 @@
-"""Specs: what is read, every way of being wrong with its line and words, what is filled in, what editors are told."""
+"""Specs: what is read, every way of being wrong with its line and words, what is filled in, what
+editors are told.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,17 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from harness.cassettes.yaml import parse, parse_located
-from harness.specs import Case, SpecError, accept, cassette_fault, is_features, is_spec, json_schema, read_features, read_spec
+from harness.specs import (
+    Case,
+    SpecError,
+    accept,
+    cassette_fault,
+    is_features,
+    is_spec,
+    json_schema,
+    read_features,
+    read_spec,
+)
 from harness.specs.matching.operators import OPERATORS
 
 FEATURES = Path(__file__).parent.parent / "specs" / "features.yaml"
@@ -98,7 +110,13 @@ def test_every_key_is_read() -> None:
     assert case.case == "parallel-calls"
     assert case.requirement == "Two calls in one reply stay two calls."
     assert case.features == ("tool-calls.parallel", "text.streaming")
-    assert (case.level, case.exchange, case.provider, case.tool_code, case.reviewed) == ("should", 2, "code-assist", False, "no")
+    assert (case.level, case.exchange, case.provider, case.tool_code, case.reviewed) == (
+        "should",
+        2,
+        "code-assist",
+        False,
+        "no",
+    )
     assert case.source == "https://ai.google.dev/gemini-api/docs/function-calling"
     assert case.cassette == "gemini-api/parallel-calls"
     assert case.expect == {
@@ -109,12 +127,22 @@ def test_every_key_is_read() -> None:
     }
     assert case.not_carried == {"anthropic": ("grounding",)}
     mark = case.known_failing["unified-llm"]
-    assert (mark.reason, mark.link, mark.expires) == ("The id is lost.", "https://example.org/1", date(2027, 1, 31))
+    assert (mark.reason, mark.link, mark.expires) == (
+        "The id is lost.",
+        "https://example.org/1",
+        date(2027, 1, 31),
+    )
 
 
 def test_what_is_left_out_has_defaults() -> None:
     [case] = read(SMALL)
-    assert (case.level, case.exchange, case.provider, case.tool_code, case.reviewed) == ("must", 1, None, None, None)
+    assert (case.level, case.exchange, case.provider, case.tool_code, case.reviewed) == (
+        "must",
+        1,
+        None,
+        None,
+        None,
+    )
     assert case.not_carried == {}
     assert case.known_failing == {}
 
@@ -170,7 +198,9 @@ def test_a_spec_begins_with_its_number_and_other_yaml_is_left_alone(head: str, o
 def test_a_features_file_is_told_from_a_spec() -> None:
     assert is_features("harness: 1\nfeatures:\n- id: a.b\n")
     assert not is_spec("harness: 1\nfeatures:\n- id: a.b\n")
-    assert is_spec("harness: 1\nfeatures: []\ncases: []\n"), "a slip in a spec must not hide the file"
+    assert is_spec("harness: 1\nfeatures: []\ncases: []\n"), (
+        "a slip in a spec must not hide the file"
+    )
     assert is_spec("harness: 1\ncases:\n- case: x\n  features: [a.b]\n")
 
 
@@ -302,8 +332,13 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("edits", "expected"), [pytest.param(edits, expected, id=name) for name, edits, expected in WRONG])
-def test_what_is_wrong_is_said_with_its_line(edits: list[tuple[str, str]], expected: list[tuple[int, str]]) -> None:
+@pytest.mark.parametrize(
+    ("edits", "expected"),
+    [pytest.param(edits, expected, id=name) for name, edits, expected in WRONG],
+)
+def test_what_is_wrong_is_said_with_its_line(
+    edits: list[tuple[str, str]], expected: list[tuple[int, str]]
+) -> None:
     assert problems(edited(*edits)) == expected
 
 
@@ -316,7 +351,9 @@ def test_an_error_reads_as_file_line_fact() -> None:
     ]
 
 
-def test_all_problems_of_a_file_are_found_at_once_shapes_and_meaning_in_the_order_of_the_lines() -> None:
+def test_all_problems_of_a_file_are_found_at_once_shapes_and_meaning_in_the_order_of_the_lines() -> (
+    None
+):
     first = edited(("[text.streaming]", "[nothing]"), ("gemini-api/one", "/etc/passwd"))
     second = edited(("harness: 1\ncases:\n", ""), ("It holds.", ""))
     assert [(line, message.split()[0]) for line, message in problems(first + second)] == [
@@ -341,12 +378,22 @@ def test_a_malformed_operator_has_its_line() -> None:
 
 
 def test_a_mark_expires_after_its_day() -> None:
-    text = edited(("  expect:", "  known_failing: {anthropic: {reason: x, link: 'https://x.y', expires: 2027-01-31}}\n  expect:"))
+    text = edited(
+        (
+            "  expect:",
+            "  known_failing: {anthropic: {reason: x, link: 'https://x.y', expires: 2027-01-31}}\n  expect:",
+        )
+    )
     assert read(text, today=date(2027, 1, 31))
     assert read(text), "no date, no expiry"
-    assert len(problems(edited(("2027-01-31", "2027-1-1"), text=text), today=date(2030, 1, 1))) == 1, "what is no date has not expired"
+    assert (
+        len(problems(edited(("2027-01-31", "2027-1-1"), text=text), today=date(2030, 1, 1))) == 1
+    ), "what is no date has not expired"
     assert problems(text, today=date(2027, 2, 1)) == [
-        (8, "known_failing.anthropic expired on 2027-01-31; make the cell pass, or set a later date"),
+        (
+            8,
+            "known_failing.anthropic expired on 2027-01-31; make the cell pass, or set a later date",
+        ),
     ]
 
 
@@ -367,7 +414,10 @@ def test_known_names_are_listed_in_the_same_order_every_time() -> None:
 @pytest.mark.parametrize("group", ["keys", "values"])
 def test_so_many_problems_are_listed_and_no_more(group: str) -> None:
     many = "".join(f"  k{n}: 1\n" if group == "keys" else f"  - f{n}\n" for n in range(40_000))
-    text = edited(("  source:", f"{many}  source:"), ("[text.streaming]", "[text.streaming]" if group == "keys" else ""))
+    text = edited(
+        ("  source:", f"{many}  source:"),
+        ("[text.streaming]", "[text.streaming]" if group == "keys" else ""),
+    )
     start = time.perf_counter()
     parse_located(text)
     parsed = time.perf_counter()
@@ -379,7 +429,10 @@ def test_so_many_problems_are_listed_and_no_more(group: str) -> None:
 
 
 def test_a_long_word_is_compared_by_its_beginning() -> None:
-    [(_, message)] = problems(edited(("text.streaming", "k" * 40 + "x" * 500_000)), features=["k" * 40, *(f"g.{n}" for n in range(60))])
+    [(_, message)] = problems(
+        edited(("text.streaming", "k" * 40 + "x" * 500_000)),
+        features=["k" * 40, *(f"g.{n}" for n in range(60))],
+    )
     assert f"(did you mean {'k' * 40}?)" in message
 
 
@@ -425,7 +478,10 @@ CASE_KEYS = [*Case.model_fields, "x"]
 INNER_KEYS = ["anthropic", "events", "reason", "link", "expires", "$re", "$any", "$absent", "x"]
 TREES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(INNER_KEYS), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(INNER_KEYS), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
@@ -451,7 +507,9 @@ def test_no_text_raises_anything_else(text: str) -> None:
 
 @given(case=st.dictionaries(st.sampled_from(CASE_KEYS), TREES), top=TREES)
 @settings(suppress_health_check=[HealthCheck.too_slow])
-def test_no_tree_raises_anything_else_and_no_words_of_pydantic_come_through(case: dict[str, Any], top: Any) -> None:
+def test_no_tree_raises_anything_else_and_no_words_of_pydantic_come_through(
+    case: dict[str, Any], top: Any
+) -> None:
     for cases in ([case], [case, top], top):
         text = "harness: 1\ncases: " + json.dumps(cases).replace("\\ud", "\\\\ud")
         found = str(failure(read, text))
@@ -484,7 +542,9 @@ PAYLOADS = [{"type": "text", "delta": 'a"\n\u00e9'}, {"type": "stop", "n": 1.0}]
 
 
 def test_an_empty_expectation_is_filled_and_nothing_else_changes() -> None:
-    assert accept(EMPTY, "second", "anthropic", PAYLOADS) == EMPTY.replace("- case: second\n", "- case: second\n  reviewed: no\n").replace(
+    assert accept(EMPTY, "second", "anthropic", PAYLOADS) == EMPTY.replace(
+        "- case: second\n", "- case: second\n  reviewed: no\n"
+    ).replace(
         "    anthropic:\n    events",
         '    anthropic:\n      - {"type": "text", "delta": "a\\"\\né"}\n      - {"type": "stop", "n": 1.0}\n    events',
     )
@@ -496,7 +556,9 @@ def test_comments_beside_the_key_stay() -> None:
 
 
 def test_a_written_null_gives_way() -> None:
-    assert '    anthropic:\n    events:\n      - {"a": 1}\n\n  # the tail\n' in accept(EMPTY, "second", "events", [{"a": 1}])
+    assert '    anthropic:\n    events:\n      - {"a": 1}\n\n  # the tail\n' in accept(
+        EMPTY, "second", "events", [{"a": 1}]
+    )
 
 
 def test_what_is_filled_one_by_one_is_marked_once() -> None:
@@ -516,8 +578,15 @@ def test_what_is_filled_one_by_one_is_marked_once() -> None:
 @pytest.mark.parametrize("last", ["", "\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_line_ends_and_marks_stay(ending: str, last: str, mark: str) -> None:
-    text = mark + "harness: 1\ncases:\n- case: a\n  expect:\n    events:".replace("\n", ending) + last.replace("\n", ending)
-    expected = 'harness: 1\ncases:\n- case: a\n  reviewed: no\n  expect:\n    events:\n      - {"b": 1}' + last
+    text = (
+        mark
+        + "harness: 1\ncases:\n- case: a\n  expect:\n    events:".replace("\n", ending)
+        + last.replace("\n", ending)
+    )
+    expected = (
+        'harness: 1\ncases:\n- case: a\n  reviewed: no\n  expect:\n    events:\n      - {"b": 1}'
+        + last
+    )
     assert accept(text, "a", "events", [{"b": 1}]) == mark + expected.replace("\n", ending)
 
 
@@ -526,14 +595,20 @@ def test_line_ends_and_marks_stay(ending: str, last: str, mark: str) -> None:
     [
         ("expect: {events: }", 'expect: {events: [{"b": 1}]}'),
         ("expect: {events: null, x: 1}", 'expect: {events: [{"b": 1}], x: 1}'),
-        ("expect:\n    events:\n      ~  # none", 'expect:\n    events:\n        # none\n      - {"b": 1}'),
+        (
+            "expect:\n    events:\n      ~  # none",
+            'expect:\n    events:\n        # none\n      - {"b": 1}',
+        ),
         ("expect:\n    events:\n      ~", 'expect:\n    events:\n      - {"b": 1}'),
         ("expect:\n        events: ~", 'expect:\n        events:\n          - {"b": 1}'),
     ],
 )
 def test_forms_of_an_empty_expectation(before: str, after: str) -> None:
     head = "harness: 1\ncases:\n- case: a\n"
-    assert accept(f"{head}  {before}\n", "a", "events", [{"b": 1}]) == f"{head}  reviewed: no\n  {after}\n"
+    assert (
+        accept(f"{head}  {before}\n", "a", "events", [{"b": 1}])
+        == f"{head}  reviewed: no\n  {after}\n"
+    )
 
 
 def test_a_case_in_braces() -> None:
@@ -548,7 +623,12 @@ def test_nothing_came_out() -> None:
 
 
 def test_data_that_looks_like_an_operator_is_made_literal() -> None:
-    text = accept(EMPTY, "second", "anthropic", [{"args": {"$any": True}}, {"$re": {"$re": "x"}}, {"$any": 1, "b": 2}])
+    text = accept(
+        EMPTY,
+        "second",
+        "anthropic",
+        [{"args": {"$any": True}}, {"$re": {"$re": "x"}}, {"$any": 1, "b": 2}],
+    )
     assert parse(text)["cases"][1]["expect"]["anthropic"] == [
         {"args": {"$literal": {"$any": True}}},
         {"$literal": {"$re": {"$re": "x"}}},
@@ -564,13 +644,38 @@ JSON = st.recursive(
 )
 
 
-@given(value=st.lists(st.dictionaries(st.text("ab #:-{'\"\\\u0085\u2028\ufeff\x7f\x00", max_size=4), JSON, max_size=3)) | JSON)
+@given(
+    value=st.lists(
+        st.dictionaries(
+            st.text("ab #:-{'\"\\\u0085\u2028\ufeff\x7f\x00", max_size=4), JSON, max_size=3
+        )
+    )
+    | JSON
+)
 @example(value=["\ufffe\uffff\ufdd0\U0001fffe\ufeff\x00\x1f\x7f\x85\x9f\u2028\u2029\t\\/"])
-@example(value=[{"no": "no", "yes": 1, "": None, "~": "~", "1": 1.0, "big": 2**80, "tiny": 5e-324, "date": "2027-01-31"}])
+@example(
+    value=[
+        {
+            "no": "no",
+            "yes": 1,
+            "": None,
+            "~": "~",
+            "1": 1.0,
+            "big": 2**80,
+            "tiny": 5e-324,
+            "date": "2027-01-31",
+        }
+    ]
+)
 def test_any_json_reads_back_as_it_was(value: Any) -> None:
     if value is None:
         return
-    text = accept(EMPTY, "second", "anthropic", {"$literal": value} if not isinstance(value, list) else [{"$literal": value}])
+    text = accept(
+        EMPTY,
+        "second",
+        "anthropic",
+        {"$literal": value} if not isinstance(value, list) else [{"$literal": value}],
+    )
     [wrapped] = _wrapped(parse(text)["cases"][1]["expect"]["anthropic"])
     assert json.dumps(wrapped) == json.dumps({"$literal": value})
     assert text.replace("  reviewed: no\n", "").startswith(EMPTY[: EMPTY.index("    anthropic:\n")])
@@ -584,13 +689,43 @@ def _wrapped(found: Any) -> Sequence[Any]:
 @pytest.mark.parametrize(
     ("case", "key", "value", "message"),
     [
-        ("first", "anthropic", [], "line 7: expect.anthropic is not empty; delete what stands there to have it filled"),
+        (
+            "first",
+            "anthropic",
+            [],
+            "line 7: expect.anthropic is not empty; delete what stands there to have it filled",
+        ),
         ("third", "anthropic", [], "line 1: there is no case 'third' in this file"),
-        ("second", "frames", [], "line 8: case 'second' expects nothing of 'frames'; write the key with no value to have it filled"),
-        ("second", "anthropic", [{"a": float("nan")}], "line 13: the value of expect.anthropic cannot be written here ("),
-        ("second", "anthropic", [{"a": object()}], "line 13: the value of expect.anthropic cannot be written here ("),
-        ("second", "anthropic", [{"a": "\ud800"}], "line 13: the value of expect.anthropic cannot be written here ("),
-        ("second", "anthropic", [{"k" * 2000: 1}], "line 13: the value of expect.anthropic cannot be written here ("),
+        (
+            "second",
+            "frames",
+            [],
+            "line 8: case 'second' expects nothing of 'frames'; write the key with no value to have it filled",
+        ),
+        (
+            "second",
+            "anthropic",
+            [{"a": float("nan")}],
+            "line 13: the value of expect.anthropic cannot be written here (",
+        ),
+        (
+            "second",
+            "anthropic",
+            [{"a": object()}],
+            "line 13: the value of expect.anthropic cannot be written here (",
+        ),
+        (
+            "second",
+            "anthropic",
+            [{"a": "\ud800"}],
+            "line 13: the value of expect.anthropic cannot be written here (",
+        ),
+        (
+            "second",
+            "anthropic",
+            [{"k" * 2000: 1}],
+            "line 13: the value of expect.anthropic cannot be written here (",
+        ),
     ],
 )
 def test_what_cannot_be_filled(case: str, key: str, value: Any, message: str) -> None:
@@ -608,7 +743,9 @@ def test_what_is_nested_too_deep_cannot_be_filled() -> None:
         deep = [deep]
     with pytest.raises(SpecError, match="cannot be written here"):
         accept(EMPTY, "second", "anthropic", deep)
-    with pytest.raises(SpecError, match=r"cannot be written here \(nested deeper than 100 levels\)"):
+    with pytest.raises(
+        SpecError, match=r"cannot be written here \(nested deeper than 100 levels\)"
+    ):
         accept(EMPTY, "second", "anthropic", json.loads("[" * 120 + "]" * 120))
 
 
@@ -620,7 +757,15 @@ def test_a_line_end_that_only_yaml_knows_is_no_trap() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "harness: 1", "cases: word", "cases: [word, {x: 1}, {case: b}]", "cases: {case: a, expect: {x: }}"]
+    "text",
+    [
+        "",
+        "[]",
+        "harness: 1",
+        "cases: word",
+        "cases: [word, {x: 1}, {case: b}]",
+        "cases: {case: a, expect: {x: }}",
+    ],
 )
 def test_there_is_no_such_case(text: str) -> None:
     with pytest.raises(SpecError, match="there is no case 'a' in this file"):
@@ -646,7 +791,12 @@ def test_text_that_is_no_yaml_is_not_filled() -> None:
 def test_the_checklist_is_sound() -> None:
     features = read_features(FEATURES.read_text("utf-8"), "specs/features.yaml")
     assert len(features) > 40
-    assert all(feature.id.count(".") == 1 and feature.meaning.endswith(".") and not feature.title.endswith(".") for feature in features)
+    assert all(
+        feature.id.count(".") == 1
+        and feature.meaning.endswith(".")
+        and not feature.title.endswith(".")
+        for feature in features
+    )
     groups = [feature.id.partition(".")[0] for feature in features]
     assert [group for index, group in enumerate(groups) if group not in groups[:index]] == [
         group for index, group in enumerate(groups) if index == 0 or groups[index - 1] != group
@@ -684,7 +834,9 @@ def test_the_schema_names_every_key_with_its_meaning() -> None:
     for name in ("Case", "KnownFailing", "Feature"):
         assert definitions[name]["additionalProperties"] is False
         assert all(key["description"] for key in definitions[name]["properties"].values()), name
-    assert "null" not in json.dumps({name: definitions[name] for name in ("Case", "KnownFailing")}), "an empty key is an error"
+    assert "null" not in json.dumps(
+        {name: definitions[name] for name in ("Case", "KnownFailing")}
+    ), "an empty key is an error"
 
 
 def test_every_reference_of_the_schema_leads_somewhere() -> None:
@@ -692,7 +844,9 @@ def test_every_reference_of_the_schema_leads_somewhere() -> None:
     text = json.dumps(schema)
     references = {part.partition('"')[0] for part in text.split('"#/$defs/')[1:]}
     assert references == set(schema["$defs"])
-    assert schema["$defs"]["Case"]["properties"]["expect"]["additionalProperties"] == {"$ref": "#/$defs/Expectation"}
+    assert schema["$defs"]["Case"]["properties"]["expect"]["additionalProperties"] == {
+        "$ref": "#/$defs/Expectation"
+    }
 
 
 def test_the_schema_describes_every_operator() -> None:

@@ -1,4 +1,6 @@
-"""Request and conversation cases: what they may hold, and how they are judged; a tiny request half stands in for a dialect's."""
+"""Request and conversation cases: what they may hold, and how they are judged; a tiny request half
+stands in for a dialect's.
+"""
 
 from __future__ import annotations
 
@@ -49,23 +51,61 @@ cases:
 
 def read(text: str) -> list[Case]:
     dialects = ["agent-events", "anthropic", "art", "mind"]
-    return read_spec(text, "", dialects=dialects, providers=["gemini-api"], features=["text"], losses={"mind": ["citations"]})
+    return read_spec(
+        text,
+        "",
+        dialects=dialects,
+        providers=["gemini-api"],
+        features=["text"],
+        losses={"mind": ["citations"]},
+    )
 
 
 def test_both_kinds_are_read() -> None:
     [request], [conversation] = read(REQUEST), read(CONVERSATION)
-    assert (request.kind, request.prompt["mind"], request.options) == ("request", {"prompt": "Hi"}, {"art": {"temperature": 0}})
+    assert (request.kind, request.prompt["mind"], request.options) == (
+        "request",
+        {"prompt": "Hi"},
+        {"art": {"temperature": 0}},
+    )
     assert (conversation.kind, conversation.turns[2].say) == ("conversation", "Thanks.")
     assert conversation.turns[1].results is not None
-    assert [one.model_fields_set for one in conversation.turns[1].results] == [{"result"}, {"error"}]
+    assert [one.model_fields_set for one in conversation.turns[1].results] == [
+        {"result"},
+        {"error"},
+    ]
 
 
 WRONG: list[tuple[str, str, str, int, str]] = [
-    (REQUEST, "  prompt:", "  cassette: a/b\n  prompt:", 7, "sends a request and replays nothing; take cassette or prompt away"),
+    (
+        REQUEST,
+        "  prompt:",
+        "  cassette: a/b\n  prompt:",
+        7,
+        "sends a request and replays nothing; take cassette or prompt away",
+    ),
     (REQUEST, "art: []}", "arts: []}", 7, "unknown dialect 'arts' (did you mean art?)"),
-    (REQUEST, ", art: []}", "}", 11, "expect names 'art', which has no prompt here; prompts are for mind"),
-    (REQUEST, '    art: {error: "no messages"}\n', "", 7, "there is a prompt for art, and expect has nothing of it"),
-    (REQUEST, "{art: {temp", "{anthropic: {temp", 8, "options names 'anthropic', which has no prompt here; prompts are for mind, art"),
+    (
+        REQUEST,
+        ", art: []}",
+        "}",
+        11,
+        "expect names 'art', which has no prompt here; prompts are for mind",
+    ),
+    (
+        REQUEST,
+        '    art: {error: "no messages"}\n',
+        "",
+        7,
+        "there is a prompt for art, and expect has nothing of it",
+    ),
+    (
+        REQUEST,
+        "{art: {temp",
+        "{anthropic: {temp",
+        8,
+        "options names 'anthropic', which has no prompt here; prompts are for mind, art",
+    ),
     (
         REQUEST,
         "{error: ",
@@ -82,8 +122,20 @@ WRONG: list[tuple[str, str, str, int, str]] = [
         10,
         "expect names 'mind', which has no prompt here; prompts are for nobody",
     ),
-    (CONVERSATION, "  - say: Thanks.\n", "", 13, "expect.anthropic has 3 requests for 2 turns; there is one for each turn"),
-    (CONVERSATION, "- say: Thanks.", "- {}", 11, "a later turn has either say or results, and nothing else; this one has nothing"),
+    (
+        CONVERSATION,
+        "  - say: Thanks.\n",
+        "",
+        13,
+        "expect.anthropic has 3 requests for 2 turns; there is one for each turn",
+    ),
+    (
+        CONVERSATION,
+        "- say: Thanks.",
+        "- {}",
+        11,
+        "a later turn has either say or results, and nothing else; this one has nothing",
+    ),
     (CONVERSATION, "- say: Thanks.", "- {say: x, results: []}", 11, "this one has say, results"),
     (
         CONVERSATION,
@@ -94,7 +146,13 @@ WRONG: list[tuple[str, str, str, int, str]] = [
     ),
     (CONVERSATION, "{error: no such city}", "{}", 10, "an outcome is either a result or an error"),
     (CONVERSATION, "{error: no such city}", "{fault: x}", 10, "unknown key 'fault'"),
-    (CONVERSATION, "- say:", "- said:", 11, "unknown key 'said'; known keys are prompt, say, results"),
+    (
+        CONVERSATION,
+        "- say:",
+        "- said:",
+        11,
+        "unknown key 'said'; known keys are prompt, say, results",
+    ),
     (
         CONVERSATION,
         "mind: recorded",
@@ -106,11 +164,15 @@ WRONG: list[tuple[str, str, str, int, str]] = [
 
 
 @pytest.mark.parametrize(("text", "old", "new", "line", "words"), WRONG, ids=range(len(WRONG)))
-def test_what_is_wrong_is_said_with_its_line(text: str, old: str, new: str, line: int, words: str) -> None:
+def test_what_is_wrong_is_said_with_its_line(
+    text: str, old: str, new: str, line: int, words: str
+) -> None:
     assert text.count(old) == 1
     with pytest.raises(SpecError) as caught:
         read(text.replace(old, new))
-    assert [(at, message) for at, message in caught.value.problems if words in message and at == line], caught.value.problems
+    assert [
+        (at, message) for at, message in caught.value.problems if words in message and at == line
+    ], caught.value.problems
 
 
 # ---------------------------------------------------------------- judging
@@ -120,13 +182,22 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Aske
     """Sends what it is told, with every remembered signature at its call."""
     if not prompt:
         raise TranslationError("messages", "there are none")
-    contents = [{**content, "signatures": [call.signature for call in session.calls.values()]} for content in prompt]
+    contents = [
+        {**content, "signatures": [call.signature for call in session.calls.values()]}
+        for content in prompt
+    ]
     return Asked({"contents": contents, **options}, "m", tuple(options))
 
 
-def follow_up(prompt: Any, payloads: Sequence[dict[str, Any]], then: Sequence[ToolOutcome] | str) -> Any:
+def follow_up(
+    prompt: Any, payloads: Sequence[dict[str, Any]], then: Sequence[ToolOutcome] | str
+) -> Any:
     calls = [payload["name"] for payload in payloads if payload["type"] == "tool_code"]
-    said = then if isinstance(then, str) else [{"result": one.result, "failed": one.failed} for one in then]
+    said = (
+        then
+        if isinstance(then, str)
+        else [{"result": one.result, "failed": one.failed} for one in then]
+    )
     return [*prompt, {"role": "model", "calls": calls}, {"role": "user", "said": said}]
 
 
@@ -136,18 +207,30 @@ PART = b'{"functionCall":{"name":"w","args":{}},"thoughtSignature":"U0lH"}'
 CALL = b'data: {"candidates":[{"content":{"parts":[%b]},"finishReason":"STOP"}]}\n\n' % PART
 TEXT = b'data: {"candidates":[{"content":{"parts":[{"text":"4"}]},"finishReason":"STOP"}]}\n\n'
 FIRST: list[dict[str, Any]] = [{"role": "user", "said": "Hi"}]
-SECOND: list[dict[str, Any]] = [*FIRST, {"role": "model", "calls": ["w"]}, {"role": "user", "said": [{"result": "no", "failed": True}]}]
+SECOND: list[dict[str, Any]] = [
+    *FIRST,
+    {"role": "model", "calls": ["w"]},
+    {"role": "user", "said": [{"result": "no", "failed": True}]},
+]
 
 
 def exchange(contents: list[dict[str, Any]], signatures: list[str], answer: bytes) -> Exchange:
-    body = json.dumps({"contents": [{**content, "signatures": signatures} for content in contents]}).encode()
-    return identified(Exchange(Request("POST", URL, {}, body), 200, {}, ((None, answer),), "complete"))
+    body = json.dumps(
+        {"contents": [{**content, "signatures": signatures} for content in contents]}
+    ).encode()
+    return identified(
+        Exchange(Request("POST", URL, {}, body), 200, {}, ((None, answer),), "complete")
+    )
 
 
-CASSETTE = Cassette((exchange(FIRST, [], CALL), exchange(SECOND, ["U0lH"], TEXT)), Origin("written"))
+CASSETTE = Cassette(
+    (exchange(FIRST, [], CALL), exchange(SECOND, ["U0lH"], TEXT)), Origin("written")
+)
 
 
-def judged(column: str = "mind", half: Requests | None = HALF, **keys: Any) -> tuple[str, list[str]]:
+def judged(
+    column: str = "mind", half: Requests | None = HALF, **keys: Any
+) -> tuple[str, list[str]]:
     case = Case(case="c", requirement="r", features=("f",), source="https://s.example", **keys)
     result = judge(Cell(case, "a.yaml", column), lambda name: CASSETTE, requests=half)
     assert result.layer == "requests"
@@ -163,14 +246,27 @@ def test_a_warning_that_nobody_expects_is_a_difference() -> None:
     keys: dict[str, Any] = {"prompt": {"mind": FIRST}, "options": {"mind": {"topK": 1}}}
     request = {"contents": [{**FIRST[0], "signatures": []}], "topK": 1}
     assert judged(**keys, expect={"mind": {"request": request}})[0] == "failed"
-    assert judged(**keys, expect={"mind": {"request": request, "warnings": ["topK"]}})[0] == "passed"
+    assert (
+        judged(**keys, expect={"mind": {"request": request, "warnings": ["topK"]}})[0] == "passed"
+    )
 
 
 def test_an_error_is_an_answer_too() -> None:
-    assert judged(prompt={"mind": [0][:0]}, expect={"mind": {"error": "messages: there are none"}})[0] == "passed"
-    assert judged(prompt={"mind": FIRST}, expect={"mind": {"error": "messages: there are none"}})[0] == "failed"
+    assert (
+        judged(prompt={"mind": [0][:0]}, expect={"mind": {"error": "messages: there are none"}})[0]
+        == "passed"
+    )
+    assert (
+        judged(prompt={"mind": FIRST}, expect={"mind": {"error": "messages: there are none"}})[0]
+        == "failed"
+    )
     only_listens = {"error": {"$re": "agent-events only listens and has no request side; .*"}}
-    assert judged("agent-events", None, prompt={"agent-events": {}}, expect={"agent-events": only_listens})[0] == "passed"
+    assert (
+        judged(
+            "agent-events", None, prompt={"agent-events": {}}, expect={"agent-events": only_listens}
+        )[0]
+        == "passed"
+    )
 
 
 TURNS = [{"prompt": {"mind": FIRST}}, {"results": [{"error": "no"}]}]
@@ -179,17 +275,27 @@ TURNS = [{"prompt": {"mind": FIRST}}, {"results": [{"error": "no"}]}]
 def test_a_conversation_must_send_what_was_recorded() -> None:
     keys: dict[str, Any] = {"cassette": "x/y", "expect": {"mind": "recorded"}}
     assert judged(**keys, turns=TURNS) == ("passed", [""])
-    assert judged(**keys, turns=[TURNS[0], {"results": [{"result": "no"}]}]) == ("failed", ["[1].request.contents[2].said[0].failed"])
+    assert judged(**keys, turns=[TURNS[0], {"results": [{"result": "no"}]}]) == (
+        "failed",
+        ["[1].request.contents[2].said[0].failed"],
+    )
 
 
 def test_a_lost_signature_is_found_in_the_next_turn() -> None:
     def forgetful(prompt: Any, options: Mapping[str, Any], session: Session) -> Asked:
         return translate(prompt, options, Session())
 
-    verdict, places = judged(half=Requests(forgetful, follow_up), cassette="x/y", turns=TURNS, expect={"mind": "recorded"})
+    verdict, places = judged(
+        half=Requests(forgetful, follow_up),
+        cassette="x/y",
+        turns=TURNS,
+        expect={"mind": "recorded"},
+    )
     assert (verdict, places[0]) == ("failed", "[1].request.contents[0].signatures[0]")
 
 
 def test_more_turns_than_recorded_exchanges_is_an_error() -> None:
-    verdict, [reason] = judged(cassette="x/y", turns=[*TURNS, {"say": "x"}], expect={"mind": "recorded"})
+    verdict, [reason] = judged(
+        cassette="x/y", turns=[*TURNS, {"say": "x"}], expect={"mind": "recorded"}
+    )
     assert (verdict, reason) == ("error", "cassette x/y has 2 exchanges; the case names number 3")

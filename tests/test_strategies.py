@@ -27,31 +27,52 @@ FAST = tuple(law for law in LAWS if law.id in (2, 3, 5, 8))
 def test_whole_answers_keep_the_laws(exchange: Exchange, dialect: str) -> None:
     assert gather_body(exchange.body).unreadable == []
     assert [
-        finding for law in FAST for finding in law.findings(exchange, Replayer("gemini-api", dialect)) if "media_type" not in finding
+        finding
+        for law in FAST
+        for finding in law.findings(exchange, Replayer("gemini-api", dialect))
+        if "media_type" not in finding
     ] == []
 
 
 @FEW
 @given(wild_exchanges(), st.sampled_from(sorted(DIALECTS)))
-def test_wild_answers_are_answered_in_legal_order_and_the_same_twice(exchange: Exchange, dialect: str) -> None:
+def test_wild_answers_are_answered_in_legal_order_and_the_same_twice(
+    exchange: Exchange, dialect: str
+) -> None:
     how = Replayer("gemini-api", dialect)
-    assert [finding for law in LAWS if law.id in (2, 5) for finding in law.findings(exchange, how)] == []
+    assert [
+        finding for law in LAWS if law.id in (2, 5) for finding in law.findings(exchange, how)
+    ] == []
 
 
 @FEW
 @given(cassettes())
 def test_every_cassette_comes_back_as_it_was(cassette: Cassette) -> None:
-    told = tuple(replace(exchange, provider=None, generates=False) for exchange in cassette.exchanges)
+    told = tuple(
+        replace(exchange, provider=None, generates=False) for exchange in cassette.exchanges
+    )
     assert loads(dumps(cassette)) == replace(cassette, exchanges=told)
 
 
 @FEW
 @given(specs())
 def test_every_spec_can_be_read(text: str) -> None:
-    assert read_spec(text, "s.yaml", dialects=DIALECTS, providers=PROVIDERS, features={"text.streaming"}, losses={})
+    assert read_spec(
+        text,
+        "s.yaml",
+        dialects=DIALECTS,
+        providers=PROVIDERS,
+        features={"text.streaming"},
+        losses={},
+    )
 
 
-QUICK = settings(max_examples=500, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+QUICK = settings(
+    max_examples=500,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
 
 
 @pytest.mark.parametrize("word", [b"functionCall", b"thoughtSignature", b": ping"])
@@ -61,8 +82,12 @@ def test_whole_answers_have_all_that_they_promise(word: bytes) -> None:
 
 PROMISED: dict[str, Callable[[Exchange], bool]] = {
     "no request": lambda exchange: exchange.request is None,
-    "a request with a body": lambda exchange: exchange.request is not None and exchange.request.body != b"",
-    "a header with two values": lambda exchange: any(len(values) == 2 for values in exchange.headers.values()),
+    "a request with a body": lambda exchange: (
+        exchange.request is not None and exchange.request.body != b""
+    ),
+    "a header with two values": lambda exchange: any(
+        len(values) == 2 for values in exchange.headers.values()
+    ),
     "reads with times": lambda exchange: any(at is not None for at, _ in exchange.reads),
     "an error": lambda exchange: exchange.status == 503,
     "a broken end": lambda exchange: exchange.end == "reset",
@@ -71,7 +96,11 @@ PROMISED: dict[str, Callable[[Exchange], bool]] = {
 
 @pytest.mark.parametrize("promise", PROMISED)
 def test_cassettes_have_all_that_they_promise(promise: str) -> None:
-    assert find(cassettes(), lambda cassette: any(map(PROMISED[promise], cassette.exchanges)), settings=QUICK).exchanges
+    assert find(
+        cassettes(),
+        lambda cassette: any(map(PROMISED[promise], cassette.exchanges)),
+        settings=QUICK,
+    ).exchanges
 
 
 @pytest.mark.parametrize("kind", get_args(OriginKind))

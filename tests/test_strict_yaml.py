@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.cassettes.yaml import MAX_DEPTH, MAX_TAG_LINES, MAX_VALUES, YamlError, parse, parse_located
+from harness.cassettes.yaml import (
+    MAX_DEPTH,
+    MAX_TAG_LINES,
+    MAX_VALUES,
+    YamlError,
+    parse,
+    parse_located,
+)
 
 SCALARS: list[tuple[str, Any]] = [
     ("no", "no"),
@@ -46,7 +53,10 @@ def test_plain_scalars_follow_the_core_schema(text: str, value: Any) -> None:
 REFUSED = [
     ("a: &x 1", "line 1: anchor &x is not allowed; write the value out"),
     ("a: *x", "line 1: alias *x is not allowed; write the value out"),
-    ("a: !!python/object:os.system {}", "line 1: tag tag:yaml.org,2002:python/object:os.system is not allowed; write the value out"),
+    (
+        "a: !!python/object:os.system {}",
+        "line 1: tag tag:yaml.org,2002:python/object:os.system is not allowed; write the value out",
+    ),
     ("a: 1\nb:\n  c: 1\n  c: 2", "line 4: the key 'c' stands twice in one mapping"),
     ("1: a\n'1': b", "line 2: the key '1' stands twice in one mapping"),
     ("a: 1\n---\nb: 2", "line 2: a second document starts here; one file holds one"),
@@ -60,25 +70,61 @@ REFUSED = [
         "line 2: this line is indented differently from those above it, goes on after a closing quote, or belongs to nothing",
     ),
     ("a:\n  b:\n\tc: 1\n", "line 3: a tab can't indent; use spaces"),
-    ("a: @x\n", "line 1: a value that begins with a special character, such as `@`, `%` or a backtick, needs quotes"),
-    ("a: 1\nb: [1,\n 2\nc: 1\n", "line 4: a bracket that opens on line 2 is not closed with `]`, or a value in it needs quotes"),
-    ("a: {x: 1\nb: 1\n", "line 2: a bracket that opens on line 1 is not closed with `}`, or a value in it needs quotes"),
+    (
+        "a: @x\n",
+        "line 1: a value that begins with a special character, such as `@`, `%` or a backtick, needs quotes",
+    ),
+    (
+        "a: 1\nb: [1,\n 2\nc: 1\n",
+        "line 4: a bracket that opens on line 2 is not closed with `]`, or a value in it needs quotes",
+    ),
+    (
+        "a: {x: 1\nb: 1\n",
+        "line 2: a bracket that opens on line 1 is not closed with `}`, or a value in it needs quotes",
+    ),
     (
         "a: 1\nb: c: d\n",
         "line 2: a second `:` where one is expected; a value with `: ` in it needs quotes, a key begins a line of its own",
     ),
     ("a:\n  - [\n", "line 3: the text ends inside a bracket; close it"),
-    ("a: [1,,2]\n", "line 1: a value is missing here; write one, close the bracket, or take a comma away"),
-    ('a: 1\nb: "x\nc: 1\n', "line 2: a quote that opens on this line is not closed; a quote inside single quotes is written twice"),
-    ("a: 'x\n---\n", "line 1: a quote that opens on this line is not closed; a quote inside single quotes is written twice"),
-    ('a: "C:\\q"', "line 1: a backslash in double quotes begins an escape, and this is none; write `\\\\`, or use single quotes"),
-    ('a: "\\xZZ"', r"line 1: behind `\x`, `\u` and `\U` stand 2, 4 or 8 hexadecimal digits of a character; a backslash by itself is `\\`"),
-    ("{a: 1}\n{b: 2}\n", "line 2: what stands here belongs to nothing above it; one file holds one mapping or list"),
-    ("- a\nb: 1\n", "line 2: the list above goes on without a `- `; begin the line with one, or indent it further"),
-    ("a: 1\nb\nc: 2\n", "line 2: a key without its `:`; write `key: value`, or indent a line that goes on with the one above"),
+    (
+        "a: [1,,2]\n",
+        "line 1: a value is missing here; write one, close the bracket, or take a comma away",
+    ),
+    (
+        'a: 1\nb: "x\nc: 1\n',
+        "line 2: a quote that opens on this line is not closed; a quote inside single quotes is written twice",
+    ),
+    (
+        "a: 'x\n---\n",
+        "line 1: a quote that opens on this line is not closed; a quote inside single quotes is written twice",
+    ),
+    (
+        'a: "C:\\q"',
+        "line 1: a backslash in double quotes begins an escape, and this is none; write `\\\\`, or use single quotes",
+    ),
+    (
+        'a: "\\xZZ"',
+        r"line 1: behind `\x`, `\u` and `\U` stand 2, 4 or 8 hexadecimal digits of a character; a backslash by itself is `\\`",
+    ),
+    (
+        "{a: 1}\n{b: 2}\n",
+        "line 2: what stands here belongs to nothing above it; one file holds one mapping or list",
+    ),
+    (
+        "- a\nb: 1\n",
+        "line 2: the list above goes on without a `- `; begin the line with one, or indent it further",
+    ),
+    (
+        "a: 1\nb\nc: 2\n",
+        "line 2: a key without its `:`; write `key: value`, or indent a line that goes on with the one above",
+    ),
     ("a: - b", "line 1: a list begins on its own line; a value that begins with `- ` needs quotes"),
     ("a: ? b", "line 1: a value that begins with `? ` needs quotes"),
-    ("a: |x\n b", "line 1: behind `|` or `>` stands more than `+`, `-` and a digit; the text begins on the next line"),
+    (
+        "a: |x\n b",
+        "line 1: behind `|` or `>` stands more than `+`, `-` and a digit; the text begins on the next line",
+    ),
     ("a: |0\n b", "line 1: `0` is no indentation; the digit behind `|` or `>` is 1 to 9"),
     ("a: |\n\tb", "line 2: a tab can't indent; use spaces"),
     ("a: *", "line 1: a value that begins with `&` or `*` needs quotes"),
@@ -92,8 +138,14 @@ REFUSED = [
         "%YAML 1.2\n%YAML 1.2\n---\na: 1",
         "line 2: a line that begins with `%` is a directive, and the only one that is of use is `%YAML 1.2`; a value needs quotes",
     ),
-    ("é: 1\n" * 20 + "b: \x00", "line 21: U+0000 can't stand in YAML as it is; write it as an escape in double quotes"),
-    ("a: \ud800", "line 1: half a surrogate pair, which is no character; write the whole character"),
+    (
+        "é: 1\n" * 20 + "b: \x00",
+        "line 21: U+0000 can't stand in YAML as it is; write it as an escape in double quotes",
+    ),
+    (
+        "a: \ud800",
+        "line 1: half a surrogate pair, which is no character; write the whole character",
+    ),
 ]
 
 
@@ -105,7 +157,10 @@ def test_what_is_not_plain_data_is_refused_with_its_line(text: str, message: str
 
 
 NESTED = [opening * 1_000_000 for opening in ("[", "[\n", "- ", "{a: ", "[{a: ", "- - ")]
-NESTED += ["- " * 1_000_000 + "[" * 1_000_000, "".join(f"{' ' * depth}a:\n" for depth in range(3000))]
+NESTED += [
+    "- " * 1_000_000 + "[" * 1_000_000,
+    "".join(f"{' ' * depth}a:\n" for depth in range(3000)),
+]
 
 
 @pytest.mark.parametrize("foreign", [False, True])
@@ -118,14 +173,21 @@ def test_nesting_is_refused_before_anything_recurses(text: str, foreign: bool) -
 
 @pytest.mark.parametrize("opening", ["? ", "- ? ", "? : ", "{", "{? ", "[? "])
 def test_keys_that_nest_are_refused_at_the_first(opening: str) -> None:
-    with pytest.raises(YamlError, match=r"a key must be a word, not a collection|a value is missing here"):
+    with pytest.raises(
+        YamlError, match=r"a key must be a word, not a collection|a value is missing here"
+    ):
         parse(opening * 1_000_000)
 
 
 def test_brackets_in_words_are_not_counted() -> None:
     brackets = "[" * 200_000
     text = f"plain: x {brackets}\n  {brackets}\nsingle: '{brackets}'\ndouble: \"{brackets}\"\nblock: |\n  {brackets}\n# {brackets}\n"
-    assert list(parse(text).values()) == [f"x {brackets} {brackets}", brackets, brackets, f"{brackets}\n"]
+    assert list(parse(text).values()) == [
+        f"x {brackets} {brackets}",
+        brackets,
+        brackets,
+        f"{brackets}\n",
+    ]
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r", "\r\n", "\x85", "\u2028"])
@@ -139,7 +201,13 @@ def test_many_tag_lines_are_refused_before_the_parser_compares_each_with_all(lin
 
 
 def test_tag_lines_and_the_word_itself_are_read() -> None:
-    assert parse("".join(f"%TAG !{number}! a\n" for number in range(MAX_TAG_LINES)) + "--- a", foreign=True) == "a"
+    assert (
+        parse(
+            "".join(f"%TAG !{number}! a\n" for number in range(MAX_TAG_LINES)) + "--- a",
+            foreign=True,
+        )
+        == "a"
+    )
     assert parse("a: |\n" + "  %TAG\n" * 1000) == {"a": "%TAG\n" * 1000}
 
 
@@ -169,7 +237,13 @@ def test_bytes_that_are_not_utf_8_are_refused_with_their_line() -> None:
 
 def test_foreign_recordings_may_use_aliases_and_tags() -> None:
     text = "a: &x {k: 1}\nb: *x\nc: !!binary aGk=\nd: !ruby/sym foo\ne: !!python/object:x.y {f: 2}\na: 3"
-    assert parse(text, foreign=True) == {"a": 3, "b": {"k": 1}, "c": b"hi", "d": "foo", "e": {"f": 2}}
+    assert parse(text, foreign=True) == {
+        "a": 3,
+        "b": {"k": 1},
+        "c": b"hi",
+        "d": "foo",
+        "e": {"f": 2},
+    }
 
 
 def test_an_alias_shares_and_never_copies() -> None:

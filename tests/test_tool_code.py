@@ -1,4 +1,6 @@
-"""``<tool_code>`` blocks are found whatever the cuts, and their bodies are read without being run."""
+"""``<tool_code>`` blocks are found whatever the cuts, and their bodies are read without being
+run.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,18 @@ def block(body: str) -> Block:
 TEXTS: list[tuple[str, list[str | Block]]] = [
     ("", []),
     ("just text", ["just text"]),
-    ('Before\n<tool_code>\n{"a":1}\n</tool_code>\nAfter', ["Before\n", block('\n{"a":1}\n'), "\nAfter"]),
+    (
+        'Before\n<tool_code>\n{"a":1}\n</tool_code>\nAfter',
+        ["Before\n", block('\n{"a":1}\n'), "\nAfter"],
+    ),
     ("<tool_code>1</tool_code><tool_code>2</tool_code>", [block("1"), block("2")]),
     ("<tool_code></tool_code>", [block("")]),
     ('<tool_code>{"a":"</tool_code>"}</tool_code>', [block('{"a":"'), '"}</tool_code>']),
     ("<tool_code><tool_code></tool_code>", [block("<tool_code>")]),
-    ("stray </tool_code> and <TOOL_CODE>x</TOOL_CODE>", ["stray </tool_code> and <TOOL_CODE>x</TOOL_CODE>"]),
+    (
+        "stray </tool_code> and <TOOL_CODE>x</TOOL_CODE>",
+        ["stray </tool_code> and <TOOL_CODE>x</TOOL_CODE>"],
+    ),
     ("<<tool_code>x<</tool_code>", ["<", block("x<")]),
     ("a <tool_code>never ends</tool_", ["a <tool_code>never ends</tool_"]),
     ("ends in <tool_cod", ["ends in <tool_cod"]),
@@ -49,13 +57,19 @@ TEXTS: list[tuple[str, list[str | Block]]] = [
 
 
 @pytest.mark.parametrize(("text", "expected"), TEXTS)
-def test_blocks_are_found_in_one_piece_and_in_single_characters(text: str, expected: list[str | Block]) -> None:
+def test_blocks_are_found_in_one_piece_and_in_single_characters(
+    text: str, expected: list[str | Block]
+) -> None:
     assert split(text) == expected
     assert split(*text) == expected
 
 
 @given(
-    st.lists(st.sampled_from(["<tool_code>", "</tool_code>", "<", "x", "tool_", "code>", "/"]), max_size=12), st.lists(st.integers(0, 80))
+    st.lists(
+        st.sampled_from(["<tool_code>", "</tool_code>", "<", "x", "tool_", "code>", "/"]),
+        max_size=12,
+    ),
+    st.lists(st.integers(0, 80)),
 )
 def test_cuts_do_not_matter_and_nothing_is_lost(words: list[str], cuts: list[int]) -> None:
     text = "".join(words)
@@ -105,7 +119,11 @@ BODIES: list[tuple[str, str | None, dict[str, Any]]] = [
         "f",
         {"path": "a.txt", "limit": 10, "raw": True, "tags": ["x", "y"], "opt": None},
     ),
-    ("default_api.f(a=-1.5, b=(1, 2), c={'d': [{}]})", "f", {"a": -1.5, "b": [1, 2], "c": {"d": [{}]}}),
+    (
+        "default_api.f(a=-1.5, b=(1, 2), c={'d': [{}]})",
+        "f",
+        {"a": -1.5, "b": [1, 2], "c": {"d": [{}]}},
+    ),
     ("print(default_api.f(a='x'))", "f", {"a": "x"}),
     ("```tool_code\nprint( default_api.f(\n  a='x',\n) )\n```", "f", {"a": "x"}),
     ("f(a='''one\n\"two\" ''three''');", "f", {"a": "one\n\"two\" ''three"}),
@@ -127,7 +145,9 @@ def test_bodies_that_are_calls(text: str, name: str | None, arguments: dict[str,
 
 
 def test_what_stands_beside_name_and_arguments_is_told() -> None:
-    body = parse_body('{"id": 7, "tool_name": "f", "name": "g", "args": {"a": 1}, "input": {"b": 2}}')
+    body = parse_body(
+        '{"id": 7, "tool_name": "f", "name": "g", "args": {"a": 1}, "input": {"b": 2}}'
+    )
     assert body == ("f", {"a": 1}, {"id": 7, "name": "g", "input": {"b": 2}})
 
 
@@ -213,7 +233,9 @@ def test_no_body_raises(text: str) -> None:
 
 # Names
 
-READ = Tool("Read", {"properties": {"file_path": {}, "offset": {}, "limit": {}}, "required": ["file_path"]})
+READ = Tool(
+    "Read", {"properties": {"file_path": {}, "offset": {}, "limit": {}}, "required": ["file_path"]}
+)
 GLOB = Tool("Glob", {"properties": {"pattern": {}, "path": {}}, "required": ["pattern"]})
 ANY = Tool("Any", {})
 TWIN = Tool("Twin", {"properties": {"pattern": {}}})
@@ -235,5 +257,7 @@ TWIN = Tool("Twin", {"properties": {"pattern": {}}})
         ({"a": 1}, [], None),
     ],
 )
-def test_a_bare_payload_gets_the_tool_that_fits_best(payload: dict[str, Any], tools: list[Tool], name: str | None) -> None:
+def test_a_bare_payload_gets_the_tool_that_fits_best(
+    payload: dict[str, Any], tools: list[Tool], name: str | None
+) -> None:
     assert infer_name(payload, tools) == name

@@ -17,7 +17,9 @@ START = ev.Start("gemini-x", "r1")
 STOP = ev.Finish("stop", "STOP")
 
 
-def translate(*events: ev.Event, tools: list[Tool] | None = None, session: Session | None = None) -> list[dict[str, Any]]:
+def translate(
+    *events: ev.Event, tools: list[Tool] | None = None, session: Session | None = None
+) -> list[dict[str, Any]]:
     translator = UNIFIED_LLM.translator(tools or [], session or Session())
     payloads = [payload for event in events for payload in translator.feed(event)]
     return payloads + translator.close()
@@ -56,7 +58,14 @@ def test_text_is_one_block_with_start_deltas_and_end() -> None:
 
 
 def test_reasoning_is_a_block_of_its_own_and_signatures_stand_at_the_end_of_theirs() -> None:
-    payloads = translate(START, ev.Reasoning("hm", "S1"), ev.Reasoning("!", "S2"), ev.Text("a"), ev.Text("", "S3"), STOP)
+    payloads = translate(
+        START,
+        ev.Reasoning("hm", "S1"),
+        ev.Reasoning("!", "S2"),
+        ev.Text("a"),
+        ev.Text("", "S3"),
+        STOP,
+    )
     assert payloads[1:8] == [
         {"type": "REASONING_START"},
         {"type": "REASONING_DELTA", "reasoning_delta": "hm"},
@@ -67,14 +76,22 @@ def test_reasoning_is_a_block_of_its_own_and_signatures_stand_at_the_end_of_thei
         {"type": "TEXT_END", "text_id": "text_1", "signature": "S3"},
     ]
     assert response(payloads)["message"]["content"] == [
-        {"kind": "thinking", "thinking": {"text": "hm!", "redacted": False, "signature": ["S1", "S2"]}},
+        {
+            "kind": "thinking",
+            "thinking": {"text": "hm!", "redacted": False, "signature": ["S1", "S2"]},
+        },
         {"kind": "text", "text": "a", "signature": "S3"},
     ]
 
 
 def test_a_signature_on_empty_text_has_a_block_even_after_a_call() -> None:
-    payloads = translate(START, ev.CallStart(1, "f", "c"), ev.CallEnd(1, {}), ev.Text("", "S"), STOP)
-    assert payloads[3:5] == [{"type": "TEXT_START", "text_id": "text_1"}, {"type": "TEXT_END", "text_id": "text_1", "signature": "S"}]
+    payloads = translate(
+        START, ev.CallStart(1, "f", "c"), ev.CallEnd(1, {}), ev.Text("", "S"), STOP
+    )
+    assert payloads[3:5] == [
+        {"type": "TEXT_START", "text_id": "text_1"},
+        {"type": "TEXT_END", "text_id": "text_1", "signature": "S"},
+    ]
 
 
 def test_calls_stand_between_the_texts_around_them() -> None:
@@ -102,16 +119,25 @@ def test_calls_stand_between_the_texts_around_them() -> None:
         "FINISH",
     ]
     assert payloads[4] == {"type": "TOOL_CALL_START", "tool_call": {"id": "c9", "name": "f"}}
-    assert payloads[5] == {"type": "TOOL_CALL_END", "tool_call": {"id": "c9", "name": "f", "arguments": {"n": 2**70}, "signature": "S"}}
+    assert payloads[5] == {
+        "type": "TOOL_CALL_END",
+        "tool_call": {"id": "c9", "name": "f", "arguments": {"n": 2**70}, "signature": "S"},
+    }
     assert payloads[7]["tool_call"] == {"id": "call_1", "name": "g", "arguments": {}}
     assert payloads[-1]["finish_reason"] == {"reason": "tool_calls", "raw": "STOP"}
     assert payloads[8]["text_id"] == "text_2"
 
 
 def test_two_calls_never_share_an_id() -> None:
-    calls = [event for n, given in enumerate(["c", "c", None, "call_1"], 1) for event in (ev.CallStart(n, "f", given), ev.CallEnd(n, {}))]
+    calls = [
+        event
+        for n, given in enumerate(["c", "c", None, "call_1"], 1)
+        for event in (ev.CallStart(n, "f", given), ev.CallEnd(n, {}))
+    ]
     payloads = translate(START, *calls)
-    assert [payload["tool_call"]["id"] for payload in payloads if payload["type"] == "TOOL_CALL_END"] == ["c", "call_1", "call_2", "call_3"]
+    assert [
+        payload["tool_call"]["id"] for payload in payloads if payload["type"] == "TOOL_CALL_END"
+    ] == ["c", "call_1", "call_2", "call_3"]
 
 
 def test_ids_come_from_the_callers_generator_and_are_remembered_with_name_and_signature() -> None:
@@ -136,13 +162,19 @@ def test_finish_reasons(finish_class: ev.FinishClass, reason: str) -> None:
 
 
 def test_the_last_finish_reason_counts_and_none_is_other() -> None:
-    assert translate(START, STOP, ev.Finish("length", "MAX_TOKENS"))[-1]["finish_reason"]["raw"] == "MAX_TOKENS"
+    assert (
+        translate(START, STOP, ev.Finish("length", "MAX_TOKENS"))[-1]["finish_reason"]["raw"]
+        == "MAX_TOKENS"
+    )
     assert translate(START)[-1]["finish_reason"] == {"reason": "other"}
     assert types(translate()) == ["STREAM_START", "FINISH"]
 
 
 def test_usage_is_the_latest_value_of_every_count() -> None:
-    usage = [ev.Usage({"p": 5, "t": 1}, input=5, reasoning=9), ev.Usage({"p": 6}, input=6, output=2, cached=0, total=17)]
+    usage = [
+        ev.Usage({"p": 5, "t": 1}, input=5, reasoning=9),
+        ev.Usage({"p": 6}, input=6, output=2, cached=0, total=17),
+    ]
     assert translate(START, *usage)[-1]["usage"] == {
         "input_tokens": 6,
         "output_tokens": 2,
@@ -164,7 +196,10 @@ WITHOUT_A_FIELD: list[tuple[ev.Event, Any]] = [
     (ev.Annotation("grounding", RAW), RAW),
     (ev.Metadata("created", RAW), RAW),
     (ev.Unknown("part kind x", RAW), RAW),
-    (ev.ToolResult("i", "f", {"output": 1}), {"kind": "tool_result", "id": "i", "name": "f", "response": {"output": 1}}),
+    (
+        ev.ToolResult("i", "f", {"output": 1}),
+        {"kind": "tool_result", "id": "i", "name": "f", "response": {"output": 1}},
+    ),
     (ev.Text("other", candidate=1), {"kind": "text", "text": "other", "candidate": 1}),
 ]
 
@@ -175,7 +210,12 @@ def test_what_has_no_field_is_a_provider_event(event: ev.Event, raw: Any) -> Non
 
 
 def test_every_event_of_another_candidate_is_a_provider_event() -> None:
-    events = [ev.CallStart(1, "f", candidate=1), ev.CallPiece(1, "$.a", 1), ev.CallEnd(1, {"a": 1}), ev.Finish("stop", "STOP", candidate=1)]
+    events = [
+        ev.CallStart(1, "f", candidate=1),
+        ev.CallPiece(1, "$.a", 1),
+        ev.CallEnd(1, {"a": 1}),
+        ev.Finish("stop", "STOP", candidate=1),
+    ]
     payloads = translate(START, *events)
     assert types(payloads) == ["STREAM_START", *["PROVIDER_EVENT"] * 4, "FINISH"]
     assert payloads[3]["raw"] == {"kind": "call_end", "call": 1, "arguments": {"a": 1}}
@@ -197,20 +237,33 @@ def test_media_are_parts_of_the_message() -> None:
 
 def test_a_blocked_prompt_is_a_content_filter_finish() -> None:
     payloads = translate(START, ev.Blocked("SAFETY", "no"))
-    assert payloads[-1]["finish_reason"] == {"reason": "content_filter", "raw": "SAFETY", "message": "no"}
+    assert payloads[-1]["finish_reason"] == {
+        "reason": "content_filter",
+        "raw": "SAFETY",
+        "message": "no",
+    }
 
 
 def test_a_nameless_call_is_named_by_the_declared_tools_or_stays_text() -> None:
     event = ev.NamelessCall(1, {"path": "x"}, '<tool_code>{"path":"x"}</tool_code>')
-    tool = Tool("read", {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]})
-    assert translate(START, event, tools=[tool])[2]["tool_call"] == {"id": "call_1", "name": "read", "arguments": {"path": "x"}}
+    tool = Tool(
+        "read", {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    )
+    assert translate(START, event, tools=[tool])[2]["tool_call"] == {
+        "id": "call_1",
+        "name": "read",
+        "arguments": {"path": "x"},
+    }
     assert translate(START, event)[2]["delta"] == event.raw
 
 
 CLASSES: list[tuple[ev.Error, str]] = [
     (ev.Error("bad", 400, "INVALID_ARGUMENT"), "InvalidRequestError"),
     (ev.Error("API key not valid.", 400, reasons=["API_KEY_INVALID"]), "AuthenticationError"),
-    (ev.Error("The input token count exceeds the maximum number of tokens allowed", 400), "ContextLengthError"),
+    (
+        ev.Error("The input token count exceeds the maximum number of tokens allowed", 400),
+        "ContextLengthError",
+    ),
     (ev.Error("x", 401), "AuthenticationError"),
     (ev.Error("x", 403), "AccessDeniedError"),
     (ev.Error("x", 404), "NotFoundError"),
@@ -239,7 +292,9 @@ def test_errors_have_the_type_of_the_specification(event: ev.Error, kind: str) -
 def test_an_error_ends_the_stream_with_what_came_before_it() -> None:
     error = ev.Error("busy", 503, "UNAVAILABLE", retry_after=2.5, raw={"error": {}})
     usage = ev.Usage({"p": 1}, input=1)
-    payloads = translate(START, usage, ev.Text("a", "S"), error, ev.Text("late"), ev.Incomplete("cut"))
+    payloads = translate(
+        START, usage, ev.Text("a", "S"), error, ev.Text("late"), ev.Incomplete("cut")
+    )
     assert payloads[3:] == [
         {"type": "TEXT_END", "text_id": "text_1", "signature": "S"},
         {
@@ -261,10 +316,18 @@ def test_an_error_ends_the_stream_with_what_came_before_it() -> None:
 
 
 def test_an_interrupted_call_shows_the_arguments_so_far_and_never_ends() -> None:
-    events = [ev.CallStart(1, "f", "c"), ev.CallPiece(1, "$.a", "x", True), ev.Incomplete("reset", "{")]
+    events = [
+        ev.CallStart(1, "f", "c"),
+        ev.CallPiece(1, "$.a", "x", True),
+        ev.Incomplete("reset", "{"),
+    ]
     payloads = translate(START, *events)
     assert types(payloads) == ["STREAM_START", "TOOL_CALL_START", "TOOL_CALL_DELTA", "ERROR"]
-    assert payloads[2] == {"type": "TOOL_CALL_DELTA", "delta": '{"a": "x"}', "tool_call": {"id": "c", "name": "f"}}
+    assert payloads[2] == {
+        "type": "TOOL_CALL_DELTA",
+        "delta": '{"a": "x"}',
+        "tool_call": {"id": "c", "name": "f"},
+    }
     assert payloads[3]["error"]["type"] == "StreamError"
     assert payloads[3]["error"]["raw"] == "{"
     assert "finish_reason" not in payloads[3]
@@ -293,10 +356,21 @@ EVENTS = st.sampled_from(
 CALL = [ev.CallStart(7, "f"), ev.CallPiece(7, "$.a", 1), ev.CallEnd(7, {"a": 1})]
 
 
-@given(st.lists(st.one_of(EVENTS.map(lambda event: [event]), st.integers(1, 3).map(lambda count: CALL[:count])), max_size=12))
+@given(
+    st.lists(
+        st.one_of(
+            EVENTS.map(lambda event: [event]), st.integers(1, 3).map(lambda count: CALL[:count])
+        ),
+        max_size=12,
+    )
+)
 def test_whatever_comes_the_payloads_walk_the_grammar(groups: list[list[ev.Event]]) -> None:
     events = [
-        event for group in groups for event in (group if group[0] is not CALL[0] or len(group) == 3 else [*group, ev.Incomplete("cut")])
+        event
+        for group in groups
+        for event in (
+            group if group[0] is not CALL[0] or len(group) == 3 else [*group, ev.Incomplete("cut")]
+        )
     ]
     payloads = translate(*events)
     state = "fresh"

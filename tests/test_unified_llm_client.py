@@ -1,4 +1,6 @@
-"""The client of unified-llm, against servers on loopback: what it sends, what it gives, when it tries again, which errors it raises."""
+"""The client of unified-llm, against servers on loopback: what it sends, what it gives, when it
+tries again, which errors it raises.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,10 @@ from harness.server import serve
 CASSETTES = Path(__file__).parent.parent / "cassettes"
 KEY = "the-key"
 MODEL = "gemini-3-pro-preview"
-HELLO = {"model": f"gemini:{MODEL}", "messages": [{"role": "user", "content": [{"kind": "text", "text": "Hello"}]}]}
+HELLO = {
+    "model": f"gemini:{MODEL}",
+    "messages": [{"role": "user", "content": [{"kind": "text", "text": "Hello"}]}],
+}
 ONCE = RetryPolicy(max_retries=0)
 
 API = "https://generativelanguage.googleapis.com/v1beta"
@@ -58,9 +63,17 @@ def reply(*texts: str, finish: str = "STOP") -> list[dict[str, Any]]:
     return [
         {
             "candidates": [
-                {"content": {"parts": [{"text": text}], "role": "model"}, **({"finishReason": finish} if at == last else {}), "index": 0}
+                {
+                    "content": {"parts": [{"text": text}], "role": "model"},
+                    **({"finishReason": finish} if at == last else {}),
+                    "index": 0,
+                }
             ],
-            "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": at + 1, "totalTokenCount": at + 4},
+            "usageMetadata": {
+                "promptTokenCount": 3,
+                "candidatesTokenCount": at + 1,
+                "totalTokenCount": at + 4,
+            },
             "modelVersion": MODEL,
             "responseId": "r1",
         }
@@ -68,7 +81,14 @@ def reply(*texts: str, finish: str = "STOP") -> list[dict[str, Any]]:
     ]
 
 
-def answer(messages: Any, *, stream: bool, status: int = 200, headers: dict[str, str] | None = None, end: Any = "complete") -> Exchange:
+def answer(
+    messages: Any,
+    *,
+    stream: bool,
+    status: int = 200,
+    headers: dict[str, str] | None = None,
+    end: Any = "complete",
+) -> Exchange:
     """One exchange: of a stream, a read a message; ``messages`` may also be the body itself."""
     if isinstance(messages, bytes):
         reads = [messages]
@@ -78,7 +98,9 @@ def answer(messages: Any, *, stream: bool, status: int = 200, headers: dict[str,
         reads = [json.dumps(messages).encode()]
     method = "streamGenerateContent?alt=sse" if stream else "generateContent"
     kind = "text/event-stream" if stream and status == 200 else "application/json"
-    request = Request("POST", f"{API}/models/{MODEL}:{method}", {"content-type": ["application/json"]}, b"{}")
+    request = Request(
+        "POST", f"{API}/models/{MODEL}:{method}", {"content-type": ["application/json"]}, b"{}"
+    )
     given = {"Content-Type": [kind], **{name: [value] for name, value in (headers or {}).items()}}
     return Exchange(request, status, given, tuple((None, read) for read in reads), end, "")
 
@@ -91,9 +113,13 @@ RETRY_IN_12_S = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDela
 
 
 class Loopback:
-    """A server of these exchanges, in their order, and a client of it whose waits are noted and not waited."""
+    """A server of these exchanges, in their order, and a client of it whose waits are noted and not
+    waited.
+    """
 
-    def __init__(self, *exchanges: Exchange, retry: RetryPolicy | None = None, **options: Any) -> None:
+    def __init__(
+        self, *exchanges: Exchange, retry: RetryPolicy | None = None, **options: Any
+    ) -> None:
         self.server = serve(Cassette(exchanges, Origin("written")), pace="instant", match="path")
         self.retry = retry or RetryPolicy(chance=lambda: 0.5)
         self.options = options
@@ -101,8 +127,17 @@ class Loopback:
 
     def __enter__(self) -> Client:
         self.server.__enter__()
-        plain = httpx2.HTTPTransport(verify=False)  # loopback has no certificates, and reading those of the system takes long
-        self.client = Client(KEY, self.server.base_url, retry=self.retry, sleep=self.waits.append, transport=plain, **self.options)
+        plain = httpx2.HTTPTransport(
+            verify=False
+        )  # loopback has no certificates, and reading those of the system takes long
+        self.client = Client(
+            KEY,
+            self.server.base_url,
+            retry=self.retry,
+            sleep=self.waits.append,
+            transport=plain,
+            **self.options,
+        )
         return self.client
 
     def __exit__(self, *_: object) -> None:
@@ -119,22 +154,36 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 # -------------------------------------------------------------------- what is sent
 
 
-def sent(client_options: dict[str, Any], request: dict[str, Any] = HELLO, *, stream: bool = False) -> httpx2.Request:
+def sent(
+    client_options: dict[str, Any], request: dict[str, Any] = HELLO, *, stream: bool = False
+) -> httpx2.Request:
     asked: list[httpx2.Request] = []
 
     def handle(one: httpx2.Request) -> httpx2.Response:
         asked.append(one)
         return httpx2.Response(200, json=reply("Hi")[0])
 
-    with Client(**{"api_key": KEY, **client_options}, transport=httpx2.MockTransport(handle)) as client:
+    with Client(
+        **{"api_key": KEY, **client_options}, transport=httpx2.MockTransport(handle)
+    ) as client:
         list(client.stream(request)) if stream else client.complete(request)
     return asked[0]
 
 
 ADDRESSES: dict[str, tuple[dict[str, Any], bool, str, str]] = {
     "unary": ({}, False, f"{API}/models/{MODEL}:generateContent", "x-goog-api-key: the-key"),
-    "stream": ({}, True, f"{API}/models/{MODEL}:streamGenerateContent?alt=sse", "x-goog-api-key: the-key"),
-    "base URL": ({"base_url": "http://h:1/"}, False, f"http://h:1/v1beta/models/{MODEL}:generateContent", "x-goog-api-key: the-key"),
+    "stream": (
+        {},
+        True,
+        f"{API}/models/{MODEL}:streamGenerateContent?alt=sse",
+        "x-goog-api-key: the-key",
+    ),
+    "base URL": (
+        {"base_url": "http://h:1/"},
+        False,
+        f"http://h:1/v1beta/models/{MODEL}:generateContent",
+        "x-goog-api-key: the-key",
+    ),
     "base URL with a version": (
         {"base_url": "http://h:1/proxy/v1"},
         False,
@@ -148,7 +197,10 @@ ADDRESSES: dict[str, tuple[dict[str, Any], bool, str, str]] = {
         "x-goog-api-key: the-key",
     ),
     "vertex project": (
-        {"provider": "vertex-ai", "base_url": "https://europe-west4-aiplatform.googleapis.com/v1/projects/p/locations/europe-west4"},
+        {
+            "provider": "vertex-ai",
+            "base_url": "https://europe-west4-aiplatform.googleapis.com/v1/projects/p/locations/europe-west4",
+        },
         False,
         "https://europe-west4-aiplatform.googleapis.com/v1/projects/p/locations/europe-west4/publishers/google/models/"
         f"{MODEL}:generateContent",
@@ -185,8 +237,16 @@ def test_a_model_name_cannot_change_the_address() -> None:
         ("gemini-api", "gemini:models/m", "/v1beta/models/m:generateContent"),
         ("gemini-api", "tunedModels/m", "/v1beta/tunedModels/m:generateContent"),
         ("vertex-ai", "models/m", "/v1/publishers/google/models/m:generateContent"),
-        ("vertex-ai", "publishers/google/models/m", "/v1/publishers/google/models/m:generateContent"),
-        ("vertex-ai", "gemini:projects/p/locations/l/endpoints/7", "/v1/projects/p/locations/l/endpoints/7:generateContent"),
+        (
+            "vertex-ai",
+            "publishers/google/models/m",
+            "/v1/publishers/google/models/m:generateContent",
+        ),
+        (
+            "vertex-ai",
+            "gemini:projects/p/locations/l/endpoints/7",
+            "/v1/projects/p/locations/l/endpoints/7:generateContent",
+        ),
     ],
 )
 def test_a_model_may_be_named_with_its_place(provider: str, model: str, path: str) -> None:
@@ -203,12 +263,18 @@ def test_key_and_address_come_from_the_environment(monkeypatch: pytest.MonkeyPat
 
 
 def test_without_a_key_there_is_no_client() -> None:
-    with pytest.raises(ConfigurationError, match="no API key; pass api_key, or set GEMINI_API_KEY or GOOGLE_API_KEY"):
+    with pytest.raises(
+        ConfigurationError,
+        match="no API key; pass api_key, or set GEMINI_API_KEY or GOOGLE_API_KEY",
+    ):
         Client()
 
 
 def test_an_unknown_provider_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ConfigurationError, match="unknown provider 'openai'; known are gemini-api, vertex-ai, code-assist"):
+    with pytest.raises(
+        ConfigurationError,
+        match="unknown provider 'openai'; known are gemini-api, vertex-ai, code-assist",
+    ):
         Client(KEY, provider="openai")
 
 
@@ -229,9 +295,13 @@ def test_local_files_are_read_here(tmp_path: Path) -> None:
         "inlineData": {"mimeType": "image/gif", "data": base64.b64encode(b"GIF89a").decode()},
         "mediaResolution": {"level": "MEDIA_RESOLUTION_LOW"},
     }
-    assert picture["image"]["url"] == str(tmp_path / "cat.gif")  # type: ignore[index]  # the request itself is not touched
+    # the request itself is not touched
+    assert picture["image"]["url"] == str(tmp_path / "cat.gif")  # type: ignore[index]
     missing = {"kind": "image", "image": {"url": str(tmp_path / "dog.gif")}}
-    with pytest.raises(TranslationError, match=r"messages\[0\].content\[0\].image.url: .* cannot be read: .*No such file"):
+    with pytest.raises(
+        TranslationError,
+        match=r"messages\[0\].content\[0\].image.url: .* cannot be read: .*No such file",
+    ):
         sent({}, {**HELLO, "messages": [{"role": "user", "content": [missing]}]})
 
 
@@ -261,7 +331,14 @@ def test_complete_gives_the_response() -> None:
 def test_stream_gives_the_events_as_they_come() -> None:
     with Loopback(answer(reply("Hi ", "there"), stream=True)) as client:
         events = list(client.stream(HELLO))
-    assert [event["type"] for event in events] == ["STREAM_START", "TEXT_START", "TEXT_DELTA", "TEXT_DELTA", "TEXT_END", "FINISH"]
+    assert [event["type"] for event in events] == [
+        "STREAM_START",
+        "TEXT_START",
+        "TEXT_DELTA",
+        "TEXT_DELTA",
+        "TEXT_END",
+        "FINISH",
+    ]
     assert StreamAccumulator(events).response == events[-1]["response"]
 
 
@@ -285,7 +362,12 @@ def test_the_accessors_of_a_response() -> None:
         {"kind": "text", "text": " 1}"},
     ]
     response = Response({"message": {"role": "assistant", "content": content}})
-    assert (response.text, response.reasoning, response.tool_calls, response.object) == ('{"a": 1}', "Hm.", [call], {"a": 1})
+    assert (response.text, response.reasoning, response.tool_calls, response.object) == (
+        '{"a": 1}',
+        "Hm.",
+        [call],
+        {"a": 1},
+    )
     with pytest.raises(NoObjectGeneratedError, match="the answer is not JSON"):
         _ = Response({"message": {"role": "assistant", "content": content[:1]}}).object
 
@@ -303,7 +385,9 @@ UNARY = "generateContent"
 
 
 def asked_by(method: str) -> list[Any]:
-    """The answers to this method over HTTP, of all three wires; where the client left, nobody can leave again."""
+    """The answers to this method over HTTP, of all three wires; where the client left, nobody can
+    leave again.
+    """
     return [
         pytest.param(exchange, id=name)
         for name, exchange in RECORDED
@@ -316,11 +400,17 @@ def test_there_are_answers_of_both_methods_from_every_wire() -> None:
     assert len(asked_by(STREAM)) > 300
     assert len(asked_by(UNARY)) >= 3
     for method in (STREAM, UNARY):
-        assert {parameter.values[0].provider for parameter in asked_by(method)} == {"gemini-api", "vertex-ai", "code-assist"}
+        assert {parameter.values[0].provider for parameter in asked_by(method)} == {
+            "gemini-api",
+            "vertex-ai",
+            "code-assist",
+        }
 
 
 def asked_again(exchange: Exchange) -> dict[str, Any]:
-    """A Request for the recorded model, with the recorded tools: they name what a model wrote as text."""
+    """A Request for the recorded model, with the recorded tools: they name what a model wrote as
+    text.
+    """
     assert exchange.request
     body = json.loads(exchange.request.body or b"{}")
     model = body.get("model") or exchange.request.url.rpartition("/models/")[2].partition(":")[0]
@@ -353,7 +443,9 @@ def test_every_recorded_answer_is_complete_as_its_replay_ends(exchange: Exchange
             assert client.complete(asked_again(exchange)) == expected["response"]
 
 
-@pytest.mark.parametrize("exchange", [pytest.param(exchange, id=name) for name, exchange in RECORDED])
+@pytest.mark.parametrize(
+    "exchange", [pytest.param(exchange, id=name) for name, exchange in RECORDED]
+)
 def test_the_accumulator_rebuilds_every_response_from_its_pieces(exchange: Exchange) -> None:
     events = harness.replay(exchange)
     accumulator = StreamAccumulator(events)
@@ -364,48 +456,102 @@ def test_the_accumulator_rebuilds_every_response_from_its_pieces(exchange: Excha
     assert accumulator.response == events[-1]["response"]
     told = events[-1]["response"]["message"]["content"]
     said = [part for part in told if part["kind"] != "provider"]
-    empty = {**events[-1], "response": {**events[-1]["response"], "message": {"role": "assistant", "content": []}}}
-    assert StreamAccumulator([*events[:-1], empty]).response.content == said, "what has a kind is rebuilt without FINISH"
+    empty = {
+        **events[-1],
+        "response": {**events[-1]["response"], "message": {"role": "assistant", "content": []}},
+    }
+    assert StreamAccumulator([*events[:-1], empty]).response.content == said, (
+        "what has a kind is rebuilt without FINISH"
+    )
 
 
 def test_the_accumulator_tells_an_unknown_part_from_an_unknown_fact_that_looks_like_it() -> None:
     parts = [{"text": "a", "newThing": 1}, {"newThing": 1}, {"text": "b"}]
-    exchange = answer([{"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}], stream=True)
+    exchange = answer(
+        [{"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}],
+        stream=True,
+    )
     events = harness.replay(exchange, provider="gemini-api")
     assert [event["type"] for event in events].count("PROVIDER_EVENT") == 2
     rebuilt = StreamAccumulator(events).response
     assert [part["kind"] for part in rebuilt.content] == ["text", "provider", "text"]
     assert rebuilt == events[-1]["response"]
     without = [event for event in events if event["type"] != "PROVIDER_EVENT"]
-    assert [part["kind"] for part in StreamAccumulator(without).response.content] == ["text", "text"], "only what came is rebuilt"
+    assert [part["kind"] for part in StreamAccumulator(without).response.content] == [
+        "text",
+        "text",
+    ], "only what came is rebuilt"
 
 
 PARTS = st.sampled_from(
     [
-        *({"text": "a"}, {"text": ""}, {"text": "b", "thoughtSignature": "U0lH"}, {"text": "", "thoughtSignature": "U0lI"}),
-        *({"text": "t", "thought": True}, {"text": "", "thought": True, "thoughtSignature": "U0lJ"}),
-        *({"functionCall": {"name": "f", "args": {"x": 1}}}, {"functionCall": {"id": "c", "name": "g"}, "thoughtSignature": "U0lK"}),
-        *({"inlineData": {"mimeType": "image/png", "data": "aGk="}}, {"fileData": {"fileUri": "gs://b/f"}, "thoughtSignature": "U0lL"}),
-        *({"inline_data": {"mime_type": "audio/wav", "data": "aGk="}}, {"executableCode": {"code": "1", "language": "PYTHON"}}),
-        *({"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}}, {"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "args": {}}}),
-        *({"functionResponse": {"name": "f", "response": {"a": 1}}}, {"newThing": 1}, {"text": "c", "newThing": 1}, {}, {"newThing": {}}),
+        *(
+            {"text": "a"},
+            {"text": ""},
+            {"text": "b", "thoughtSignature": "U0lH"},
+            {"text": "", "thoughtSignature": "U0lI"},
+        ),
+        *(
+            {"text": "t", "thought": True},
+            {"text": "", "thought": True, "thoughtSignature": "U0lJ"},
+        ),
+        *(
+            {"functionCall": {"name": "f", "args": {"x": 1}}},
+            {"functionCall": {"id": "c", "name": "g"}, "thoughtSignature": "U0lK"},
+        ),
+        *(
+            {"inlineData": {"mimeType": "image/png", "data": "aGk="}},
+            {"fileData": {"fileUri": "gs://b/f"}, "thoughtSignature": "U0lL"},
+        ),
+        *(
+            {"inline_data": {"mime_type": "audio/wav", "data": "aGk="}},
+            {"executableCode": {"code": "1", "language": "PYTHON"}},
+        ),
+        *(
+            {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}},
+            {"toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "args": {}}},
+        ),
+        *(
+            {"functionResponse": {"name": "f", "response": {"a": 1}}},
+            {"newThing": 1},
+            {"text": "c", "newThing": 1},
+            {},
+            {"newThing": {}},
+        ),
     ]
 )
 
 
-@given(st.lists(st.lists(PARTS, max_size=4), max_size=5), st.sampled_from([None, "STOP", "MAX_TOKENS"]))
+@given(
+    st.lists(st.lists(PARTS, max_size=4), max_size=5), st.sampled_from([None, "STOP", "MAX_TOKENS"])
+)
 @settings(max_examples=200, deadline=None)
-def test_whatever_the_parts_the_accumulator_rebuilds_the_response(frames: list[list[Any]], finish: str | None) -> None:
-    messages: list[Any] = [{"candidates": [{"content": {"role": "model", "parts": parts}}]} for parts in frames]
+def test_whatever_the_parts_the_accumulator_rebuilds_the_response(
+    frames: list[list[Any]], finish: str | None
+) -> None:
+    messages: list[Any] = [
+        {"candidates": [{"content": {"role": "model", "parts": parts}}]} for parts in frames
+    ]
     if finish:
-        messages.append({"candidates": [{"finishReason": finish}], "usageMetadata": {"promptTokenCount": 1}, "newThing": 1})
+        messages.append(
+            {
+                "candidates": [{"finishReason": finish}],
+                "usageMetadata": {"promptTokenCount": 1},
+                "newThing": 1,
+            }
+        )
     events = harness.replay(answer(messages, stream=True), provider="gemini-api")
     assert StreamAccumulator(events).response == events[-1]["response"]
 
 
 def test_the_accumulator_of_an_unfinished_stream() -> None:
     accumulator = StreamAccumulator(
-        [{"type": "STREAM_START"}, {"type": "TEXT_START"}, {"type": "TEXT_DELTA", "delta": "Hi"}, {"type": "TEXT_END"}]
+        [
+            {"type": "STREAM_START"},
+            {"type": "TEXT_START"},
+            {"type": "TEXT_DELTA", "delta": "Hi"},
+            {"type": "TEXT_END"},
+        ]
     )
     assert accumulator.text == "Hi"
     with pytest.raises(StreamError, match="has not ended"):
@@ -413,13 +559,18 @@ def test_the_accumulator_of_an_unfinished_stream() -> None:
 
 
 def test_a_conversation_is_sent_as_it_was_recorded() -> None:
-    """Use case 3: two rounds of calls, and what the user says then; each request finds its exchange by what it asks."""
+    """Use case 3: two rounds of calls, and what the user says then; each request finds its exchange
+    by what it asks.
+    """
     tool = {
         "name": "search_file",
         "description": "Search the files of the project",
         "parameters": {
             "type": "object",
-            "properties": {"pattern": {"type": "string", "description": "a regular expression"}, "limit": {"type": "integer"}},
+            "properties": {
+                "pattern": {"type": "string", "description": "a regular expression"},
+                "limit": {"type": "integer"},
+            },
             "required": ["pattern"],
         },
     }
@@ -428,27 +579,45 @@ def test_a_conversation_is_sent_as_it_was_recorded() -> None:
         [("cmd/main.go:9:func main() {", False), ("search_file: permission denied: vendor/", True)],
         [({"matches": [{"file": "cmd/main.go", "line": 14}], "truncated": False}, False)],
     ]
-    with serve(CASSETTES / "gemini-api" / "unified-llm-search-file.yaml", pace="instant") as server, Client(KEY, server.base_url) as client:
+    with (
+        serve(CASSETTES / "gemini-api" / "unified-llm-search-file.yaml", pace="instant") as server,
+        Client(KEY, server.base_url) as client,
+    ):
         messages: list[Any] = [question]
         for outcomes in [*results, None]:
-            response = StreamAccumulator(client.stream({"model": MODEL, "messages": messages, "tools": [tool]})).response
+            response = StreamAccumulator(
+                client.stream({"model": MODEL, "messages": messages, "tools": [tool]})
+            ).response
             messages.append(response["message"])
             if outcomes is not None:
                 calls = response.tool_calls
-                messages += [tool_result(call["id"], *outcome) for call, outcome in zip(calls, outcomes, strict=True)]
+                messages += [
+                    tool_result(call["id"], *outcome)
+                    for call, outcome in zip(calls, outcomes, strict=True)
+                ]
         messages.append({"role": "user", "content": "Danke schön ✓"})
-        last = StreamAccumulator(client.stream({"model": MODEL, "messages": messages, "tools": [tool]})).response
+        last = StreamAccumulator(
+            client.stream({"model": MODEL, "messages": messages, "tools": [tool]})
+        ).response
         assert server.misses == []
-    assert (response.text, last.text) == ("main is in cmd/main.go, and calls Run in line 14.", "Gern.")
+    assert (response.text, last.text) == (
+        "main is in cmd/main.go, and calls Run in line 14.",
+        "Gern.",
+    )
 
 
 # -------------------------------------------------------------------- tools
 
 
 def called(*calls: tuple[str, dict[str, Any]]) -> Exchange:
-    parts: list[dict[str, Any]] = [{"functionCall": {"name": name, "args": args}} for name, args in calls]
+    parts: list[dict[str, Any]] = [
+        {"functionCall": {"name": name, "args": args}} for name, args in calls
+    ]
     parts[0]["thoughtSignature"] = "U0lH"  # the server asks for it back
-    return answer({"candidates": [{"content": {"parts": parts, "role": "model"}, "finishReason": "STOP"}]}, stream=False)
+    return answer(
+        {"candidates": [{"content": {"parts": parts, "role": "model"}, "finishReason": "STOP"}]},
+        stream=False,
+    )
 
 
 def tool(name: str, execute: Any) -> dict[str, Any]:
@@ -476,11 +645,17 @@ def test_generate_sends_results_and_failures_in_call_order() -> None:
 
     def handle(one: httpx2.Request) -> httpx2.Response:
         asked.append(json.loads(one.content))
-        made = called(("add", {}), ("fail", {}), ("gone", {})) if len(asked) == 1 else answer(reply("5")[0], stream=False)
+        made = (
+            called(("add", {}), ("fail", {}), ("gone", {}))
+            if len(asked) == 1
+            else answer(reply("5")[0], stream=False)
+        )
         return httpx2.Response(200, content=made.body)
 
     with Client(KEY, transport=httpx2.MockTransport(handle)) as client:
-        client.generate({**HELLO, "tools": [tool("add", lambda _: 5), tool("fail", lambda _: 1 / 0)]})
+        client.generate(
+            {**HELLO, "tools": [tool("add", lambda _: 5), tool("fail", lambda _: 1 / 0)]}
+        )
     assert [part["functionResponse"]["response"] for part in asked[1]["contents"][-1]["parts"]] == [
         {"result": 5},
         {"error": "ZeroDivisionError: division by zero"},
@@ -497,23 +672,38 @@ def test_generate_stops_after_its_rounds() -> None:
 
 
 def test_generate_tells_its_steps_and_what_they_cost_together() -> None:
-    first = answer({**json.loads(called(("f", {})).body), "usageMetadata": {"promptTokenCount": 5, "thoughtsTokenCount": 2}}, stream=False)
+    first = answer(
+        {
+            **json.loads(called(("f", {})).body),
+            "usageMetadata": {"promptTokenCount": 5, "thoughtsTokenCount": 2},
+        },
+        stream=False,
+    )
     uncounted = called(("f", {}))
     with Loopback(first, uncounted, answer(reply("Hi")[0], stream=False)) as client:
         response = client.generate({**HELLO, "tools": [tool("f", lambda _: 1)]}, max_tool_rounds=2)
     assert [len(step.tool_calls) for step in response.steps] == [1, 1, 0]
     assert response.steps[-1] is response
-    assert response.total_usage == {"input_tokens": 8, "output_tokens": 1, "reasoning_tokens": 2, "total_tokens": 4}
+    assert response.total_usage == {
+        "input_tokens": 8,
+        "output_tokens": 1,
+        "reasoning_tokens": 2,
+        "total_tokens": 4,
+    }
     assert response.steps[1].total_usage == {}
 
 
 def test_generate_leaves_tools_without_execute_to_the_caller() -> None:
     with Loopback(called(("f", {}))) as client:
-        assert [call["name"] for call in client.generate({**HELLO, "tools": [{"name": "f"}]}).tool_calls] == ["f"]
+        assert [
+            call["name"] for call in client.generate({**HELLO, "tools": [{"name": "f"}]}).tool_calls
+        ] == ["f"]
 
 
 def of_tools() -> list[dict[str, Any]]:
-    """Tools of every kind: a function, a coroutine function, one that gives something to await, and one of each that fails."""
+    """Tools of every kind: a function, a coroutine function, one that gives something to await, and
+    one of each that fails.
+    """
 
     async def slow(arguments: dict[str, Any]) -> Any:
         await asyncio.sleep(0.02)
@@ -533,7 +723,14 @@ def of_tools() -> list[dict[str, Any]]:
 
 def test_the_async_client_runs_tools_of_either_kind_and_sends_results_in_call_order() -> None:
     asked: list[Any] = []
-    calls = [("slow", {"n": 1}), ("add", {"n": 1}), ("fail", {}), ("late", {"n": 3}), ("slow_failure", {}), ("gone", {})]
+    calls = [
+        ("slow", {"n": 1}),
+        ("add", {"n": 1}),
+        ("fail", {}),
+        ("late", {"n": 3}),
+        ("slow_failure", {}),
+        ("gone", {}),
+    ]
 
     def handle(one: httpx2.Request) -> httpx2.Response:
         asked.append(json.loads(one.content))
@@ -571,32 +768,53 @@ def test_the_async_client_runs_the_calls_of_an_answer_at_once() -> None:
             return await client.generate({**HELLO, "tools": [tool("meet", meet)]})
 
     both = called(("meet", {"mine": 0}), ("meet", {"mine": 1}))
-    with serve(Cassette((both, answer(reply("Hi")[0], stream=False)), Origin("written")), pace="instant", match="path") as server:
+    with serve(
+        Cassette((both, answer(reply("Hi")[0], stream=False)), Origin("written")),
+        pace="instant",
+        match="path",
+    ) as server:
         assert asyncio.run(talk(server.base_url)).text == "Hi"
     assert sorted(met) == [0, 1]
 
 
-def test_the_async_client_stops_after_its_rounds_and_leaves_tools_without_execute_to_the_caller() -> None:
+def test_the_async_client_stops_after_its_rounds_and_leaves_tools_without_execute_to_the_caller() -> (
+    None
+):
     async def talk(base_url: str) -> list[int]:
         async with AsyncClient(KEY, base_url) as client:
-            looped = await client.generate({**HELLO, "tools": [tool("f", lambda _: 1)]}, max_tool_rounds=2)
-            unlooped = await client.generate({**HELLO, "tools": [tool("f", lambda _: 1)]}, max_tool_rounds=0)
+            looped = await client.generate(
+                {**HELLO, "tools": [tool("f", lambda _: 1)]}, max_tool_rounds=2
+            )
+            unlooped = await client.generate(
+                {**HELLO, "tools": [tool("f", lambda _: 1)]}, max_tool_rounds=0
+            )
             left = await client.generate({**HELLO, "tools": [{"name": "f"}]})
             return [len(response.tool_calls) for response in (looped, unlooped, left)]
 
-    with serve(Cassette((called(("f", {})),) * 5, Origin("written")), pace="instant", match="path") as server:
+    with serve(
+        Cassette((called(("f", {})),) * 5, Origin("written")), pace="instant", match="path"
+    ) as server:
         assert asyncio.run(talk(server.base_url)) == [1, 1, 1]
         assert server.unused == []
 
 
 def test_both_clients_offer_the_same() -> None:
     """Alike but for ``await``, and ``aclose``, which asyncio's objects are closed with."""
-    offered = [{name for name in dir(kind) if not name.startswith("_")} for kind in (Client, AsyncClient)]
-    assert offered == [{"complete", "stream", "generate", "close"}, {"complete", "stream", "generate", "aclose"}]
+    offered = [
+        {name for name in dir(kind) if not name.startswith("_")} for kind in (Client, AsyncClient)
+    ]
+    assert offered == [
+        {"complete", "stream", "generate", "close"},
+        {"complete", "stream", "generate", "aclose"},
+    ]
     plain, other = (inspect.signature(kind).parameters for kind in (Client, AsyncClient))
     assert list(plain) == list(other)
-    assert {name: str(inspect.signature(getattr(AsyncClient, name)).parameters) for name in ("complete", "stream", "generate")} == {
-        name: str(inspect.signature(getattr(Client, name)).parameters) for name in ("complete", "stream", "generate")
+    assert {
+        name: str(inspect.signature(getattr(AsyncClient, name)).parameters)
+        for name in ("complete", "stream", "generate")
+    } == {
+        name: str(inspect.signature(getattr(Client, name)).parameters)
+        for name in ("complete", "stream", "generate")
     }
 
 
@@ -622,12 +840,21 @@ STATUSES: dict[int, tuple[str, type[SDKError], bool]] = {
 def test_a_status_is_a_typed_error(code: int, stream: bool) -> None:
     status, kind, retryable = STATUSES[code]
     body = error(code, status, "so it is")
-    with Loopback(answer(body, stream=stream, status=code), retry=ONCE) as client, pytest.raises(SDKError) as raised:
+    with (
+        Loopback(answer(body, stream=stream, status=code), retry=ONCE) as client,
+        pytest.raises(SDKError) as raised,
+    ):
         list(client.stream(HELLO)) if stream else client.complete(HELLO)
     failure = raised.value
     assert isinstance(failure, ProviderError)
     assert type(failure) is kind
-    assert (failure.message, failure.status_code, failure.error_code or "", failure.retryable, failure.raw) == (
+    assert (
+        failure.message,
+        failure.status_code,
+        failure.error_code or "",
+        failure.retryable,
+        failure.raw,
+    ) == (
         "so it is",
         code,
         status,
@@ -648,7 +875,11 @@ DETAILS: dict[str, tuple[dict[str, Any], type[SDKError]]] = {
         AuthenticationError,
     ),
     "too long": (
-        error(400, "INVALID_ARGUMENT", "The input token count (9) exceeds the maximum number of tokens allowed (5)."),
+        error(
+            400,
+            "INVALID_ARGUMENT",
+            "The input token count (9) exceeds the maximum number of tokens allowed (5).",
+        ),
         ContextLengthError,
     ),
     "a day's quota": (
@@ -656,7 +887,10 @@ DETAILS: dict[str, tuple[dict[str, Any], type[SDKError]]] = {
             429,
             "RESOURCE_EXHAUSTED",
             "quota",
-            {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": [{"quotaId": "GenerateRequestsPerDayPerProject"}]},
+            {
+                "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+                "violations": [{"quotaId": "GenerateRequestsPerDayPerProject"}],
+            },
         ),
         QuotaExceededError,
     ),
@@ -674,11 +908,25 @@ def test_details_decide_where_the_status_is_ambiguous(name: str) -> None:
 
 
 OF_THE_PROVIDER: tuple[type[SDKError], ...] = (
-    *(AuthenticationError, errors.AccessDeniedError, NotFoundError, InvalidRequestError, RateLimitError, ServerError),
+    *(
+        AuthenticationError,
+        errors.AccessDeniedError,
+        NotFoundError,
+        InvalidRequestError,
+        RateLimitError,
+        ServerError,
+    ),
     *(errors.ContentFilterError, ContextLengthError, QuotaExceededError, RequestTimeoutError),
 )
 OF_THE_CLIENT: tuple[type[SDKError], ...] = (
-    *(ProviderError, errors.AbortError, NetworkError, StreamError, errors.InvalidToolCallError, errors.UnsupportedToolChoiceError),
+    *(
+        ProviderError,
+        errors.AbortError,
+        NetworkError,
+        StreamError,
+        errors.InvalidToolCallError,
+        errors.UnsupportedToolChoiceError,
+    ),
     *(NoObjectGeneratedError, ConfigurationError),
 )
 
@@ -690,7 +938,10 @@ def test_the_hierarchy_of_errors() -> None:
 
 
 def test_no_connection_is_a_network_error() -> None:
-    with Client(KEY, "http://127.0.0.1:9", retry=ONCE) as client, pytest.raises(NetworkError) as raised:
+    with (
+        Client(KEY, "http://127.0.0.1:9", retry=ONCE) as client,
+        pytest.raises(NetworkError) as raised,
+    ):
         client.complete(HELLO)
     assert raised.value.retryable
     assert isinstance(raised.value.cause, httpx2.ConnectError)
@@ -698,18 +949,38 @@ def test_no_connection_is_a_network_error() -> None:
 
 def test_no_answer_in_time_is_a_timeout_and_not_tried_again() -> None:
     waits: list[float] = []
-    with serve(Cassette((answer(reply("x"), stream=True),), Origin("written")), match="path", fault="stall:0") as server:
+    with serve(
+        Cassette((answer(reply("x"), stream=True),), Origin("written")),
+        match="path",
+        fault="stall:0",
+    ) as server:
         quick = Timeouts(stream_read=0.3)
-        with Client(KEY, server.base_url, timeouts=quick, sleep=waits.append) as client, pytest.raises(RequestTimeoutError):
+        with (
+            Client(KEY, server.base_url, timeouts=quick, sleep=waits.append) as client,
+            pytest.raises(RequestTimeoutError),
+        ):
             list(client.stream(HELLO))
     assert waits == []
 
 
 def test_a_stream_that_stalls_halfway_ends_in_an_error_event() -> None:
-    stalled = serve(Cassette((answer(reply("Hi ", "there"), stream=True),), Origin("written")), match="path", fault="stall:1")
-    with stalled as server, Client(KEY, server.base_url, timeouts=Timeouts(stream_read=0.3)) as client:
+    stalled = serve(
+        Cassette((answer(reply("Hi ", "there"), stream=True),), Origin("written")),
+        match="path",
+        fault="stall:1",
+    )
+    with (
+        stalled as server,
+        Client(KEY, server.base_url, timeouts=Timeouts(stream_read=0.3)) as client,
+    ):
         events = list(client.stream(HELLO))
-    assert [event["type"] for event in events] == ["STREAM_START", "TEXT_START", "TEXT_DELTA", "TEXT_END", "ERROR"]
+    assert [event["type"] for event in events] == [
+        "STREAM_START",
+        "TEXT_START",
+        "TEXT_DELTA",
+        "TEXT_END",
+        "ERROR",
+    ]
     assert events[-1]["error"]["message"] == "the stream ended before it was complete (aborted)"
 
 
@@ -729,7 +1000,9 @@ def test_a_failed_call_is_tried_again_after_waits_that_double(stream: bool) -> N
     good = reply("Hi")
     loopback = Loopback(busy, busy, answer(good if stream else good[0], stream=stream))
     with loopback as client:
-        response = StreamAccumulator(client.stream(HELLO)).response if stream else client.complete(HELLO)
+        response = (
+            StreamAccumulator(client.stream(HELLO)).response if stream else client.complete(HELLO)
+        )
     assert response.text == "Hi"
     assert loopback.waits == [1.0, 2.0]
 
@@ -749,8 +1022,15 @@ def test_after_two_retries_the_error_is_raised() -> None:
         ({"Retry-After": "60"}, [], [60]),
     ],
 )
-def test_what_the_provider_asks_for_replaces_the_wait(headers: dict[str, str], details: list[Any], waits: list[float]) -> None:
-    limited = answer(error(429, "RESOURCE_EXHAUSTED", "slow down", *details), stream=False, status=429, headers=headers)
+def test_what_the_provider_asks_for_replaces_the_wait(
+    headers: dict[str, str], details: list[Any], waits: list[float]
+) -> None:
+    limited = answer(
+        error(429, "RESOURCE_EXHAUSTED", "slow down", *details),
+        stream=False,
+        status=429,
+        headers=headers,
+    )
     loopback = Loopback(limited, answer(reply("Hi")[0], stream=False))
     with loopback as client:
         assert client.complete(HELLO).text == "Hi"
@@ -758,7 +1038,12 @@ def test_what_the_provider_asks_for_replaces_the_wait(headers: dict[str, str], d
 
 
 def test_a_wait_over_a_minute_is_not_waited_and_told() -> None:
-    limited = answer(error(429, "RESOURCE_EXHAUSTED", "slow down"), stream=False, status=429, headers={"Retry-After": "61"})
+    limited = answer(
+        error(429, "RESOURCE_EXHAUSTED", "slow down"),
+        stream=False,
+        status=429,
+        headers={"Retry-After": "61"},
+    )
     loopback = Loopback(limited, answer(reply("Hi")[0], stream=False))
     with loopback as client, pytest.raises(RateLimitError) as raised:
         client.complete(HELLO)
@@ -767,7 +1052,9 @@ def test_a_wait_over_a_minute_is_not_waited_and_told() -> None:
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 408, 413])
 def test_what_another_try_will_not_mend_is_not_tried_again(code: int) -> None:
-    loopback = Loopback(answer(error(code, ""), stream=False, status=code), answer(reply("Hi")[0], stream=False))
+    loopback = Loopback(
+        answer(error(code, ""), stream=False, status=code), answer(reply("Hi")[0], stream=False)
+    )
     with loopback as client, pytest.raises(ProviderError):
         client.complete(HELLO)
     assert loopback.waits == []
@@ -778,7 +1065,13 @@ def test_nothing_is_tried_again_after_the_first_event() -> None:
     loopback = Loopback(broken, answer(reply("other"), stream=True))
     with loopback as client:
         events = list(client.stream(HELLO))
-    assert [event["type"] for event in events] == ["STREAM_START", "TEXT_START", "TEXT_DELTA", "TEXT_END", "ERROR"]
+    assert [event["type"] for event in events] == [
+        "STREAM_START",
+        "TEXT_START",
+        "TEXT_DELTA",
+        "TEXT_END",
+        "ERROR",
+    ]
     assert events[-1]["error"]["type"] == "ServerError"
     assert loopback.waits == []
     with pytest.raises(ServerError, match="overloaded"):
@@ -799,7 +1092,10 @@ def test_an_answer_that_is_cut_is_tried_again_only_where_none_of_it_was_given() 
     with loopback as client:
         assert client.complete(HELLO).text == "Hi"
     assert loopback.waits == [1.0]
-    halfway = Loopback(answer(reply("Hi ", "there")[:1], stream=True, end="cut"), answer(reply("other"), stream=True))
+    halfway = Loopback(
+        answer(reply("Hi ", "there")[:1], stream=True, end="cut"),
+        answer(reply("other"), stream=True),
+    )
     with halfway as client:
         assert list(client.stream(HELLO))[-1]["error"]["type"] == "StreamError"
     assert halfway.waits == []
@@ -808,14 +1104,22 @@ def test_an_answer_that_is_cut_is_tried_again_only_where_none_of_it_was_given() 
 def test_waits_are_stretched_by_chance_and_bounded() -> None:
     failure = ServerError("x")
     for chance, seconds in ((0.0, [0.5, 1.0, 2.0, 60.0]), (1.0, [1.5, 3.0, 6.0, 60.0])):
-        policy = RetryPolicy(max_retries=99, chance=lambda chance=chance: chance)  # type: ignore[misc]  # a loop's own value
+        # a loop's own value
+        policy = RetryPolicy(max_retries=99, chance=lambda chance=chance: chance)  # type: ignore[misc]
         assert [policy.wait(failure, retries) for retries in (0, 1, 2, 7)] == seconds
 
 
 def test_each_retry_is_told_before_its_wait() -> None:
     told: list[Any] = []
-    retry = RetryPolicy(chance=lambda: 0.5, on_retry=lambda failure, number, seconds: told.append((type(failure), number, seconds)))
-    with Loopback(answer(OVERLOADED, stream=False, status=503), answer(reply("Hi")[0], stream=False), retry=retry) as client:
+    retry = RetryPolicy(
+        chance=lambda: 0.5,
+        on_retry=lambda failure, number, seconds: told.append((type(failure), number, seconds)),
+    )
+    with Loopback(
+        answer(OVERLOADED, stream=False, status=503),
+        answer(reply("Hi")[0], stream=False),
+        retry=retry,
+    ) as client:
         client.complete(HELLO)
     assert told == [(ServerError, 1, 1.0)]
 

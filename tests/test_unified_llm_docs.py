@@ -1,4 +1,6 @@
-"""The page about the unified-llm dialect says what the code does: each of its tables is held against the table in the code."""
+"""The page about the unified-llm dialect says what the code does: each of its tables is held
+against the table in the code.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from harness.dialects.gemini_schema.keywords import FORMATS, WRITERS
 from harness.dialects.unified_llm import request as requests
 from harness.dialects.unified_llm.client import RetryPolicy
 from harness.dialects.unified_llm.messages import KINDS, ROLES
-from harness.dialects.unified_llm.protocol import ERROR_TYPES, FINAL_ERRORS, FINISH_REASONS, ORDER, STATUS_TYPES
+from harness.dialects.unified_llm.protocol import (
+    ERROR_TYPES,
+    FINAL_ERRORS,
+    FINISH_REASONS,
+    ORDER,
+    STATUS_TYPES,
+)
 from harness.dialects.unified_llm.response import UNIFIED_LLM
 from harness.stream import events as ev
 
@@ -30,7 +38,10 @@ def tables() -> dict[str, list[list[str]]]:
     """Each table of the page by the first cell of its head."""
     found: dict[str, list[list[str]]] = {}
     for table in re.findall(r"(?:^\|.*\n)+", TEXT, re.MULTILINE):
-        head, _, *rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in table.splitlines()]
+        head, _, *rows = [
+            [cell.strip() for cell in line.strip().strip("|").split("|")]
+            for line in table.splitlines()
+        ]
         assert head[0] not in found, f"two tables of {head[0]}"
         found[head[0]] = rows
     return found
@@ -63,7 +74,9 @@ def test_tables_of_words_are_those_of_the_code(name: str) -> None:
 
 
 def test_the_order_of_events() -> None:
-    assert {words(row[0])[0]: set(words(row[1])) for row in TABLES["state"]} == {state: set(then) for state, then in ORDER.items()}
+    assert {words(row[0])[0]: set(words(row[1])) for row in TABLES["state"]} == {
+        state: set(then) for state, then in ORDER.items()
+    }
 
 
 def test_every_canonical_event_has_a_row() -> None:
@@ -83,17 +96,27 @@ def test_the_keys_of_every_event() -> None:
 
 def test_every_field_of_a_request_has_a_row() -> None:
     with pytest.raises(TranslationError) as raised:
-        requests.translate({"messages": [{"role": "user", "content": "x"}], "typo": 1}, {}, Session())
+        requests.translate(
+            {"messages": [{"role": "user", "content": "x"}], "typo": 1}, {}, Session()
+        )
     known = str(raised.value).partition("known here are ")[2].split(", ")
-    assert sorted(word for row in TABLES["field of the Request"] for word in words(row[0])) == sorted(known)
+    assert sorted(
+        word for row in TABLES["field of the Request"] for word in words(row[0])
+    ) == sorted(known)
     settings = {row[0].strip("`"): words(row[1])[0] for row in TABLES["field of the Request"]}
     for field, (wire, _) in requests.SETTINGS.items():
         assert settings[field] == f"generationConfig.{wire}"
 
 
 def test_roles_and_kinds() -> None:
-    told = {word: words(row[1])[0] if row[1].startswith("a content") else "" for row in TABLES["role"] for word in words(row[0])}
-    contents = {role: next(iter(_CODE.findall(row[1]))) for row in TABLES["role"] for role in words(row[0])}
+    told = {
+        word: words(row[1])[0] if row[1].startswith("a content") else ""
+        for row in TABLES["role"]
+        for word in words(row[0])
+    }
+    contents = {
+        role: next(iter(_CODE.findall(row[1]))) for row in TABLES["role"] for role in words(row[0])
+    }
     assert set(told) == set(ROLES)
     assert contents == {role: wire or "systemInstruction" for role, wire in ROLES.items()}
     assert {word: words(row[1]) for row in TABLES["kind"] for word in words(row[0])} == {
@@ -122,7 +145,12 @@ def test_nothing_is_declared_lost() -> None:
 
 def test_the_retries_are_those_of_the_policy() -> None:
     policy = RetryPolicy()
-    assert (policy.max_retries, policy.base_delay, policy.multiplier, policy.max_delay) == (2, 1, 2, 60)
+    assert (policy.max_retries, policy.base_delay, policy.multiplier, policy.max_delay) == (
+        2,
+        1,
+        2,
+        60,
+    )
     assert "Two more tries" in TEXT
     assert "after 1 and 2 seconds" in TEXT
     assert "up to 60 seconds" in TEXT

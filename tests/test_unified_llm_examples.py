@@ -1,4 +1,6 @@
-"""The pipelines of examples/, run as a user runs them: as a program, against a cassette that is served on loopback."""
+"""The pipelines of examples/, run as a user runs them: as a program, against a cassette that is
+served on loopback.
+"""
 
 from __future__ import annotations
 
@@ -22,44 +24,85 @@ def attractor(*arguments: str, **environment: str) -> subprocess.CompletedProces
     """The program, without any key of this machine."""
     clean = {name: value for name, value in os.environ.items() if name not in KEYS}
     command = [sys.executable, str(ROOT / "examples" / "attractor.py"), *arguments]
-    return subprocess.run(command, env={**clean, **environment}, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    return subprocess.run(
+        command,
+        env={**clean, **environment},
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
 
 
 def test_attractor_run_gemini_dot_completes_a_simple_codergen_turn() -> None:
     with serve(CASSETTE, pace="instant") as server:
-        done = attractor("run", "examples/gemini.dot", "--seed", REVERSE, GEMINI_API_KEY="any", GEMINI_BASE_URL=server.base_url)
+        done = attractor(
+            "run",
+            "examples/gemini.dot",
+            "--seed",
+            REVERSE,
+            GEMINI_API_KEY="any",
+            GEMINI_BASE_URL=server.base_url,
+        )
         assert server.misses == []
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "agent: func Reverse(s string) string {\n\tr := []rune(s)\n\tslices.Reverse(r)\n\treturn string(r)\n}\n"
+    assert (
+        done.stdout
+        == "agent: func Reverse(s string) string {\n\tr := []rune(s)\n\tslices.Reverse(r)\n\treturn string(r)\n}\n"
+    )
 
 
 @pytest.mark.parametrize("name", ["gemini", "search"])
 def test_attractor_lint_passes_without_a_key(name: str) -> None:
     done = attractor("lint", f"examples/{name}.dot")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"examples/{name}.dot: {3 if name == 'gemini' else 4} nodes, nothing wrong\n"
+    assert (
+        done.stdout == f"examples/{name}.dot: {3 if name == 'gemini' else 4} nodes, nothing wrong\n"
+    )
 
 
 def test_the_agent_searches_until_it_knows_and_its_answer_goes_to_the_next_node() -> None:
-    """Use case 3: the server answers only the recorded requests, so that each result and signature came back at its place."""
+    """Use case 3: the server answers only the recorded requests, so that each result and signature
+    came back at its place.
+    """
     seed = ("--project", "examples/project", "--seed", "Who calls Run, and why?")
     with serve(CASSETTE, pace="instant") as server:
-        done = attractor("run", "examples/search.dot", *seed, GEMINI_API_KEY="any", GEMINI_BASE_URL=server.base_url)
+        done = attractor(
+            "run",
+            "examples/search.dot",
+            *seed,
+            GEMINI_API_KEY="any",
+            GEMINI_BASE_URL=server.base_url,
+        )
         assert server.misses == []
         assert len(server.unused) == 1, "all are asked for but the one of gemini.dot"
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "find: main in cmd/main.go calls Run, for the night.\nreview: Main calls Run at night.\n"
+    assert (
+        done.stdout
+        == "find: main in cmd/main.go calls Run, for the night.\nreview: Main calls Run at night.\n"
+    )
 
 
 def test_without_a_key_it_says_so_and_fails() -> None:
     done = attractor("run", "examples/gemini.dot", "--seed", REVERSE)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "attractor: no API key; pass api_key, or set GEMINI_API_KEY or GOOGLE_API_KEY\n"
+    assert (
+        done.stderr
+        == "attractor: no API key; pass api_key, or set GEMINI_API_KEY or GOOGLE_API_KEY\n"
+    )
 
 
 def test_an_error_of_the_provider_is_told() -> None:
     with serve(CASSETTE, pace="instant", fault="status:401") as server:
-        done = attractor("run", "examples/gemini.dot", "--seed", REVERSE, GEMINI_API_KEY="any", GEMINI_BASE_URL=server.base_url)
+        done = attractor(
+            "run",
+            "examples/gemini.dot",
+            "--seed",
+            REVERSE,
+            GEMINI_API_KEY="any",
+            GEMINI_BASE_URL=server.base_url,
+        )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("attractor: ")
 
@@ -87,7 +130,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_lint_says_what_is_wrong_and_where(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lint_says_what_is_wrong_and_where(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "wrong.dot"
     path.write_text(text, encoding="utf-8")
     main = runpy.run_path(str(ROOT / "examples" / "attractor.py"))["main"]

@@ -1,4 +1,5 @@
-"""The sprint's definition of done, line by line: each line is a golden case or a test of its name, and those that no case can say are here.
+"""The sprint's definition of done, line by line: each line is a golden case or a test of its name,
+and those that no case can say are here.
 
 Source: https://github.com/ravi-strongdm/attractor/blob/main/docs/sprints/SPRINT-005.md.
 """
@@ -63,9 +64,26 @@ def test_every_other_line_is_a_test(line: str) -> None:
 
 
 def test_the_integration_test_skips_cleanly_without_a_key() -> None:
-    clean = {name: value for name, value in os.environ.items() if name not in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "HARNESS_REQUIRE")}
-    command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "-p", "no:xdist", str(LIVE)]
-    done = subprocess.run(command, env=clean, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "HARNESS_REQUIRE")
+    }
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-rs",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        str(LIVE),
+    ]
+    done = subprocess.run(
+        command, env=clean, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=60, check=False
+    )
     assert done.returncode == 0, done.stdout
     assert "3 skipped" in done.stdout
     assert "Gemini is not asked: no key; set GEMINI_API_KEY" in done.stdout

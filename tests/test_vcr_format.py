@@ -19,7 +19,14 @@ from harness.recording import register
 BODY = 'data: {"a":"\u2028é"}\r\n\r\n'.encode()
 URL = "http://127.0.0.1:9/v1beta/models/m:streamGenerateContent?alt=sse"
 READS = ((0.5, BODY[:9]), (12.0, BODY[9:]))
-EXCHANGE = Exchange(Request("GET", URL, {"accept": ["*/*"]}), 200, {"content-type": ["text/event-stream"]}, READS, "cut", "OK")
+EXCHANGE = Exchange(
+    Request("GET", URL, {"accept": ["*/*"]}),
+    200,
+    {"content-type": ["text/event-stream"]},
+    READS,
+    "cut",
+    "OK",
+)
 CASSETTE = Cassette((EXCHANGE,), Origin("written", date="2026-11-21", client="nobody 1.0"))
 
 
@@ -59,7 +66,9 @@ def recorder(**options: object) -> vcr.VCR:
     return made
 
 
-def test_vcrpy_records_into_our_format_without_what_may_be_secret(upstream: str, tmp_path: Path) -> None:
+def test_vcrpy_records_into_our_format_without_what_may_be_secret(
+    upstream: str, tmp_path: Path
+) -> None:
     path = tmp_path / "new" / "a.yaml"
     with recorder(filter_query_parameters=["key"]).use_cassette(str(path)):
         assert fetch(upstream) == BODY
@@ -82,7 +91,10 @@ def test_vcrpy_replays_our_cassettes(tmp_path: Path) -> None:
 
 def test_a_round_trip_through_vcrpy_keeps_reads_end_and_origin() -> None:
     assert from_vcr(to_vcr(CASSETTE)) == CASSETTE
-    without = Cassette((Exchange(None, 200, {}, READS, "reset"),), Origin("imported", source="x", commit="y", licence="z"))
+    without = Cassette(
+        (Exchange(None, 200, {}, READS, "reset"),),
+        Origin("imported", source="x", commit="y", licence="z"),
+    )
     assert from_vcr(to_vcr(without)) == without
 
 
@@ -95,7 +107,9 @@ def test_stock_vcrpy_replays_an_export(tmp_path: Path) -> None:
 
 
 def test_an_answer_without_a_request_can_not_be_exported() -> None:
-    with pytest.raises(CassetteError, match="exchange 1 has no request, by which vcrpy would find its answer"):
+    with pytest.raises(
+        CassetteError, match="exchange 1 has no request, by which vcrpy would find its answer"
+    ):
         export(Cassette((Exchange(None, 200, {}, READS),), Origin("imported")))
 
 
@@ -110,7 +124,9 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize(("said", "damaged"), DAMAGED.items())
-def test_a_damaged_cassette_is_an_error_and_never_recorded_over(upstream: str, tmp_path: Path, said: str, damaged: bytes) -> None:
+def test_a_damaged_cassette_is_an_error_and_never_recorded_over(
+    upstream: str, tmp_path: Path, said: str, damaged: bytes
+) -> None:
     path = tmp_path / "a.yaml"
     path.write_bytes(damaged)
     with pytest.raises(CassetteError, match=said), recorder().use_cassette(str(path)):

@@ -1,8 +1,10 @@
-"""Every word of the documented wire stands in an exchange that some case of specs/ names, and the suite is as broad as it says.
+"""Every word of the documented wire stands in an exchange that some case of specs/ names, and the
+suite is as broad as it says.
 
-The tables below are the vocabulary, each with the page that documents it. What a case shows is read from the bytes of its exchange by a
-scanner that uses nothing of ours but the cassette reader, so a word counts only where it really was on the wire: take the only case for
-a word away and that word's test goes red.
+The tables below are the vocabulary, each with the page that documents it. What a case shows is read
+from the bytes of its exchange by a scanner that uses nothing of ours but the cassette reader, so a
+word counts only where it really was on the wire: take the only case for a word away and that word's
+test goes red.
 """
 
 from __future__ import annotations
@@ -36,11 +38,15 @@ PART_KINDS: Final = """
 CALL_FIELDS: Final = "id name args partialArgs willContinue"
 PIECE_FIELDS: Final = "jsonPath stringValue numberValue boolValue nullValue willContinue"
 OUTCOMES: Final = "OUTCOME_OK OUTCOME_FAILED OUTCOME_DEADLINE_EXCEEDED"
-TOOL_TYPES: Final = "GOOGLE_SEARCH_WEB GOOGLE_SEARCH_IMAGE URL_CONTEXT GOOGLE_MAPS FILE_SEARCH MEDIA_PROCESSING"
+TOOL_TYPES: Final = (
+    "GOOGLE_SEARCH_WEB GOOGLE_SEARCH_IMAGE URL_CONTEXT GOOGLE_MAPS FILE_SEARCH MEDIA_PROCESSING"
+)
 URL_STATUSES: Final = """
     URL_RETRIEVAL_STATUS_SUCCESS URL_RETRIEVAL_STATUS_ERROR URL_RETRIEVAL_STATUS_PAYWALL URL_RETRIEVAL_STATUS_UNSAFE
 """
-REPLY_FIELDS: Final = "candidates promptFeedback usageMetadata modelVersion responseId createTime modelStatus"
+REPLY_FIELDS: Final = (
+    "candidates promptFeedback usageMetadata modelVersion responseId createTime modelStatus"
+)
 ENVELOPE_FIELDS: Final = "response traceId metadata consumedCredits remainingCredits"
 CANDIDATE_FIELDS: Final = """
     content finishReason finishMessage index tokenCount avgLogprobs logprobsResult safetyRatings citationMetadata groundingMetadata
@@ -52,7 +58,9 @@ USAGE_FIELDS: Final = """
     promptTokensDetails cacheTokensDetails candidatesTokensDetails toolUsePromptTokensDetails trafficType serviceTier
 """
 MODALITIES: Final = "TEXT IMAGE VIDEO AUDIO DOCUMENT"
-TRAFFIC_TYPES: Final = "ON_DEMAND ON_DEMAND_PRIORITY ON_DEMAND_FLEX ON_DEMAND_OFFPEAK PROVISIONED_THROUGHPUT"
+TRAFFIC_TYPES: Final = (
+    "ON_DEMAND ON_DEMAND_PRIORITY ON_DEMAND_FLEX ON_DEMAND_OFFPEAK PROVISIONED_THROUGHPUT"
+)
 DETAIL_TYPES: Final = "ErrorInfo RetryInfo QuotaFailure Help BadRequest LocalizedMessage DebugInfo"
 
 ERRORS: Final = [
@@ -92,7 +100,9 @@ ERROR_BODIES: Final = [
 GENERATE: Final = "https://ai.google.dev/api/generate-content"
 SDK: Final = "https://googleapis.github.io/js-genai/release_docs"
 VERTEX: Final = "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerateContentResponse"
-VERTEX_CALLS: Final = "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling"
+VERTEX_CALLS: Final = (
+    "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling"
+)
 CODE_ASSIST: Final = "https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/code_assist/converter.ts"
 AIP: Final = "https://google.aip.dev/193"
 
@@ -103,7 +113,10 @@ VOCABULARY: Final[Mapping[str, tuple[str, list[str]]]] = {
     "call field": (f"{SDK}/interfaces/types.FunctionCall.html", CALL_FIELDS.split()),
     "piece of arguments": (VERTEX_CALLS, PIECE_FIELDS.split()),
     "code outcome": ("https://ai.google.dev/api/caching#Outcome", OUTCOMES.split()),
-    "server-side tool": ("https://ai.google.dev/gemini-api/docs/tool-combination", TOOL_TYPES.split()),
+    "server-side tool": (
+        "https://ai.google.dev/gemini-api/docs/tool-combination",
+        TOOL_TYPES.split(),
+    ),
     "URL status": (f"{GENERATE}#UrlRetrievalStatus", URL_STATUSES.split()),
     "reply field": (f"{GENERATE}#v1beta.GenerateContentResponse", REPLY_FIELDS.split()),
     "envelope field": (CODE_ASSIST, ENVELOPE_FIELDS.split()),
@@ -114,21 +127,27 @@ VOCABULARY: Final[Mapping[str, tuple[str, list[str]]]] = {
     "traffic type": (VERTEX, TRAFFIC_TYPES.split()),
     "error": (AIP, ERRORS),
     "error body": (AIP, ERROR_BODIES),
-    "error detail": ("https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto", DETAIL_TYPES.split()),
+    "error detail": (
+        "https://github.com/googleapis/googleapis/blob/master/google/rpc/error_details.proto",
+        DETAIL_TYPES.split(),
+    ),
 }
 
 DIALECTS: Final = ("unified-llm", "anthropic")
 CASES_AT_LEAST: Final = 40
 TOPICS_AT_LEAST: Final = 25
 
-# ------------------------------------------------------------------------------------------------ what is on the wire
+# ------------------------------------------------------------------------------------------------
+# what is on the wire
 
 
 @dataclass
 class Wire:
     """The words found in one exchange, by table."""
 
-    words: dict[str, set[str]] = field(default_factory=lambda: {table: set() for table in VOCABULARY})
+    words: dict[str, set[str]] = field(
+        default_factory=lambda: {table: set() for table in VOCABULARY}
+    )
 
     def note(self, table: str, *words: Any) -> None:
         self.words[table].update(word for word in words if isinstance(word, str))
@@ -172,10 +191,20 @@ def read_wire(exchange: Exchange) -> Wire:
         for item in objects(document):
             note_reply(wire, item)
         if error := error_of(document):
-            note_error(wire, exchange, document, error, in_event=text[:place].endswith("data: "), first=place == found[0][0])
+            note_error(
+                wire,
+                exchange,
+                document,
+                error,
+                in_event=text[:place].endswith("data: "),
+                first=place == found[0][0],
+            )
     if exchange.status >= 400 and not found:
         page = text.lstrip().lower()
-        wire.note("error body", "HTML page" if page.startswith("<") else "plain text" if page else "empty body")
+        wire.note(
+            "error body",
+            "HTML page" if page.startswith("<") else "plain text" if page else "empty body",
+        )
     return wire
 
 
@@ -186,7 +215,9 @@ def note_reply(wire: Wire, item: dict[str, Any]) -> None:
     if {"candidates", "usageMetadata", "promptFeedback"} & item.keys():
         wire.note("reply field", *item)
     candidates = item.get("candidates")
-    for candidate in candidates if isinstance(candidates, list) else ():  # a count of that name stands in other outputs
+    for candidate in (
+        candidates if isinstance(candidates, list) else ()
+    ):  # a count of that name stands in other outputs
         if isinstance(candidate, dict) and "token" not in candidate:
             note_candidate(wire, candidate)
     if isinstance(feedback := item.get("promptFeedback"), dict):
@@ -207,7 +238,10 @@ def note_candidate(wire: Wire, candidate: dict[str, Any]) -> None:
         wire.note("part kind", *(key for key, value in part.items() if value is not False))
         if isinstance(call := part.get("functionCall"), dict):
             wire.note("call field", *call)
-            wire.note("piece of arguments", *(key for piece in call.get("partialArgs") or () for key in piece))
+            wire.note(
+                "piece of arguments",
+                *(key for piece in call.get("partialArgs") or () for key in piece),
+            )
         wire.note("code outcome", (part.get("codeExecutionResult") or {}).get("outcome"))
         wire.note("server-side tool", (part.get("toolCall") or {}).get("toolType"))
 
@@ -220,18 +254,41 @@ def error_of(document: Any) -> dict[str, Any] | None:
     return None
 
 
-def note_error(wire: Wire, exchange: Exchange, document: Any, error: dict[str, Any], *, in_event: bool, first: bool) -> None:
+def note_error(
+    wire: Wire,
+    exchange: Exchange,
+    document: Any,
+    error: dict[str, Any],
+    *,
+    in_event: bool,
+    first: bool,
+) -> None:
     number = exchange.status if exchange.status >= 400 else error.get("code")
     details = list(objects(error.get("details") or []))
-    wire.note("error", *(f"{number} {word}" for word in [error.get("status"), *(detail.get("reason") for detail in details)] if word))
-    wire.note("error detail", *(str(detail["@type"]).rpartition(".")[2] for detail in details if "@type" in detail))
+    wire.note(
+        "error",
+        *(
+            f"{number} {word}"
+            for word in [error.get("status"), *(detail.get("reason") for detail in details)]
+            if word
+        ),
+    )
+    wire.note(
+        "error detail",
+        *(str(detail["@type"]).rpartition(".")[2] for detail in details if "@type" in detail),
+    )
     wire.note("error body", "one-element array" if isinstance(document, list) else "object")
-    wire.note("error body", "legacy list" if "errors" in error else None, None if details else "no details")
+    wire.note(
+        "error body",
+        "legacy list" if "errors" in error else None,
+        None if details else "no details",
+    )
     if exchange.status < 400 and not first:
         wire.note("error body", "event in mid-stream" if in_event else "bare JSON in mid-stream")
 
 
-# ------------------------------------------------------------------------------------------------ what the cases name
+# ------------------------------------------------------------------------------------------------
+# what the cases name
 
 
 @dataclass(frozen=True)
@@ -259,7 +316,14 @@ def cases() -> tuple[Named, ...]:
             if "prompt" in case or "turns" in case:
                 continue  # these are about what is sent
             wire = read_wire(exchanges(case["cassette"])[case.get("exchange", 1) - 1])
-            found.append(Named(topic, case["case"], tuple(name for name in DIALECTS if case["expect"].get(name) is not None), wire))
+            found.append(
+                Named(
+                    topic,
+                    case["case"],
+                    tuple(name for name in DIALECTS if case["expect"].get(name) is not None),
+                    wire,
+                )
+            )
     return tuple(found)
 
 
@@ -268,10 +332,15 @@ def naming(table: str, word: str, among: Iterable[Named]) -> list[str]:
     return [f"{named.topic}::{named.case}" for named in among if word in named.wire.words[table]]
 
 
-@pytest.mark.parametrize(("table", "word"), [(table, word) for table, (_, words) in VOCABULARY.items() for word in words])
+@pytest.mark.parametrize(
+    ("table", "word"), [(table, word) for table, (_, words) in VOCABULARY.items() for word in words]
+)
 def test_a_case_shows(table: str, word: str) -> None:
     if not naming(table, word, cases()):
-        pytest.fail(f"no case of specs/ names an exchange with the {table} {word}; see {VOCABULARY[table][0]}", pytrace=False)
+        pytest.fail(
+            f"no case of specs/ names an exchange with the {table} {word}; see {VOCABULARY[table][0]}",
+            pytrace=False,
+        )
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -283,7 +352,8 @@ def test_the_suite_is_broad(dialect: str) -> None:
     assert len(topics) >= TOPICS_AT_LEAST
 
 
-# ------------------------------------------------------------------------------------------------ the scanner sees and misses
+# ------------------------------------------------------------------------------------------------
+# the scanner sees and misses
 
 
 def answer(body: str, status: int = 200) -> Exchange:
@@ -294,14 +364,54 @@ SEEN: Final = [
     ('data: {"candidates": [{"finishReason": "SPII"}]}\r\n\r\n', 200, "finish reason", {"SPII"}),
     ('data: {"promptFeedback": {"blockReason": "SPII"}}\n\n', 200, "finish reason", set()),
     ('data: {"promptFeedback": {"blockReason": "OTHER"}}\n\n', 200, "block reason", {"OTHER"}),
-    ('[{"candidates": [{"content": {"parts": [{"text": "finishReason: STOP", "thought": false}]}}]}\r\n]', 200, "part kind", {"text"}),
-    ('{"candidates": [{"content": {"parts": [{"text": "{\\"finishReason\\": \\"STOP\\"}"}]}}]}', 200, "finish reason", set()),
-    ('{"response": {"usageMetadata": {"trafficType": "ON_DEMAND"}}, "traceId": "1"}', 200, "envelope field", {"response", "traceId"}),
-    ('{"response": {"usageMetadata": {"trafficType": "ON_DEMAND"}}}', 200, "traffic type", {"ON_DEMAND"}),
-    ('[{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED"}}]', 429, "error body", {"one-element array", "no details"}),
-    ('[{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED"}}]', 429, "error", {"429 RESOURCE_EXHAUSTED"}),
-    ('data: {"candidates": []}\n\n{"error": {"code": 503}}', 200, "error body", {"object", "no details", "bare JSON in mid-stream"}),
-    ('data: {"candidates": []}\n\ndata: {"error": {"code": 503}}', 200, "error body", {"object", "no details", "event in mid-stream"}),
+    (
+        '[{"candidates": [{"content": {"parts": [{"text": "finishReason: STOP", "thought": false}]}}]}\r\n]',
+        200,
+        "part kind",
+        {"text"},
+    ),
+    (
+        '{"candidates": [{"content": {"parts": [{"text": "{\\"finishReason\\": \\"STOP\\"}"}]}}]}',
+        200,
+        "finish reason",
+        set(),
+    ),
+    (
+        '{"response": {"usageMetadata": {"trafficType": "ON_DEMAND"}}, "traceId": "1"}',
+        200,
+        "envelope field",
+        {"response", "traceId"},
+    ),
+    (
+        '{"response": {"usageMetadata": {"trafficType": "ON_DEMAND"}}}',
+        200,
+        "traffic type",
+        {"ON_DEMAND"},
+    ),
+    (
+        '[{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED"}}]',
+        429,
+        "error body",
+        {"one-element array", "no details"},
+    ),
+    (
+        '[{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED"}}]',
+        429,
+        "error",
+        {"429 RESOURCE_EXHAUSTED"},
+    ),
+    (
+        'data: {"candidates": []}\n\n{"error": {"code": 503}}',
+        200,
+        "error body",
+        {"object", "no details", "bare JSON in mid-stream"},
+    ),
+    (
+        'data: {"candidates": []}\n\ndata: {"error": {"code": 503}}',
+        200,
+        "error body",
+        {"object", "no details", "event in mid-stream"},
+    ),
     ("<!DOCTYPE html><p>{no JSON</p>", 404, "error body", {"HTML page"}),
     ("upstream connect error", 502, "error body", {"plain text"}),
     ("", 502, "error body", {"empty body"}),
@@ -310,11 +420,15 @@ SEEN: Final = [
 
 
 @pytest.mark.parametrize(("body", "status", "table", "words"), SEEN)
-def test_the_scanner_sees_what_is_there(body: str, status: int, table: str, words: set[str]) -> None:
+def test_the_scanner_sees_what_is_there(
+    body: str, status: int, table: str, words: set[str]
+) -> None:
     assert read_wire(answer(body, status)).words[table] == words
 
 
 def test_a_word_whose_only_case_is_gone_is_missed() -> None:
     only = [named for named in cases() if "JAILBREAK" in named.wire.words["block reason"]]
     assert only
-    assert naming("block reason", "JAILBREAK", [named for named in cases() if named not in only]) == []
+    assert (
+        naming("block reason", "JAILBREAK", [named for named in cases() if named not in only]) == []
+    )

@@ -1,8 +1,8 @@
 """The body of a message as one block of text and back, byte for byte.
 
-Lines of the body are lines of the text. Most lines end alike: that end is named once (``crlf``), with exceptions by line number
-(``crlf; lf 9-15``). A line that a YAML literal block cannot hold verbatim is escaped by itself (``\\u2028``, a backslash doubled) and
-its number listed.
+Lines of the body are lines of the text. Most lines end alike: that end is named once (``crlf``),
+with exceptions by line number (``crlf; lf 9-15``). A line that a YAML literal block cannot hold
+verbatim is escaped by itself (``\\u2028``, a backslash doubled) and its number listed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 
 _EOLS: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 _LINE: Final = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
-# What a literal block cannot hold: controls but tab, what libyaml takes for a line break or a byte order mark, and non-characters.
+# What a literal block cannot hold: controls but tab, what libyaml takes for a line break or a byte
+# order mark, and non-characters.
 _UNHOLDABLE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _TO_ESCAPE: Final = re.compile(_UNHOLDABLE.pattern[:-1] + r"\\]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-f]{4})|(\\))")
@@ -29,7 +30,9 @@ class BodyText(NamedTuple):
 
 
 class BodyTextError(ValueError):
-    """A block that is not the text of any body; ``field`` is the member of `BodyText` that is wrong."""
+    """A block that is not the text of any body; ``field`` is the member of `BodyText` that is
+    wrong.
+    """
 
     def __init__(self, field: str, fact: str) -> None:
         super().__init__(fact)
@@ -58,7 +61,10 @@ def text_to_body(text: BodyText) -> bytes:
     lines = text.string.split("\n")
     for number in text.escaped:
         if not 1 <= number <= len(lines):
-            raise BodyTextError("escaped", f"line {number} is listed as escaped, but the body has {len(lines)} lines")
+            raise BodyTextError(
+                "escaped",
+                f"line {number} is listed as escaped, but the body has {len(lines)} lines",
+            )
         lines[number - 1] = _unescape(lines[number - 1])
     ends = _read_ends(text.eol, len(lines))
     return "".join([line + end for line, end in zip(lines, ends, strict=True)]).encode()
@@ -76,13 +82,17 @@ def _escape(found: re.Match[str]) -> str:
 def _unescape(line: str) -> str:
     if "\\" in _ESCAPE.sub("", line):
         raise BodyTextError(
-            "string", r"an escaped line holds a backslash that is neither `\\` nor the beginning of one like `\u2028` (lower-case hex)"
+            "string",
+            r"an escaped line holds a backslash that is neither `\\` nor the beginning of one like"
+            r" `\u2028` (lower-case hex)",
         )
     return _ESCAPE.sub(lambda found: "\\" if found[2] else chr(int(found[1], 16)), line)
 
 
 def _name_ends(ends: list[str]) -> str:
-    """``crlf; lf 9-15 17``: the usual end, then the lines that end otherwise. The last line has no end."""
+    """``crlf; lf 9-15 17``: the usual end, then the lines that end otherwise. The last line has no
+    end.
+    """
     counts = Counter(ends[:-1])
     if not counts:
         return "lf"
@@ -92,7 +102,8 @@ def _name_ends(ends: list[str]) -> str:
         if end == usual:
             parts.insert(0, name)
         elif counts[end]:
-            parts.append(f"{name} {' '.join(_spans([number for number, this in enumerate(ends, 1) if this == end]))}")
+            numbers = [number for number, this in enumerate(ends, 1) if this == end]
+            parts.append(f"{name} {' '.join(_spans(numbers))}")
     return "; ".join(parts)
 
 
@@ -110,13 +121,19 @@ def _spans(numbers: list[int]) -> list[str]:
 def _read_ends(text: str, count: int) -> list[str]:
     first, *others = (part.split() for part in text.split(";"))
     if len(first) != 1 or first[0] not in _EOLS:
-        raise BodyTextError("eol", f"`{text}` is no line end; known are {', '.join(_EOLS)}, then exceptions such as `crlf; lf 9-15`")
+        raise BodyTextError(
+            "eol",
+            f"`{text}` is no line end; known are {', '.join(_EOLS)}, then exceptions such as `crlf;"
+            " lf 9-15`",
+        )
     ends = [_EOLS[first[0]]] * (count - 1) + [""]
     for name, *spans in (other or [""] for other in others):
         for span in spans or [""]:
             found = _EXCEPTION.fullmatch(span)
             low, high = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
             if name not in _EOLS or not 1 <= low <= high < count:
-                raise BodyTextError("eol", f"`{name} {span}` is no exception for lines 1 to {count - 1}")
+                raise BodyTextError(
+                    "eol", f"`{name} {span}` is no exception for lines 1 to {count - 1}"
+                )
             ends[low - 1 : high] = [_EOLS[name]] * (high - low + 1)
     return ends

@@ -1,8 +1,11 @@
-"""An unfinished recording as lines of JSON: what a `.part` file holds, written as it happens and readable wherever it stops.
+"""An unfinished recording as lines of JSON: what a `.part` file holds, written as it happens and
+readable wherever it stops.
 
-A cassette says the ends of lines and the lengths of reads beside a body, so it can be written only once the body is whole. Here every
-fact is a line of its own that is only ever appended: a head, then what was asked, answered, read and ended, in the order in which it
-happened; ``exchange`` says whose line it is. An exchange without its end was `cut`, and a last line that was cut itself says nothing.
+A cassette says the ends of lines and the lengths of reads beside a body, so it can be written only
+once the body is whole. Here every fact is a line of its own that is only ever appended: a head,
+then what was asked, answered, read and ended, in the order in which it happened; ``exchange`` says
+whose line it is. An exchange without its end was `cut`, and a last line that was cut itself says
+nothing.
 """
 
 from __future__ import annotations
@@ -71,12 +74,18 @@ def asked_line(exchange: int, request: Request | None) -> bytes:
     if request is None:
         return _ENCODE(_Asked(exchange)) + b"\n"
     text, coded = _as_text(request.body)
-    return _ENCODE(_Asked(exchange, request.method, request.url, request.headers, text, coded)) + b"\n"
+    return (
+        _ENCODE(_Asked(exchange, request.method, request.url, request.headers, text, coded)) + b"\n"
+    )
 
 
-def answered_line(exchange: int, status: int, reason_phrase: str, headers: dict[str, list[str]]) -> bytes:
+def answered_line(
+    exchange: int, status: int, reason_phrase: str, headers: dict[str, list[str]]
+) -> bytes:
     """Its status and headers came."""
-    return _ENCODE(_Answered(exchange, status=status, reason=reason_phrase, headers=headers)) + b"\n"
+    return (
+        _ENCODE(_Answered(exchange, status=status, reason=reason_phrase, headers=headers)) + b"\n"
+    )
 
 
 def read_line(exchange: int, at: float | None, data: bytes) -> bytes:
@@ -111,15 +120,26 @@ def read_unfinished(data: bytes, name: str = "unfinished recording") -> Cassette
     head, *lines = data.split(b"\n")
     origin = _read_head(head, name)
     drafts: dict[int, _Draft] = {}
-    for number, line in enumerate(lines[:-1], 2):  # behind the last line's end stands nothing, or a line that was cut
+    for number, line in enumerate(
+        lines[:-1], 2
+    ):  # behind the last line's end stands nothing, or a line that was cut
         try:
             _take(_LINES.decode(line), drafts)
         except (msgspec.DecodeError, binascii.Error, KeyError) as error:
-            raise CassetteError(f"{name}:{number}: no line of an unfinished recording: {error}") from None
+            raise CassetteError(
+                f"{name}:{number}: no line of an unfinished recording: {error}"
+            ) from None
     kept = (drafts[number] for number in sorted(drafts))
     return Cassette(
         tuple(
-            Exchange(draft.request, draft.answer.status, draft.answer.headers, tuple(draft.reads), draft.end, draft.answer.reason)
+            Exchange(
+                draft.request,
+                draft.answer.status,
+                draft.answer.headers,
+                tuple(draft.reads),
+                draft.end,
+                draft.answer.reason,
+            )
             for draft in kept
             if draft.answer is not None
         ),
@@ -131,10 +151,14 @@ def _read_head(line: bytes, name: str) -> Origin:
     try:
         head = msgspec.json.decode(line, type=_Head)
     except msgspec.DecodeError as error:
-        raise CassetteError(f"{name}:1: no head of an unfinished recording: {error}; nothing in it can be read, delete it") from None
+        raise CassetteError(
+            f"{name}:1: no head of an unfinished recording: {error}; nothing in it can be read,"
+            " delete it"
+        ) from None
     if head.harness_unfinished > FORMAT:
         raise CassetteError(
-            f"{name}:1: format {head.harness_unfinished} is newer than {FORMAT}, which this version reads; upgrade gemini-conformance"
+            f"{name}:1: format {head.harness_unfinished} is newer than {FORMAT}, which this version"
+            " reads; upgrade gemini-conformance"
         )
     return head.origin
 

@@ -1,4 +1,6 @@
-"""A recording's bytes into a `Cassette` whose exchanges know their provider: ours or anybody's format, told by content."""
+"""A recording's bytes into a `Cassette` whose exchanges know their provider: ours or anybody's
+format, told by content.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from .journal import is_unfinished, read_unfinished
 
 
 def read_recording(data: bytes, name: str) -> Cassette:
-    """A cassette of ours, finished or not, or a recording in one of `importers.FORMATS`; ``name`` stands in errors.
+    """A cassette of ours, finished or not, or a recording in one of `importers.FORMATS`; ``name``
+    stands in errors.
 
     Raises `CassetteError` for content that is damaged or of no known format.
     """
@@ -23,4 +26,6 @@ def read_recording(data: bytes, name: str) -> Cassette:
         from . import importers  # all the formats there are: most runs need none of them
 
         cassette = importers.read(data, name)
-    return replace(cassette, exchanges=tuple(identified(exchange) for exchange in cassette.exchanges))
+    return replace(
+        cassette, exchanges=tuple(identified(exchange) for exchange in cassette.exchanges)
+    )

@@ -1,4 +1,6 @@
-"""The text of a cassette → exchanges: closed shapes, and an error with a line for everything that does not fit them."""
+"""The text of a cassette → exchanges: closed shapes, and an error with a line for everything that
+does not fit them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ FORMAT: Final = 1
 ORIGIN_FIELDS: Final = ("date", "client", "model", "source", "commit", "licence", "note")
 _READ: Final = re.compile(r"(?:-|[0-9]+(?:\.[0-9]+)?) [1-9][0-9]*")
 _BEGINS: Final = re.compile(
-    r"(?:---)?(?:\s*#[^\n]*\n|\s*\n)*version: *\d+\s*\n(?:\s*#[^\n]*\n|\s*\n)*metadata:(?:\s*\n +| *\{\s*)[\"']?harness[\"']?:"
+    r"(?:---)?(?:\s*#[^\n]*\n|\s*\n)*version: *\d+\s*\n(?:\s*#[^\n]*\n|\s*\n)*metadata:(?:\s*\n +|"
+    r" *\{\s*)[\"']?harness[\"']?:"
 )
 _COMMAS: Final = bytes.maketrans(b" \n", b",,")
 
@@ -84,9 +87,11 @@ class _File(_Closed):
 
 
 def is_cassette(data: bytes) -> bool:
-    """Whether a file is in this format: told by its first lines, so that a damaged one is still ours to report; or by what it holds.
+    """Whether a file is in this format: told by its first lines, so that a damaged one is still
+    ours to report; or by what it holds.
 
-    YAML says one thing in many ways: what has a number as ``harness`` of its ``metadata`` is ours, in whatever order and style.
+    YAML says one thing in many ways: what has a number as ``harness`` of its ``metadata`` is ours,
+    in whatever order and style.
     """
     if _BEGINS.match(data[:4096].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")):
         return True
@@ -102,7 +107,9 @@ def is_cassette(data: bytes) -> bool:
 
 
 def loads(text: str | bytes, name: str = "cassette") -> Cassette:
-    """Read a cassette. ``name`` stands in the message of the `CassetteError` that anything wrong with it raises."""
+    """Read a cassette. ``name`` stands in the message of the `CassetteError` that anything wrong
+    with it raises.
+    """
     try:
         data = parse(text)
         if data is None:
@@ -122,7 +129,10 @@ def loads(text: str | bytes, name: str = "cassette") -> Cassette:
 def _refuse_newer(data: Any, name: str) -> None:
     match data:
         case {"metadata": {"harness": int(version)}} if version > FORMAT:
-            raise CassetteError(f"{name}: format {version} is newer than {FORMAT}, which this version reads; upgrade gemini-conformance")
+            raise CassetteError(
+                f"{name}: format {version} is newer than {FORMAT}, which this version reads;"
+                " upgrade gemini-conformance"
+            )
 
 
 class _BodyError(Exception):
@@ -134,7 +144,10 @@ class _BodyError(Exception):
 def _read_file(file: _File) -> Cassette:
     meta = file.metadata
     origin = Origin(meta.origin, **{name: getattr(meta, name) for name in ORIGIN_FIELDS})
-    exchanges = tuple(_read_interaction(item, ("interactions", index)) for index, item in enumerate(file.interactions))
+    exchanges = tuple(
+        _read_interaction(item, ("interactions", index))
+        for index, item in enumerate(file.interactions)
+    )
     return Cassette(exchanges, origin)
 
 
@@ -147,11 +160,15 @@ def _read_interaction(item: _Interaction, path: Path) -> Exchange:
     got = item.response
     body = _read_body(got.body, (*path, "response", "body"))
     reads = _read_reads(got.reads, body, (*path, "response", "reads"))
-    return Exchange(request, got.status.code, _read_headers(got.headers), reads, got.end, got.status.message)
+    return Exchange(
+        request, got.status.code, _read_headers(got.headers), reads, got.end, got.status.message
+    )
 
 
 def _read_headers(headers: dict[str, str | list[str]]) -> dict[str, list[str]]:
-    return {name: [values] if isinstance(values, str) else values for name, values in headers.items()}
+    return {
+        name: [values] if isinstance(values, str) else values for name, values in headers.items()
+    }
 
 
 def _read_body(body: _Body | None, path: Path) -> bytes:
@@ -173,10 +190,14 @@ def _read_body(body: _Body | None, path: Path) -> bytes:
 
 
 def _read_reads(text: str, body: bytes, path: Path) -> tuple[tuple[float | None, bytes], ...]:
-    """One line a read: ``at_ms length``, ``-`` for a time that is not known. No lines: the body came in one read."""
+    """One line a read: ``at_ms length``, ``-`` for a time that is not known. No lines: the body
+    came in one read.
+    """
     if not text.strip():
         return ((None, body),) if body else ()
-    try:  # a line of numbers is JSON but for its commas, and a JSON decoder is the fastest reader of numbers there is
+    # a line of numbers is JSON but for its commas, and a JSON decoder is the fastest reader of
+    # numbers there is
+    try:
         lines = text.removesuffix("\n").encode("ascii")
         numbers = decode_json(b"[" + lines.translate(_COMMAS).replace(b"-", b"null") + b"]")
         lengths = numbers[1::2]
@@ -186,10 +207,19 @@ def _read_reads(text: str, body: bytes, path: Path) -> tuple[tuple[float | None,
     except (TypeError, ValueError):
         whole = False
     if not whole:
-        raise _BodyError(path, f"{_odd_read(text)} is no read; expected `at_ms length`, such as `251.3 209` or `- 209`")
+        raise _BodyError(
+            path,
+            f"{_odd_read(text)} is no read; expected `at_ms length`, such as `251.3 209` or `-"
+            " 209`",
+        )
     if places[-1] != len(body):
         raise _BodyError(path, f"the reads add up to {places[-1]} bytes, the body has {len(body)}")
-    return tuple([(at, body[start:stop]) for at, start, stop in zip(numbers[::2], places, places[1:], strict=False)])
+    return tuple(
+        [
+            (at, body[start:stop])
+            for at, start, stop in zip(numbers[::2], places, places[1:], strict=False)
+        ]
+    )
 
 
 def _odd_read(text: str) -> str:
@@ -198,25 +228,51 @@ def _odd_read(text: str) -> str:
 
 
 def _in_our_words(finding: str) -> tuple[Path, str]:
-    """What msgspec found, as a place and a fact in the words of the format; an unknown finding stays as it is."""
+    """What msgspec found, as a place and a fact in the words of the format; an unknown finding
+    stays as it is.
+    """
     said, _, where = finding.partition(" - at `")
     where = where.rstrip("`").removeprefix("$").removeprefix(".").replace("[...]", "")
-    path: Path = tuple(int(part[1:-1]) if part[0] == "[" else part for part in re.findall(r"\[\d+\]|[^.\[]+", where))
+    path: Path = tuple(
+        int(part[1:-1]) if part[0] == "[" else part
+        for part in re.findall(r"\[\d+\]|[^.\[]+", where)
+    )
     at = f" (at {where})" if where else ""
     if found := re.fullmatch(r"Object missing required field `(.+)`", said):
-        return path, f"the file is cut short, or lacks `{found[1]}:`{at}; restore it or record it again"
+        return (
+            path,
+            f"the file is cut short, or lacks `{found[1]}:`{at}; restore it or record it again",
+        )
     if found := re.fullmatch(r"Object contains unknown field `(.+)`", said):
-        return path, f"unknown key {found[1]!r}{at}; known keys are {', '.join(_shape_of(path).__struct_fields__)}"
+        return (
+            path,
+            (
+                f"unknown key {found[1]!r}{at}; known keys are"
+                f" {', '.join(_shape_of(path).__struct_fields__)}"
+            ),
+        )
     key = next((part for part in reversed(path) if isinstance(part, str)), "the file")
     if found := re.fullmatch(r"Invalid enum value (.+)", said):
-        return path, f"{key} {found[1]} is unknown; known are {', '.join(get_args(OriginKind if key == 'origin' else End))}"
+        return (
+            path,
+            (
+                f"{key} {found[1]} is unknown; known are"
+                f" {', '.join(get_args(OriginKind if key == 'origin' else End))}"
+            ),
+        )
     if found := re.fullmatch(r"Expected `(.+)`, got `(.+)`", said):
         return path, f"{key} must be {say_kinds(found[1], found[2])}{at}"
     return path, f"{said}{at}"
 
 
 def _shape_of(path: Path) -> type[_Closed]:
-    shapes: dict[str, type[_Closed]] = {"request": _Request, "response": _Response, "metadata": _Metadata, "body": _Body, "status": _Status}
+    shapes: dict[str, type[_Closed]] = {
+        "request": _Request,
+        "response": _Response,
+        "metadata": _Metadata,
+        "body": _Body,
+        "status": _Status,
+    }
     return shapes.get(str(path[-1]), _Interaction) if path else _File
 
 

@@ -1,4 +1,6 @@
-"""What msgspec finds where data has not its shape, as a place and a fact in the words of somebody who reads the file."""
+"""What msgspec finds where data has not its shape, as a place and a fact in the words of somebody
+who reads the file.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _KINDS: Final = {
 
 
 def say_misfit(finding: str) -> str:
-    """``request.method must be a string, not a whole number``; a finding that is not known stays as it is."""
+    """``request.method must be a string, not a whole number``; a finding that is not known stays as
+    it is.
+    """
     said, _, where = finding.partition(" - at `$")
     place = where.rstrip("`").removeprefix(".")
     if found := _MISSING.fullmatch(said):
@@ -30,11 +34,16 @@ def say_misfit(finding: str) -> str:
     if found := _OTHER.fullmatch(said):
         return f"{place or 'it'} must be {say_kinds(found[1], found[2])}"
     if found := _BOUND.fullmatch(said):
-        return f"{place or 'it'} must be a whole number, {'at least' if found[1] == '>=' else 'at most'} {found[2]}"
+        return (
+            f"{place or 'it'} must be a whole number,"
+            f" {'at least' if found[1] == '>=' else 'at most'} {found[2]}"
+        )
     return finding
 
 
 def say_kinds(wanted: str, got: str) -> str:
-    """``a string or a list, not a whole number``, of ``str | array | null`` and ``int``: that a thing may be left out goes unsaid."""
+    """``a string or a list, not a whole number``, of ``str | array | null`` and ``int``: that a
+    thing may be left out goes unsaid.
+    """
     kinds = [kind for kind in wanted.split(" | ") if kind != "null"]
     return f"{' or '.join(_KINDS.get(kind, kind) for kind in kinds)}, not {_KINDS.get(got, got)}"

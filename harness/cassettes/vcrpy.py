@@ -1,7 +1,8 @@
-"""The bridge to vcrpy: a cassette as the dict that vcrpy's serializers pass around, and as plain YAML for stock vcrpy.
+"""The bridge to vcrpy: a cassette as the dict that vcrpy's serializers pass around, and as plain
+YAML for stock vcrpy.
 
-What vcrpy has no field for rides along in keys that it carries and does not read: ``reads`` and ``end`` of a response, the origin in
-the cassette's metadata. `export` leaves those out.
+What vcrpy has no field for rides along in keys that it carries and does not read: ``reads`` and
+``end`` of a response, the origin in the cassette's metadata. `export` leaves those out.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class Guard:
-    """Makes the text of a file that may be written: scrubbed first, then looked at as it is; and so one half of vcrpy's serializer.
+    """Makes the text of a file that may be written: scrubbed first, then looked at as it is; and so
+    one half of vcrpy's serializer.
 
-    ``scrubber`` and ``scanner`` know the user's rules and this machine's secrets (`harness.cassettes.redaction.secrets.guard`); without them the built-in
-    names and the shapes of credentials are known.
+    ``scrubber`` and ``scanner`` know the user's rules and this machine's secrets
+    (`harness.cassettes.redaction.secrets.guard`); without them the built-in names and the shapes of
+    credentials are known.
     """
 
     def __init__(self, scrubber: Scrubber | None = None, scanner: Scanner | None = None) -> None:
@@ -35,7 +38,9 @@ class Guard:
         self.scanner: Final = scanner or Scanner(scrubber=self.scrubber)
 
     def dumps(self, cassette: Cassette, name: str) -> str:
-        """The text of a cassette, scrubbed. Raises `CassetteError` if it shows a secret or can't be written; ``name`` is the file's."""
+        """The text of a cassette, scrubbed. Raises `CassetteError` if it shows a secret or can't be
+        written; ``name`` is the file's.
+        """
         return self.scanner.refuse(dumps(self.scrubber.cassette(cassette)), name)
 
     def export(self, cassette: Cassette, name: str) -> str:
@@ -48,19 +53,24 @@ class Guard:
         return self.scanner.refuse(text, name, kept)
 
     def serialize(self, cassette_dict: dict[str, Any], name: str = "cassette") -> str:
-        """vcrpy's serializer interface: its cassette dict → our text, scrubbed. Raises `CassetteError`; ``name`` is the file's."""
+        """vcrpy's serializer interface: its cassette dict → our text, scrubbed. Raises
+        `CassetteError`; ``name`` is the file's.
+        """
         return self.dumps(from_vcr(cassette_dict), name)
 
 
 def deserialize(text: str) -> dict[str, Any]:
-    """vcrpy's serializer interface: our text → its cassette dict. Raises `CassetteError` for a damaged text, never an empty cassette.
+    """vcrpy's serializer interface: our text → its cassette dict. Raises `CassetteError` for a
+    damaged text, never an empty cassette.
 
     The file's name is known to vcrpy's persister alone, which puts it before the message.
     """
     try:
         return to_vcr(loads(text, "line"))
     except CassetteError as error:
-        raise CassetteError(re.sub(r"^line:(?=\d)", "line ", str(error).removeprefix("line: "))) from None
+        raise CassetteError(
+            re.sub(r"^line:(?=\d)", "line ", str(error).removeprefix("line: "))
+        ) from None
 
 
 def to_vcr(cassette: Cassette) -> dict[str, Any]:
@@ -84,28 +94,45 @@ def to_vcr(cassette: Cassette) -> dict[str, Any]:
 
 
 def from_vcr(data: dict[str, Any]) -> Cassette:
-    """The cassette in a dict of vcrpy's; one that vcrpy recorded itself is one read, end not known, origin told by its hosts."""
+    """The cassette in a dict of vcrpy's; one that vcrpy recorded itself is one read, end not known,
+    origin told by its hosts.
+    """
     exchanges = tuple(_exchange(item["request"], item["response"]) for item in data["interactions"])
     origin = (data.get("metadata") or {}).get("harness")
     return Cassette(exchanges, Origin(**origin) if origin else _told_origin(exchanges))
 
 
 def export(cassette: Cassette) -> str:
-    """Plain vcrpy YAML, for stock vcrpy: reads joined, origin in a comment. Raises `CassetteError` for an exchange without a request."""
+    """Plain vcrpy YAML, for stock vcrpy: reads joined, origin in a comment. Raises `CassetteError`
+    for an exchange without a request.
+    """
     for number, exchange in enumerate(cassette.exchanges, 1):
         if exchange.request is None:
-            raise CassetteError(f"exchange {number} has no request, by which vcrpy would find its answer; give it one by hand")
+            raise CassetteError(
+                f"exchange {number} has no request, by which vcrpy would find its answer; give it"
+                " one by hand"
+            )
     plain = {
-        "interactions": [{"request": _request_dict(exchange), "response": _response_dict(exchange)} for exchange in cassette.exchanges],
+        "interactions": [
+            {"request": _request_dict(exchange), "response": _response_dict(exchange)}
+            for exchange in cassette.exchanges
+        ],
         "version": 1,
     }
     made = f"{cassette.origin.kind} {cassette.origin.date or ''}".strip()
-    return f"# Exported by gemini-conformance; origin: {made}\n" + yaml.dump(plain, Dumper=yaml.CSafeDumper, allow_unicode=True)
+    return f"# Exported by gemini-conformance; origin: {made}\n" + yaml.dump(
+        plain, Dumper=yaml.CSafeDumper, allow_unicode=True
+    )
 
 
 def _request_dict(exchange: Exchange) -> dict[str, Any]:
     request = exchange.request or Request("POST", NO_REQUEST)
-    return {"method": request.method, "uri": request.url, "body": _text(request.body) or None, "headers": request.headers}
+    return {
+        "method": request.method,
+        "uri": request.url,
+        "body": _text(request.body) or None,
+        "headers": request.headers,
+    }
 
 
 def _response_dict(exchange: Exchange) -> dict[str, Any]:
@@ -127,7 +154,8 @@ def _exchange(sent: dict[str, Any], got: dict[str, Any]) -> Exchange:
         offset += length
     if offset != len(body):
         raise CassetteError(
-            f"the reads add up to {offset} bytes, the body has {len(body)}; something changed the body after it was recorded"
+            f"the reads add up to {offset} bytes, the body has {len(body)}; something changed the"
+            " body after it was recorded"
         )
     return Exchange(
         None if request.url == NO_REQUEST else request,
@@ -145,7 +173,10 @@ def _told_origin(exchanges: tuple[Exchange, ...]) -> Origin:
 
 
 def _headers(headers: dict[str, Any]) -> dict[str, list[str]]:
-    return {str(name): [values] if isinstance(values, str) else [str(value) for value in values] for name, values in headers.items()}
+    return {
+        str(name): [values] if isinstance(values, str) else [str(value) for value in values]
+        for name, values in headers.items()
+    }
 
 
 def _text(body: bytes) -> str | bytes:

@@ -1,4 +1,6 @@
-"""Exchanges → the text of a cassette, line by line; what was written is read back and compared before anybody has it."""
+"""Exchanges → the text of a cassette, line by line; what was written is read back and compared
+before anybody has it.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +18,29 @@ from .body_block import body_to_text, escape_unprintable
 from .reader import FORMAT, ORIGIN_FIELDS, loads
 from .yaml import resolve
 
-_PLAIN: Final = re.compile(r"[A-Za-z0-9/_][A-Za-z0-9/_.+@=?&%~;()*:-]*(?: [A-Za-z0-9/_.+@=?&%~;()*-]+)*")
+_PLAIN: Final = re.compile(
+    r"[A-Za-z0-9/_][A-Za-z0-9/_.+@=?&%~;()*:-]*(?: [A-Za-z0-9/_.+@=?&%~;()*-]+)*"
+)
 _PREVIEW: Final = 400
 
 
 def dumps(cassette: Cassette) -> str:
-    """The text of a cassette. Reads it back and compares; raises `CassetteError` if anything would not come back as it was."""
+    """The text of a cassette. Reads it back and compares; raises `CassetteError` if anything would
+    not come back as it was.
+    """
     rounded = _rounded(cassette)
     text = "".join(line + "\n" for line in _write_file(rounded))
     try:
         back = loads(text)
     except CassetteError as error:
         raise CassetteError(f"this cassette can't be written: {error}") from None
-    told = tuple(replace(exchange, provider=None, generates=False) for exchange in rounded.exchanges)
+    told = tuple(
+        replace(exchange, provider=None, generates=False) for exchange in rounded.exchanges
+    )
     if back != replace(rounded, exchanges=told):
-        raise CassetteError("this cassette can't be written: what was read back differs from what was given")
+        raise CassetteError(
+            "this cassette can't be written: what was read back differs from what was given"
+        )
     return text
 
 
@@ -39,7 +49,11 @@ def _rounded(cassette: Cassette) -> Cassette:
     exchanges = tuple(
         replace(
             exchange,
-            reads=tuple((None if at is None else round(float(at), 3), data) for at, data in exchange.reads if data),
+            reads=tuple(
+                (None if at is None else round(float(at), 3), data)
+                for at, data in exchange.reads
+                if data
+            ),
         )
         for exchange in cassette.exchanges
     )
@@ -78,7 +92,10 @@ def _write_exchange(exchange: Exchange) -> Iterator[str]:
     if exchange.reads and (len(exchange.reads) > 1 or exchange.reads[0][0] is not None):
         yield "    reads: |"
         for at, data in exchange.reads:
-            yield f"      {'-' if at is None else format(at, '.3f').rstrip('0').rstrip('.')} {len(data)}"
+            yield (
+                f"      {'-' if at is None else format(at, '.3f').rstrip('0').rstrip('.')}"
+                f" {len(data)}"
+            )
     yield f"    end: {exchange.end}"
 
 

@@ -1,4 +1,6 @@
-"""The command ``harness check``: validates specs, features files and cassettes, and runs nothing."""
+"""The command ``harness check``: validates specs, features files and cassettes, and runs
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,15 @@ from harness.specs.matching import visible
 
 def add_to(commands: Any) -> None:
     """Add the command to the subparsers of ``harness``."""
-    one = commands.add_parser("check", help="validate specs, features and cassettes without running anything")
+    one = commands.add_parser(
+        "check", help="validate specs, features and cassettes without running anything"
+    )
     one.add_argument(
-        "paths", type=Path, nargs="*", metavar="PATH", help="files or folders (default: the folders of the specs and of the cassettes)"
+        "paths",
+        type=Path,
+        nargs="*",
+        metavar="PATH",
+        help="files or folders (default: the folders of the specs and of the cassettes)",
     )
     add_folders(one)
     one.set_defaults(run=_check)
@@ -34,7 +42,9 @@ def add_to(commands: Any) -> None:
 def _check(parsed: argparse.Namespace) -> int:
     project, (roots, cassettes) = project_of(parsed), folders_of(parsed)
     usual = {Path("specs"), Path("cassettes")}  # only a folder that was named must be there
-    paths = parsed.paths or [path for path in (*roots, cassettes) if path.exists() or path not in usual]
+    paths = parsed.paths or [
+        path for path in (*roots, cassettes) if path.exists() or path not in usual
+    ]
     counts: Counter[str] = Counter()
     problems: list[str] = []
     for path in paths:
@@ -47,19 +57,31 @@ def _check(parsed: argparse.Namespace) -> int:
             except (SpecError, CassetteError) as error:
                 problems += str(error).replace(str(project.cassettes), str(cassettes)).splitlines()
     if not counts and not problems:
-        problems.append(f"nothing to check: neither {', '.join(map(str, roots))} nor {cassettes} holds a YAML file; name files or folders")
+        problems.append(
+            f"nothing to check: neither {', '.join(map(str, roots))} nor {cassettes} holds a YAML"
+            " file; name files or folders"
+        )
     problems = _each_once(problems)
     for problem in problems:
         print(visible(problem))
-    counted = ", ".join(_counted(count, kind) for kind, count in sorted(counts.items(), key=lambda item: _KINDS.index(item[0])))
+    counted = ", ".join(
+        _counted(count, kind)
+        for kind, count in sorted(counts.items(), key=lambda item: _KINDS.index(item[0]))
+    )
     print(f"{counted or 'nothing'} in order, {_counted(len(problems), 'problem')}")
     return 1 if problems else 0
 
 
 def _each_once(problems: Sequence[str]) -> list[str]:
-    """The problems without those that only say where another is met: a damaged cassette, through each spec that names it."""
+    """The problems without those that only say where another is met: a damaged cassette, through
+    each spec that names it.
+    """
     known = set(problems)
-    return [problem for problem in dict.fromkeys(problems) if not any(problem[at.end() :] in known for at in re.finditer(": ", problem))]
+    return [
+        problem
+        for problem in dict.fromkeys(problems)
+        if not any(problem[at.end() :] in known for at in re.finditer(": ", problem))
+    ]
 
 
 _KINDS: Final = ("spec", "features file", "cassette", "recording", "other file")

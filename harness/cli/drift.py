@@ -1,4 +1,6 @@
-"""The command ``harness drift``: asks for recorded cassettes anew, beside them, and says how the shape of the answers has changed."""
+"""The command ``harness drift``: asks for recorded cassettes anew, beside them, and says how the
+shape of the answers has changed.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,19 @@ NOT_ASKED: Final = 4
 
 def add_to(commands: Any) -> None:
     """Add the command to the subparsers of ``harness``."""
-    one = commands.add_parser("drift", help="ask a live provider anew and compare the shape of its answers with the recorded ones")
-    one.add_argument("what", nargs="*", metavar="CASE", help="cases or cassettes by name (default: every cassette that was recorded)")
-    one.add_argument("--provider", choices=PROVIDERS, help="only cassettes of this provider (default: of all)")
+    one = commands.add_parser(
+        "drift",
+        help="ask a live provider anew and compare the shape of its answers with the recorded ones",
+    )
+    one.add_argument(
+        "what",
+        nargs="*",
+        metavar="CASE",
+        help="cases or cassettes by name (default: every cassette that was recorded)",
+    )
+    one.add_argument(
+        "--provider", choices=PROVIDERS, help="only cassettes of this provider (default: of all)"
+    )
     add_asking(one)
     one.set_defaults(run=_drift)
 
@@ -48,7 +60,10 @@ def _drift(parsed: argparse.Namespace) -> int:
     project = project_of(parsed)
     plans = list(_plans(parsed, project))
     if not plans:
-        print("harness: nothing was recorded from a provider, so nothing can have drifted", file=sys.stderr)
+        print(
+            "harness: nothing was recorded from a provider, so nothing can have drifted",
+            file=sys.stderr,
+        )
         return 0
     spent = Spent()
     found: Counter[str] = Counter()
@@ -70,17 +85,31 @@ def _drift(parsed: argparse.Namespace) -> int:
             _tell(plan.name, drifts)
     counted = ", ".join(f"{found[severity]} {severity}" for severity in SEVERITIES)
     print(f"{len(plans) - failed} of {len(plans)} cassettes compared: {counted}")
-    return BREAKING if found["breaking"] else NOT_ASKED if failed else NOTABLE if found["notable"] else 0
+    return (
+        BREAKING
+        if found["breaking"]
+        else NOT_ASKED
+        if failed
+        else NOTABLE
+        if found["notable"]
+        else 0
+    )
 
 
 def _compare(plan: Plan, project: Project, parsed: argparse.Namespace, spent: Spent) -> list[Drift]:
-    """Record anew into a folder that goes away: beside the cassettes, so that the project's rules for secrets hold there too."""
+    """Record anew into a folder that goes away: beside the cassettes, so that the project's rules
+    for secrets hold there too.
+    """
     from harness.recording.run import record_requests
 
     recorded = project.cassette(plan.name)
     allowed = {*parsed.allow_status, *_errors(recorded)}
     here = project.cassettes.parent
-    with TemporaryDirectory(prefix=".harness-drift-", dir=here) as folder, Bar(plan.name) as bar, warnings.catch_warnings():
+    with (
+        TemporaryDirectory(prefix=".harness-drift-", dir=here) as folder,
+        Bar(plan.name) as bar,
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")  # a client's warning may quote the answer
         now = record_requests(
             plan.provider,
@@ -90,7 +119,11 @@ def _compare(plan: Plan, project: Project, parsed: argparse.Namespace, spent: Sp
             limits=limits_of(parsed),
             spent=spent,
             allow_status=allowed,
-            allow_end={"cut", "reset", *(exchange.end for exchange in recorded.exchanges)},  # to break off is another shape
+            allow_end={
+                "cut",
+                "reset",
+                *(exchange.end for exchange in recorded.exchanges),
+            },  # to break off is another shape
             before=None,
             progress=bar,
         )
@@ -98,7 +131,9 @@ def _compare(plan: Plan, project: Project, parsed: argparse.Namespace, spent: Sp
 
 
 def _errors(cassette: Cassette) -> Iterator[int]:
-    """The statuses and codes of the errors that the cassette is about: to get one again is no bad moment."""
+    """The statuses and codes of the errors that the cassette is about: to get one again is no bad
+    moment.
+    """
     from harness.recording.policy import errors_of, status_of
 
     for exchange in cassette.exchanges:
@@ -112,13 +147,20 @@ def _tell(name: str, drifts: list[Drift]) -> None:
         return
     print(f"{name}:")
     for one in drifts:
-        print(f"  {one.severity:<8}  exchange {one.exchange}  {visible(one.path)}: {visible(one.says)}  [{one.feature}]")
+        print(
+            f"  {one.severity:<8}  exchange {one.exchange}  {visible(one.path)}:"
+            f" {visible(one.says)}  [{one.feature}]"
+        )
 
 
 def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
     """What to ask anew; raises `CassetteError` for names of nothing."""
     spoken = read_spoken(project)
-    found = find_names(parsed.what, spoken, project, parsed.provider) if parsed.what else dict.fromkeys(_recorded(project))
+    found = (
+        find_names(parsed.what, spoken, project, parsed.provider)
+        if parsed.what
+        else dict.fromkeys(_recorded(project))
+    )
     for name, case in found.items():
         cassette = project.cassette(name)
         provider = spoken.provider(name, case)
@@ -131,7 +173,9 @@ def _recorded(project: Project) -> Iterator[str]:
     for file in yaml_files(project.cassettes):
         name = file.relative_to(project.cassettes).with_suffix("").as_posix()
         cassette = project.cassette(name)
-        if cassette.origin.kind in ("recorded", "loopback") and all(exchange.request for exchange in cassette.exchanges):
+        if cassette.origin.kind in ("recorded", "loopback") and all(
+            exchange.request for exchange in cassette.exchanges
+        ):
             yield name
 
 

@@ -1,4 +1,6 @@
-"""The command ``harness mutate``: a recording changed in every way of the catalogue, a cassette each, for adapters to be fed with."""
+"""The command ``harness mutate``: a recording changed in every way of the catalogue, a cassette
+each, for adapters to be fed with.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,13 @@ NOTHING: Final = 1
 
 def add_to(commands: Any) -> None:
     """Add the command to the subparsers of ``harness``."""
-    one = commands.add_parser("mutate", help="list the wire mutations, or write a recording changed in each of these ways")
+    one = commands.add_parser(
+        "mutate", help="list the wire mutations, or write a recording changed in each of these ways"
+    )
     one.add_argument("file", type=Path, nargs="?", help="a recording (default: list the catalogue)")
-    one.add_argument("--exchange", type=int, default=1, metavar="N", help="which exchange, from 1 (default: 1)")
+    one.add_argument(
+        "--exchange", type=int, default=1, metavar="N", help="which exchange, from 1 (default: 1)"
+    )
     one.add_argument(
         "--only",
         action="append",
@@ -26,7 +32,13 @@ def add_to(commands: Any) -> None:
         metavar="NAME",
         help="only this mutation (repeatable; default: all)",
     )
-    one.add_argument("-o", "--output", type=Path, metavar="DIR", help="the folder to write to, a new one (default: nothing is written)")
+    one.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="the folder to write to, a new one (default: nothing is written)",
+    )
     one.set_defaults(run=_mutate)
 
 
@@ -38,9 +50,14 @@ def _mutate(parsed: argparse.Namespace) -> int:
         return 0
     cassette = load(parsed.file)
     if not 1 <= parsed.exchange <= len(cassette.exchanges):
-        raise CassetteError(f"{parsed.file}: there is no exchange {parsed.exchange}; the recording has {len(cassette.exchanges)}")
+        raise CassetteError(
+            f"{parsed.file}: there is no exchange {parsed.exchange}; the recording has"
+            f" {len(cassette.exchanges)}"
+        )
     if parsed.output is not None and parsed.output.exists():
-        raise CassetteError(f"{parsed.output} exists already; name another folder, or delete it first")
+        raise CassetteError(
+            f"{parsed.output} exists already; name another folder, or delete it first"
+        )
     found = NOTHING
     for mutation, changed in mutate(cassette.exchanges[parsed.exchange - 1]):
         if parsed.only and mutation.name not in parsed.only:
@@ -48,7 +65,11 @@ def _mutate(parsed: argparse.Namespace) -> int:
         found = 0
         print(f"{mutation.name}: {mutation.relation.name}")
         if parsed.output is not None:
-            origin = replace(cassette.origin, kind="written", note=f"{mutation.says}; must hold: {mutation.relation.name}")
+            origin = replace(
+                cassette.origin,
+                kind="written",
+                note=f"{mutation.says}; must hold: {mutation.relation.name}",
+            )
             parsed.output.mkdir(parents=True, exist_ok=True)
             target = parsed.output / f"{mutation.name}.yaml"
             target.write_text(dumps(Cassette((changed,), origin)), encoding="utf-8", newline="\n")

@@ -1,4 +1,6 @@
-"""The command ``harness prove``: shows that a project's specs notice damaged payloads and requests, and where they don't."""
+"""The command ``harness prove``: shows that a project's specs notice damaged payloads and requests,
+and where they don't.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,24 @@ UNPROVEN: Final = 1
 
 def add_to(commands: Any) -> None:
     """Add the command to the subparsers of ``harness``."""
-    one = commands.add_parser("prove", help="damage what our event models give in known ways, and see whether the specs notice")
+    one = commands.add_parser(
+        "prove",
+        help="damage what our event models give in known ways, and see whether the specs notice",
+    )
     add_folders(one)
     one.add_argument(
-        "--dialect", action="append", choices=DIALECTS, help="only this event model (repeatable; default: all that specs name)"
+        "--dialect",
+        action="append",
+        choices=DIALECTS,
+        help="only this event model (repeatable; default: all that specs name)",
     )
     one.add_argument(
         "--unnoticed",
         action="store_true",
-        help="list every damaged case that its own expectation let pass, and every damage that was never applied, too",
+        help=(
+            "list every damaged case that its own expectation let pass, and every damage that was"
+            " never applied, too"
+        ),
     )
     one.set_defaults(run=_prove)
 
@@ -39,7 +50,11 @@ def _prove(parsed: argparse.Namespace) -> int:
     dialects = parsed.dialect or [name for name in DIALECTS if name in named]
     if not dialects:
         places = visible(", ".join(map(str, roots)))
-        print(f"harness: {places}: no spec expects payloads or requests of an event model; there is nothing to prove", file=sys.stderr)
+        print(
+            f"harness: {places}: no spec expects payloads or requests of an event model; there is"
+            " nothing to prove",
+            file=sys.stderr,
+        )
         return UNPROVEN
     proof = prove(cells, project.cassette, dialects)
     if parsed.unnoticed:

@@ -1,4 +1,6 @@
-"""What of a project can be recorded, and how: its cases say what to ask, and a cassette what it was asked before."""
+"""What of a project can be recorded, and how: its cases say what to ask, and a cassette what it was
+asked before.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One cassette to record; ``asks`` makes what to ask, anew for each try; ``anew``: the same as for the cassette that is there."""
+    """One cassette to record; ``asks`` makes what to ask, anew for each try; ``anew``: the same as
+    for the cassette that is there.
+    """
 
     name: str
     provider: str
@@ -28,8 +32,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """What the specs say: ``conversations``, cassette → the cases that say what it is asked; ``requests``, name of a request case → each
-    case of that name and its place, ``FILE.yaml::CASE``, by which it is found as well; ``cassettes``, all that a case names."""
+    """What the specs say: ``conversations``, cassette → the cases that say what it is asked;
+    ``requests``, name of a request case → each case of that name and its place,
+    ``FILE.yaml::CASE``, by which it is found as well; ``cassettes``, all that a case names."""
 
     conversations: dict[str, list[Case]]
     requests: dict[str, list[tuple[str, Case]]]
@@ -41,7 +46,9 @@ class Spoken:
         return next((case.provider for case in cases if case.provider), None) or name_provider(name)
 
     def request(self, name: str) -> Case | None:
-        """The request case that a cassette is of: called by a provider and the name of the one case of that name."""
+        """The request case that a cassette is of: called by a provider and the name of the one case
+        of that name.
+        """
         folder, _, word = name.partition("/")
         found = self.requests.get(word, ()) if folder in PROVIDERS else ()
         return found[0][1] if len(found) == 1 else None
@@ -64,11 +71,15 @@ def read_spoken(project: Project) -> Spoken:
     return said
 
 
-def find_names(what: Sequence[str], spoken: Spoken, project: Project, provider: str | None = None) -> dict[str, Case | None]:
-    """The cassettes that names of cases or cassettes mean, each with the request case that it is of.
+def find_names(
+    what: Sequence[str], spoken: Spoken, project: Project, provider: str | None = None
+) -> dict[str, Case | None]:
+    """The cassettes that names of cases or cassettes mean, each with the request case that it is
+    of.
 
-    A request case has no cassette of its own: what is recorded of it is called by its provider (``provider``, or the case's own) and its
-    name. Raises `CassetteError` for a name of nothing, or of several cases.
+    A request case has no cassette of its own: what is recorded of it is called by its provider
+    (``provider``, or the case's own) and its name. Raises `CassetteError` for a name of nothing, or
+    of several cases.
     """
     by_case = {case.case: name for name, cases in spoken.conversations.items() for case in cases}
     found: dict[str, Case | None] = {}
@@ -79,20 +90,35 @@ def find_names(what: Sequence[str], spoken: Spoken, project: Project, provider: 
             continue
         cases = spoken.requests.get(word, [])
         if len(cases) > 1:
-            raise CassetteError(f"{word} is the name of {len(cases)} request cases; say which: {', '.join(place for place, _ in cases)}")
+            raise CassetteError(
+                f"{word} is the name of {len(cases)} request cases; say which:"
+                f" {', '.join(place for place, _ in cases)}"
+            )
         for _, case in cases:
             found[f"{provider or case.provider or DEFAULT_PROVIDER}/{case.case}"] = case
         if not cases and word in spoken.cassettes:
             found[word] = None
         elif not cases:
-            raise CassetteError(f"{word} is no case and no cassette; `harness record {word} --prompt …` says what to ask for a new one")
+            raise CassetteError(
+                f"{word} is no case and no cassette; `harness record {word} --prompt …` says what"
+                " to ask for a new one"
+            )
     return found
 
 
 def plan_cassette(
-    name: str, provider: str, request: Case | None, spoken: Spoken, project: Project, *, streamed: bool, named: bool = True
+    name: str,
+    provider: str,
+    request: Case | None,
+    spoken: Spoken,
+    project: Project,
+    *,
+    streamed: bool,
+    named: bool = True,
 ) -> Plan:
-    """How a cassette is asked for: as its cases say, or what it was asked before, again. ``named``: somebody wants this very one."""
+    """How a cassette is asked for: as its cases say, or what it was asked before, again. ``named``:
+    somebody wants this very one.
+    """
     from harness.recording.asks import NotRecordable, ask_again, ask_request, ask_runs, ask_turns
 
     def asks() -> Asks:
@@ -101,11 +127,17 @@ def plan_cassette(
         if request:
             return ask_request(request, provider, streamed=streamed)
         if not project.cassette_path(name).exists():
-            raise NotRecordable("no conversation case says what to ask; write one, or say it to `harness record` with --prompt")
+            raise NotRecordable(
+                "no conversation case says what to ask; write one, or say it to `harness record`"
+                " with --prompt"
+            )
         if provider != "gemini-cli":
             return ask_again(project.cassette(name), name)
         if not named:
-            raise NotRecordable("what a program prints does not say how it was set up; record it by its name, set up as it shall be")
+            raise NotRecordable(
+                "what a program prints does not say how it was set up; record it by its name, set"
+                " up as it shall be"
+            )
         return ask_runs(project.cassette(name), name)
 
     return Plan(name, provider, asks)

@@ -1,7 +1,8 @@
 """``harness scan PATH…``: whether files show a secret, for CI and pre-commit.
 
-Every file is looked at as text, whatever it is; of a recording in any format that `harness.load` reads, also what it holds. Findings go
-to stdout, one a line, never with the secret; what can't be read goes to stderr.
+Every file is looked at as text, whatever it is; of a recording in any format that `harness.load`
+reads, also what it holds. Findings go to stdout, one a line, never with the secret; what can't be
+read goes to stderr.
 """
 
 from __future__ import annotations
@@ -29,14 +30,20 @@ LEFT_OUT: Final = frozenset({".git", ".hg", ".venv", "node_modules", "__pycache_
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command; its ``run`` gives the exit status: 0 clean, 1 found, 2 something can't be read."""
-    one = commands.add_parser("scan", help="look for secrets in files and in the recordings that they hold")
+    """Add the command; its ``run`` gives the exit status: 0 clean, 1 found, 2 something can't be
+    read.
+    """
+    one = commands.add_parser(
+        "scan", help="look for secrets in files and in the recordings that they hold"
+    )
     one.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="files or folders")
     one.set_defaults(run=run)
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Scan; returns the exit status. Raises `CassetteError` for scrub rules or credentials that can't be read."""
+    """Scan; returns the exit status. Raises `CassetteError` for scrub rules or credentials that
+    can't be read.
+    """
     scanner = guard().scanner
     status, count = CLEAN, 0
     for path in _files(parsed.paths):
@@ -44,7 +51,9 @@ def run(parsed: argparse.Namespace) -> int:
         try:
             findings = scan_file(path, scanner)
         except (OSError, CassetteError) as error:
-            reason = f"{path}: {error.strerror or error}" if isinstance(error, OSError) else str(error)
+            reason = (
+                f"{path}: {error.strerror or error}" if isinstance(error, OSError) else str(error)
+            )
             print(f"harness: {visible(reason)}", file=sys.stderr)
             status = UNREAD
             continue
@@ -58,7 +67,9 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def scan_file(path: Path, scanner: Scanner) -> list[Finding]:
-    """What a file shows. Raises OSError, and `CassetteError` for a cassette of ours that is damaged or too large."""
+    """What a file shows. Raises OSError, and `CassetteError` for a cassette of ours that is damaged
+    or too large.
+    """
     if path.stat().st_size > MAX_BYTES:
         raise CassetteError(f"{path}: larger than {MAX_BYTES} bytes")
     data = path.read_bytes()
@@ -74,7 +85,9 @@ def scan_file(path: Path, scanner: Scanner) -> list[Finding]:
 
 
 def _files(paths: list[Path]) -> Iterator[Path]:
-    """The files named, and those below the folders named, in order; a path that is not there is left for reading to find out."""
+    """The files named, and those below the folders named, in order; a path that is not there is
+    left for reading to find out.
+    """
     for path in paths:
         if not path.is_dir():
             yield path

@@ -1,1 +1,3 @@
-"""Conformance: cells are judged, laws are asked of every replay, and specs are tested by mutation."""
+"""Conformance: cells are judged, laws are asked of every replay, and specs are tested by
+mutation.
+"""

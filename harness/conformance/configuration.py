@@ -1,7 +1,9 @@
-"""The project of a shell command: the folders and adapters that pytest's configuration names, or the folders that it was given itself.
+"""The project of a shell command: the folders and adapters that pytest's configuration names, or
+the folders that it was given itself.
 
-A command that reads specs without pytest shall find those that pytest finds, and a spec may expect what an event model of the user's own
-gives. The first file of the current folder that configures pytest is read, in pytest's order; nothing that it names is imported or run.
+A command that reads specs without pytest shall find those that pytest finds, and a spec may expect
+what an event model of the user's own gives. The first file of the current folder that configures
+pytest is read, in pytest's order; nothing that it names is imported or run.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ FILES: Final = (
     ("tox.ini", ("pytest",)),
     ("setup.cfg", ("tool:pytest",)),
 )
-"""Where pytest looks (https://docs.pytest.org/en/stable/reference/customize.html), and the table of the file that it reads."""
+"""Where pytest looks (https://docs.pytest.org/en/stable/reference/customize.html), and the table of
+the file that it reads.
+"""
 
 
 def add_folders(one: argparse.ArgumentParser) -> None:
@@ -45,11 +49,18 @@ def add_folders(one: argparse.ArgumentParser) -> None:
 
 def add_specs(one: argparse.ArgumentParser, meaning: str) -> None:
     """Add the option that says where a project's specs are."""
-    one.add_argument("--specs", type=Path, metavar="DIR", help=f"{meaning} (default: {SPECS} of pytest's configuration, then specs)")
+    one.add_argument(
+        "--specs",
+        type=Path,
+        metavar="DIR",
+        help=f"{meaning} (default: {SPECS} of pytest's configuration, then specs)",
+    )
 
 
 def project_of(parsed: argparse.Namespace, folder: Path = Path()) -> Project:
-    """The project of a command with ``--specs`` and ``--cassettes``; raises `ReplayError` for a configuration that is none."""
+    """The project of a command with ``--specs`` and ``--cassettes``; raises `ReplayError` for a
+    configuration that is none.
+    """
     project = Project(*folders_of(parsed, folder))
     path, table = _configuration(folder)
     try:
@@ -61,7 +72,9 @@ def project_of(parsed: argparse.Namespace, folder: Path = Path()) -> Project:
 
 
 def folders_of(parsed: argparse.Namespace, folder: Path = Path()) -> tuple[list[Path], Path]:
-    """The roots of the specs and the folder of the cassettes, as a user calls them; raises `ReplayError` as `project_of` does."""
+    """The roots of the specs and the folder of the cassettes, as a user calls them; raises
+    `ReplayError` as `project_of` does.
+    """
     path, table = _configuration(folder)
     value = table.get(SPECS) or []
     try:
@@ -69,11 +82,15 @@ def folders_of(parsed: argparse.Namespace, folder: Path = Path()) -> tuple[list[
     except ValueError as error:
         raise _fault(path, SPECS, error) from None
     named = [parsed.specs] if parsed.specs else [folder / str(root) for root in specs]
-    return named or [Path("specs")], parsed.cassettes or folder / str(table.get(CASSETTES) or "cassettes")
+    return named or [Path("specs")], parsed.cassettes or folder / str(
+        table.get(CASSETTES) or "cassettes"
+    )
 
 
 def found_from(folder: Path) -> Path | None:
-    """The file that pytest reads where it is given a file of that folder and no other: the nearest that configures it."""
+    """The file that pytest reads where it is given a file of that folder and no other: the nearest
+    that configures it.
+    """
     folders = (folder, *folder.parents)
     for place in folders:
         try:
@@ -118,5 +135,7 @@ def _table(path: Path, keys: Sequence[str]) -> Mapping[str, Any] | None:
 
 def _lines(value: Any) -> list[str]:
     """The lines of a value of several, whichever way they are written."""
-    lines = [str(line) for line in value] if isinstance(value, list) else str(value or "").split("\n")
+    lines = (
+        [str(line) for line in value] if isinstance(value, list) else str(value or "").split("\n")
+    )
     return [line for line in lines if line.strip()]

@@ -1,8 +1,10 @@
-"""What a cell's verdict rests on: how the stream came, what each layer made of it, and which laws its exchange breaks.
+"""What a cell's verdict rests on: how the stream came, what each layer made of it, and which laws
+its exchange breaks.
 
-`examine` judges a cell as `conformance.judge` does and watches what the adapter gives, so that nothing is replayed for a cell that holds
-but its own comparison. A cell that differs shows its layers side by side, each around the item where the difference first appears, and what
-that item was made of one layer below. All of it is plain data with a cap, and says so where it is cut.
+`examine` judges a cell as `conformance.judge` does and watches what the adapter gives, so that
+nothing is replayed for a cell that holds but its own comparison. A cell that differs shows its
+layers side by side, each around the item where the difference first appears, and what that item was
+made of one layer below. All of it is plain data with a cap, and says so where it is cut.
 """
 
 from __future__ import annotations
@@ -35,7 +37,19 @@ from .laws.judge import LawCell, hold, ready_made_case
 from .laws.replayer import difference
 from .laws.strangers import Breach as LawBreach
 from .laws.strangers import Stranger
-from .results import MOST_READS, Breach, CaseResult, Evidence, Finding, Inside, LayerView, Read, Sent, Stream, fewer_reads
+from .results import (
+    MOST_READS,
+    Breach,
+    CaseResult,
+    Evidence,
+    Finding,
+    Inside,
+    LayerView,
+    Read,
+    Sent,
+    Stream,
+    fewer_reads,
+)
 
 AROUND: Final = 5
 """Items shown before and after the one to look at."""
@@ -75,19 +89,31 @@ def examine(
     digest = _digest(json.dumps(came[0], sort_keys=True, default=repr).encode()) if came else ""
     layers: tuple[LayerView, ...] = ()
     if came and cell.layer == "requests":
-        layers = _asked(cell, came[0], MAX_REQUEST if result.verdict in DIFFERS else MAX_GREEN_REQUEST)
+        layers = _asked(
+            cell, came[0], MAX_REQUEST if result.verdict in DIFFERS else MAX_GREEN_REQUEST
+        )
     elif came and result.verdict in DIFFERS:
         layers = _layers(cell, ground, came[0])
     found = _fitting(result.findings)
     return structs.replace(
         result,
         findings=found,
-        evidence=Evidence(streams[-1] if streams else None, digest, cell.case.tool_code, layers, before=tuple(streams[:-1])),
+        evidence=Evidence(
+            streams[-1] if streams else None,
+            digest,
+            cell.case.tool_code,
+            layers,
+            before=tuple(streams[:-1]),
+        ),
     )
 
 
-def try_laws(result: CaseResult, load: Callable[[str], Cassette], laws: Sequence[Law] = LAWS) -> CaseResult:
-    """The result with the laws that its exchange breaks, tried with our own pipeline; as it is where they can't be or the body is long."""
+def try_laws(
+    result: CaseResult, load: Callable[[str], Cassette], laws: Sequence[Law] = LAWS
+) -> CaseResult:
+    """The result with the laws that its exchange breaks, tried with our own pipeline; as it is
+    where they can't be or the body is long.
+    """
     evidence = result.evidence
     if (
         evidence is None
@@ -102,9 +128,17 @@ def try_laws(result: CaseResult, load: Callable[[str], Cassette], laws: Sequence
         exchange = load(result.cassette).exchanges[result.exchange - 1]
     except (CassetteError, IndexError):
         return result
-    how = Replayer(provider=result.provider, dialect=result.adapter or "unified-llm", tool_code=evidence.tool_code)
+    how = Replayer(
+        provider=result.provider,
+        dialect=result.adapter or "unified-llm",
+        tool_code=evidence.tool_code,
+    )
     breaches = tuple(
-        Breach(law.id, law.title, tuple(_cut(finding, 2 * MAX_LINE) for finding in findings[:MAX_COUNTEREXAMPLES]))
+        Breach(
+            law.id,
+            law.title,
+            tuple(_cut(finding, 2 * MAX_LINE) for finding in findings[:MAX_COUNTEREXAMPLES]),
+        )
         for law in laws
         if (findings := law.findings(exchange, how))
     )
@@ -112,8 +146,8 @@ def try_laws(result: CaseResult, load: Callable[[str], Cassette], laws: Sequence
 
 
 def examine_law(cell: LawCell, stranger: Stranger | None = None) -> CaseResult:
-    """The result of `hold`; of a broken law with its evidence: how the stream came, each layer of the answer that shows the breach, made
-    small as a case.
+    """The result of `hold`; of a broken law with its evidence: how the stream came, each layer of
+    the answer that shows the breach, made small as a case.
     """
     seen: list[LawBreach] = []
     result = hold(cell, stranger=stranger, watch=seen.extend)
@@ -122,18 +156,28 @@ def examine_law(cell: LawCell, stranger: Stranger | None = None) -> CaseResult:
     stream = describe(cell.exchange, result.provider)
     made = ready_made_case(cell, stranger=stranger)
     layers = _layers_of(seen[0], result.provider)
-    return structs.replace(result, evidence=Evidence(stream, layers=layers, breaches=(Breach(cell.law.id, cell.law.title, (made,)),)))
+    return structs.replace(
+        result,
+        evidence=Evidence(
+            stream, layers=layers, breaches=(Breach(cell.law.id, cell.law.title, (made,)),)
+        ),
+    )
 
 
 def _layers_of(breach: LawBreach, provider: str) -> tuple[LayerView, ...]:
-    """Frames and events of the answer that shows a breach, and what the adapter makes of it where that is known."""
+    """Frames and events of the answer that shows a breach, and what the adapter makes of it where
+    that is known.
+    """
     try:
         steps = list(trace(breach.exchange, provider=provider))
     except ReplayError:
         steps = []
     frames = [_frame_line(frame) for frame, _ in steps if frame is not None]
     events = [_event_line(event) for _, found in steps for event in found]
-    views = [_view("frames", frames, None, differs=False), _view("events", events, None, differs=False)]
+    views = [
+        _view("frames", frames, None, differs=False),
+        _view("events", events, None, differs=False),
+    ]
     if breach.got is not None:
         parted = difference(breach.expected or [], breach.got)
         first = parted.index if parted else None
@@ -142,7 +186,9 @@ def _layers_of(breach: LawBreach, provider: str) -> tuple[LayerView, ...]:
 
 
 def describe(exchange: Exchange, provider: str) -> Stream:
-    """How an answer came: its reads with time and size, where they cut a message or a character, and the request that it answers."""
+    """How an answer came: its reads with time and size, where they cut a message or a character,
+    and the request that it answers.
+    """
     request = exchange.request
     body = exchange.body
     sent = None
@@ -150,11 +196,21 @@ def describe(exchange: Exchange, provider: str) -> Stream:
         text = request.body[:MAX_BODY].decode("utf-8", "backslashreplace")
         sent = Sent(request.method, _cut(scrub_url(request.url), MAX_LINE), text, len(request.body))
     inside = _inside(exchange, provider)
-    return Stream(exchange.status, len(body), _digest(body), _reads(exchange, inside), len(exchange.reads), sent, sum(map(bool, inside)))
+    return Stream(
+        exchange.status,
+        len(body),
+        _digest(body),
+        _reads(exchange, inside),
+        len(exchange.reads),
+        sent,
+        sum(map(bool, inside)),
+    )
 
 
 def _fitting(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """As many of them as fit into `MAX_FINDINGS` characters, at least one: the result says how many there are."""
+    """As many of them as fit into `MAX_FINDINGS` characters, at least one: the result says how many
+    there are.
+    """
     room = MAX_FINDINGS
     for number, finding in enumerate(findings):
         room -= sum(len(text or "") for text in structs.astuple(finding))
@@ -168,8 +224,12 @@ def _digest(data: bytes) -> str:
 
 
 def _reads(exchange: Exchange, inside: Sequence[Inside]) -> tuple[Read, ...]:
-    """At most `MOST_READS` of them: of more, neighbours are put together, of very many first so many at once between the first and last."""
-    reads = [Read(at, len(data), 1, end) for (at, data), end in zip(exchange.reads, inside, strict=True)]
+    """At most `MOST_READS` of them: of more, neighbours are put together, of very many first so
+    many at once between the first and last.
+    """
+    reads = [
+        Read(at, len(data), 1, end) for (at, data), end in zip(exchange.reads, inside, strict=True)
+    ]
     step = -(-len(reads) // MANY_READS)
     if step > 1:
         runs = (reads[start : start + step] for start in range(1, len(reads) - 1, step))
@@ -178,37 +238,58 @@ def _reads(exchange: Exchange, inside: Sequence[Inside]) -> tuple[Read, ...]:
 
 
 def _inside(exchange: Exchange, provider: str) -> list[Inside]:
-    """For each read, what it ends inside of. A frame says when it was complete; here the clock counts reads."""
-    counted = replace(exchange, reads=tuple((float(index), data) for index, (_, data) in enumerate(exchange.reads)))
+    """For each read, what it ends inside of. A frame says when it was complete; here the clock
+    counts reads.
+    """
+    counted = replace(
+        exchange,
+        reads=tuple((float(index), data) for index, (_, data) in enumerate(exchange.reads)),
+    )
     cut: set[int] = set()
     ends = [0]
     for _, data in exchange.reads:
         ends.append(ends[-1] + len(data))
-    if exchange.header("content-encoding") is None:  # else a frame's offset counts other bytes than the reads do
+    if (
+        exchange.header("content-encoding") is None
+    ):  # else a frame's offset counts other bytes than the reads do
         for frame in frames_of(counted, provider=provider):
             if frame.at_ms is not None:
                 begun = bisect_right(ends, frame.offset) - 1
                 cut.update(range(begun, int(frame.at_ms)))
     body = exchange.body
     return [
-        "character" if ends[at + 1] < len(body) and body[ends[at + 1]] & 0xC0 == 0x80 else "message" if at in cut else ""
+        (
+            "character"
+            if ends[at + 1] < len(body) and body[ends[at + 1]] & 0xC0 == 0x80
+            else "message"
+            if at in cut
+            else ""
+        )
         for at in range(len(exchange.reads))
     ]
 
 
 def _asked(cell: Cell, got: Any, most: int) -> tuple[LayerView, ...]:
     """What was asked for, and the request that came of it."""
-    prompt = cell.case.prompt.get(cell.key) if cell.case.prompt else [turn.prompt.get(cell.key) for turn in cell.case.turns if turn.prompt]
+    prompt = (
+        cell.case.prompt.get(cell.key)
+        if cell.case.prompt
+        else [turn.prompt.get(cell.key) for turn in cell.case.turns if turn.prompt]
+    )
     texts = {"prompt": prompt, "requests": got}
     views = []
     for layer in ("prompt", "requests"):
         lines = json.dumps(texts[layer], ensure_ascii=False, indent=1, default=repr).splitlines()
-        views.append(LayerView(layer, tuple(_cut(line, MAX_LINE) for line in lines[:most]), 0, len(lines)))
+        views.append(
+            LayerView(layer, tuple(_cut(line, MAX_LINE) for line in lines[:most]), 0, len(lines))
+        )
     return tuple(views)
 
 
 def _layers(cell: Cell, ground: Ground, got: Any) -> tuple[LayerView, ...]:
-    """Frames, events and payloads around the first difference: each layer's own, else what the layer above was made of there."""
+    """Frames, events and payloads around the first difference: each layer's own, else what the
+    layer above was made of there.
+    """
     exchange = ground.exchanges[0]
     steps = _steps(cell.case, exchange)
     frames = [frame for frame, _ in steps if frame is not None]
@@ -222,11 +303,22 @@ def _layers(cell: Cell, ground: Ground, got: Any) -> tuple[LayerView, ...]:
         below = _made_of(cell, exchange, [event for _, event in events], first, len(got))
     if cell.layer != "frames":
         at = below if event_first is None else event_first
-        views.append(_view("events", [_event_line(event) for _, event in events], at, differs=event_first is not None))
+        views.append(
+            _view(
+                "events",
+                [_event_line(event) for _, event in events],
+                at,
+                differs=event_first is not None,
+            )
+        )
         below = None if at is None or not events else events[min(at, len(events) - 1)][0]
     frame_first = _first(cell, "frames", ground, None)
     at = below if frame_first is None else frame_first
-    views.append(_view("frames", [_frame_line(frame) for frame in frames], at, differs=frame_first is not None))
+    views.append(
+        _view(
+            "frames", [_frame_line(frame) for frame in frames], at, differs=frame_first is not None
+        )
+    )
     return tuple(reversed(views))
 
 
@@ -237,16 +329,24 @@ def _steps(case: Case, exchange: Exchange) -> list[tuple[Frame | None, list[Any]
         return []
 
 
-def _first(cell: Cell, layer: Literal["frames", "events"], ground: Ground, got: Sequence[Any] | None) -> int | None:
-    """Where a layer parts from what the case expects of it; None where nothing is expected, or it holds."""
+def _first(
+    cell: Cell, layer: Literal["frames", "events"], ground: Ground, got: Sequence[Any] | None
+) -> int | None:
+    """Where a layer parts from what the case expects of it; None where nothing is expected, or it
+    holds.
+    """
     expected = cell.case.expect.get(layer)
     if expected is None:
         return None
-    return _first_index(expected, produce(Cell(cell.case, cell.spec, layer), ground) if got is None else list(got))
+    return _first_index(
+        expected, produce(Cell(cell.case, cell.spec, layer), ground) if got is None else list(got)
+    )
 
 
 def _first_index(expected: Any, got: list[Any]) -> int | None:
-    """The index of the first item that differs. Only a plain list says so: under an operator, places are not places."""
+    """The index of the first item that differs. Only a plain list says so: under an operator,
+    places are not places.
+    """
     if not isinstance(expected, list):
         return None
     mismatches = compare(expected, got)
@@ -254,14 +354,24 @@ def _first_index(expected: Any, got: list[Any]) -> int | None:
     return min(int(found[1]), len(got)) if found else None
 
 
-def _made_of(cell: Cell, exchange: Exchange, events: Sequence[Any], first: int | None, total: int) -> int | None:
+def _made_of(
+    cell: Cell, exchange: Exchange, events: Sequence[Any], first: int | None, total: int
+) -> int | None:
     """The event that payload ``first`` came from, if the payloads are those of our own pipeline."""
     if first is None or cell.column not in DIALECTS:
         return None
     session, again = Session(), Session()
-    replay(exchange, provider=cell.case.provider, dialect=cell.column, tool_code=cell.case.tool_code, session=session)
+    replay(
+        exchange,
+        provider=cell.case.provider,
+        dialect=cell.column,
+        tool_code=cell.case.tool_code,
+        session=session,
+    )
     again.streamed = session.streamed
-    translator = DIALECTS[cell.column].translator(declared_tools(exchange.request.body) if exchange.request else [], again)
+    translator = DIALECTS[cell.column].translator(
+        declared_tools(exchange.request.body) if exchange.request else [], again
+    )
     counted = 0
     found: int | None = None
     for at, event in enumerate(events):
@@ -274,13 +384,28 @@ def _made_of(cell: Cell, exchange: Exchange, events: Sequence[Any], first: int |
     return len(events) - 1 if found is None else found
 
 
-def _view(layer: Literal["frames", "events", "payloads"], lines: list[str], first: int | None, *, differs: bool) -> LayerView:
+def _view(
+    layer: Literal["frames", "events", "payloads"],
+    lines: list[str],
+    first: int | None,
+    *,
+    differs: bool,
+) -> LayerView:
     start = max(0, (first or 0) - AROUND)
-    return LayerView(layer, tuple(lines[start : start + 2 * AROUND + 1]), start, len(lines), first, differs and first is not None)
+    return LayerView(
+        layer,
+        tuple(lines[start : start + 2 * AROUND + 1]),
+        start,
+        len(lines),
+        first,
+        differs and first is not None,
+    )
 
 
 def _line(item: Any) -> str:
-    return _cut(json.dumps(item, ensure_ascii=False, separators=(", ", ": "), default=repr), MAX_LINE)
+    return _cut(
+        json.dumps(item, ensure_ascii=False, separators=(", ", ": "), default=repr), MAX_LINE
+    )
 
 
 def _event_line(event: Any) -> str:
@@ -291,7 +416,10 @@ def _event_line(event: Any) -> str:
 
 def _frame_line(frame: Frame) -> str:
     at = "" if frame.at_ms is None else f" {frame.at_ms:g} ms"
-    return f"@{frame.offset}{at}  {_line(frame.json) if frame.raw is None else _cut(frame.raw, MAX_LINE)}"
+    return (
+        f"@{frame.offset}{at} "
+        f" {_line(frame.json) if frame.raw is None else _cut(frame.raw, MAX_LINE)}"
+    )
 
 
 def _cut(text: str, limit: int) -> str:

@@ -1,4 +1,6 @@
-"""A red cell in words, for whoever reads the output of a test run, which may be public: what looks like a secret is not in them."""
+"""A red cell in words, for whoever reads the output of a test run, which may be public: what looks
+like a secret is not in them.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +22,33 @@ _WORD: Final = rb"[0-9A-Za-z+/=_.-]*"
 
 
 def explain(result: CaseResult, place: str) -> str:
-    """A red cell in words: what differs, in one line, which is all that a short summary has room for; then requirement, ``place`` where
-    its reader has to look, first layer that differs, path, expected and got of each finding.
+    """A red cell in words: what differs, in one line, which is all that a short summary has room
+    for; then requirement, ``place`` where its reader has to look, first layer that differs, path,
+    expected and got of each finding.
     """
-    lines = [_gist(result), f"requirement: {visible(result.requirement)}", f"at:          {visible(place)}"]
+    lines = [
+        _gist(result),
+        f"requirement: {visible(result.requirement)}",
+        f"at:          {visible(place)}",
+    ]
     origin = result.origin
     if origin:
         made = f"{origin.kind} {origin.date or 'at an unknown date'}"
-        lines.append(f"cassette:    {visible(result.cassette)}, exchange {result.exchange} ({result.provider}; {made}; end {result.end})")
+        lines.append(
+            f"cassette:    {visible(result.cassette)}, exchange {result.exchange}"
+            f" ({result.provider}; {made}; end {result.end})"
+        )
     if result.reason:
         lines.append(f"{result.verdict}: {_shown(result.reason)}")
     if result.first_layer:
         lines.append(f"first layer that differs: {result.first_layer}")
     for finding in result.findings:
         note = f" ({_shown(finding.note)})" if finding.note else ""
-        lines.append(f"{_shown(finding.path)}: {finding.kind}{note}" if finding.path else f"{finding.kind}{note}")
+        lines.append(
+            f"{_shown(finding.path)}: {finding.kind}{note}"
+            if finding.path
+            else f"{finding.kind}{note}"
+        )
         if finding.expected is not None:
             lines.append(f"  expected: {_shown(finding.expected)}")
         if finding.got is not None:
@@ -51,14 +65,24 @@ def _gist(result: CaseResult) -> str:
     first = result.findings[0]
     if first.kind.startswith("law "):  # which is said in a sentence
         return _shown(first.note or first.got or "").partition("\n")[0]
-    sides = [f"{word} {_shown(side)}" for word, side in (("expected", first.expected), ("got", first.got)) if side is not None]
-    return f"{_shown(first.path)} {', '.join(sides) or _shown(first.note or first.kind)}".replace("\n", " ").strip()[:MAX_GIST]
+    sides = [
+        f"{word} {_shown(side)}"
+        for word, side in (("expected", first.expected), ("got", first.got))
+        if side is not None
+    ]
+    return f"{_shown(first.path)} {', '.join(sides) or _shown(first.note or first.kind)}".replace(
+        "\n", " "
+    ).strip()[:MAX_GIST]
 
 
 def _shown(text: str) -> str:
     data = text.encode("utf-8", "surrogatepass")
     for shape in SHAPES:
-        data = re.sub(b"(?:%b)%b" % (shape.pattern.pattern, _REST.get(shape.mark, _WORD)), SCRUBBED.encode(), data)
+        data = re.sub(
+            b"(?:%b)%b" % (shape.pattern.pattern, _REST.get(shape.mark, _WORD)),
+            SCRUBBED.encode(),
+            data,
+        )
     if SCANNER.scan(data):  # in another spelling, where nobody can say where it ends
         return SCRUBBED
     return visible(data.decode("utf-8", "surrogatepass"))

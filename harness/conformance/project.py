@@ -18,7 +18,16 @@ from harness import load
 from harness.cassettes import Cassette, CassetteError
 from harness.dialects import DIALECTS
 from harness.providers import PROVIDERS
-from harness.specs import LAYERS, Case, Feature, SpecError, is_features, is_spec, read_features, read_spec
+from harness.specs import (
+    LAYERS,
+    Case,
+    Feature,
+    SpecError,
+    is_features,
+    is_spec,
+    read_features,
+    read_spec,
+)
 
 from .adapters.mind_program import MIND_PROGRAM, make_mind_program
 from .adapters.named import NamedAdapter, make_adapter, read_line
@@ -32,7 +41,9 @@ AT_WORK: Final[Mapping[str, Callable[[Callable[[str], Cassette]], Adapter]]] = {
     MIND_PROGRAM: make_mind_program,
     UNIFIED_LLM_CLIENT: make_unified_llm_client,
 }
-"""Adapters of our own beside the dialects: a whole program or client, each with an event model of the same name."""
+"""Adapters of our own beside the dialects: a whole program or client, each with an event model of
+the same name.
+"""
 KEPT: Final = 8
 """So many cassettes stay in memory: cases of one file mostly share one."""
 
@@ -40,16 +51,28 @@ KEPT: Final = 8
 class Project:
     """The folders of one project; ``specs`` are the roots below which specs stand.
 
-    ``adapters`` are the lines that name the user's own (see `adapters.named`), ``folder`` is where those are found. Raises `AdapterError`.
+    ``adapters`` are the lines that name the user's own (see `adapters.named`), ``folder`` is where
+    those are found. Raises `AdapterError`.
     """
 
-    def __init__(self, specs: Sequence[Path], cassettes: Path, adapters: Sequence[str] = (), folder: Path = Path()) -> None:
+    def __init__(
+        self,
+        specs: Sequence[Path],
+        cassettes: Path,
+        adapters: Sequence[str] = (),
+        folder: Path = Path(),
+    ) -> None:
         read = [read_line(line) for line in adapters]
         self.adapters = {named.name: named for named in read}
         if len(self.adapters) < len(read):
-            raise AdapterError(f"{len(read)} adapters have {len(self.adapters)} names; give each a name of its own")
+            raise AdapterError(
+                f"{len(read)} adapters have {len(self.adapters)} names; give each a name of its own"
+            )
         if taken := self.adapters.keys() & {*DIALECTS, *LAYERS, *AT_WORK}:
-            raise AdapterError(f"adapter {min(taken)}: the name is one of our own; give it another, and say `NAME: {min(taken)} = …`")
+            raise AdapterError(
+                f"adapter {min(taken)}: the name is one of our own; give it another, and say `NAME:"
+                f" {min(taken)} = …`"
+            )
         self._called = {name: make_adapter(named, folder) for name, named in self.adapters.items()}
         self.specs = [path.resolve() for path in specs]
         self.cassettes = cassettes.resolve()
@@ -75,23 +98,42 @@ class Project:
     def features(self) -> list[Feature]:
         """The features files of the specs roots, or the checklist that comes with the package."""
         if self._features is None:
-            own = [path for root in self.specs for path in yaml_files(root) if kind_of(path) == "features"]
+            own = [
+                path
+                for root in self.specs
+                for path in yaml_files(root)
+                if kind_of(path) == "features"
+            ]
             texts = [(_shown(path), read_text(path)) for path in own] or [shipped_features()]
-            self._features = [feature for name, text in texts for feature in read_features(text, name)]
+            self._features = [
+                feature for name, text in texts for feature in read_features(text, name)
+            ]
         return self._features
 
     def cells(self, path: Path) -> list[Cell]:
-        """One cell for every case and column of a spec file, our own and then those of the user's adapters; raises `SpecError`."""
+        """One cell for every case and column of a spec file, our own and then those of the user's
+        adapters; raises `SpecError`.
+        """
         name = self.name_of(path)
         return [cell for case in self.cases(path) for cell in self._cells_of(case, name)]
 
     def _cells_of(self, case: Case, name: str) -> Iterator[Cell]:
-        yield from (Cell(case, name, column) for column in case.expect if column in DIALECTS or column in LAYERS)
+        yield from (
+            Cell(case, name, column)
+            for column in case.expect
+            if column in DIALECTS or column in LAYERS
+        )
         if case.kind == "stream":  # what is sent, an adapter of answers does not make
-            yield from (Cell(case, name, one.name, one.dialect) for one in self.adapters.values() if one.dialect in case.expect)
+            yield from (
+                Cell(case, name, one.name, one.dialect)
+                for one in self.adapters.values()
+                if one.dialect in case.expect
+            )
 
     def cases(self, path: Path, today: date | None = None) -> list[Case]:
-        """The cases of a spec file; raises `SpecError`, with ``today`` also for marks that have expired."""
+        """The cases of a spec file; raises `SpecError`, with ``today`` also for marks that have
+        expired.
+        """
         return read_spec(
             read_text(path),
             _shown(path),
@@ -104,45 +146,80 @@ class Project:
         )
 
     def cassette_path(self, name: str) -> Path:
-        """Where the cassette of that name stands; raises `CassetteError` if that is outside the cassettes folder."""
+        """Where the cassette of that name stands; raises `CassetteError` if that is outside the
+        cassettes folder.
+        """
         try:
-            path = next((self.cassettes / f"{name}{suffix}" for suffix in SUFFIXES if (self.cassettes / f"{name}{suffix}").exists()), None)
+            path = next(
+                (
+                    self.cassettes / f"{name}{suffix}"
+                    for suffix in SUFFIXES
+                    if (self.cassettes / f"{name}{suffix}").exists()
+                ),
+                None,
+            )
             path = path or self.cassettes / f"{name}.yaml"
             inside = path.resolve().is_relative_to(self.cassettes)
-        except (OSError, RuntimeError, ValueError) as error:  # too long, a link in a circle, a character that no path holds
+        except (
+            OSError,
+            RuntimeError,
+            ValueError,
+        ) as error:  # too long, a link in a circle, a character that no path holds
             raise CassetteError(f"the name {name[:80]!r} leads nowhere: {error}") from None
         if not inside:
-            raise CassetteError(f"the name {name!r} leads out of {self.cassettes}; name a file below it")
+            raise CassetteError(
+                f"the name {name!r} leads out of {self.cassettes}; name a file below it"
+            )
         return path
 
     def _cassette(self, name: str) -> Cassette:
         path = self.cassette_path(name)
         if not path.exists():
-            raise CassetteError(f"no cassette {name}: {_shown(path)} does not exist; {self._way_out(name)}")
+            raise CassetteError(
+                f"no cassette {name}: {_shown(path)} does not exist; {self._way_out(name)}"
+            )
         return load(path)
 
     def _way_out(self, name: str) -> str:
         folder, _, last = name[:_LONGEST].rpartition("/")
-        known = {one.rpartition("/")[2]: one for one in sorted(self._names, key=lambda one: one.rpartition("/")[0] == folder)}
+        known = {
+            one.rpartition("/")[2]: one
+            for one in sorted(self._names, key=lambda one: one.rpartition("/")[0] == folder)
+        }
         near = difflib.get_close_matches(last, known, 1)
-        return f"did you mean {known[near[0]]}?" if near else "record or import one there, or name another"
+        return (
+            f"did you mean {known[near[0]]}?"
+            if near
+            else "record or import one there, or name another"
+        )
 
     @cached_property
     def _names(self) -> list[str]:
         """The names of all cassettes, for whoever mistyped one."""
-        return [path.relative_to(self.cassettes).with_suffix("").as_posix() for path in yaml_files(self.cassettes)]
+        return [
+            path.relative_to(self.cassettes).with_suffix("").as_posix()
+            for path in yaml_files(self.cassettes)
+        ]
 
 
 def kind_of(path: Path) -> Literal["spec", "features", "other"]:
-    """What a YAML file is, told by its first words; what is none of ours is left alone, whatever its encoding."""
+    """What a YAML file is, told by its first words; what is none of ours is left alone, whatever
+    its encoding.
+    """
     text = path.read_bytes().decode("utf-8", "replace")
     return "spec" if is_spec(text) else "features" if is_features(text) else "other"
 
 
 def unheaded(data: bytes) -> str:
-    """What is wrong with a file that looks like a spec and does not begin like one; "" for any other."""
+    """What is wrong with a file that looks like a spec and does not begin like one; "" for any
+    other.
+    """
     looks = re.search(rb"^cases:", data, re.MULTILINE)
-    return "has `cases:` but does not begin with `harness: 1`, so it is no spec and nothing runs it" if looks else ""
+    return (
+        "has `cases:` but does not begin with `harness: 1`, so it is no spec and nothing runs it"
+        if looks
+        else ""
+    )
 
 
 def yaml_files(folder: Path) -> Iterator[Path]:
@@ -159,11 +236,15 @@ def read_text(path: Path) -> str:
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
-        raise SpecError(_shown(path), [(1, f"not UTF-8 at byte {error.start}; save the file as UTF-8")]) from None
+        raise SpecError(
+            _shown(path), [(1, f"not UTF-8 at byte {error.start}; save the file as UTF-8")]
+        ) from None
 
 
 def shipped_features() -> tuple[str, str]:
-    """Name and text of the checklist that comes with the package: in a wheel beside the code, in a checkout below ``specs/``."""
+    """Name and text of the checklist that comes with the package: in a wheel beside the code, in a
+    checkout below ``specs/``.
+    """
     inside = resources.files("harness") / "features.yaml"
     path = inside if inside.is_file() else Path(__file__).parents[2] / "specs" / "features.yaml"
     return str(path), path.read_text(encoding="utf-8")

@@ -1,7 +1,8 @@
 """What judging one cell gives: a `CaseResult`, the words for its verdict, and its JSON.
 
-A result is plain immutable data that holds everything a report shows, so that a page can be made later, elsewhere, from results alone.
-Workers finish in any order: `sort_key` is total, and everything that prints results goes by it.
+A result is plain immutable data that holds everything a report shows, so that a page can be made
+later, elsewhere, from results alone. Workers finish in any order: `sort_key` is total, and
+everything that prints results goes by it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,17 @@ from msgspec import Meta, Struct
 
 from harness.stream.events import End
 
-Verdict = Literal["failed", "error", "fixed", "warning", "known-failing", "not-carried", "not-run", "unreviewed", "passed"]
+Verdict = Literal[
+    "failed",
+    "error",
+    "fixed",
+    "warning",
+    "known-failing",
+    "not-carried",
+    "not-run",
+    "unreviewed",
+    "passed",
+]
 Level = Literal["must", "should"]
 Layer = Literal["payloads", "events", "frames", "requests"]
 FirstLayer = Literal["", "bytes", "frames", "events", "payloads", "requests"]
@@ -30,7 +41,9 @@ class ResultsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class VerdictWords:
-    """How a verdict is shown. ``order`` sorts by what deserves a look first; ``red`` ends a run red; ``compared``: a comparison ran."""
+    """How a verdict is shown. ``order`` sorts by what deserves a look first; ``red`` ends a run
+    red; ``compared``: a comparison ran.
+    """
 
     word: str
     symbol: str
@@ -46,20 +59,51 @@ class VerdictWords:
 
 
 VERDICTS: Final[dict[Verdict, VerdictWords]] = {
-    "failed": VerdictWords("failed", "✕", "The comparison ran and found a difference.", 0, red=True),
-    "error": VerdictWords("error", "‼", "The case could not be judged: something broke on the way.", 1, red=True, compared=False),
-    "fixed": VerdictWords("fixed", "★", "Marked as known failing, and it passes: the mark has to go.", 2, red=True),
-    "warning": VerdictWords("warning", "!", "The comparison found a difference from something that only should hold.", 3),
-    "known-failing": VerdictWords("known failing", "◐", "The comparison found a difference that is announced, with its reason.", 4),
-    "not-carried": VerdictWords("not carried", "–", "The comparison held, but what the case is about has no place in this event model.", 5),
+    "failed": VerdictWords(
+        "failed", "✕", "The comparison ran and found a difference.", 0, red=True
+    ),
+    "error": VerdictWords(
+        "error",
+        "‼",
+        "The case could not be judged: something broke on the way.",
+        1,
+        red=True,
+        compared=False,
+    ),
+    "fixed": VerdictWords(
+        "fixed", "★", "Marked as known failing, and it passes: the mark has to go.", 2, red=True
+    ),
+    "warning": VerdictWords(
+        "warning", "!", "The comparison found a difference from something that only should hold.", 3
+    ),
+    "known-failing": VerdictWords(
+        "known failing",
+        "◐",
+        "The comparison found a difference that is announced, with its reason.",
+        4,
+    ),
+    "not-carried": VerdictWords(
+        "not carried",
+        "–",
+        "The comparison held, but what the case is about has no place in this event model.",
+        5,
+    ),
     "not-run": VerdictWords("not run", "○", "No comparison ran.", 6, compared=False),
-    "unreviewed": VerdictWords("unreviewed", "◌", "The expectation was accepted from a run and not read yet.", 7, compared=False),
+    "unreviewed": VerdictWords(
+        "unreviewed",
+        "◌",
+        "The expectation was accepted from a run and not read yet.",
+        7,
+        compared=False,
+    ),
     "passed": VerdictWords("passed", "✓", "The comparison ran and found no difference.", 8),
 }
 
 
 class Origin(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Where a cassette comes from: the facts of `harness.cassettes.Origin` (``msgspec.convert(origin, Origin, from_attributes=True)``)."""
+    """Where a cassette comes from: the facts of `harness.cassettes.Origin`
+    (``msgspec.convert(origin, Origin, from_attributes=True)``).
+    """
 
     kind: OriginKind
     date: str | None = None
@@ -72,7 +116,9 @@ class Origin(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 
 class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One mismatch. ``expected`` and ``got`` are texts to show, shortened by whoever found it; None where nothing stands there."""
+    """One mismatch. ``expected`` and ``got`` are texts to show, shortened by whoever found it; None
+    where nothing stands there.
+    """
 
     path: str
     kind: str = ""
@@ -82,7 +128,9 @@ class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
 
 class Read(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, array_like=True):
-    """``number`` network reads in a row: ms since the request when the last came, bytes, and where they end if that is no good place."""
+    """``number`` network reads in a row: ms since the request when the last came, bytes, and where
+    they end if that is no good place.
+    """
 
     at_ms: float | None
     size: Annotated[int, Meta(ge=0)]
@@ -91,7 +139,9 @@ class Read(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
 
 
 class Sent(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The request of an exchange: its address without keys, and the beginning of its body of ``size`` bytes."""
+    """The request of an exchange: its address without keys, and the beginning of its body of
+    ``size`` bytes.
+    """
 
     method: str
     url: str
@@ -104,9 +154,11 @@ MOST_READS: Final = 80
 
 
 class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How an answer came: ``size`` bytes in ``reads_total`` network reads, and the first half of the SHA-256 of its bytes.
+    """How an answer came: ``size`` bytes in ``reads_total`` network reads, and the first half of
+    the SHA-256 of its bytes.
 
-    ``inside_total`` of the reads end inside a message or a character; where ``reads`` are put together (`fewer_reads`) they show fewer.
+    ``inside_total`` of the reads end inside a message or a character; where ``reads`` are put
+    together (`fewer_reads`) they show fewer.
     """
 
     status: int
@@ -119,7 +171,9 @@ class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 
 class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Some items of one layer, a line each: the first of them is item ``start`` of ``total``; ``first`` is the one to look at, or None."""
+    """Some items of one layer, a line each: the first of them is item ``start`` of ``total``;
+    ``first`` is the one to look at, or None.
+    """
 
     layer: Literal["frames", "events", "payloads", "prompt", "requests"]
     lines: tuple[str, ...]
@@ -130,7 +184,9 @@ class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
 
 
 class Breach(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A law that the cell's exchange breaks, with its counter-examples, shrunk. It judges no cell: runs that differ in it alone agree."""
+    """A law that the cell's exchange breaks, with its counter-examples, shrunk. It judges no cell:
+    runs that differ in it alone agree.
+    """
 
     law: int
     title: str
@@ -138,10 +194,12 @@ class Breach(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 
 class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a cell's verdict rests on beside its findings. ``digest`` is that of what came out, as JSON; ``tool_code`` how it was replayed.
+    """What a cell's verdict rests on beside its findings. ``digest`` is that of what came out, as
+    JSON; ``tool_code`` how it was replayed.
 
-    A stream cell that holds has no ``layers``, and where there was no room for them they are ``capped``; ``breaches`` is None where no law
-    was tried, as on all but the first red cells of a run; ``before`` are the streams of the earlier turns of a conversation, whose last is
+    A stream cell that holds has no ``layers``, and where there was no room for them they are
+    ``capped``; ``breaches`` is None where no law was tried, as on all but the first red cells of a
+    run; ``before`` are the streams of the earlier turns of a conversation, whose last is
     ``stream``.
     """
 
@@ -155,12 +213,15 @@ class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
 
 class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One cell: one case, judged for one adapter (or, with ``adapter`` ``""``, for the layer ``events`` or ``frames``).
+    """One cell: one case, judged for one adapter (or, with ``adapter`` ``""``, for the layer
+    ``events`` or ``frames``).
 
-    ``spec`` is a posix path below the specs' root and ``line`` counts from 1; ``source`` is the requirement's documentation link;
-    ``reason`` says why the verdict is what it is where the findings don't, and ``link`` belongs to it. ``provider`` is ``""`` and
-    ``origin`` None where the cassette could not be read. ``first_layer`` is the first that differs. ``findings`` may be fewer than
-    ``findings_total``. ``command`` is a shell line that reproduces the cell, ``wire`` an excerpt of the stream.
+    ``spec`` is a posix path below the specs' root and ``line`` counts from 1; ``source`` is the
+    requirement's documentation link; ``reason`` says why the verdict is what it is where the
+    findings don't, and ``link`` belongs to it. ``provider`` is ``""`` and ``origin`` None where the
+    cassette could not be read. ``first_layer`` is the first that differs. ``findings`` may be fewer
+    than ``findings_total``. ``command`` is a shell line that reproduces the cell, ``wire`` an
+    excerpt of the stream.
     """
 
     spec: str
@@ -189,17 +250,21 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
 
 
 def fewer_reads(reads: Sequence[Read], most: int) -> tuple[Read, ...]:
-    """The reads in at most ``most`` rows: neighbours are put together, pair after pair, none is lost.
+    """The reads in at most ``most`` rows: neighbours are put together, pair after pair, none is
+    lost.
 
-    The first and the last stay by themselves as long as others can go together, then those that end inside a character or a message; of
-    the rest, the pair of the fewest goes together. Each pair is chosen by what is there alone: fewer of fewer are fewer of all.
+    The first and the last stay by themselves as long as others can go together, then those that end
+    inside a character or a message; of the rest, the pair of the fewest goes together. Each pair is
+    chosen by what is there alone: fewer of fewer are fewer of all.
     """
     kept = list(reads)
     losses = [_loss(kept, at) for at in range(len(kept) - 1)]
     while losses and len(kept) > most:
         at = losses.index(min(losses))
         one, other = kept[at : at + 2]
-        kept[at : at + 2] = [Read(other.at_ms, one.size + other.size, one.number + other.number, other.inside)]
+        kept[at : at + 2] = [
+            Read(other.at_ms, one.size + other.size, one.number + other.number, other.inside)
+        ]
         del losses[at]
         for near in range(max(at - 1, 0), min(at + 1, len(losses))):
             losses[near] = _loss(kept, near)
@@ -207,7 +272,9 @@ def fewer_reads(reads: Sequence[Read], most: int) -> tuple[Read, ...]:
 
 
 def _loss(reads: Sequence[Read], at: int) -> int:
-    """What a picture loses where a read and the next go together: the greater, the later that is done."""
+    """What a picture loses where a read and the next go together: the greater, the later that is
+    done.
+    """
     edge = at in (0, len(reads) - 2)
     kind = len(_INSIDE) if edge else _INSIDE.index(reads[at].inside)
     return (kind << 40) + reads[at].number + reads[at + 1].number
@@ -228,7 +295,9 @@ _FAULTS: Final = (
 
 
 def told(fault: Exception) -> str:
-    """What a decoder says is wrong, in our words, after its place in the document: ``$.results[0].verdict: 'green' is none of …``."""
+    """What a decoder says is wrong, in our words, after its place in the document:
+    ``$.results[0].verdict: 'green' is none of …``.
+    """
     fact, _, place = str(fault).partition(" - at `")
     for pattern, words in _FAULTS:
         fact = pattern.sub(words, fact)
@@ -236,13 +305,26 @@ def told(fault: Exception) -> str:
 
 
 def sort_key(result: CaseResult) -> tuple[Any, ...]:
-    """By place in the specs, then provider and cell; the rest of the result breaks what ties remain."""
-    place = (result.spec, result.line, result.case, result.provider, result.layer, result.adapter, result.cassette, result.exchange)
+    """By place in the specs, then provider and cell; the rest of the result breaks what ties
+    remain.
+    """
+    place = (
+        result.spec,
+        result.line,
+        result.case,
+        result.provider,
+        result.layer,
+        result.adapter,
+        result.cassette,
+        result.exchange,
+    )
     return (*place, _encode_one(result))
 
 
 def encode(results: Iterable[CaseResult]) -> bytes:
-    """Results as one JSON array in `sort_key` order: same results, same bytes. A lone surrogate is written out as the text ``\\ud83d``."""
+    """Results as one JSON array in `sort_key` order: same results, same bytes. A lone surrogate is
+    written out as the text ``\\ud83d``.
+    """
     return b"[" + b",\n".join(key[-1] for key in sorted(map(sort_key, results))) + b"]\n"
 
 
@@ -251,13 +333,18 @@ def decode(data: bytes) -> list[CaseResult]:
     try:
         return msgspec.json.decode(data, type=list[CaseResult])
     except (msgspec.DecodeError, UnicodeDecodeError) as fault:  # a ValidationError is a DecodeError
-        raise ResultsError(f"results: {told(fault)}; expected the JSON array that a run writes; run the specs again to get one") from fault
+        raise ResultsError(
+            f"results: {told(fault)}; expected the JSON array that a run writes; run the specs"
+            " again to get one"
+        ) from fault
 
 
 def _encode_one(result: CaseResult) -> bytes:
     try:
         return msgspec.json.encode(result)
-    except UnicodeEncodeError:  # only a lone surrogate can't be encoded, and only model text holds one
+    except (
+        UnicodeEncodeError
+    ):  # only a lone surrogate can't be encoded, and only model text holds one
         return msgspec.json.encode(spell_surrogates(msgspec.to_builtins(result)))
 
 

@@ -1,7 +1,8 @@
-"""Hypothesis strategies for streams, cassettes and specs, to test an adapter with what nobody thought of; they need ``hypothesis``.
+"""Hypothesis strategies for streams, cassettes and specs, to test an adapter with what nobody
+thought of; they need ``hypothesis``.
 
-`bodies` are whole, valid streams of the Gemini API, and `exchanges` are those cut into reads; `wild_exchanges` are answers as a broken
-network or a new model might give them::
+`bodies` are whole, valid streams of the Gemini API, and `exchanges` are those cut into reads;
+`wild_exchanges` are answers as a broken network or a new model might give them::
 
     @given(exchanges())
     def test_text_is_passed_on(exchange):
@@ -22,19 +23,31 @@ from hypothesis import strategies as st
 from harness.cassettes import Cassette, Exchange, Origin, OriginKind, Request
 
 Json = Any
-URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+URL = (
+    "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+)
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 NAMES = st.from_regex(r"[a-z][a-z_]{0,9}", fullmatch=True)
 SIGNATURES = st.binary(min_size=1, max_size=12).map(lambda data: base64.b64encode(data).decode())
-REASONS = st.sampled_from(["STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "MALFORMED_FUNCTION_CALL", "BRAND_NEW"])
+REASONS = st.sampled_from(
+    ["STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "MALFORMED_FUNCTION_CALL", "BRAND_NEW"]
+)
 
 
 def values(max_leaves: int = 8) -> st.SearchStrategy[Json]:
     """Any JSON value without lone surrogates, NaN or infinities."""
-    scalars = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
+    scalars = (
+        st.none()
+        | st.booleans()
+        | st.integers(-(2**70), 2**70)
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | TEXTS
+    )
     return st.recursive(
-        scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=max_leaves
+        scalars,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+        max_leaves=max_leaves,
     )
 
 
@@ -44,33 +57,64 @@ def parts() -> st.SearchStrategy[dict[str, Json]]:
     kinds = st.one_of(
         st.fixed_dictionaries({"text": TEXTS}),
         st.fixed_dictionaries({"text": TEXTS, "thought": st.just(True)}),
-        st.fixed_dictionaries({"functionCall": st.fixed_dictionaries({"name": NAMES, "args": arguments}, optional={"id": NAMES})}),
+        st.fixed_dictionaries(
+            {
+                "functionCall": st.fixed_dictionaries(
+                    {"name": NAMES, "args": arguments}, optional={"id": NAMES}
+                )
+            }
+        ),
         st.just({"inlineData": {"mimeType": "image/png", "data": "QQ=="}}),
         st.just({"executableCode": {"language": "PYTHON", "code": "1"}}),
     )
-    return st.builds(lambda part, signature: part | ({"thoughtSignature": signature} if signature else {}), kinds, st.none() | SIGNATURES)
+    return st.builds(
+        lambda part, signature: part | ({"thoughtSignature": signature} if signature else {}),
+        kinds,
+        st.none() | SIGNATURES,
+    )
 
 
 def messages() -> st.SearchStrategy[list[dict[str, Json]]]:
-    """The messages of one whole answer: some with parts, the last with a finish reason, counts in the last or in all."""
+    """The messages of one whole answer: some with parts, the last with a finish reason, counts in
+    the last or in all.
+    """
 
-    def whole(contents: list[list[dict[str, Json]]], reason: str, counts: list[int], everywhere: bool) -> list[dict[str, Json]]:
-        made: list[dict[str, Json]] = [{"candidates": [{"content": {"parts": one, "role": "model"}, "index": 0}]} for one in contents]
+    def whole(
+        contents: list[list[dict[str, Json]]], reason: str, counts: list[int], everywhere: bool
+    ) -> list[dict[str, Json]]:
+        made: list[dict[str, Json]] = [
+            {"candidates": [{"content": {"parts": one, "role": "model"}, "index": 0}]}
+            for one in contents
+        ]
         made[-1]["candidates"][0]["finishReason"] = reason
-        usage = dict(zip(("promptTokenCount", "candidatesTokenCount", "totalTokenCount"), counts, strict=True))
+        usage = dict(
+            zip(
+                ("promptTokenCount", "candidatesTokenCount", "totalTokenCount"), counts, strict=True
+            )
+        )
         for message in made if everywhere else made[-1:]:
             message["usageMetadata"] = usage
         return made
 
     contents = st.lists(st.lists(parts(), min_size=1, max_size=3), min_size=1, max_size=5)
-    return st.builds(whole, contents, REASONS, st.lists(st.integers(0, 10**6), min_size=3, max_size=3), st.booleans())
+    return st.builds(
+        whole,
+        contents,
+        REASONS,
+        st.lists(st.integers(0, 10**6), min_size=3, max_size=3),
+        st.booleans(),
+    )
 
 
 def bodies() -> st.SearchStrategy[bytes]:
-    """A body of one whole answer, as server-sent events with any line end, as a JSON array, or with a comment before it."""
+    """A body of one whole answer, as server-sent events with any line end, as a JSON array, or with
+    a comment before it.
+    """
 
     def sse(said: list[dict[str, Json]], end: str, escape: bool) -> bytes:
-        return "".join(f"data: {json.dumps(one, ensure_ascii=escape)}{end}{end}" for one in said).encode()
+        return "".join(
+            f"data: {json.dumps(one, ensure_ascii=escape)}{end}{end}" for one in said
+        ).encode()
 
     streams = st.builds(sse, messages(), st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
     arrays = messages().map(lambda said: json.dumps(said, indent=1).encode())
@@ -90,40 +134,100 @@ def wild_exchanges(draw: st.DrawFn) -> Exchange:
     at, until = sorted((draw(st.integers(0, len(body))), draw(st.integers(0, len(body)))))
     body = body[:at] + draw(st.binary(max_size=30) | st.just(body[at:until] * 2)) + body[until:]
     made = _cut(draw, body, draw(st.sampled_from(["complete", "cut", "reset", "unknown"])))
-    return Exchange(made.request, draw(st.sampled_from([200, 200, 200, 400, 503])), {}, made.reads, made.end, "", "gemini-api", True)
+    return Exchange(
+        made.request,
+        draw(st.sampled_from([200, 200, 200, 400, 503])),
+        {},
+        made.reads,
+        made.end,
+        "",
+        "gemini-api",
+        True,
+    )
 
 
 def _cut(draw: st.DrawFn, body: bytes, end: Any) -> Exchange:
     places = sorted(draw(st.lists(st.integers(0, len(body)), max_size=6)))
-    pieces = [piece for start, stop in zip([0, *places], [*places, len(body)], strict=True) if (piece := body[start:stop])]
-    times = draw(st.none() | st.lists(st.integers(0, 10**9), min_size=len(pieces), max_size=len(pieces)))
+    pieces = [
+        piece
+        for start, stop in zip([0, *places], [*places, len(body)], strict=True)
+        if (piece := body[start:stop])
+    ]
+    times = draw(
+        st.none() | st.lists(st.integers(0, 10**9), min_size=len(pieces), max_size=len(pieces))
+    )
     at = [None] * len(pieces) if times is None else [micros / 1000 for micros in sorted(times)]
-    return Exchange(Request("POST", URL), 200, {}, tuple(zip(at, pieces, strict=True)), end, "", "gemini-api", True)
+    return Exchange(
+        Request("POST", URL),
+        200,
+        {},
+        tuple(zip(at, pieces, strict=True)),
+        end,
+        "",
+        "gemini-api",
+        True,
+    )
 
 
 @st.composite
 def cassettes(draw: st.DrawFn) -> Cassette:
-    """A cassette of a few exchanges, whole or wild, of any origin; with headers, requests of any bytes, and answers to no request."""
+    """A cassette of a few exchanges, whole or wild, of any origin; with headers, requests of any
+    bytes, and answers to no request.
+    """
     kind: OriginKind = draw(st.sampled_from(["recorded", "loopback", "imported", "written"]))
-    origin = Origin(kind, **draw(st.fixed_dictionaries({}, optional=dict.fromkeys(["date", "model", "source", "note"], TEXTS))))
-    headers = st.dictionaries(st.from_regex(r"x-[a-z]{1,5}", fullmatch=True), st.lists(TEXTS, min_size=1, max_size=2), max_size=2)
-    requests = st.none() | st.builds(Request, st.just("POST"), st.just(URL), headers, st.binary(max_size=30) | TEXTS.map(str.encode))
+    origin = Origin(
+        kind,
+        **draw(
+            st.fixed_dictionaries(
+                {}, optional=dict.fromkeys(["date", "model", "source", "note"], TEXTS)
+            )
+        ),
+    )
+    headers = st.dictionaries(
+        st.from_regex(r"x-[a-z]{1,5}", fullmatch=True),
+        st.lists(TEXTS, min_size=1, max_size=2),
+        max_size=2,
+    )
+    requests = st.none() | st.builds(
+        Request,
+        st.just("POST"),
+        st.just(URL),
+        headers,
+        st.binary(max_size=30) | TEXTS.map(str.encode),
+    )
     made = draw(st.lists(exchanges() | wild_exchanges(), min_size=1, max_size=3))
-    return Cassette(tuple(replace(one, request=draw(requests), headers=draw(headers), reason_phrase=draw(TEXTS)) for one in made), origin)
+    return Cassette(
+        tuple(
+            replace(one, request=draw(requests), headers=draw(headers), reason_phrase=draw(TEXTS))
+            for one in made
+        ),
+        origin,
+    )
 
 
 def specs(dialect: str = "unified-llm") -> st.SearchStrategy[str]:
-    """The text of a valid spec file on a cassette called ``generated``, with any expectation that has no operators in it."""
+    """The text of a valid spec file on a cassette called ``generated``, with any expectation that
+    has no operators in it.
+    """
 
     def text(names: list[str], expected: list[Json]) -> str:
         lines = ["harness: 1", "cases:"]
         for name, value in zip(names, expected, strict=False):
-            lines += [f"- case: {name}", "  requirement: Something holds.", "  features: [text.streaming]"]
-            lines += ["  source: https://ai.google.dev/api/generate-content", "  cassette: generated"]
+            lines += [
+                f"- case: {name}",
+                "  requirement: Something holds.",
+                "  features: [text.streaming]",
+            ]
+            lines += [
+                "  source: https://ai.google.dev/api/generate-content",
+                "  cassette: generated",
+            ]
             lines += ["  expect:", f"    {dialect}: {_yaml_text(value)}"]
         return "".join(f"{line}\n" for line in lines)
 
-    names = st.lists(st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1, max_size=3, unique=True)
+    names = st.lists(
+        st.from_regex(r"[a-z]{1,8}", fullmatch=True), min_size=1, max_size=3, unique=True
+    )
     return st.builds(text, names, st.lists(st.lists(values(), max_size=3), min_size=3, max_size=3))
 
 

@@ -11,6 +11,8 @@ from .dialect import Dialect, Payload, Translator
 from .mind.response import MIND
 from .unified_llm.response import UNIFIED_LLM
 
-DIALECTS: Final[dict[str, Dialect]] = {dialect.name: dialect for dialect in (AGENT_EVENTS, ART, UNIFIED_LLM, ANTHROPIC, MIND)}
+DIALECTS: Final[dict[str, Dialect]] = {
+    dialect.name: dialect for dialect in (AGENT_EVENTS, ART, UNIFIED_LLM, ANTHROPIC, MIND)
+}
 
 __all__ = ["DIALECTS", "Dialect", "Payload", "Translator"]

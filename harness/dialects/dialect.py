@@ -28,10 +28,12 @@ class Translator(Protocol):
 class Requests:
     """The request half of an event model.
 
-    ``translate(prompt, options, session)`` gives the request that a prompt asks for; it raises `TranslationError` and nothing else for what
-    is wrong with the prompt. ``session`` is the one that the replays of earlier answers filled.
-    ``follow_up(prompt, payloads, then)`` is what an application does next: the prompt with the answer that ``payloads`` are appended
-    to it, and after that the outcomes of its calls, in call order, or what the user says. It changes neither argument.
+    ``translate(prompt, options, session)`` gives the request that a prompt asks for; it raises
+    `TranslationError` and nothing else for what is wrong with the prompt. ``session`` is the one
+    that the replays of earlier answers filled. ``follow_up(prompt, payloads, then)`` is what an
+    application does next: the prompt with the answer that ``payloads`` are appended to it, and
+    after that the outcomes of its calls, in call order, or what the user says. It changes neither
+    argument.
     """
 
     translate: Callable[[Any, Mapping[str, Any], Session], Asked]
@@ -42,9 +44,10 @@ class Requests:
 class Dialect:
     """One event model.
 
-    ``translator(tools, session)`` makes a stage for one stream. ``losses`` are the declared losses: a name for use in specs → its meaning.
-    ``order`` is the grammar of the stream, a table state → label → next state, from ``fresh``; ``label`` names a payload for it;
-    ``final`` are the states in which a whole stream may end. ``requests`` is None where the event model only listens.
+    ``translator(tools, session)`` makes a stage for one stream. ``losses`` are the declared losses:
+    a name for use in specs → its meaning. ``order`` is the grammar of the stream, a table state →
+    label → next state, from ``fresh``; ``label`` names a payload for it; ``final`` are the states
+    in which a whole stream may end. ``requests`` is None where the event model only listens.
     """
 
     name: str

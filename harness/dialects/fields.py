@@ -1,6 +1,8 @@
-"""Reads the objects of a Messages request: each value with its place, so that every error and warning can name it.
+"""Reads the objects of a Messages request: each value with its place, so that every error and
+warning can name it.
 
-What was read is known by the end; what is left over is told as a warning, unless it says nothing (null, false, empty).
+What was read is known by the end; what is left over is told as a warning, unless it says nothing
+(null, false, empty).
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 class Fields:
-    """One object: ``place`` is its path (``messages[2].content[0]``, "" for the request itself); ``warnings`` is where those go."""
+    """One object: ``place`` is its path (``messages[2].content[0]``, "" for the request itself);
+    ``warnings`` is where those go.
+    """
 
     def __init__(self, value: Any, place: str, warnings: list[str]) -> None:
         if not isinstance(value, Mapping):
@@ -38,10 +42,14 @@ class Fields:
         return f"{self.place}.{key}" if self.place else key
 
     def get(self, key: str, kind: str) -> Any:
-        """A field, None if it is absent or null; raises `TranslationError` for one that is not ``kind``."""
+        """A field, None if it is absent or null; raises `TranslationError` for one that is not
+        ``kind``.
+        """
         self._read.add(key)
         value = self._value.get(key)
-        if value is not None and (not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and int in _KINDS[kind])):
+        if value is not None and (
+            not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and int in _KINDS[kind])
+        ):
             raise TranslationError(self.at(key), f"must be {kind}, not {shown(value)}")
         return value
 
@@ -56,7 +64,9 @@ class Fields:
         """A word that must be there and one of ``known``."""
         word: str = self.need(key, "a string")
         if word not in known:
-            raise TranslationError(self.at(key), f"unknown {key} {word!r}; known here are {', '.join(known)}")
+            raise TranslationError(
+                self.at(key), f"unknown {key} {word!r}; known here are {', '.join(known)}"
+            )
         return word
 
     def inner(self, key: str) -> Fields | None:
@@ -66,7 +76,10 @@ class Fields:
 
     def items(self, key: str) -> list[Fields]:
         """The objects of a list, none if it is absent."""
-        return [Fields(item, f"{self.at(key)}[{index}]", self.warnings) for index, item in enumerate(self.get(key, "a list") or ())]
+        return [
+            Fields(item, f"{self.at(key)}[{index}]", self.warnings)
+            for index, item in enumerate(self.get(key, "a list") or ())
+        ]
 
     def leave(self, key: str, why: str) -> None:
         """Tell that a field is left out."""
@@ -84,4 +97,10 @@ def shown(value: Any) -> str:
     text = repr(value)
     if len(text) <= 40:
         return text
-    return "an object" if isinstance(value, Mapping) else "a list" if isinstance(value, list | tuple) else f"{text[:37]}…"
+    return (
+        "an object"
+        if isinstance(value, Mapping)
+        else "a list"
+        if isinstance(value, list | tuple)
+        else f"{text[:37]}…"
+    )

@@ -1,7 +1,9 @@
-"""What one answer says, whoever says it: the facts that raw bytes, events and payloads are compared by.
+"""What one answer says, whoever says it: the facts that raw bytes, events and payloads are compared
+by.
 
-The class is a plain record, and the arguments of a streamed call are put together here, since the wire and the canonical events both stream
-them by JSON path and neither may trust the other's assembly.
+The class is a plain record, and the arguments of a streamed call are put together here, since the
+wire and the canonical events both stream them by JSON path and neither may trust the other's
+assembly.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ Json = Any
 WIDEST_ARRAY = 10_000
 """A JSON path that names an element beyond this is taken for damage, not for an array."""
 
-_STEP = re.compile(r"""\.(?P<name>[^.*\[\]'"]+)|\[(?P<index>\d+)\]|\[(?P<quote>['"])(?P<quoted>(?:\\.|(?!(?P=quote)).)*)(?P=quote)\]""")
+_STEP = re.compile(
+    r"""\.(?P<name>[^.*\[\]'"]+)|\[(?P<index>\d+)\]|\[(?P<quote>['"])(?P<quoted>(?:\\.|(?!(?P=quote)).)*)(?P=quote)\]"""
+)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
@@ -26,17 +30,21 @@ _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 class Facts:
     """The facts of candidate 0 of one answer.
 
-    ``text`` and ``thoughts`` are concatenated. ``calls`` are (name, arguments) in order, a streamed one with what arrived of its arguments;
-    ``open_call`` tells that the last of them never ended. ``signatures`` are (kind of part, base64 as on the wire); the kinds are ``text``,
-    ``thought``, ``call`` and ``other``. ``finish`` is the last raw finish reason, ``finish_message`` stands beside it. ``errors`` are
-    (number or None, message). ``usage`` holds the latest value of each count by its camelCase wire name. ``media`` and ``code`` count
-    parts. ``blocks`` are the ``<tool_code>`` blocks of the text: (raw text, name or None, arguments). ``others`` names the fields that
-    none of these covers, ``unreadable`` are the pieces that are no JSON. ``contradictions`` are sentences about payloads that say one
-    thing twice, differently. ``results`` are those of tools that ran on the other side: (whether it failed, its text if it has one);
-    ``notices`` the sentences of warnings, after which the answer goes on. ``ended_well``: it says that it has ended, not that it failed.
-    ``limited``: its first error is that a limit was reached, by its number or, where it has none, by its status word. ``marks`` are the id
-    and the signature of each call, None for what it has not. ``at_error`` and ``at_block`` are what was known when the first error or the
-    refusal came, itself included.
+    ``text`` and ``thoughts`` are concatenated. ``calls`` are (name, arguments) in order, a streamed
+    one with what arrived of its arguments; ``open_call`` tells that the last of them never ended.
+    ``signatures`` are (kind of part, base64 as on the wire); the kinds are ``text``, ``thought``,
+    ``call`` and ``other``. ``finish`` is the last raw finish reason, ``finish_message`` stands
+    beside it. ``errors`` are (number or None, message). ``usage`` holds the latest value of each
+    count by its camelCase wire name. ``media`` and ``code`` count parts. ``blocks`` are the
+    ``<tool_code>`` blocks of the text: (raw text, name or None, arguments). ``others`` names the
+    fields that none of these covers, ``unreadable`` are the pieces that are no JSON.
+    ``contradictions`` are sentences about payloads that say one thing twice, differently.
+    ``results`` are those of tools that ran on the other side: (whether it failed, its text if it
+    has one); ``notices`` the sentences of warnings, after which the answer goes on. ``ended_well``:
+    it says that it has ended, not that it failed. ``limited``: its first error is that a limit was
+    reached, by its number or, where it has none, by its status word. ``marks`` are the id and the
+    signature of each call, None for what it has not. ``at_error`` and ``at_block`` are what was
+    known when the first error or the refusal came, itself included.
     """
 
     text: str = ""
@@ -71,12 +79,20 @@ class Facts:
             self.at_error = copy.deepcopy(self)
 
     def add_result(self, failed: bool, response: Json) -> None:
-        """Note the result of a tool: text, or an object that has it under one of the usual names."""
-        named = [response.get(name) for name in ("text", "output", "result")] if isinstance(response, dict) else [response]
+        """Note the result of a tool: text, or an object that has it under one of the usual
+        names.
+        """
+        named = (
+            [response.get(name) for name in ("text", "output", "result")]
+            if isinstance(response, dict)
+            else [response]
+        )
         self.results.append((failed, next((text for text in named if isinstance(text, str)), None)))
 
     def until_the_end(self) -> Facts:
-        """What was known when an error or a refusal ended the answer, for event models in which nothing follows either."""
+        """What was known when an error or a refusal ended the answer, for event models in which
+        nothing follows either.
+        """
         if self.at_error is not None and self.at_error.block_reason is None:
             return self.at_error
         return self.at_block or self
@@ -89,23 +105,33 @@ class Streamed:
         self.arguments = arguments
 
     def put(self, path: str, value: Json) -> bool:
-        """Set ``value`` at ``path``, a string after the string that stands there; False when it cannot stand there."""
+        """Set ``value`` at ``path``, a string after the string that stands there; False when it
+        cannot stand there.
+        """
         steps = path_steps(path)
         if not steps:
             return False
         holder: Json = self.arguments
         for step, following in pairwise(steps):
-            if _standing(holder, step) is None and not _set(holder, step, [] if isinstance(following, int) else {}):
+            if _standing(holder, step) is None and not _set(
+                holder, step, [] if isinstance(following, int) else {}
+            ):
                 return False
             holder = _standing(holder, step)
         before = _standing(holder, steps[-1])
         if before is None:
             return _set(holder, steps[-1], value)
-        return isinstance(before, str) and isinstance(value, str) and _set(holder, steps[-1], before + value)
+        return (
+            isinstance(before, str)
+            and isinstance(value, str)
+            and _set(holder, steps[-1], before + value)
+        )
 
 
 def path_steps(path: str) -> list[str | int] | None:
-    """The names and indexes of an RFC 9535 path such as ``$.ops[0]['a b']``; None when it is not one."""
+    """The names and indexes of an RFC 9535 path such as ``$.ops[0]['a b']``; None when it is not
+    one.
+    """
     if not path.startswith("$"):
         return None
     steps: list[str | int] = []

@@ -1,4 +1,6 @@
-"""How two accounts of one answer differ, thing by thing: text, calls, errors, signatures, counts; one sentence for each difference."""
+"""How two accounts of one answer differ, thing by thing: text, calls, errors, signatures, counts;
+one sentence for each difference.
+"""
 
 from __future__ import annotations
 
@@ -39,12 +41,20 @@ def text_findings(what: str, wire: str, carried: str) -> list[str]:
     """Where a concatenated text differs first."""
     if wire == carried:
         return []
-    at = next((at for at, (one, other) in enumerate(zip(wire, carried, strict=False)) if one != other), min(len(wire), len(carried)))
+    at = next(
+        (at for at, (one, other) in enumerate(zip(wire, carried, strict=False)) if one != other),
+        min(len(wire), len(carried)),
+    )
     verb = "lost" if len(carried) < len(wire) else "invented"
-    return [f"{what} {verb}: at character {at} the wire has {short(wire[at:])}, carried is {short(carried[at:])}"]
+    return [
+        f"{what} {verb}: at character {at} the wire has {short(wire[at:])}, carried is"
+        f" {short(carried[at:])}"
+    ]
 
 
-def call_findings(wire: list[tuple[str, Json]], carried: list[tuple[str, Json]], *, ordered: bool) -> list[str]:
+def call_findings(
+    wire: list[tuple[str, Json]], carried: list[tuple[str, Json]], *, ordered: bool
+) -> list[str]:
     """Calls by name and arguments, and their order where it is known."""
     extra = list(carried)
     missing = [call for call in wire if not take(extra, call)]
@@ -55,53 +65,95 @@ def call_findings(wire: list[tuple[str, Json]], carried: list[tuple[str, Json]],
             found.append(f"call lost: {name}({short(arguments)})")
         else:
             extra.remove(twin)
-            found.append(f"argument lost: {name} has {short(arguments)}, carried is {short(twin[1])}")
+            found.append(
+                f"argument lost: {name} has {short(arguments)}, carried is {short(twin[1])}"
+            )
     found += [f"call invented: {name}({short(arguments)})" for name, arguments in extra]
     if not found and ordered and [name for name, _ in wire] != [name for name, _ in carried]:
-        found.append(f"call order: {short([name for name, _ in wire])} became {short([name for name, _ in carried])}")
+        found.append(
+            f"call order: {short([name for name, _ in wire])} became"
+            f" {short([name for name, _ in carried])}"
+        )
     return found
 
 
 def error_findings(wire: Facts, carried: Facts, interrupted: bool, *, numbered: bool) -> list[str]:
-    """Errors in order: number, if the dialect has numbers, and message; one more is right where the answer was interrupted."""
+    """Errors in order: number, if the dialect has numbers, and message; one more is right where the
+    answer was interrupted.
+    """
     found = []
-    for (code, message), (carried_code, carried_message) in zip(wire.errors, carried.errors, strict=False):
+    for (code, message), (carried_code, carried_message) in zip(
+        wire.errors, carried.errors, strict=False
+    ):
         if numbered and code != carried_code:
             found.append(f"error changed: number {code} became {carried_code}")
         if message and message not in carried_message:
             found.append(f"error lost: {short(message)} became {short(carried_message)}")
-    found += [f"error lost: {code} {short(message)}" for code, message in wire.errors[len(carried.errors) :]]
+    found += [
+        f"error lost: {code} {short(message)}"
+        for code, message in wire.errors[len(carried.errors) :]
+    ]
     if not interrupted:
-        found += [f"error invented: {code} {short(message)}" for code, message in carried.errors[len(wire.errors) :]]
+        found += [
+            f"error invented: {code} {short(message)}"
+            for code, message in carried.errors[len(wire.errors) :]
+        ]
     return found
 
 
-def signature_findings(wire: Iterable[tuple[str, str]], carried: Iterable[tuple[str, str]]) -> list[str]:
+def signature_findings(
+    wire: Iterable[tuple[str, str]], carried: Iterable[tuple[str, str]]
+) -> list[str]:
     """Signatures as a bag, each with the kind of part that it signs."""
     there, here = Counter(wire), Counter(carried)
-    lost = [f"signature lost: {short(signature)} of {kind}" for kind, signature in (there - here).elements()]
-    return lost + [f"signature invented: {short(signature)} of {kind}" for kind, signature in (here - there).elements()]
+    lost = [
+        f"signature lost: {short(signature)} of {kind}"
+        for kind, signature in (there - here).elements()
+    ]
+    return lost + [
+        f"signature invented: {short(signature)} of {kind}"
+        for kind, signature in (here - there).elements()
+    ]
 
 
 def value_findings(what: str, wire: str | None, carried: str | None) -> list[str]:
     """One value against another."""
-    return [] if wire == carried else [f"{what} {'invented' if wire is None else 'lost'}: {short(wire)} became {short(carried)}"]
+    return (
+        []
+        if wire == carried
+        else [
+            f"{what} {'invented' if wire is None else 'lost'}: {short(wire)} became"
+            f" {short(carried)}"
+        ]
+    )
 
 
 def usage_findings(wire: dict[str, int], carried: dict[str, int]) -> list[str]:
     """Counts by name; one that is not on the wire is invented."""
-    found = [f"usage lost: {name} is {count}, carried is {carried.get(name)}" for name, count in wire.items() if carried.get(name) != count]
-    return found + [f"usage invented: {name} {count}" for name, count in carried.items() if name not in wire]
+    found = [
+        f"usage lost: {name} is {count}, carried is {carried.get(name)}"
+        for name, count in wire.items()
+        if carried.get(name) != count
+    ]
+    return found + [
+        f"usage invented: {name} {count}" for name, count in carried.items() if name not in wire
+    ]
 
 
 def part_findings(wire: Facts, carried: Facts) -> list[str]:
     """How many parts of media and of code there are."""
     pairs = (("media", wire.media, carried.media), ("code", wire.code, carried.code))
-    return [f"{what} {'lost' if there > here else 'invented'}: {there} became {here}" for what, there, here in pairs if there != here]
+    return [
+        f"{what} {'lost' if there > here else 'invented'}: {there} became {here}"
+        for what, there, here in pairs
+        if there != here
+    ]
 
 
 def short(value: Json) -> str:
     """A value for a sentence, printable and not too long."""
     text = json.dumps(value, ensure_ascii=False)
-    shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    shown = "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
     return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"

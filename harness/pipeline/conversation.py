@@ -1,8 +1,9 @@
-"""What request cases and conversation cases give: plain data to compare, every request as the API would read it.
+"""What request cases and conversation cases give: plain data to compare, every request as the API
+would read it.
 
-A request is ``{"request": body}``, with ``"warnings"`` if something was left out, or ``{"error": text}`` for a prompt that can't be
-translated. A conversation is a list of them, one a turn: each turn's answer is replayed, and the event model itself says how its
-application goes on from there.
+A request is ``{"request": body}``, with ``"warnings"`` if something was left out, or ``{"error":
+text}`` for a prompt that can't be translated. A conversation is a list of them, one a turn: each
+turn's answer is replayed, and the event model itself says how its application goes on from there.
 """
 
 from __future__ import annotations
@@ -24,43 +25,66 @@ from .request import wrap
 Sent = dict[str, Any]
 
 
-def sent(prompt: Any, half: Requests, provider: str, options: Mapping[str, Any], session: Session) -> Sent:
+def sent(
+    prompt: Any, half: Requests, provider: str, options: Mapping[str, Any], session: Session
+) -> Sent:
     """The request that a prompt is sent as, or why it can't be."""
     try:
         asked = half.translate(prompt, options, session)
         body = canonical_request(wrap(asked, provider, session))
     except TranslationError as error:
         return {"error": str(error)}
-    return {"request": body, "warnings": list(asked.warnings)} if asked.warnings else {"request": body}
+    return (
+        {"request": body, "warnings": list(asked.warnings)} if asked.warnings else {"request": body}
+    )
 
 
 def converse(case: Case, dialect: str, exchanges: Sequence[Exchange], half: Requests) -> list[Sent]:
-    """The request of every turn; ``exchanges`` are the turns' recorded ones. Stops after a prompt that can't be translated."""
+    """The request of every turn; ``exchanges`` are the turns' recorded ones. Stops after a prompt
+    that can't be translated.
+    """
     session = Session(limit=case.remembers)
     requests: list[Sent] = []
     prompt: Any = None
     payloads: list[Any] = []
     for turn, exchange in zip(case.turns, exchanges, strict=True):
-        prompt = turn.prompt[dialect] if turn.prompt else half.follow_up(prompt, payloads, _then(turn))
+        prompt = (
+            turn.prompt[dialect] if turn.prompt else half.follow_up(prompt, payloads, _then(turn))
+        )
         provider = choose_provider(exchange, case.provider)
         session.context = _context(exchange)
         requests.append(sent(prompt, half, provider, case.options.get(dialect, {}), session))
         if "error" in requests[-1]:
             break
-        payloads = replay(exchange, provider=provider, dialect=dialect, session=session, tool_code=case.tool_code)
+        payloads = replay(
+            exchange, provider=provider, dialect=dialect, session=session, tool_code=case.tool_code
+        )
     return requests
 
 
 def expected_requests(case: Case, expected: Any, exchanges: Sequence[Exchange]) -> Any:
-    """The expectation of a request or conversation, its requests as the API would read them, to be compared with what came."""
+    """The expectation of a request or conversation, its requests as the API would read them, to be
+    compared with what came.
+    """
     if expected == RECORDED:
-        return [{"request": canonical_request(_recorded(case, number, exchange))} for number, exchange in enumerate(exchanges)]
-    return [_as_read(item) for item in expected] if isinstance(expected, list) else _as_read(expected)
+        return [
+            {"request": canonical_request(_recorded(case, number, exchange))}
+            for number, exchange in enumerate(exchanges)
+        ]
+    return (
+        [_as_read(item) for item in expected] if isinstance(expected, list) else _as_read(expected)
+    )
 
 
 def _as_read(expected: Any) -> Any:
-    """With an operator in it, an expectation stands as it was written: what an operator replaces has no spelling."""
-    if isinstance(expected, dict) and "request" in expected and not _has_operator(expected["request"]):
+    """With an operator in it, an expectation stands as it was written: what an operator replaces
+    has no spelling.
+    """
+    if (
+        isinstance(expected, dict)
+        and "request" in expected
+        and not _has_operator(expected["request"])
+    ):
         return {**expected, "request": canonical_request(expected["request"])}
     return expected
 
@@ -68,7 +92,9 @@ def _as_read(expected: Any) -> Any:
 def _has_operator(value: Any) -> bool:
     match value:
         case dict():
-            return (len(value) == 1 and next(iter(value)).startswith("$")) or any(map(_has_operator, value.values()))
+            return (len(value) == 1 and next(iter(value)).startswith("$")) or any(
+                map(_has_operator, value.values())
+            )
         case list():
             return any(map(_has_operator, value))
         case _:
@@ -79,7 +105,12 @@ def _then(turn: Turn) -> str | list[ToolOutcome]:
     if turn.say is not None:
         return turn.say
     outcomes = turn.results or ()
-    return [ToolOutcome(one.error, failed=True) if "error" in one.model_fields_set else ToolOutcome(one.result) for one in outcomes]
+    return [
+        ToolOutcome(one.error, failed=True)
+        if "error" in one.model_fields_set
+        else ToolOutcome(one.result)
+        for one in outcomes
+    ]
 
 
 def _recorded(case: Case, number: int, exchange: Exchange) -> Any:
@@ -87,11 +118,15 @@ def _recorded(case: Case, number: int, exchange: Exchange) -> Any:
         return decode_json(exchange.request.body if exchange.request else b"")
     except ValueError:
         place = f"exchange {case.exchange + number} of cassette {case.cassette}"
-        raise CassetteError(f"{place} has no JSON request to compare with; expect the requests themselves") from None
+        raise CassetteError(
+            f"{place} has no JSON request to compare with; expect the requests themselves"
+        ) from None
 
 
 def _context(exchange: Exchange) -> Mapping[str, Any]:
-    """What a client chose freely for an envelope: taken from the recorded one, since nothing else can tell it."""
+    """What a client chose freely for an envelope: taken from the recorded one, since nothing else
+    can tell it.
+    """
     try:
         body = decode_json(exchange.request.body if exchange.request else b"")
     except ValueError:

@@ -1,7 +1,9 @@
-"""The pipeline: an exchange's reads → frames → events → payloads, and what `harness.replay` gives of it.
+"""The pipeline: an exchange's reads → frames → events → payloads, and what `harness.replay` gives
+of it.
 
-Every stage is made anew for one exchange and fed read by read, as a live adapter would be; nothing here looks at a whole body. What
-goes wrong in the stream is told by events of the stream; only what the caller asked for wrongly raises.
+Every stage is made anew for one exchange and fed read by read, as a live adapter would be; nothing
+here looks at a whole body. What goes wrong in the stream is told by events of the stream; only what
+the caller asked for wrongly raises.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from harness.stream.session import Session, Tool
 
 Layer = Literal["payloads", "events", "frames"]
 Cuts = Literal["recorded", "whole", "bytes"] | Sequence[int]
-"""Where the body is cut into reads: as recorded, not at all, after every byte, or at the given offsets."""
+"""Where the body is cut into reads: as recorded, not at all, after every byte, or at the given
+offsets.
+"""
 
 Step = tuple[Frame | None, list[Event]]
 """A frame with the events it gave; None for the end of the stream."""
@@ -50,22 +54,27 @@ def replay(
 ) -> list[dict[str, Any]]:
     """What a layer makes of a recorded answer, as plain JSON data.
 
-    ``payloads``: the dialect's stream; a unary reply is a stream of one frame. ``events``: canonical events, ``{"kind": …}``. ``frames``:
-    ``{"offset", "at_ms", "json"}`` or ``{"offset", "at_ms", "raw"}``, offsets in bytes of the body after content decoding.
+    ``payloads``: the dialect's stream; a unary reply is a stream of one frame. ``events``:
+    canonical events, ``{"kind": …}``. ``frames``: ``{"offset", "at_ms", "json"}`` or ``{"offset",
+    "at_ms", "raw"}``, offsets in bytes of the body after content decoding.
 
-    ``provider`` overrides the one that URL and body tell (`DEFAULT_PROVIDER` where they don't: then a warning says so). ``tools`` are
-    the declared ones, by default those of the recorded request; ``tool_code`` says whether ``<tool_code>`` in text is a call, by
-    default what the provider does. ``session`` is filled with what a later request must send back.
+    ``provider`` overrides the one that URL and body tell (`DEFAULT_PROVIDER` where they don't: then
+    a warning says so). ``tools`` are the declared ones, by default those of the recorded request;
+    ``tool_code`` says whether ``<tool_code>`` in text is a call, by default what the provider does.
+    ``session`` is filled with what a later request must send back.
 
-    Raises `ReplayError` for unknown names and for an exchange that does not generate; never for what is in the stream: of an answer
-    without a request, whose body tells nothing, ``provider`` says what it is.
+    Raises `ReplayError` for unknown names and for an exchange that does not generate; never for
+    what is in the stream: of an answer without a request, whose body tells nothing, ``provider``
+    says what it is.
     """
     check_known("layer", layer, get_args(Layer))
     if isinstance(cuts, str):
         check_known("cuts", cuts, ("recorded", "whole", "bytes"))
     exchange = _check_generates(exchange, provider)
     if provider is None and exchange.provider is None:
-        warnings.warn(f"neither URL nor body tells the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=2)
+        warnings.warn(
+            f"neither URL nor body tells the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=2
+        )
     if layer == "frames":
         return [_plain_frame(frame) for frame in frames_of(exchange, cuts, max_frame, provider)]
     steps = trace(exchange, provider=provider, cuts=cuts, tool_code=tool_code, max_frame=max_frame)
@@ -99,13 +108,17 @@ def trace(
     tool_code: bool | None = None,
     max_frame: int = MAX_FRAME,
 ) -> Iterator[Step]:
-    """Each frame with the events it gave, then (None, the events of the end); arguments and errors as in `replay`."""
+    """Each frame with the events it gave, then (None, the events of the end); arguments and errors
+    as in `replay`.
+    """
     exchange = _check_generates(exchange, provider)
     chosen = PROVIDERS[choose_provider(exchange, provider)]
     normalizer = chosen.normalizer(
         Answer(
             status=exchange.status,
-            headers={name.lower(): values[0] for name, values in exchange.headers.items() if values},
+            headers={
+                name.lower(): values[0] for name, values in exchange.headers.items() if values
+            },
             model=_asked(exchange).model,
             tool_code=chosen.tool_code if tool_code is None else tool_code,
         )
@@ -118,14 +131,30 @@ def trace(
             yield frame, feed(frame)
     if frames.fault and end not in INTERRUPTED:
         end = "cut"
-    yield None, [*([Unknown("frame", frames.fault)] if frames.fault else []), *normalizer.close(end)]
+    yield (
+        None,
+        [*([Unknown("frame", frames.fault)] if frames.fault else []), *normalizer.close(end)],
+    )
 
 
-def frames_of(exchange: Exchange, cuts: Cuts = "recorded", max_frame: int = MAX_FRAME, provider: str | None = None) -> list[Frame]:
-    """The frames of an exchange; a body that can't be framed to its end gives a last raw frame that says why."""
-    frames = _Frames(exchange, cuts, PROVIDERS[choose_provider(exchange, provider)].framer(max_frame), max_frame)
+def frames_of(
+    exchange: Exchange,
+    cuts: Cuts = "recorded",
+    max_frame: int = MAX_FRAME,
+    provider: str | None = None,
+) -> list[Frame]:
+    """The frames of an exchange; a body that can't be framed to its end gives a last raw frame that
+    says why.
+    """
+    frames = _Frames(
+        exchange, cuts, PROVIDERS[choose_provider(exchange, provider)].framer(max_frame), max_frame
+    )
     whole = [frame for completed in frames for frame in completed]
-    return [*whole, Frame(sum(len(data) for _, data in exchange.reads), None, frames.fault)] if frames.fault else whole
+    return (
+        [*whole, Frame(sum(len(data) for _, data in exchange.reads), None, frames.fault)]
+        if frames.fault
+        else whole
+    )
 
 
 def choose_provider(exchange: Exchange, provider: str | None) -> str:
@@ -136,7 +165,9 @@ def choose_provider(exchange: Exchange, provider: str | None) -> str:
 
 
 class _Frames:
-    """The frames of an exchange, a list a read; ``fault`` says why the body could not be framed to its end, or is empty."""
+    """The frames of an exchange, a list a read; ``fault`` says why the body could not be framed to
+    its end, or is empty.
+    """
 
     def __init__(self, exchange: Exchange, cuts: Cuts, framer: Framer, max_frame: int) -> None:
         self.exchange = exchange
@@ -150,7 +181,11 @@ class _Frames:
         reads: Iterable[tuple[float | None, bytes]] = cut_reads(self.exchange.reads, self.cuts)
         framer, feed = self.framer, self.framer.feed
         try:
-            for at_ms, data in ((at, piece) for at, packed in reads for piece in unpacker.feed(packed)) if unpacker else reads:
+            for at_ms, data in (
+                ((at, piece) for at, packed in reads for piece in unpacker.feed(packed))
+                if unpacker
+                else reads
+            ):
                 yield feed(data, at_ms)
             last = framer.close()
             for frame in last:  # the last read completed them
@@ -163,7 +198,9 @@ class _Frames:
             self.fault = str(error)
 
 
-def cut_reads(reads: Sequence[tuple[float | None, bytes]], cuts: Cuts) -> Sequence[tuple[float | None, bytes]]:
+def cut_reads(
+    reads: Sequence[tuple[float | None, bytes]], cuts: Cuts
+) -> Sequence[tuple[float | None, bytes]]:
     """The same bytes in other reads; times are kept only as recorded."""
     if cuts == "recorded":
         return reads
@@ -179,7 +216,11 @@ def cut_reads(reads: Sequence[tuple[float | None, bytes]], cuts: Cuts) -> Sequen
 def _asked(exchange: Exchange) -> Identity:
     """What the request asked for; without a request, what the answer looks like."""
     request = exchange.request
-    return identify(request.method, request.url, request.body, b"") if request else identify("", "", b"", exchange.body)
+    return (
+        identify(request.method, request.url, request.body, b"")
+        if request
+        else identify("", "", b"", exchange.body)
+    )
 
 
 def _plain_frame(frame: Frame) -> dict[str, Any]:
@@ -194,14 +235,25 @@ def check_known(what: str, name: object, known: Mapping[str, object] | Sequence[
 
 
 def is_answer(exchange: Exchange, provider: str | None) -> bool:
-    """Whether there is something to replay: URL or body say so or, of an answer without a request, the caller who names its provider."""
+    """Whether there is something to replay: URL or body say so or, of an answer without a request,
+    the caller who names its provider.
+    """
     return exchange.generates or (exchange.request is None and provider is not None)
 
 
 def _check_generates(exchange: Exchange, provider: str | None) -> Exchange:
-    """The exchange, told by URL and body if nobody has told it yet; raises `ReplayError` if it does not generate."""
+    """The exchange, told by URL and body if nobody has told it yet; raises `ReplayError` if it does
+    not generate.
+    """
     told = exchange if exchange.generates else identified(exchange)
     if not is_answer(told, provider):
-        place = f"{exchange.request.method} {exchange.request.url}" if exchange.request else "an answer without a request"
-        raise ReplayError(f"this exchange does not generate: {place}; only generateContent and streamGenerateContent can be replayed")
+        place = (
+            f"{exchange.request.method} {exchange.request.url}"
+            if exchange.request
+            else "an answer without a request"
+        )
+        raise ReplayError(
+            f"this exchange does not generate: {place}; only generateContent and"
+            " streamGenerateContent can be replayed"
+        )
     return told

@@ -24,15 +24,18 @@ def request(
     options: Mapping[str, Any] | None = None,
     session: Session | None = None,
 ) -> dict[str, Any]:
-    """The body of the request as ``provider`` is sent it: for Code Assist with its envelope, otherwise a GenerateContentRequest.
+    """The body of the request as ``provider`` is sent it: for Code Assist with its envelope,
+    otherwise a GenerateContentRequest.
 
-    ``prompt`` is the dialect's own: for art the list of messages (``options`` are the CallOptions), for unified-llm a Request, for
-    anthropic the body of ``/v1/messages``, for mind ``{"prompt", "system_prompt"?}``. ``session`` is the one that `replay` filled with
-    earlier answers: ids, names and signatures are sent back from it.
+    ``prompt`` is the dialect's own: for art the list of messages (``options`` are the CallOptions),
+    for unified-llm a Request, for anthropic the body of ``/v1/messages``, for mind ``{"prompt",
+    "system_prompt"?}``. ``session`` is the one that `replay` filled with earlier answers: ids,
+    names and signatures are sent back from it.
 
-    Raises `TranslationError`, naming message and field, for a prompt that can't be translated, for a dialect without a request side
-    (agent-events) and a provider that is sent none (gemini-cli); `ReplayError` for unknown names. What Gemini has no word for is left out
-    with a `TranslationWarning`.
+    Raises `TranslationError`, naming message and field, for a prompt that can't be translated, for
+    a dialect without a request side (agent-events) and a provider that is sent none (gemini-cli);
+    `ReplayError` for unknown names. What Gemini has no word for is left out with a
+    `TranslationWarning`.
     """
     session = Session() if session is None else session
     asked = ask(prompt, dialect=dialect, options=options, session=session)
@@ -52,7 +55,9 @@ def wrap(asked: Asked, provider: str, session: Session) -> dict[str, Any]:
     check_known("provider", provider, PROVIDERS)
     envelope = PROVIDERS[provider].wrap
     if envelope is None:
-        raise TranslationError("", f"{provider} is sent no request; its program takes the prompt on the command line")
+        raise TranslationError(
+            "", f"{provider} is sent no request; its program takes the prompt on the command line"
+        )
     return envelope(asked, session)
 
 
@@ -62,5 +67,9 @@ def request_half(dialect: str) -> Requests:
     requests = DIALECTS[dialect].requests
     if requests is None:
         able = ", ".join(name for name, one in DIALECTS.items() if one.requests)
-        raise TranslationError("", f"{dialect} only listens and has no request side; dialects with one are {able or 'none yet'}")
+        raise TranslationError(
+            "",
+            f"{dialect} only listens and has no request side; dialects with one are"
+            f" {able or 'none yet'}",
+        )
     return requests

@@ -1,8 +1,9 @@
-"""Finds the recorded exchange that a request asks for: by a hash of the request as the API reads it, so that a look-up costs the same in
-a cassette of ten thousand.
+"""Finds the recorded exchange that a request asks for: by a hash of the request as the API reads
+it, so that a look-up costs the same in a cassette of ten thousand.
 
-Where a request went (host, port, what a gateway puts before the path, API version, project and location) does not count, nor does a key
-or what only numbers a call. The request is scrubbed as the recording was, so that what was taken out of one can't tell it from the other.
+Where a request went (host, port, what a gateway puts before the path, API version, project and
+location) does not count, nor does a key or what only numbers a call. The request is scrubbed as the
+recording was, so that what was taken out of one can't tell it from the other.
 """
 
 from __future__ import annotations
@@ -42,11 +43,18 @@ _ENCODE: Final = msgspec.json.Encoder(order="deterministic").encode
 class RequestIndex:
     """The exchanges of a cassette by their requests, each to be used once, in start order.
 
-    ``again``: when all equal ones have been used, the last of them answers again. ``scrub`` takes secrets out of a live request the way
-    they were taken out of the recorded ones: `scrub_request`, or the ``request`` of a `Scrubber` with the user's rules.
+    ``again``: when all equal ones have been used, the last of them answers again. ``scrub`` takes
+    secrets out of a live request the way they were taken out of the recorded ones: `scrub_request`,
+    or the ``request`` of a `Scrubber` with the user's rules.
     """
 
-    def __init__(self, exchanges: Sequence[Exchange], *, again: bool = False, scrub: Callable[[Request], Request] = scrub_request) -> None:
+    def __init__(
+        self,
+        exchanges: Sequence[Exchange],
+        *,
+        again: bool = False,
+        scrub: Callable[[Request], Request] = scrub_request,
+    ) -> None:
         self._exchanges = exchanges
         self._again = again
         self._scrub = scrub
@@ -60,7 +68,9 @@ class RequestIndex:
             places.reverse()
 
     def find(self, method: str, url: str, body: bytes) -> int | None:
-        """The index of the exchange that answers this request, which counts as used from now on; None if there is none."""
+        """The index of the exchange that answers this request, which counts as used from now on;
+        None if there is none.
+        """
         digest = _digest(_asked(self._scrub(Request(method, url, {}, body))))
         places = self._free.get(digest)
         if places:
@@ -70,10 +80,11 @@ class RequestIndex:
         return self._last.get(digest) if self._again else None
 
     def nearest(self, method: str, url: str, body: bytes) -> tuple[int, list[Mismatch]] | None:
-        """The recorded request most like this one, and how this one differs from it; None if no request was recorded.
+        """The recorded request most like this one, and how this one differs from it; None if no
+        request was recorded.
 
-        The findings speak of ``method``, ``path``, ``query`` and ``body`` as they are compared. A used exchange may be the nearest; then,
-        if it is equal, there is no finding.
+        The findings speak of ``method``, ``path``, ``query`` and ``body`` as they are compared. A
+        used exchange may be the nearest; then, if it is equal, there is no finding.
         """
         live = _asked(self._scrub(Request(method, url, {}, body)))
         traits = Counter(_traits(live))
@@ -97,15 +108,19 @@ class RequestIndex:
         return sorted(index for places in self._free.values() for index in places)
 
     def _candidates(self, live: dict[str, Any]) -> Iterator[tuple[int, Request]]:
-        """Recorded requests: those of the same path first, then those of the same method on another model; unused before used, and
-        those first that stand near the one whose turn it is."""
+        """Recorded requests: those of the same path first, then those of the same method on another
+        model; unused before used, and those first that stand near the one whose turn it is."""
         unused = set(self.unused())
         ranked = []
         for index, exchange in enumerate(self._exchanges):
             if exchange.request is not None:
                 path = _path(exchange.request.url)
-                other = 0 if path == live["path"] else 1 if _verb(path) == _verb(live["path"]) else 2
-                ranked.append((other, index not in unused, abs(index - self._next), index, exchange.request))
+                other = (
+                    0 if path == live["path"] else 1 if _verb(path) == _verb(live["path"]) else 2
+                )
+                ranked.append(
+                    (other, index not in unused, abs(index - self._next), index, exchange.request)
+                )
         for *_, index, request in sorted(ranked, key=lambda item: item[:4]):
             yield index, request
 
@@ -147,11 +162,19 @@ def _query(url: str) -> list[list[str]]:
 
 
 def _body(decoded: Any) -> Any:
-    """The canonical request, in an envelope without the numbers of the call and the project that pays for it."""
+    """The canonical request, in an envelope without the numbers of the call and the project that
+    pays for it.
+    """
     read = canonical_request(decoded)
     if type(read) is dict and type(read.get("request")) is dict:
-        read = {key: value for key, value in read.items() if key not in _CALL_NUMBERS and key != "project"}
-        read["request"] = {key: value for key, value in read["request"].items() if key not in _CALL_NUMBERS}
+        read = {
+            key: value
+            for key, value in read.items()
+            if key not in _CALL_NUMBERS and key != "project"
+        }
+        read["request"] = {
+            key: value for key, value in read["request"].items() if key not in _CALL_NUMBERS
+        }
     return read
 
 
@@ -166,7 +189,11 @@ def _plain(body: bytes) -> dict[str, str]:
 def _digest(asked: dict[str, Any]) -> bytes:
     try:
         text = _ENCODE(asked)
-    except (UnicodeEncodeError, OverflowError, ValueError):  # a lone surrogate, or an integer beyond 64 bits
+    except (
+        UnicodeEncodeError,
+        OverflowError,
+        ValueError,
+    ):  # a lone surrogate, or an integer beyond 64 bits
         text = json.dumps(asked, sort_keys=True).encode()
     return blake2b(text, digest_size=16).digest()
 
@@ -185,7 +212,9 @@ def _literal(value: Any) -> Any:
 
 
 def _traits(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Every plain value with the key it stands at: what two requests have in common, wherever it is."""
+    """Every plain value with the key it stands at: what two requests have in common, wherever it
+    is.
+    """
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _traits(inner, name)

@@ -12,17 +12,31 @@ from harness.stream.framing import Frame
 
 from .replay import trace
 
-_COUNTED = (ev.Text, ev.Reasoning, ev.Media, ev.Code, ev.CodeResult, ev.ServerCall, ev.ServerResult, ev.ToolResult)
+_COUNTED = (
+    ev.Text,
+    ev.Reasoning,
+    ev.Media,
+    ev.Code,
+    ev.CodeResult,
+    ev.ServerCall,
+    ev.ServerResult,
+    ev.ToolResult,
+)
 
 
 def list_exchanges(cassette: Cassette) -> Iterator[str]:
     """One line an exchange: number, provider, status, reads and bytes, end, URL."""
     origin = cassette.origin
-    yield f"{origin.kind} {origin.date or 'date unknown'}  {origin.client or ''}  {origin.source or ''}".rstrip()
+    yield (
+        f"{origin.kind} {origin.date or 'date unknown'}  {origin.client or ''} "
+        f" {origin.source or ''}".rstrip()
+    )
     for number, exchange in enumerate(cassette.exchanges, 1):
         request = exchange.request
         where = f"{request.method} {scrub_url(request.url)}" if request else "(no request)"
-        kind = exchange.provider or "provider not told" if exchange.generates else "does not generate"
+        kind = (
+            exchange.provider or "provider not told" if exchange.generates else "does not generate"
+        )
         size = f"{len(exchange.reads)} reads, {len(exchange.body)} bytes"
         yield f"{number:>3}  {kind}  {exchange.status}  {size}  {exchange.end}  {where}"
 
@@ -42,7 +56,9 @@ def _place(frame: Frame | None) -> str:
 
 
 def _facts(events: list[ev.Event]) -> Iterator[str]:
-    counts = Counter(type(event).__struct_config__.tag for event in events if isinstance(event, _COUNTED))
+    counts = Counter(
+        type(event).__struct_config__.tag for event in events if isinstance(event, _COUNTED)
+    )
     for kind, count in counts.items():
         yield f"{kind}×{count}" if count > 1 else f"{kind}"
     signatures = sum(1 for event in events if getattr(event, "signature", None))
@@ -59,7 +75,10 @@ def _facts(events: list[ev.Event]) -> Iterator[str]:
             case ev.CallEnd():
                 yield "call end"
             case ev.Usage(input=given, output=out, reasoning=thought, total=total):
-                yield f"usage in {_number(given)} out {_number(out)} thoughts {_number(thought)} total {_number(total)}"
+                yield (
+                    f"usage in {_number(given)} out {_number(out)} thoughts {_number(thought)}"
+                    f" total {_number(total)}"
+                )
             case ev.Finish(raw=raw):
                 yield f"finish {raw}"
             case ev.Blocked(reason=reason):

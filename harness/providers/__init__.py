@@ -12,6 +12,19 @@ from .gemini_cli import GEMINI_CLI
 from .provider import Answer, Normalizer, Provider
 from .vertex_ai import VERTEX_AI
 
-__all__ = ["EXIT_CODE", "PROVIDERS", "STDERR", "Answer", "Identity", "Normalizer", "Provider", "declared_tools", "identified", "identify"]
+__all__ = [
+    "EXIT_CODE",
+    "PROVIDERS",
+    "STDERR",
+    "Answer",
+    "Identity",
+    "Normalizer",
+    "Provider",
+    "declared_tools",
+    "identified",
+    "identify",
+]
 
-PROVIDERS: Final[dict[str, Provider]] = {provider.name: provider for provider in (GEMINI_API, VERTEX_AI, CODE_ASSIST, GEMINI_CLI)}
+PROVIDERS: Final[dict[str, Provider]] = {
+    provider.name: provider for provider in (GEMINI_API, VERTEX_AI, CODE_ASSIST, GEMINI_CLI)
+}

@@ -1,7 +1,8 @@
 """Tells from an exchange which provider answered it, and whether it generates.
 
-The path of the URL says it, on whatever host and behind whatever prefix, for gateways and loopback servers keep it. Where no request was
-recorded, or its path says nothing, the first message of the body does. Of Gemini CLI output only the body is ever there.
+The path of the URL says it, on whatever host and behind whatever prefix, for gateways and loopback
+servers keep it. Where no request was recorded, or its path says nothing, the first message of the
+body does. Of Gemini CLI output only the body is ever there.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ _OTHER_PATH: Final = re.compile(r":\w+$|/openai/|/interactions(?:/|$)|/cachedCon
 _METHODS: Final = {"generateContent": False, "streamGenerateContent": True}
 """The methods that generate, and whether they stream."""
 
-_CLI_EVENT: Final = re.compile(rb'\{\s*"type"\s*:\s*"(?:init|message|tool_use|tool_result|error|result)"\s*,\s*"timestamp"\s*:\s*"')
+_CLI_EVENT: Final = re.compile(
+    rb'\{\s*"type"\s*:\s*"(?:init|message|tool_use|tool_result|error|result)"\s*,\s*"timestamp"\s*:\s*"'
+)
 _CLI_TYPES: Final = frozenset({"init", "message", "tool_use", "tool_result", "error", "result"})
 _LOOK_AT: Final = 50
 _STEP: Final = 1 << 16
@@ -55,11 +58,15 @@ def identified(exchange: Exchange) -> Exchange:
     """The exchange with ``provider`` and ``generates`` told from its URL and bodies."""
     request = exchange.request
     method, url, body = (request.method, request.url, request.body) if request else ("", "", b"")
-    told = identify(method, url, body, b"")  # mostly the URL tells, and a long body need not be joined
+    told = identify(
+        method, url, body, b""
+    )  # mostly the URL tells, and a long body need not be joined
     if not told.generates:
         told = identify(method, url, body, exchange.body)
     if not told.generates and request is None and exchange.header(EXIT_CODE) is not None:
-        told = Identity("gemini-cli", generates=True)  # a program that wrote nothing is known by how it ended
+        told = Identity(
+            "gemini-cli", generates=True
+        )  # a program that wrote nothing is known by how it ended
     return replace(exchange, provider=told.provider, generates=told.generates)
 
 
@@ -78,10 +85,14 @@ def identify(method: str, url: str, request_body: bytes, response_body: bytes) -
     if streams is None:
         return _OTHER
     if found["internal"]:
-        return Identity("code-assist", generates=True, streamed=streams, model=_asked_model(request_body))
+        return Identity(
+            "code-assist", generates=True, streamed=streams, model=_asked_model(request_body)
+        )
     vertex = _VERTEX_PATH.search(path)
     model = found["model"] if found["kind"] == "models" else f"{found['kind']}/{found['model']}"
-    return Identity("vertex-ai" if vertex else "gemini-api", generates=True, streamed=streams, model=model)
+    return Identity(
+        "vertex-ai" if vertex else "gemini-api", generates=True, streamed=streams, model=model
+    )
 
 
 def _asked_model(request_body: bytes) -> str | None:
@@ -94,24 +105,42 @@ def _asked_model(request_body: bytes) -> str | None:
 
 
 def _identify_body(body: bytes, *, alone: bool) -> Identity:
-    """By the first messages of a body; ``alone``: there is no request, so that an error is taken for an answer that went wrong."""
+    """By the first messages of a body; ``alone``: there is no request, so that an error is taken
+    for an answer that went wrong.
+    """
     frames = _first_frames(body)
     messages = [frame.json for frame in frames if type(frame.json) is dict]
-    if any(message.get("type") in _CLI_TYPES and "timestamp" in message for message in messages if type(message.get("type")) is str):
+    if any(
+        message.get("type") in _CLI_TYPES and "timestamp" in message
+        for message in messages
+        if type(message.get("type")) is str
+    ):
         return Identity("gemini-cli", generates=alone, streamed=True)
     if any(_is_cli_document(message) for message in messages):
         return Identity("gemini-cli", generates=alone)
-    if alone and not messages and _CLI_EVENT.search(body, 0, _STEP):  # glued to what else the terminal said
+    if (
+        alone and not messages and _CLI_EVENT.search(body, 0, _STEP)
+    ):  # glued to what else the terminal said
         return Identity("gemini-cli", generates=True, streamed=True)
     streamed = len(frames) > 1 or not body.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
     for message in messages:
         fields = Fields(message, _MESSAGE)
         inner = fields.take("response", dict)
-        if inner is not None and not Fields(inner, _MESSAGE).values.keys().isdisjoint(("candidates", "promptFeedback", "usageMetadata")):
+        if inner is not None and not Fields(inner, _MESSAGE).values.keys().isdisjoint(
+            ("candidates", "promptFeedback", "usageMetadata")
+        ):
             return Identity("code-assist", generates=True, streamed=streamed)
-        said = fields.values.keys() & ({"candidates", "promptFeedback", "usageMetadata"} if alone else {"candidates", "promptFeedback"})
+        said = fields.values.keys() & (
+            {"candidates", "promptFeedback", "usageMetadata"}
+            if alone
+            else {"candidates", "promptFeedback"}
+        )
         if said:
-            return Identity("vertex-ai" if _has_vertex_marks(fields) else None, generates=True, streamed=streamed)
+            return Identity(
+                "vertex-ai" if _has_vertex_marks(fields) else None,
+                generates=True,
+                streamed=streamed,
+            )
         if alone and message.get("error"):
             return Identity(None, generates=True, streamed=streamed)
     return _OTHER
@@ -135,10 +164,16 @@ def _first_frames(body: bytes) -> list[Frame]:
 def _is_cli_document(message: dict[str, object]) -> bool:
     """``gemini --output-format json``."""
     told = type(message.get("response")) is str or type(message.get("session_id")) is str
-    return told and (type(message.get("stats")) is dict or type(message.get("error")) is dict) and "type" not in message
+    return (
+        told
+        and (type(message.get("stats")) is dict or type(message.get("error")) is dict)
+        and "type" not in message
+    )
 
 
 def _has_vertex_marks(fields: Fields) -> bool:
     """Only Vertex AI tells when it answered, and by which traffic."""
     usage = fields.values.get("usageMetadata")
-    return "createTime" in fields.values or (type(usage) is dict and not usage.keys().isdisjoint(("trafficType", "traffic_type")))
+    return "createTime" in fields.values or (
+        type(usage) is dict and not usage.keys().isdisjoint(("trafficType", "traffic_type"))
+    )

@@ -1,9 +1,11 @@
-"""The Gemini CLI without a terminal: what it prints as ``stream-json``, an event a line, or as ``json``, one document.
+"""The Gemini CLI without a terminal: what it prints as ``stream-json``, an event a line, or as
+``json``, one document.
 
 Source: https://geminicli.com/docs/cli/headless and, for the fields, ``stream-json-formatter.ts`` of
-https://github.com/google-gemini/gemini-cli. Here the tools run on the other side: calls and their results are both part of the answer. A
-field that is not read becomes an `Unknown`; the timestamps of lines are the clock of the recording and no fact of the answer, but for the
-first. Older spellings (``name``, ``id``, ``input``, ``tool_use_id``) are read as well.
+https://github.com/google-gemini/gemini-cli. Here the tools run on the other side: calls and their
+results are both part of the answer. A field that is not read becomes an `Unknown`; the timestamps
+of lines are the clock of the recording and no fact of the answer, but for the first. Older
+spellings (``name``, ``id``, ``input``, ``tool_use_id``) are read as well.
 """
 
 from __future__ import annotations
@@ -85,15 +87,22 @@ class CliNormalizer:
         return [*[Unknown("rest", text) for text in rest], *self._read_exit()]
 
     def _read_exit(self) -> list[Event]:
-        """The error of a run that failed without saying so: exit code and stderr are recorded beside its output.
+        """The error of a run that failed without saying so: exit code and stderr are recorded
+        beside its output.
 
-        One that was ended by a signal is incomplete, and no more than that: its exit code says the same.
+        One that was ended by a signal is incomplete, and no more than that: its exit code says the
+        same.
         """
         code = self._answer.headers.get(EXIT_CODE, "0")
         if self._ended or code == "0":
             return []
         said = self._answer.headers.get(STDERR, "")
-        return [Error(f"exit code {code}" + (f": {said}" if said else ""), raw={"exit_code": code, "stderr": said})]
+        return [
+            Error(
+                f"exit code {code}" + (f": {said}" if said else ""),
+                raw={"exit_code": code, "stderr": said},
+            )
+        ]
 
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
         kind = message.get("type")
@@ -107,7 +116,11 @@ class CliNormalizer:
             left.pop("timestamp", None)
             self._start(out)
         read(self, left, message, out)
-        out += [Unknown(f"field {kind}.{name}", {name: value}) for name, value in left.items() if value is not None]
+        out += [
+            Unknown(f"field {kind}.{name}", {name: value})
+            for name, value in left.items()
+            if value is not None
+        ]
 
     def _start(self, out: list[Event]) -> None:
         """Whoever meets content has met a start."""
@@ -117,7 +130,9 @@ class CliNormalizer:
 
     def _init(self, left: dict[str, Json], message: dict[str, Json], out: list[Event]) -> None:
         self._started = True
-        out.append(Start(_take(left, str, "model") or self._answer.model, _take(left, str, "session_id")))
+        out.append(
+            Start(_take(left, str, "model") or self._answer.model, _take(left, str, "session_id"))
+        )
         if "timestamp" in left:
             out.append(Metadata("created", {"timestamp": left.pop("timestamp")}))
 
@@ -147,7 +162,9 @@ class CliNormalizer:
         out.append(CallStart(self._calls, name, call_id))
         out.append(CallEnd(self._calls, _take_arguments(left, name)))
 
-    def _tool_result(self, left: dict[str, Json], message: dict[str, Json], out: list[Event]) -> None:
+    def _tool_result(
+        self, left: dict[str, Json], message: dict[str, Json], out: list[Event]
+    ) -> None:
         call_id = _first(left, "tool_id", "tool_use_id")
         call_id = call_id if call_id is None or type(call_id) is str else str(call_id)
         error = left.pop("error", None)
@@ -165,14 +182,23 @@ class CliNormalizer:
         )
 
     def _error(self, left: dict[str, Json], message: dict[str, Json], out: list[Event]) -> None:
-        out.append(Notice(_take(left, str, "severity") or "", _take(left, str, "message") or "", message))
+        out.append(
+            Notice(_take(left, str, "severity") or "", _take(left, str, "message") or "", message)
+        )
         left.clear()
 
     def _result(self, left: dict[str, Json], message: dict[str, Json], out: list[Event]) -> None:
         stats = _take(left, dict, "stats")
         if stats is not None:
-            names = {"input": "input_tokens", "output": "output_tokens", "cached": "cached", "total": "total_tokens"}
-            out.append(Usage(stats, **{field: _count(stats.get(name)) for field, name in names.items()}))
+            names = {
+                "input": "input_tokens",
+                "output": "output_tokens",
+                "cached": "cached",
+                "total": "total_tokens",
+            }
+            out.append(
+                Usage(stats, **{field: _count(stats.get(name)) for field, name in names.items()})
+            )
         self._ended = True
         status = left.pop("status", None)
         error = left.pop("error", None)
@@ -190,7 +216,11 @@ class CliNormalizer:
         models = stats.get("models") if stats else None
         named = list(models) if type(models) is dict else []
         self._started = self._ended = True
-        out.append(Start(named[0] if len(named) == 1 else self._answer.model, _take(left, str, "session_id")))
+        out.append(
+            Start(
+                named[0] if len(named) == 1 else self._answer.model, _take(left, str, "session_id")
+            )
+        )
         if stats is not None:
             out.append(_document_usage(stats))
         text, error = _take(left, str, "response"), left.pop("error", None)
@@ -201,11 +231,17 @@ class CliNormalizer:
             raw = warning if type(warning) is dict else {"warning": warning}
             said = next((value for value in (warning, *raw.values()) if type(value) is str), "")
             out.append(Notice("warning", said, raw))
-        out += [Unknown(f"field {name}", {name: value}) for name, value in left.items() if value is not None]
+        out += [
+            Unknown(f"field {name}", {name: value})
+            for name, value in left.items()
+            if value is not None
+        ]
         out.append(Finish("stop", "") if error is None else _read_error(error, {"error": error}))
 
 
-_READERS: Final[dict[str, Callable[[CliNormalizer, dict[str, Json], dict[str, Json], list[Event]], None]]] = {
+_READERS: Final[
+    dict[str, Callable[[CliNormalizer, dict[str, Json], dict[str, Json], list[Event]], None]]
+] = {
     "init": CliNormalizer._init,
     "message": CliNormalizer._message,
     "tool_use": CliNormalizer._tool_use,
@@ -213,7 +249,9 @@ _READERS: Final[dict[str, Callable[[CliNormalizer, dict[str, Json], dict[str, Js
     "error": CliNormalizer._error,
     "result": CliNormalizer._result,
 }
-"""Type of a line → its reader: takes what it reads out of the first dict; the second is the whole line."""
+"""Type of a line → its reader: takes what it reads out of the first dict; the second is the whole
+line.
+"""
 
 
 def _take(left: dict[str, Json], kind: type, name: str) -> Any:
@@ -235,11 +273,20 @@ def _first(left: dict[str, Json], *names: str) -> Json:
 
 
 def _take_arguments(left: dict[str, Json], name: str) -> dict[str, Json]:
-    """The arguments in either spelling, perhaps as JSON text; of ``write_todos`` the one that has a list."""
-    given = {spelling: value for spelling in ("parameters", "input") if (value := _as_object(left.get(spelling))) is not None}
+    """The arguments in either spelling, perhaps as JSON text; of ``write_todos`` the one that has a
+    list.
+    """
+    given = {
+        spelling: value
+        for spelling in ("parameters", "input")
+        if (value := _as_object(left.get(spelling))) is not None
+    }
     chosen = next(iter(given), None)
     if name == "write_todos":
-        chosen = next((spelling for spelling, value in given.items() if type(value.get("todos")) is list), chosen)
+        chosen = next(
+            (spelling for spelling, value in given.items() if type(value.get("todos")) is list),
+            chosen,
+        )
     if chosen is None:
         return {}
     for spelling in ("parameters", "input"):
@@ -271,7 +318,11 @@ def _read_error(error: Json, raw: Json) -> Error:
 def _document_usage(stats: dict[str, Json]) -> Usage:
     """The counts of all models together."""
     models = stats.get("models")
-    tokens = [model.get("tokens") for model in models.values() if type(model) is dict] if type(models) is dict else []
+    tokens = (
+        [model.get("tokens") for model in models.values() if type(model) is dict]
+        if type(models) is dict
+        else []
+    )
     counts: dict[str, int] = {}
     for one in tokens:
         for field, name in _COUNTS.items():
@@ -282,7 +333,13 @@ def _document_usage(stats: dict[str, Json]) -> Usage:
 
 
 def _count(value: Json) -> int | None:
-    return value if type(value) is int else int(value) if type(value) is float and value.is_integer() else None
+    return (
+        value
+        if type(value) is int
+        else int(value)
+        if type(value) is float and value.is_integer()
+        else None
+    )
 
 
 GEMINI_CLI: Final = Provider("gemini-cli", "Gemini CLI", CliNormalizer, framer=JsonLinesFramer)

@@ -16,8 +16,8 @@ from harness.stream.session import Session
 class Answer:
     """What the frames of an answer don't tell.
 
-    ``status``: the HTTP status. ``headers``: the response's, names in lower case. ``model``: the one that was asked for.
-    ``tool_code``: whether ``<tool_code>`` in the answer's text is a call.
+    ``status``: the HTTP status. ``headers``: the response's, names in lower case. ``model``: the
+    one that was asked for. ``tool_code``: whether ``<tool_code>`` in the answer's text is a call.
     """
 
     status: int = 200
@@ -32,7 +32,9 @@ class Answer:
 
 
 class Normalizer(Protocol):
-    """Frames in, canonical events out; one instance an answer. Never raises for what is in a frame."""
+    """Frames in, canonical events out; one instance an answer. Never raises for what is in a
+    frame.
+    """
 
     def feed(self, frame: Frame) -> list[Event]:
         """The events that this frame completes, perhaps none."""
@@ -43,10 +45,11 @@ class Normalizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One wire. ``tool_code``: whether its models are known to write calls as ``<tool_code>``; a caller may say otherwise.
+    """One wire. ``tool_code``: whether its models are known to write calls as ``<tool_code>``; a
+    caller may say otherwise.
 
-    ``framer(max_frame)`` makes what cuts an answer into messages. ``wrap(asked, session)`` gives the body as this wire sends it, None
-    where no request is ever sent.
+    ``framer(max_frame)`` makes what cuts an answer into messages. ``wrap(asked, session)`` gives
+    the body as this wire sends it, None where no request is ever sent.
     """
 
     name: str

@@ -1,8 +1,9 @@
 """Vertex AI: the messages of the Gemini API, with more in them.
 
-The reader of the Gemini API knows all of it: ``createTime``, counts in the last message only, citations under another name, streamed
-arguments (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference#response). What differs is where it is served:
-see ``identification.py``.
+The reader of the Gemini API knows all of it: ``createTime``, counts in the last message only,
+citations under another name, streamed arguments
+(https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference#response). What
+differs is where it is served: see ``identification.py``.
 """
 
 from __future__ import annotations

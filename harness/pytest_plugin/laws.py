@@ -1,6 +1,8 @@
-"""pytest's door to the laws: with ``--harness-laws`` every cassette is a file of items, one a law, exchange and dialect or adapter.
+"""pytest's door to the laws: with ``--harness-laws`` every cassette is a file of items, one a law,
+exchange and dialect or adapter.
 
-Nothing of ours is imported without the option. An item is judged wherever pytest-xdist puts it, and its result travels as that of a cell.
+Nothing of ours is imported without the option. An item is judged wherever pytest-xdist puts it, and
+its result travels as that of a cell.
 """
 
 from __future__ import annotations
@@ -21,14 +23,19 @@ if TYPE_CHECKING:
 
 
 PATIENCE_S: Final = 120.0
-"""So long a user's adapter may take for one law and exchange, with all replays and with making a breach small."""
+"""So long a user's adapter may take for one law and exchange, with all replays and with making a
+breach small.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("harness").addoption(
         "--harness-laws",
         action="store_true",
-        help="hold the laws against every exchange of the cassettes too: an item a law, exchange and dialect or adapter",
+        help=(
+            "hold the laws against every exchange of the cassettes too: an item a law, exchange and"
+            " dialect or adapter"
+        ),
     )
 
 
@@ -36,8 +43,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """The cassettes are collected beside whatever else was asked for."""
     if config.getoption("--harness-laws"):
         folder = _folder(config)
-        named = [(config.invocation_params.dir / argument.partition("::")[0]).resolve() for argument in config.args]
-        if not any(path == folder or folder in path.parents or path in folder.parents for path in named):
+        named = [
+            (config.invocation_params.dir / argument.partition("::")[0]).resolve()
+            for argument in config.args
+        ]
+        if not any(
+            path == folder or folder in path.parents or path in folder.parents for path in named
+        ):
             config.args.append(str(folder))
 
 
@@ -46,7 +58,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     if not file_path.is_relative_to(_folder(parent.config)):
         return None
-    return CassetteFile.from_parent(parent, path=file_path, nodeid=id_of_file(file_path, parent.config))
+    return CassetteFile.from_parent(
+        parent, path=file_path, nodeid=id_of_file(file_path, parent.config)
+    )
 
 
 def _folder(config: pytest.Config) -> Path:
@@ -62,20 +76,31 @@ class CassetteFile(pytest.File):
         from harness.dialects import DIALECTS
 
         project = _project(self.config)
-        providers, dialects = self.config.getoption("--harness-provider"), self.config.getoption("--harness-dialect")
+        providers, dialects = (
+            self.config.getoption("--harness-provider"),
+            self.config.getoption("--harness-dialect"),
+        )
         name = self.path.relative_to(_folder(self.config)).with_suffix("").as_posix()
         try:
             cassette = project.cassette(name)
         except CassetteError as error:
             raise self.CollectError(str(error)) from None
-        adapters = {one.name: one.dialect for one in project.adapters.values() if one.target}  # one of ours has none, and prints no answers
+        adapters = {
+            one.name: one.dialect for one in project.adapters.values() if one.target
+        }  # one of ours has none, and prints no answers
         for cell in cells(name, cassette.exchanges, list(DIALECTS), cassette.origin, adapters):
-            if (not dialects or cell.column in dialects) and (not providers or cell.exchange.provider in providers):
-                yield LawItem.from_parent(self, name=cell.name, nodeid=f"{self.nodeid}::{cell.name}", cell=cell)
+            if (not dialects or cell.column in dialects) and (
+                not providers or cell.exchange.provider in providers
+            ):
+                yield LawItem.from_parent(
+                    self, name=cell.name, nodeid=f"{self.nodeid}::{cell.name}", cell=cell
+                )
 
 
 class LawItem(ResultItem):
-    """One law, one exchange, one dialect or adapter: ``cassette.yaml::law-1-cuts-dont-matter-2[events]``."""
+    """One law, one exchange, one dialect or adapter:
+    ``cassette.yaml::law-1-cuts-dont-matter-2[events]``.
+    """
 
     def __init__(self, *, cell: LawCell, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -89,23 +114,41 @@ class LawItem(ResultItem):
         from harness.specs.matching import visible
 
         stranger = self._stranger() if self.cell.dialect else None
-        self.result = replace(examine_law(self.cell, stranger), command=self.command("--harness-laws"))
+        self.result = replace(
+            examine_law(self.cell, stranger), command=self.command("--harness-laws")
+        )
         match self.result.verdict:
             case "passed":
                 return
             case "not-run":
-                pytest.skip(visible(f"nothing to look at: {self.result.reason}"))  # no green without a comparison that ran
+                pytest.skip(
+                    visible(f"nothing to look at: {self.result.reason}")
+                )  # no green without a comparison that ran
             case "failed":
                 evidence = self.result.evidence
-                made = "\n".join(case for breach in (evidence.breaches or () if evidence else ()) for case in breach.counterexamples)
-                raise HarnessFailure(f"{explain(self.result, self.place(1))}\n\nA case that shows it:\n{made}")
+                made = "\n".join(
+                    case
+                    for breach in (evidence.breaches or () if evidence else ())
+                    for case in breach.counterexamples
+                )
+                raise HarnessFailure(
+                    f"{explain(self.result, self.place(1))}\n\nA case that shows it:\n{made}"
+                )
             case _:
                 raise HarnessFailure(explain(self.result, self.place(1)))
 
     def _stranger(self) -> Stranger:
-        """The user's adapter of this item, so that it gives payloads or says what is wrong in one way."""
+        """The user's adapter of this item, so that it gives payloads or says what is wrong in one
+        way.
+        """
         from harness.conformance.judge import AdapterError, adapter_faults
-        from harness.conformance.laws.strangers import FEW_TRIES, TRIES, AdapterFault, OutOfTime, Stranger
+        from harness.conformance.laws.strangers import (
+            FEW_TRIES,
+            TRIES,
+            AdapterFault,
+            OutOfTime,
+            Stranger,
+        )
         from harness.pipeline.replay import DEFAULT_PROVIDER
         from harness.specs import Case
 
@@ -126,7 +169,9 @@ class LawItem(ResultItem):
 
         def adapt(exchange: Exchange) -> list[Any]:
             if time.monotonic() > until:
-                raise OutOfTime(f"adapter {cell.column} took more than {PATIENCE_S:g} s for this law")
+                raise OutOfTime(
+                    f"adapter {cell.column} took more than {PATIENCE_S:g} s for this law"
+                )
             try:
                 with adapter_faults():
                     return adapter(exchange, case) if adapter else []

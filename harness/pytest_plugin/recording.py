@@ -1,6 +1,8 @@
-"""pytest's door to recording: a marker that names a cassette, fixtures that give it to a client, and the network kept out of a replay.
+"""pytest's door to recording: a marker that names a cassette, fixtures that give it to a client,
+and the network kept out of a replay.
 
-What a run without any of this pays for is this file alone; everything else is imported by the first test that uses it.
+What a run without any of this pays for is this file alone; everything else is imported by the first
+test that uses it.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ KEYS: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 NO_KEY: Final = "a-replay-needs-no-key"
 """The key that a client is given where a cassette answers it and the environment has none."""
 WHO_ASKS: Final = (
-    "whoever records asks with a key (GEMINI_API_KEY, made at https://aistudio.google.com/apikey) or a project (GOOGLE_CLOUD_PROJECT)"
+    "whoever records asks with a key (GEMINI_API_KEY, made at https://aistudio.google.com/apikey)"
+    " or a project (GOOGLE_CLOUD_PROJECT)"
 )
 
 _PASSED: Final = pytest.StashKey[bool]()
@@ -34,7 +37,9 @@ _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
 
 class RecordingWarning(UserWarning):
-    """A cassette that a test used only in part or in another order, or an unfinished recording that stands about."""
+    """A cassette that a test used only in part or in another order, or an unfinished recording that
+    stands about.
+    """
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,16 +48,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--harness-record",
         choices=MODES,
         default="none",
-        help="cassettes of tests: none only answers, once records those that do not exist, rewrite records anew (default: none)",
+        help=(
+            "cassettes of tests: none only answers, once records those that do not exist, rewrite"
+            " records anew (default: none)"
+        ),
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(name, allow_status=(), allow_end=(), ordered=True): the cassette that records and answers this test's client; "
-        "allow_status: HTTP statuses of errors that may be recorded; allow_end: ends of answers that broke off (cut, reset, aborted); "
-        "ordered: whether another order of requests is reported",
+        f"{MARKER}(name, allow_status=(), allow_end=(), ordered=True): the cassette that records"
+        " and answers this test's client; allow_status: HTTP statuses of errors that may be"
+        " recorded; allow_end: ends of answers that broke off (cut, reset, aborted); ordered:"
+        " whether another order of requests is reported",
     )
 
 
@@ -67,13 +76,17 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def _is_ours(item: pytest.Item) -> bool:
-    """Whether it is a cell of a spec, or a test that uses a fixture of ours or is marked for one."""
+    """Whether it is a cell of a spec, or a test that uses a fixture of ours or is marked for
+    one.
+    """
     used = any(name.startswith("harness_") for name in getattr(item, "fixturenames", ()))
     return hasattr(item, "cell") or used or item.get_closest_marker(MARKER) is not None
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     if call.excinfo is not None and _is_ours(item) and not item.config.getoption("fulltrace"):
         _leave_out_frames(call.excinfo)
     report = yield
@@ -83,7 +96,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def _leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
-    """An error of ours says in words what is wrong: its reader looks for the line of the test, not for ours or a library's.
+    """An error of ours says in words what is wrong: its reader looks for the line of the test, not
+    for ours or a library's.
 
     So does that of a google-genai client which nobody gave a key.
     """
@@ -91,7 +105,10 @@ def _leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
     from harness.pipeline.replay import ReplayError
 
     last = failure.traceback[-1].frame
-    if isinstance(failure.value, ValueError) and (last.f_globals.get("__name__"), last.code.name) == (
+    if isinstance(failure.value, ValueError) and (
+        last.f_globals.get("__name__"),
+        last.code.name,
+    ) == (
         "google.genai._api_client",
         "__init__",
     ):
@@ -99,10 +116,16 @@ def _leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
     elif not isinstance(failure.value, (CassetteError, ReplayError)):
         return
     failure.value.__cause__, failure.value.__suppress_context__ = None, True
-    entry = failure.tb  # pytest cuts what it shows out of these links, so they are what there is to change
+    entry = (
+        failure.tb
+    )  # pytest cuts what it shows out of these links, so they are what there is to change
     while entry.tb_next is not None:
         file = Path(entry.tb_next.tb_frame.f_code.co_filename)
-        if file.is_relative_to(_OURS) or file.is_relative_to(_PYTHON) or not _INSTALLED.isdisjoint(file.parts):
+        if (
+            file.is_relative_to(_OURS)
+            or file.is_relative_to(_PYTHON)
+            or not _INSTALLED.isdisjoint(file.parts)
+        ):
             entry.tb_next = entry.tb_next.tb_next
         else:
             entry = entry.tb_next
@@ -126,16 +149,21 @@ class _NotPassed(Exception):
 
 @pytest.fixture(scope="module")
 def harness_vcr_config() -> dict[str, Any]:
-    """Options for vcrpy, as pytest-recording's ``vcr_config`` has them, and ``before_record``; a suite overrides this fixture."""
+    """Options for vcrpy, as pytest-recording's ``vcr_config`` has them, and ``before_record``; a
+    suite overrides this fixture.
+    """
     return {}
 
 
 @pytest.fixture
-def harness_cassette(request: pytest.FixtureRequest, harness_vcr_config: dict[str, Any]) -> Iterator[Recording | Playback]:
+def harness_cassette(
+    request: pytest.FixtureRequest, harness_vcr_config: dict[str, Any]
+) -> Iterator[Recording | Playback]:
     """The cassette that the test's marker names: a `Recording`, or a `Playback` that answers.
 
-    A recording is kept when the test has passed. After a playback, exchanges that were never asked for and another order are a
-    warning, with ``--harness-strict`` a failure; a request that no exchange answers is always one, even if the client kept silent.
+    A recording is kept when the test has passed. After a playback, exchanges that were never asked
+    for and another order are a warning, with ``--harness-strict`` a failure; a request that no
+    exchange answers is always one, even if the client kept silent.
     """
     from harness.conformance.project import Project
     from harness.recording import use_cassette
@@ -149,7 +177,10 @@ def harness_cassette(request: pytest.FixtureRequest, harness_vcr_config: dict[st
     if left := left_behind(path):
         request.node.warn(RecordingWarning(left))
     try:
-        with _in_words(), use_cassette(path, name=name, mode=mode, options=harness_vcr_config, **allowed) as tape:
+        with (
+            _in_words(),
+            use_cassette(path, name=name, mode=mode, options=harness_vcr_config, **allowed) as tape,
+        ):
             yield tape
             if not request.node.stash.get(_PASSED, False):
                 raise _NotPassed
@@ -162,11 +193,25 @@ def _marked(node: pytest.Item) -> tuple[str, bool, dict[str, Any]]:
     """Name, whether order counts, and what is allowed to be recorded, from the nearest marker."""
     marker = node.get_closest_marker(MARKER)
     match marker:
-        case pytest.Mark(args=(str(name),), kwargs=options) if options.keys() <= {"allow_status", "allow_end", "ordered"}:
-            return name, bool(options.get("ordered", True)), {key: tuple(options[key]) for key in options if key != "ordered"}
+        case pytest.Mark(args=(str(name),), kwargs=options) if options.keys() <= {
+            "allow_status",
+            "allow_end",
+            "ordered",
+        }:
+            return (
+                name,
+                bool(options.get("ordered", True)),
+                {key: tuple(options[key]) for key in options if key != "ordered"},
+            )
         case pytest.Mark():
-            raise pytest.UsageError(f"{node.nodeid}: {MARKER} takes a name, and allow_status, allow_end and ordered by name, nothing else")
-    raise pytest.UsageError(f"{node.nodeid}: no cassette is named; mark the test with @pytest.mark.{MARKER}('gemini-api/x')")
+            raise pytest.UsageError(
+                f"{node.nodeid}: {MARKER} takes a name, and allow_status, allow_end and ordered by"
+                " name, nothing else"
+            )
+    raise pytest.UsageError(
+        f"{node.nodeid}: no cassette is named; mark the test with"
+        f" @pytest.mark.{MARKER}('gemini-api/x')"
+    )
 
 
 def _judge(node: pytest.Item, tape: Recording | Playback, *, ordered: bool, strict: bool) -> None:
@@ -184,10 +229,14 @@ def _judge(node: pytest.Item, tape: Recording | Playback, *, ordered: bool, stri
 
 
 @pytest.fixture
-def harness_http_options(harness_cassette: Recording | Playback, monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpOptions]:
-    """``http_options`` for the test's own `google.genai.Client`, sync and async, on httpx2 or httpx: its cassette records and answers it.
+def harness_http_options(
+    harness_cassette: Recording | Playback, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[HttpOptions]:
+    """``http_options`` for the test's own `google.genai.Client`, sync and async, on httpx2 or
+    httpx: its cassette records and answers it.
 
-    aiohttp is left out of it: the client awaits over httpx. Where the cassette answers and the environment has no key, it is given one.
+    aiohttp is left out of it: the client awaits over httpx. Where the cassette answers and the
+    environment has no key, it is given one.
     """
     from harness.recording import Playback
     from harness.recording.drivers.genai import http_options
@@ -201,10 +250,14 @@ def harness_http_options(harness_cassette: Recording | Playback, monkeypatch: py
 
 
 @pytest.fixture
-def harness_base_url(harness_cassette: Recording | Playback, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A base URL for any other client, in any language: a loopback relay over which the test's cassette records and answers it.
+def harness_base_url(
+    harness_cassette: Recording | Playback, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """A base URL for any other client, in any language: a loopback relay over which the test's
+    cassette records and answers it.
 
-    While the test runs, the variables by which Google's own clients are told a base URL lead there too.
+    While the test runs, the variables by which Google's own clients are told a base URL lead there
+    too.
     """
     from harness.recording.relay import environment_for, relay, upstream_by_path
 

@@ -1,7 +1,8 @@
-"""pytest's door to specs: a spec file is a file of items, one a case and column, and a verdict is an outcome.
+"""pytest's door to specs: a spec file is a file of items, one a case and column, and a verdict is
+an outcome.
 
-Nothing of ours is imported until there is a spec. An item is judged wherever pytest-xdist puts it; with ``--harness-accept`` it fills its
-own expectation first, if that is empty.
+Nothing of ours is imported until there is a spec. An item is judged wherever pytest-xdist puts it;
+with ``--harness-accept`` it fills its own expectation first, if that is empty.
 """
 
 from __future__ import annotations
@@ -27,8 +28,13 @@ FILLED: Final = "harness_filled"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A link below the specs that leads to a folder it stands in: pytest would walk round and round."""
-    if not any(collection_path.is_relative_to(root) for root in _spec_roots(config)) or not collection_path.is_symlink():
+    """A link below the specs that leads to a folder it stands in: pytest would walk round and
+    round.
+    """
+    if (
+        not any(collection_path.is_relative_to(root) for root in _spec_roots(config))
+        or not collection_path.is_symlink()
+    ):
         return None
     return True if collection_path.resolve() in collection_path.absolute().parents else None
 
@@ -41,12 +47,19 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     kind = kind_of(file_path)
     if kind == "other" and (fault := unheaded(file_path.read_bytes())):
         parent.warn(HarnessWarning(f"{file_path}: {fault}"))
-    return SpecFile.from_parent(parent, path=file_path, nodeid=id_of_file(file_path, parent.config)) if kind == "spec" else None
+    return (
+        SpecFile.from_parent(parent, path=file_path, nodeid=id_of_file(file_path, parent.config))
+        if kind == "spec"
+        else None
+    )
 
 
 def _may_be_spec(path: Path, config: pytest.Config) -> bool:
     """Below a folder of ``harness_specs``, or named on the command line."""
-    named = (os.path.normpath(config.invocation_params.dir / str(argument).partition("::")[0]) for argument in config.args)
+    named = (
+        os.path.normpath(config.invocation_params.dir / str(argument).partition("::")[0])
+        for argument in config.args
+    )
     return any(path.is_relative_to(root) for root in _spec_roots(config)) or str(path) in named
 
 
@@ -63,8 +76,11 @@ class SpecFile(pytest.File):
             raise self.CollectError(str(error)) from None
         for cell in cells:
             if self._selected(project, cell):
-                # The id is given whole: pytest 9 tells what stands in brackets from the name, and --lf finds only ids that it told so.
-                yield CellItem.from_parent(self, name=cell.name, nodeid=f"{self.nodeid}::{cell.name}", cell=cell)
+                # The id is given whole: pytest 9 tells what stands in brackets from the name, and
+                # --lf finds only ids that it told so.
+                yield CellItem.from_parent(
+                    self, name=cell.name, nodeid=f"{self.nodeid}::{cell.name}", cell=cell
+                )
 
     def _selected(self, project: Project, cell: Cell) -> bool:
         providers = self.config.getoption("--harness-provider")
@@ -106,12 +122,18 @@ class CellItem(ResultItem):
             filled = self.config.getoption("--harness-accept") and self._accept(project)
         except AdapterError as error:
             fault = f"nothing could be filled in: {error}"
-        result = examine(self.cell, project.cassette, project.adapter(self.cell.column), today=date.today())
+        result = examine(
+            self.cell, project.cassette, project.adapter(self.cell.column), today=date.today()
+        )
         if result.origin and result.verdict != "error":
             self._say_a_guess(project)
         if filled:
             self.user_properties.append((FILLED, self.named()))
-            result = replace(result, verdict="unreviewed", reason=f"filled in {self.path.name}; read it, then delete `reviewed: no`")
+            result = replace(
+                result,
+                verdict="unreviewed",
+                reason=f"filled in {self.path.name}; read it, then delete `reviewed: no`",
+            )
         if fault:
             result = replace(result, verdict="error", reason=fault)
         self.result = replace(result, command=self.command())
@@ -140,12 +162,20 @@ class CellItem(ResultItem):
 
     def _say_a_guess(self, project: Project) -> None:
         case = self.cell.case
-        if not case.provider and project.cassette(case.cassette).exchanges[case.exchange - 1].provider is None:
-            guess = "neither URL nor body tells its provider, and it is judged as gemini-api's; `provider:` in the case says whose it is"
+        if (
+            not case.provider
+            and project.cassette(case.cassette).exchanges[case.exchange - 1].provider is None
+        ):
+            guess = (
+                "neither URL nor body tells its provider, and it is judged as gemini-api's;"
+                " `provider:` in the case says whose it is"
+            )
             self.warn(HarnessWarning(f"cassette {case.cassette}: {guess}"))
 
     def _accept(self, project: Project) -> bool:
-        """Fill this cell's expectation in its file, if it is empty; whether that was done. Raises `AdapterError`."""
+        """Fill this cell's expectation in its file, if it is empty; whether that was done. Raises
+        `AdapterError`.
+        """
         from harness.cassettes import CassetteError
         from harness.conformance.judge import adapter_faults, produce, stand_on
         from harness.conformance.project import read_text
@@ -171,10 +201,25 @@ class CellItem(ResultItem):
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
-    """What was filled in, and why nothing ran for an adapter or of the specs that are configured."""
-    reports = [one for found in terminalreporter.stats.values() for one in found if isinstance(one, pytest.TestReport)]
-    for named in [value for one in reports if one.when == "call" for name, value in one.user_properties if name == FILLED]:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    """What was filled in, and why nothing ran for an adapter or of the specs that are
+    configured.
+    """
+    reports = [
+        one
+        for found in terminalreporter.stats.values()
+        for one in found
+        if isinstance(one, pytest.TestReport)
+    ]
+    for named in [
+        value
+        for one in reports
+        if one.when == "call"
+        for name, value in one.user_properties
+        if name == FILLED
+    ]:
         from harness.specs.matching import visible  # a run without a spec needs nothing of ours
 
         terminalreporter.write_line(visible(f"filled in: {named}, `reviewed: no`"))
@@ -184,17 +229,26 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatu
 
 
 def _unnamed_roots(config: pytest.Config) -> Iterator[str]:
-    """Folders of ``harness_specs`` that were not looked into: pytest looks into what is named, and below itself."""
+    """Folders of ``harness_specs`` that were not looked into: pytest looks into what is named, and
+    below itself.
+    """
     here = config.invocation_params.dir
-    named = [Path(os.path.normpath(here / str(argument).partition("::")[0])) for argument in config.args]
+    named = [
+        Path(os.path.normpath(here / str(argument).partition("::")[0])) for argument in config.args
+    ]
     for root in _spec_roots(config) if config.getini("harness_specs") else ():
         if not any(root.is_relative_to(one) or one.is_relative_to(root) for one in named):
             way = os.path.relpath(root, here) if root.anchor == here.anchor else root
-            yield f"harness_specs names {way}, which pytest was not told to run: name it after `pytest`, or in `testpaths`"
+            yield (
+                f"harness_specs names {way}, which pytest was not told to run: name it after"
+                " `pytest`, or in `testpaths`"
+            )
 
 
 def _unexpected(config: pytest.Config) -> Iterator[str]:
-    """The adapters that were chosen and that no case below the specs folders expects anything of."""
+    """The adapters that were chosen and that no case below the specs folders expects anything
+    of.
+    """
     chosen = config.getoption("--harness-dialect") or ()
     if not chosen:
         return
@@ -203,10 +257,22 @@ def _unexpected(config: pytest.Config) -> Iterator[str]:
 
     project = _project(config)
     try:
-        cases = [case for root in project.specs for path in yaml_files(root) if kind_of(path) == "spec" for case in project.cases(path)]
+        cases = [
+            case
+            for root in project.specs
+            for path in yaml_files(root)
+            if kind_of(path) == "spec"
+            for case in project.cases(path)
+        ]
     except SpecError:
         return  # which a run that reads it tells
     for named in (project.adapters[name] for name in chosen if name in project.adapters):
         if not any(named.dialect in case.expect for case in cases):
-            fill = f"write `{named.dialect}:` without a value below the `expect` of a case and run once with --harness-accept"
-            yield f"{named.name}: no case expects anything of {named.dialect}; {fill}, or hold it to the laws with --harness-laws"
+            fill = (
+                f"write `{named.dialect}:` without a value below the `expect` of a case and run"
+                " once with --harness-accept"
+            )
+            yield (
+                f"{named.name}: no case expects anything of {named.dialect}; {fill}, or hold it to"
+                " the laws with --harness-laws"
+            )

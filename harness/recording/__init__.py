@@ -1,7 +1,9 @@
-"""Recording: vcrpy is the machinery, our format is what it writes, and a transport of ours stands between a client and the network.
+"""Recording: vcrpy is the machinery, our format is what it writes, and a transport of ours stands
+between a client and the network.
 
-`use_cassette` opens a cassette to be recorded or to answer, `transports` are for a client's HTTP library, `register` makes a suite of
-vcrpy's own keep its cassettes in our format. Names are imported when they are first used: pytest loads this package in every run.
+`use_cassette` opens a cassette to be recorded or to answer, `transports` are for a client's HTTP
+library, `register` makes a suite of vcrpy's own keep its cassettes in our format. Names are
+imported when they are first used: pytest loads this package in every run.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What of an answer's body may be written while the rest of it still comes.
 
-A value is taken out by its place, and a read may end anywhere: inside the value, or between it and its name. So reads among which
-something may be taken out wait until their line is whole, or the answer is over; all others are given on at once. A packed body is looked
-at unpacked, as far as it has come; nothing can be taken out of it, so that it is refused where something should be.
+A value is taken out by its place, and a read may end anywhere: inside the value, or between it and
+its name. So reads among which something may be taken out wait until their line is whole, or the
+answer is over; all others are given on at once. A packed body is looked at unpacked, as far as it
+has come; nothing can be taken out of it, so that it is refused where something should be.
 """
 
 from __future__ import annotations
@@ -18,13 +19,17 @@ from harness.cassettes.redaction.redactor import Scrubber
 from harness.stream.decompression import CODINGS, Unpacker
 
 _LINE_END: Final = re.compile(rb"(?<=[,{}\[\]\n])[ \t]*\r?\n")
-"""Where no value of JSON and no frame goes on; the end of a line after a colon or a text is none, for its value may follow."""
+"""Where no value of JSON and no frame goes on; the end of a line after a colon or a text is none,
+for its value may follow.
+"""
 _OVERLAP: Final = 256
 """So many bytes before a read are looked at with it: a name may come in two reads."""
 
 
 class Written(NamedTuple):
-    """A read that may be written: ``data`` as it is kept, and the ``plain`` bytes that whoever reads it sees."""
+    """A read that may be written: ``data`` as it is kept, and the ``plain`` bytes that whoever
+    reads it sees.
+    """
 
     at: float
     data: bytes
@@ -32,7 +37,9 @@ class Written(NamedTuple):
 
 
 class Arriving:
-    """The body of one answer; ``coding`` is its Content-Encoding. Raises `CassetteError` where it may not be written."""
+    """The body of one answer; ``coding`` is its Content-Encoding. Raises `CassetteError` where it
+    may not be written.
+    """
 
     def __init__(self, scrubber: Scrubber, coding: str | None) -> None:
         self._scrubber = scrubber
@@ -82,26 +89,34 @@ class Arriving:
 
     def _pass(self) -> list[Written]:
         passed, self._waiting, self._first = self._waiting, [], False
-        known = max(0, len(self._line) - _OVERLAP)  # a line may be as long as the answer: each byte of it is looked at once
+        known = max(
+            0, len(self._line) - _OVERLAP
+        )  # a line may be as long as the answer: each byte of it is looked at once
         self._line += b"".join(one.plain for one in passed)
         del self._line[: _last_end(self._line, known)]
         self._tail = bytes(self._line[-_OVERLAP:])
         return passed
 
     def _settle(self, text: bytes, done: int) -> list[Written]:
-        """Of all that waits, the reads that end at ``done`` or before, scrubbed with the line that they stand in."""
+        """Of all that waits, the reads that end at ``done`` or before, scrubbed with the line that
+        they stand in.
+        """
         parts = [bytes(self._line), *(one.plain for one in self._waiting)]
         ends = list(accumulate(map(len, parts)))[1:]
         count = sum(end <= done for end in ends)
         if not count:
             return []
-        kept = dict(self._scrubber.reads(tuple((float(number), part) for number, part in enumerate(parts))))
+        kept = dict(
+            self._scrubber.reads(tuple((float(number), part) for number, part in enumerate(parts)))
+        )
         settled = list(self._scrubbed(self._waiting[:count], kept))
         start = _last_end(text[: ends[count - 1]])
         self._line = bytearray(text[start : ends[count - 1]])
         self._waiting, self._first = self._waiting[count:], False
         self._waits = bool(self._waiting) or self._scrubber.may_touch(bytes(self._line))
-        self._tail = b"".join([self._line[-_OVERLAP:], *(one.plain for one in self._waiting)])[-_OVERLAP:]
+        self._tail = b"".join([self._line[-_OVERLAP:], *(one.plain for one in self._waiting)])[
+            -_OVERLAP:
+        ]
         return settled
 
     @staticmethod

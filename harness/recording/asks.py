@@ -1,4 +1,6 @@
-"""What to ask for a cassette: what its case says, in one prompt or turn by turn, or what it was asked before, anew."""
+"""What to ask for a cassette: what its case says, in one prompt or turn by turn, or what it was
+asked before, anew.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,11 @@ class NotRecordable(CassetteError):
     """Nobody says what to ask for a cassette; the message says why, and who could."""
 
 
-def ask_turns(cases: Iterable[Case], provider: str, *, streamed: bool = True) -> Generator[Ask, Exchange, None]:
-    """The turns of conversation cases on one cassette, each sent what the event model makes of the live answer before.
+def ask_turns(
+    cases: Iterable[Case], provider: str, *, streamed: bool = True
+) -> Generator[Ask, Exchange, None]:
+    """The turns of conversation cases on one cassette, each sent what the event model makes of the
+    live answer before.
 
     Raises `NotRecordable` where the cases leave out an exchange; the cassette would have a gap.
     """
@@ -31,13 +36,18 @@ def ask_turns(cases: Iterable[Case], provider: str, *, streamed: bool = True) ->
         if case.exchange <= asked:
             continue  # another event model's case on the same exchanges
         if case.exchange != asked + 1:
-            raise NotRecordable(f"no case says what exchange {asked + 1} of {case.cassette} asks; {case.case} begins at {case.exchange}")
+            raise NotRecordable(
+                f"no case says what exchange {asked + 1} of {case.cassette} asks; {case.case}"
+                f" begins at {case.exchange}"
+            )
         said.append(case)
         asked += len(case.turns)
     return _ask_cases(said, provider, streamed)
 
 
-def _ask_cases(cases: Iterable[Case], provider: str, streamed: bool) -> Generator[Ask, Exchange, None]:
+def _ask_cases(
+    cases: Iterable[Case], provider: str, streamed: bool
+) -> Generator[Ask, Exchange, None]:
     for case in cases:
         yield from _ask_case(case, provider, streamed)
 
@@ -55,19 +65,28 @@ def _ask_case(case: Case, provider: str, streamed: bool) -> Generator[Ask, Excha
         asked = half.translate(prompt, case.options.get(dialect, {}), session)
         body = wrap(asked, provider, session)
         exchange = yield Ask(body, asked.model, streamed)
-        payloads = replay(exchange, provider=provider, dialect=dialect, session=session, tool_code=case.tool_code)
+        payloads = replay(
+            exchange, provider=provider, dialect=dialect, session=session, tool_code=case.tool_code
+        )
 
 
 def _then(turn: Turn) -> str | list[ToolOutcome]:
     if turn.say is not None:
         return turn.say
     return [
-        ToolOutcome(one.error, failed=True) if "error" in one.model_fields_set else ToolOutcome(one.result) for one in turn.results or ()
+        (
+            ToolOutcome(one.error, failed=True)
+            if "error" in one.model_fields_set
+            else ToolOutcome(one.result)
+        )
+        for one in turn.results or ()
     ]
 
 
 def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[Ask]:
-    """The prompt of a request case, by the first event model that has a word for all of it; raises `TranslationError` if none has."""
+    """The prompt of a request case, by the first event model that has a word for all of it; raises
+    `TranslationError` if none has.
+    """
     failed: TranslationError | None = None
     for dialect, prompt in case.prompt.items():
         session = Session()
@@ -82,47 +101,71 @@ def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[Ask
 
 
 def _words(asked: Asked) -> dict[str, object]:
-    """A request as a program is given it, on its command line; raises `TranslationError` for more than one text."""
+    """A request as a program is given it, on its command line; raises `TranslationError` for more
+    than one text.
+    """
     told = {key: value for key, value in asked.body.items() if value}
     match told:
         case {"contents": [{"parts": [{"text": str(text)}]}]} if len(told) == 1:
             return {"prompt": text}
-    raise TranslationError("", "gemini-cli is given one text, on its command line; this prompt says more")
+    raise TranslationError(
+        "", "gemini-cli is given one text, on its command line; this prompt says more"
+    )
 
 
 def ask_again(cassette: Cassette, name: str) -> list[Ask]:
-    """The requests of a cassette; raises `NotRecordable` for an exchange that has none, or one that does not generate."""
+    """The requests of a cassette; raises `NotRecordable` for an exchange that has none, or one that
+    does not generate.
+    """
     asks = []
     for number, exchange in enumerate(cassette.exchanges, 1):
         request = exchange.request
         told = identify(request.method, request.url, request.body, b"") if request else None
         if request is None or told is None or not told.generates:
             raise NotRecordable(
-                f"exchange {number} of {name} holds no request that can be asked again; `harness record {name} --prompt …` says what to ask"
+                f"exchange {number} of {name} holds no request that can be asked again; `harness"
+                f" record {name} --prompt …` says what to ask"
             )
         try:
             asks.append(Ask(decode_json(request.body), told.model, told.streamed))
         except ValueError:
             raise NotRecordable(
-                f"the request of exchange {number} of {name} is no JSON; `harness record {name} --prompt …` says what to ask"
+                f"the request of exchange {number} of {name} is no JSON; `harness record {name}"
+                " --prompt …` says what to ask"
             ) from None
     return asks
 
 
 def ask_runs(cassette: Cassette, name: str) -> list[Ask]:
-    """The prompts that the Gemini CLI said it was given, each run again; raises `NotRecordable` for a run that does not say."""
+    """The prompts that the Gemini CLI said it was given, each run again; raises `NotRecordable` for
+    a run that does not say.
+    """
     asks = []
     for number, exchange in enumerate(cassette.exchanges, 1):
         events = replay(exchange, provider="gemini-cli", layer="events")
-        said = next((event["raw"].get("content") for event in events if event.get("name") == "echo"), None)
+        said = next(
+            (event["raw"].get("content") for event in events if event.get("name") == "echo"), None
+        )
         if not isinstance(said, str):
-            raise NotRecordable(f"run {number} of {name} does not say what it was asked, as only stream-json does; say it with --prompt")
-        asks.append(Ask({"prompt": said}, next((event.get("model") for event in events if event["kind"] == "start"), None)))
+            raise NotRecordable(
+                f"run {number} of {name} does not say what it was asked, as only stream-json does;"
+                " say it with --prompt"
+            )
+        asks.append(
+            Ask(
+                {"prompt": said},
+                next((event.get("model") for event in events if event["kind"] == "start"), None),
+            )
+        )
     return asks
 
 
-def ask_prompts(prompts: Iterable[str], provider: str, *, streamed: bool = True) -> Generator[Ask, Exchange, None]:
-    """Prompts of one conversation, each after the answer to the one before; for a program, one run each."""
+def ask_prompts(
+    prompts: Iterable[str], provider: str, *, streamed: bool = True
+) -> Generator[Ask, Exchange, None]:
+    """Prompts of one conversation, each after the answer to the one before; for a program, one run
+    each.
+    """
     half, session = request_half("unified-llm"), Session()
     prompt = None
     payloads: list[dict[str, object]] = []
@@ -130,7 +173,11 @@ def ask_prompts(prompts: Iterable[str], provider: str, *, streamed: bool = True)
         if provider == "gemini-cli":
             yield Ask({"prompt": text}, None, streamed)
             continue
-        prompt = half.follow_up(prompt, payloads, text) if prompt else {"messages": [{"role": "user", "content": text}]}
+        prompt = (
+            half.follow_up(prompt, payloads, text)
+            if prompt
+            else {"messages": [{"role": "user", "content": text}]}
+        )
         asked = half.translate(prompt, {}, session)
         exchange = yield Ask(asked.body, asked.model, streamed)
         payloads = replay(exchange, provider=provider, dialect="unified-llm", session=session)

@@ -1,7 +1,9 @@
-"""Writes down what happens while a recording runs: each fact is a line, scrubbed, and looked at before it is written.
+"""Writes down what happens while a recording runs: each fact is a line, scrubbed, and looked at
+before it is written.
 
-What a line shows is scanned together with the end of what came before it; at the first doubt all that is written goes. A user's hook judges
-whole exchanges, so with one an exchange is written when it has ended.
+What a line shows is scanned together with the end of what came before it; at the first doubt all
+that is written goes. A user's hook judges whole exchanges, so with one an exchange is written when
+it has ended.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from harness.stream.events import End
 from .arriving import Arriving, Written
 
 OVERLAP: Final = 1024
-"""So many bytes of an earlier read are looked at again with the next one: a secret may come in two reads."""
+"""So many bytes of an earlier read are looked at again with the next one: a secret may come in two
+reads.
+"""
 WINDOW: Final = 8192
 """So many bytes are looked at in one go, since nobody else runs meanwhile."""
 
@@ -28,20 +32,27 @@ _NOWHERE: Final = Origin("recorded")  # of what is only looked at
 
 
 class Writer:
-    """Facts into lines of ``part``; a request that has no answer yet waits for it, since no exchange could be read of it.
+    """Facts into lines of ``part``; a request that has no answer yet waits for it, since no
+    exchange could be read of it.
 
-    ``begin`` and ``keep`` are those of `staging.Unfinished`. ``doubted``: nothing may be written any more.
+    ``begin`` and ``keep`` are those of `staging.Unfinished`. ``doubted``: nothing may be written
+    any more.
     """
 
     def __init__(
-        self, part: Path, begin: Callable[[Request | None], tuple[Origin, Guard]], keep: Callable[[Request], Request | None]
+        self,
+        part: Path,
+        begin: Callable[[Request | None], tuple[Origin, Guard]],
+        keep: Callable[[Request], Request | None],
     ) -> None:
         self.doubted = False
         self._part = part
         self._begin = begin
         self._keep = keep
         self._left_out: set[int] = set()
-        self._whole: dict[int, tuple[Exchange, list[tuple[float | None, bytes]]]] = {}  # those that the hook waits for, and their reads
+        self._whole: dict[
+            int, tuple[Exchange, list[tuple[float | None, bytes]]]
+        ] = {}  # those that the hook waits for, and their reads
         self._bodies: dict[int, Arriving] = {}
         self._file: int | None = None
         self._guard: Guard | None = None
@@ -60,15 +71,27 @@ class Writer:
         else:
             self._write_asked(take, kept and self._guard.scrubber.request(kept))
 
-    def answered(self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]) -> None:
+    def answered(
+        self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]
+    ) -> None:
         assert self._guard is not None, "what is answered was asked"
         if take in self._left_out:
             return
         if take in self._whole:
             begun, reads = self._whole[take]
-            self._whole[take] = replace(begun, status=status, headers=headers, reason_phrase=reason_phrase), reads
+            self._whole[take] = (
+                replace(begun, status=status, headers=headers, reason_phrase=reason_phrase),
+                reads,
+            )
             return
-        coding = next((values[0] for name, values in headers.items() if name.lower() == "content-encoding" and values), None)
+        coding = next(
+            (
+                values[0]
+                for name, values in headers.items()
+                if name.lower() == "content-encoding" and values
+            ),
+            None,
+        )
         self._bodies[take] = Arriving(self._guard.scrubber, coding)
         kept = self._guard.scrubber.request(Request("", "", headers)).headers
         self._write_answered(take, status, self._guard.scrubber.text(reason_phrase), kept)
@@ -116,7 +139,8 @@ class Writer:
         assert self._guard is not None, "what has ended was asked"
         try:
             kept = self._guard.scrubber.exchange(exchange) if exchange.status else None
-        except Exception as error:  # noqa: BLE001  # the hook is the user's; who saves the recording is told what it raises
+        # the hook is the user's; who saves the recording is told what it raises
+        except Exception as error:  # noqa: BLE001
             raise CassetteError(f"before_record raised {type(error).__name__}") from None
         if kept is None:
             self._left_out.add(take)
@@ -136,7 +160,9 @@ class Writer:
         line = journal.asked_line(take, request)
         self._append(line, line)
 
-    def _write_answered(self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]) -> None:
+    def _write_answered(
+        self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]
+    ) -> None:
         line = journal.answered_line(take, status, reason_phrase, headers)
         if self._file is None:
             self._part.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,8 @@
-"""Keeping a replayed test off the network: while it runs, a socket reaches nothing but this machine.
+"""Keeping a replayed test off the network: while it runs, a socket reaches nothing but this
+machine.
 
-Python's own sockets are guarded, which is what every client library of Python's that we know of connects with, asyncio's included; an
-event loop written in C that opens its own would pass.
+Python's own sockets are guarded, which is what every client library of Python's that we know of
+connects with, asyncio's included; an event loop written in C that opens its own would pass.
 """
 
 from __future__ import annotations
@@ -22,14 +23,18 @@ class NetworkRefused(ReplayError):
 
 @contextmanager
 def refuse_network(why: str) -> Iterator[None]:
-    """For the time of the block every connection to another machine, and every look-up of its name, raises `NetworkRefused`."""
+    """For the time of the block every connection to another machine, and every look-up of its name,
+    raises `NetworkRefused`.
+    """
 
     def guarded(original: Callable[..., Any]) -> Callable[..., Any]:
         def call(self: socket.socket, *arguments: Any) -> Any:
             address = arguments[-1]
             if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_here(str(address[0])):
                 self.close()  # whoever made it expects an OSError, and then a second try
-                raise NetworkRefused(f"a connection to {address[0]} port {address[1]} was refused: {why}")
+                raise NetworkRefused(
+                    f"a connection to {address[0]} port {address[1]} was refused: {why}"
+                )
             return original(self, *arguments)
 
         return call
@@ -53,8 +58,14 @@ def refuse_network(why: str) -> Iterator[None]:
 
 def _is_here(host: str) -> bool:
     if _is_address(host):
-        return ipaddress.ip_address(host.partition("%")[0]).is_loopback or host in ("0.0.0.0", "::")  # noqa: S104  # connects to this machine
-    return host.lower().rstrip(".") in ("localhost", "localhost.localdomain", "", socket.gethostname().lower())
+        # connects to this machine
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback or host in ("0.0.0.0", "::")  # noqa: S104
+    return host.lower().rstrip(".") in (
+        "localhost",
+        "localhost.localdomain",
+        "",
+        socket.gethostname().lower(),
+    )
 
 
 def _is_address(host: str) -> bool:

@@ -1,4 +1,6 @@
-"""vcrpy's persister and serializer, ours: reads, end and origin survive, and a damaged file is an error instead of one to record over."""
+"""vcrpy's persister and serializer, ours: reads, end and origin survive, and a damaged file is an
+error instead of one to record over.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,15 @@ SERIALIZER: Final = "harness"
 
 
 class Persister:
-    """vcrpy's persister interface, without its mercy: only a file that does not exist is a new cassette."""
+    """vcrpy's persister interface, without its mercy: only a file that does not exist is a new
+    cassette.
+    """
 
     @staticmethod
     def load_cassette(cassette_path: str | Path, serializer: Any) -> Any:
-        """vcrpy's requests and responses. Raises its CassetteNotFoundError, or `CassetteError` for a file that can't be read."""
+        """vcrpy's requests and responses. Raises its CassetteNotFoundError, or `CassetteError` for
+        a file that can't be read.
+        """
         from vcr.persisters.filesystem import CassetteNotFoundError
         from vcr.serialize import deserialize
 
@@ -42,23 +48,37 @@ class Persister:
             raise CassetteError(f"{path}: {error}") from None
 
     @staticmethod
-    def save_cassette(cassette_path: str | Path, cassette_dict: dict[str, Any], serializer: Any) -> None:
+    def save_cassette(
+        cassette_path: str | Path, cassette_dict: dict[str, Any], serializer: Any
+    ) -> None:
         """Write beside the file, then move over it: a failed write leaves what was there."""
         from vcr.serialize import serialize
 
         path = Path(cassette_path)
-        save(path, serialize(cassette_dict, replace(serializer, name=_named(path)) if isinstance(serializer, _Serializer) else serializer))
+        save(
+            path,
+            serialize(
+                cassette_dict,
+                replace(serializer, name=_named(path))
+                if isinstance(serializer, _Serializer)
+                else serializer,
+            ),
+        )
 
 
 def _named(path: Path) -> str:
-    """A file as its errors call it, and as its name is looked at: from the working folder on, for what is above is no part of it."""
+    """A file as its errors call it, and as its name is looked at: from the working folder on, for
+    what is above is no part of it.
+    """
     path, here = path.absolute(), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
 
 
 @dataclass(frozen=True)
 class _Serializer:
-    """vcrpy's serializer interface, with the secrets that are known when something is written; the persister says its ``name``."""
+    """vcrpy's serializer interface, with the secrets that are known when something is written; the
+    persister says its ``name``.
+    """
 
     guard: Callable[[], Guard]
     name: str = "cassette"
@@ -71,15 +91,21 @@ class _Serializer:
 
 
 def keep_format(recorder: VCR, guard: Callable[[], Guard]) -> None:
-    """Make a `vcr.VCR` keep its cassettes in our format, scrubbed and scanned by what ``guard`` makes when one is written."""
+    """Make a `vcr.VCR` keep its cassettes in our format, scrubbed and scanned by what ``guard``
+    makes when one is written.
+    """
     recorder.register_serializer(SERIALIZER, _Serializer(guard))
     recorder.register_persister(Persister)
     recorder.serializer = SERIALIZER
 
 
 def register(recorder: VCR, guard: Callable[[], Guard] = secrets.guard) -> None:
-    """`keep_format`, and clients on httpx2 and httpx are recorded read by read: vcrpy would join an answer before the client gets it."""
+    """`keep_format`, and clients on httpx2 and httpx are recorded read by read: vcrpy would join an
+    answer before the client gets it.
+    """
     from .vcr import StreamingCassette
 
     keep_format(recorder, guard)
-    recorder._use_cassette = lambda **options: StreamingCassette.use_arg_getter(partial(recorder.get_merged_config, **options))
+    recorder._use_cassette = lambda **options: StreamingCassette.use_arg_getter(
+        partial(recorder.get_merged_config, **options)
+    )

@@ -1,4 +1,6 @@
-"""A recorded answer as a response of the client's own library: all of it at once, then its recorded end."""
+"""A recorded answer as a response of the client's own library: all of it at once, then its recorded
+end.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +10,30 @@ from typing import Any, Final
 
 from harness.cassettes import Exchange
 
-CUT: Final = "peer closed connection without sending complete message body (incomplete chunked read)"
-LEFT: Final = "the client left here when this was recorded; the recording does not know what came next"
+CUT: Final = (
+    "peer closed connection without sending complete message body (incomplete chunked read)"
+)
+LEFT: Final = (
+    "the client left here when this was recorded; the recording does not know what came next"
+)
 
 
 def played(http: Any, exchange: Exchange) -> Any:
     """The library's response for a recorded answer."""
     headers = [(name, value) for name, values in exchange.headers.items() for value in values]
-    extensions = {"http_version": b"HTTP/1.1", "reason_phrase": exchange.reason_phrase.encode("ascii", "replace")}
-    return http.Response(exchange.status, headers=headers, stream=_player(http)(exchange), extensions=extensions)
+    extensions = {
+        "http_version": b"HTTP/1.1",
+        "reason_phrase": exchange.reason_phrase.encode("ascii", "replace"),
+    }
+    return http.Response(
+        exchange.status, headers=headers, stream=_player(http)(exchange), extensions=extensions
+    )
 
 
 class _Player:
-    """A recorded body, for both kinds of client: at once, as far as it goes, then its recorded end."""
+    """A recorded body, for both kinds of client: at once, as far as it goes, then its recorded
+    end.
+    """
 
     http: Any
 

@@ -1,8 +1,11 @@
-"""The loopback relay: what stands in for our transport where a client has none of Python's: aiohttp, and programs in any language.
+"""The loopback relay: what stands in for our transport where a client has none of Python's:
+aiohttp, and programs in any language.
 
-A client is given the relay's URL as its base URL and speaks plain HTTP with it; the relay asks the provider over https, through the same
-transport that a Python client is recorded with, and hands on every read as a piece of its own. A cut or reset answer is cut or reset for
-the client as well, and a client that leaves is recorded as one. Over a `Playback` it answers from the cassette, with nothing but h11.
+A client is given the relay's URL as its base URL and speaks plain HTTP with it; the relay asks the
+provider over https, through the same transport that a Python client is recorded with, and hands on
+every read as a piece of its own. A cut or reset answer is cut or reset for the client as well, and
+a client that leaves is recorded as one. Over a `Playback` it answers from the cassette, with
+nothing but h11.
 """
 
 from __future__ import annotations
@@ -33,7 +36,17 @@ ENVIRONMENT: Final = {
 }
 """The variables by which Google's clients are told a base URL, and where each leads by itself."""
 
-_HOP_BY_HOP: Final = frozenset([b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade"])
+_HOP_BY_HOP: Final = frozenset(
+    [
+        b"connection",
+        b"keep-alive",
+        b"proxy-connection",
+        b"te",
+        b"trailer",
+        b"transfer-encoding",
+        b"upgrade",
+    ]
+)
 """Headers of one connection, not of the message (RFC 9110, 7.6.1)."""
 _LOCATION: Final = re.compile(r"/projects/[^/]+/locations/([a-z0-9-]+)/")
 _READ: Final = 1 << 16
@@ -44,7 +57,9 @@ Upstream = Callable[[str], str]
 
 
 def upstream_by_path(environment: Mapping[str, str] = os.environ) -> Upstream:
-    """Whose API a path is, and where that is: the client's base URL in the environment, else Google's own host for it."""
+    """Whose API a path is, and where that is: the client's base URL in the environment, else
+    Google's own host for it.
+    """
     told = {name: environment.get(name, "").rstrip("/") for name in ENVIRONMENT}
 
     def upstream(path: str) -> str:
@@ -73,13 +88,23 @@ def _regional(location: str) -> str:
 def relay(source: Source, upstream: str | Upstream | None = None) -> Iterator[str]:
     """The base URL of a relay that runs for the time of the block, on a thread of its own.
 
-    ``upstream``: the provider's base URL, or what tells it from a request's path (default: `upstream_by_path`).
+    ``upstream``: the provider's base URL, or what tells it from a request's path (default:
+    `upstream_by_path`).
     """
-    found = (lambda _: upstream.rstrip("/")) if isinstance(upstream, str) else upstream or upstream_by_path()
+    found = (
+        (lambda _: upstream.rstrip("/"))
+        if isinstance(upstream, str)
+        else upstream or upstream_by_path()
+    )
     made = _Relay(source, found)
     listening = socket.create_server(("127.0.0.1", 0))
     loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_until_complete, args=(made.run(listening),), name="harness-relay", daemon=True)
+    thread = threading.Thread(
+        target=loop.run_until_complete,
+        args=(made.run(listening),),
+        name="harness-relay",
+        daemon=True,
+    )
     thread.start()
     try:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -101,7 +126,9 @@ class _Relay:
         self.clients: set[asyncio.Task[None]] = set()
 
     def _connect(self) -> None:
-        """What asks the network; made when something is asked of it, for a replay needs no library of HTTP."""
+        """What asks the network; made when something is asked of it, for a replay needs no library
+        of HTTP.
+        """
         if self.transport is None:
             made = transports(library())
             self.http, self.transport = made.http, made.asynchronous(self.source)
@@ -132,22 +159,41 @@ class _Relay:
             with suppress(ConnectionError):
                 await writer.wait_closed()
 
-    async def _exchange(self, wire: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _exchange(
+        self, wire: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
         """One request and its answer; whether the connection can take another."""
         asked = await _read_request(wire, reader)
         if asked is None:
             return False
         head, body = asked
         target = head.target.decode("ascii")
-        kept = [(name, value) for name, value in head.headers.raw_items() if name.lower() not in _HOP_BY_HOP | {b"host"}]
+        kept = [
+            (name, value)
+            for name, value in head.headers.raw_items()
+            if name.lower() not in _HOP_BY_HOP | {b"host"}
+        ]
         method, url = head.method.decode(), self.upstream(target) + target
         try:
-            answer = None if self.source.live else self.source.answer(Request(method, url, _by_name(kept), body))
+            answer = (
+                None
+                if self.source.live
+                else self.source.answer(Request(method, url, _by_name(kept), body))
+            )
             if answer is None:
                 self._connect()
         except ReplayError as error:
-            told = json.dumps({"error": {"code": 404, "message": str(error), "status": "NOT_FOUND"}}).encode()
-            answer = Exchange(None, 404, {"Content-Type": ["application/json"]}, ((None, told),), "complete", "Not Found")
+            told = json.dumps(
+                {"error": {"code": 404, "message": str(error), "status": "NOT_FOUND"}}
+            ).encode()
+            answer = Exchange(
+                None,
+                404,
+                {"Content-Type": ["application/json"]},
+                ((None, told),),
+                "complete",
+                "Not Found",
+            )
         if answer is not None:
             return await _play(answer, wire, writer)
         gone = asyncio.ensure_future(_gone(wire, reader))
@@ -161,10 +207,23 @@ class _Relay:
         finally:
             await _cancel(gone)
 
-    async def _answer(self, wire: h11.Connection, response: Any, writer: asyncio.StreamWriter, gone: asyncio.Future[None]) -> bool:
-        headers = [(name, value) for name, value in response.headers.raw if name.lower() not in _HOP_BY_HOP]
+    async def _answer(
+        self,
+        wire: h11.Connection,
+        response: Any,
+        writer: asyncio.StreamWriter,
+        gone: asyncio.Future[None],
+    ) -> bool:
+        headers = [
+            (name, value) for name, value in response.headers.raw if name.lower() not in _HOP_BY_HOP
+        ]
         reason = response.extensions.get("reason_phrase", b"")
-        _send(writer, wire.send(h11.Response(status_code=response.status_code, headers=headers, reason=reason)))
+        _send(
+            writer,
+            wire.send(
+                h11.Response(status_code=response.status_code, headers=headers, reason=reason)
+            ),
+        )
         await writer.drain()
         try:
             await _unless(gone, _pump(response.stream, wire, writer))
@@ -181,11 +240,19 @@ class _Relay:
 
 
 async def _play(answer: Exchange, wire: h11.Connection, writer: asyncio.StreamWriter) -> bool:
-    """A recorded answer, at once, then its recorded end; whether the connection can take another."""
-    named = [(name.encode("latin-1"), value.encode("latin-1")) for name, values in answer.headers.items() for value in values]
+    """A recorded answer, at once, then its recorded end; whether the connection can take
+    another.
+    """
+    named = [
+        (name.encode("latin-1"), value.encode("latin-1"))
+        for name, values in answer.headers.items()
+        for value in values
+    ]
     headers = [(name, value) for name, value in named if name.lower() not in _HOP_BY_HOP]
     reason = answer.reason_phrase.encode("ascii", "replace")
-    _send(writer, wire.send(h11.Response(status_code=answer.status, headers=headers, reason=reason)))
+    _send(
+        writer, wire.send(h11.Response(status_code=answer.status, headers=headers, reason=reason))
+    )
     for _, data in answer.reads:
         _send(writer, wire.send(h11.Data(data=data)))
         await writer.drain()
@@ -205,7 +272,9 @@ def _by_name(raw: list[tuple[bytes, bytes]]) -> dict[str, list[str]]:
     return headers
 
 
-async def _read_request(wire: h11.Connection, reader: asyncio.StreamReader) -> tuple[h11.Request, bytes] | None:
+async def _read_request(
+    wire: h11.Connection, reader: asyncio.StreamReader
+) -> tuple[h11.Request, bytes] | None:
     head: h11.Request | None = None
     body = b""
     while True:
@@ -222,14 +291,18 @@ async def _read_request(wire: h11.Connection, reader: asyncio.StreamReader) -> t
             return None
 
 
-async def _pump(stream: AsyncIterator[bytes], wire: h11.Connection, writer: asyncio.StreamWriter) -> None:
+async def _pump(
+    stream: AsyncIterator[bytes], wire: h11.Connection, writer: asyncio.StreamWriter
+) -> None:
     async for data in stream:
         _send(writer, wire.send(h11.Data(data=data)))
         await writer.drain()
 
 
 async def _unless(gone: asyncio.Future[None], work: Coroutine[Any, Any, Any]) -> Any:
-    """What ``work`` gives; if the client leaves first, the work is cancelled and ConnectionResetError raised."""
+    """What ``work`` gives; if the client leaves first, the work is cancelled and
+    ConnectionResetError raised.
+    """
     task = asyncio.ensure_future(work)
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)

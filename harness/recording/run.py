@@ -1,8 +1,10 @@
-"""The recording engine: request after request is asked of a provider until a recording is whole, or a limit says that it will not be.
+"""The recording engine: request after request is asked of a provider until a recording is whole, or
+a limit says that it will not be.
 
-What to ask next may depend on the last answer, so requests come from a generator that is sent each answer. An answer that is refused
-(`refusing`) is asked for again after the wait that the provider names, and left out of the recording; a key that is not valid, a quota
-of the day, or a wait that nobody would sit through ends it at once.
+What to ask next may depend on the last answer, so requests come from a generator that is sent each
+answer. An answer that is refused (`refusing`) is asked for again after the wait that the provider
+names, and left out of the recording; a key that is not valid, a quota of the day, or a wait that
+nobody would sit through ends it at once.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ SILENCE_S: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request: ``body`` is the JSON object that the provider is sent, for gemini-cli ``{"prompt": text}``."""
+    """One request: ``body`` is the JSON object that the provider is sent, for gemini-cli
+    ``{"prompt": text}``.
+    """
 
     body: Mapping[str, Any]
     model: str | None = None
@@ -45,10 +49,11 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where and as whom to ask; what is None is told by the environment, as Google's own clients read it.
+    """Where and as whom to ask; what is None is told by the environment, as Google's own clients
+    read it.
 
-    ``timeout_s``: so many seconds without a byte, or a connection, end a request (None: `SILENCE_S`); a program has so many in all
-    (None: `program.TIME_LIMIT_S`).
+    ``timeout_s``: so many seconds without a byte, or a connection, end a request (None:
+    `SILENCE_S`); a program has so many in all (None: `program.TIME_LIMIT_S`).
     """
 
     model: str | None = None
@@ -70,7 +75,9 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much may be spent: tries of one request; and of the whole run, requests with their tries, output and thinking tokens."""
+    """How much may be spent: tries of one request; and of the whole run, requests with their tries,
+    output and thinking tokens.
+    """
 
     attempts: int = 4
     requests: int = 50
@@ -92,7 +99,9 @@ class Spent:
         ):
             if used >= most:
                 shown = f"{used} {what}{'' if used == 1 else 's'}"
-                raise RecordingRefused(f"this run has used {shown}, and {most} is the limit; raise it, or ask for less")
+                raise RecordingRefused(
+                    f"this run has used {shown}, and {most} is the limit; raise it, or ask for less"
+                )
 
 
 class Driver(Protocol):
@@ -129,27 +138,37 @@ def record_requests(
     sleep: Callable[[float], None] = time.sleep,
     progress: Progress | None = None,
 ) -> Cassette:
-    """Ask ``provider`` for each of ``asks`` and keep the exchanges, in order, as the cassette at ``path``; returns it as it was saved.
+    """Ask ``provider`` for each of ``asks`` and keep the exchanges, in order, as the cassette at
+    ``path``; returns it as it was saved.
 
-    ``asks`` may be a generator: it is sent the exchange that answered. ``mode``: ``once`` asks only if there is no cassette yet.
-    ``spent``: what other recordings of the same run have cost, counted on here, so that the ``limits`` are those of all of them.
-    An answer of a status from 400 on is refused, a program that failed, and an answer that broke off, unless ``allow_status`` has its
-    status (`status_of`) and ``allow_end`` its end, or the exchange at the same place of ``before`` has it: those that are asked for anew.
-    ``before=None`` keeps what `refusing.REFUSED` does not name, for a comparison.
-    Raises `RecordingRefused` for an answer that is not to be kept and for a limit, `CassetteError` for what can't be written,
-    `MissingLibrary` and `ReplayError` for a provider that can't be asked. Nothing but a whole recording changes the file.
+    ``asks`` may be a generator: it is sent the exchange that answered. ``mode``: ``once`` asks only
+    if there is no cassette yet. ``spent``: what other recordings of the same run have cost, counted
+    on here, so that the ``limits`` are those of all of them. An answer of a status from 400 on is
+    refused, a program that failed, and an answer that broke off, unless ``allow_status`` has its
+    status (`status_of`) and ``allow_end`` its end, or the exchange at the same place of ``before``
+    has it: those that are asked for anew. ``before=None`` keeps what `refusing.REFUSED` does not
+    name, for a comparison. Raises `RecordingRefused` for an answer that is not to be kept and for a
+    limit, `CassetteError` for what can't be written, `MissingLibrary` and `ReplayError` for a
+    provider that can't be asked. Nothing but a whole recording changes the file.
     """
     keys = [settings.api_key] if settings and settings.api_key else []
     told = told_by_program(settings or Settings()) if provider == "gemini-cli" else None
-    statuses = {*allow_status, *map(status_of, before or ())}  # what stands where is seen when it comes
+    statuses = {
+        *allow_status,
+        *map(status_of, before or ()),
+    }  # what stands where is seen when it comes
     ends = {*allow_end, *(one.end for one in before or ())}
-    with use_cassette(path, mode=mode, allow_status=statuses, allow_end=ends, keys=keys, whole=True, told=told) as tape:
+    with use_cassette(
+        path, mode=mode, allow_status=statuses, allow_end=ends, keys=keys, whole=True, told=told
+    ) as tape:
         if isinstance(tape, Recording):
             tape.silence_s = (settings or Settings()).silence_s
             limits, spent = limits or Limits(), spent or Spent()
             spent.check(limits)
             driver = drive(provider, tape, settings or Settings())
-            run = _Run(tape, driver, limits, spent, allow_status, allow_end, before, sleep, progress)
+            run = _Run(
+                tape, driver, limits, spent, allow_status, allow_end, before, sleep, progress
+            )
             try:
                 run.all(asks)
             finally:
@@ -158,7 +177,9 @@ def record_requests(
 
 
 def drive(provider: str, tape: Recording, settings: Settings) -> Driver:
-    """The driver of a provider; raises `ReplayError` for one that is not known, and for an address of no server."""
+    """The driver of a provider; raises `ReplayError` for one that is not known, and for an address
+    of no server.
+    """
     check_address(provider, settings.base_url)
     match provider:
         case "gemini-api" | "vertex-ai":
@@ -173,7 +194,10 @@ def drive(provider: str, tape: Recording, settings: Settings) -> Driver:
             from .drivers.gemini_cli import ProgramDriver
 
             return ProgramDriver(tape, settings)
-    raise ReplayError(f"nobody knows how to ask {provider!r}; known are gemini-api, vertex-ai, code-assist, gemini-cli")
+    raise ReplayError(
+        f"nobody knows how to ask {provider!r}; known are gemini-api, vertex-ai, code-assist,"
+        " gemini-cli"
+    )
 
 
 class _Run:
@@ -214,7 +238,9 @@ class _Run:
             return
 
     def _one(self, ask: Ask) -> Exchange:
-        """The answer to keep; tries again as long as the provider asks for it and the limits let it."""
+        """The answer to keep; tries again as long as the provider asks for it and the limits let
+        it.
+        """
         for attempt in range(1, self.limits.attempts + 1):
             self.spent.check(self.limits)
             before = len(self.tape.takes)
@@ -225,7 +251,10 @@ class _Run:
                 take.finish()
             takes = [take for take in self.tape.takes[before:] if take.status is not None]
             if not takes:
-                raise RecordingRefused(f"request {self.requests} got no answer at all{self._why(before)}; mend that, then record again")
+                raise RecordingRefused(
+                    f"request {self.requests} got no answer at all{self._why(before)}; mend that,"
+                    " then record again"
+                )
             exchanges = [identified(take.exchange()) for take in takes]
             cost = sum(map(output_tokens, exchanges))
             self.output_tokens += cost
@@ -236,7 +265,9 @@ class _Run:
             allowed = {*self.allow_status, *map(status_of, anew)}
             found = refused(exchanges[-1], allowed, every=self.before is not None)
             if found is None:
-                self._check_end(exchanges[-1], takes[-1], {*self.allow_end, *(one.end for one in anew)})
+                self._check_end(
+                    exchanges[-1], takes[-1], {*self.allow_end, *(one.end for one in anew)}
+                )
                 return exchanges[-1]
             self._wait(found, exchanges[-1], attempt, takes)
         raise AssertionError("the last attempt returns or raises")
@@ -244,7 +275,11 @@ class _Run:
     def _why(self, before: int) -> str:
         """Whom the last request did not reach, and the reason that the system gives."""
         asked = [take for take in self.tape.takes[before:] if take.request]
-        return "".join(f" from {urlsplit(take.request.url).netloc}: {take.failure}" for take in asked[-1:] if take.request)
+        return "".join(
+            f" from {urlsplit(take.request.url).netloc}: {take.failure}"
+            for take in asked[-1:]
+            if take.request
+        )
 
     def _anew(self) -> Sequence[Exchange]:
         """The exchange that the last answer takes the place of, if there is one."""
@@ -255,19 +290,23 @@ class _Run:
         if told := broken(exchange, allowed):
             why = f": {take.failure}" if exchange.end == "aborted" and take.failure else ""
             raise RecordingRefused(
-                f"the answer to request {self.requests} {told}{why}; a recording holds whole answers, nothing is kept of this one; "
-                f"record again, or, if that is what it is about, allow this end: --allow-end {exchange.end}"
+                f"the answer to request {self.requests} {told}{why}; a recording holds whole"
+                " answers, nothing is kept of this one; record again, or, if that is what it is"
+                f" about, allow this end: --allow-end {exchange.end}"
             )
 
-    def _wait(self, found: tuple[int, str, str], exchange: Exchange, attempt: int, takes: list[Take]) -> None:
+    def _wait(
+        self, found: tuple[int, str, str], exchange: Exchange, attempt: int, takes: list[Take]
+    ) -> None:
         code, what, said = found
         seconds, final = _asked_wait(exchange, attempt)
         last = attempt == self.limits.attempts
         if code not in RETRIED or final or last:
             why = f" after {attempt} attempts" if last and attempt > 1 else ""
             message = (
-                f"request {self.requests} was given {what}{why} ({code}{': ' if said else ''}{said}); nothing is kept of this recording; "
-                f"if that is what it is about, allow the status {code}"
+                f"request {self.requests} was given {what}{why}"
+                f" ({code}{': ' if said else ''}{said}); nothing is kept of this recording; if that"
+                f" is what it is about, allow the status {code}"
             )
             raise RecordingRefused(message, said)
         for take in takes:
@@ -278,10 +317,18 @@ class _Run:
 
 
 def _asked_wait(exchange: Exchange, attempt: int) -> tuple[float, bool]:
-    """Seconds to wait before the next attempt: what RetryInfo or Retry-After say, else twice as long each time; whether none will help."""
+    """Seconds to wait before the next attempt: what RetryInfo or Retry-After say, else twice as
+    long each time; whether none will help.
+    """
     errors = errors_of(exchange)
-    told = next((error["retry_after"] for error in errors if error.get("retry_after") is not None), None)
-    daily = any("PerDay" in quota or "Daily" in quota for error in errors for quota in error.get("quotas", ()))
+    told = next(
+        (error["retry_after"] for error in errors if error.get("retry_after") is not None), None
+    )
+    daily = any(
+        "PerDay" in quota or "Daily" in quota
+        for error in errors
+        for quota in error.get("quotas", ())
+    )
     exhausted = any("QUOTA_EXHAUSTED" in error.get("reasons", ()) for error in errors)
     seconds = 2.0 ** (attempt - 1) if told is None else float(told)
     return seconds, daily or exhausted or seconds > LONGEST_WAIT_S
@@ -297,4 +344,7 @@ def output_tokens(exchange: Exchange) -> int:
     except ReplayError:
         return 0
     counts = [event for event in events if event["kind"] == "usage"]
-    return max((int(event.get("output") or 0) + int(event.get("reasoning") or 0) for event in counts), default=0)
+    return max(
+        (int(event.get("output") or 0) + int(event.get("reasoning") or 0) for event in counts),
+        default=0,
+    )

@@ -1,7 +1,9 @@
-"""Staging: what arrives stands in NAME.yaml.part at once; only a whole recording is moved over NAME.yaml.
+"""Staging: what arrives stands in NAME.yaml.part at once; only a whole recording is moved over
+NAME.yaml.
 
-The unfinished file is written by a thread of its own, line by line (`writing`), so that no read waits for a disk and a killed process
-leaves all but what came in its last moment. It is readable by its owner alone, since it has not been scanned as a whole.
+The unfinished file is written by a thread of its own, line by line (`writing`), so that no read
+waits for a disk and a killed process leaves all but what came in its last moment. It is readable by
+its owner alone, since it has not been scanned as a whole.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from harness.stream.events import End
 from .journal_writer import Writer
 
 PAUSE_S: Final = 0.01
-"""So long the thread waits before it takes what has come: first the client has its answer, then it is written down."""
+"""So long the thread waits before it takes what has come: first the client has its answer, then it
+is written down.
+"""
 
 
 def part_of(path: Path) -> Path:
@@ -35,11 +39,16 @@ def left_behind(path: Path) -> str | None:
     part = part_of(path)
     if not part.exists():
         return None
-    return f"{part} is what an earlier recording left when it stopped; `harness import` keeps what is in it, recording anew replaces it"
+    return (
+        f"{part} is what an earlier recording left when it stopped; `harness import` keeps what is"
+        " in it, recording anew replaces it"
+    )
 
 
 def save(path: Path, text: str) -> None:
-    """Move a whole text to ``path``, on disk before it is there: whatever happens, a good file stays or a good one takes its place."""
+    """Move a whole text to ``path``, on disk before it is there: whatever happens, a good file
+    stays or a good one takes its place.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")
     whole = Path(name)
@@ -57,11 +66,12 @@ def save(path: Path, text: str) -> None:
 
 
 class Unfinished:
-    """The unfinished file of one cassette: told of facts, it writes them; the file is made when the first answer comes.
+    """The unfinished file of one cassette: told of facts, it writes them; the file is made when the
+    first answer comes.
 
-    ``begin`` gives, from the first request, the origin and who knows what is secret; ``keep`` what of a request vcrpy's filters let
-    stand, None for one that is not recorded. Both are called by the thread, as is all that takes time: who tells a fact stands between
-    a client and its answer.
+    ``begin`` gives, from the first request, the origin and who knows what is secret; ``keep`` what
+    of a request vcrpy's filters let stand, None for one that is not recorded. Both are called by
+    the thread, as is all that takes time: who tells a fact stands between a client and its answer.
     """
 
     def __init__(
@@ -78,7 +88,9 @@ class Unfinished:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Have the thread wait for facts, before there are any: starting one takes longer than a first answer may wait."""
+        """Have the thread wait for facts, before there are any: starting one takes longer than a
+        first answer may wait.
+        """
         self._thread = threading.Thread(target=self._write, name="harness-unfinished", daemon=True)
         self._thread.start()
 
@@ -86,13 +98,20 @@ class Unfinished:
         self.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def asked(self, take: int, request: Request | None) -> None:
         self._facts.put(lambda writer: writer.asked(take, request))
 
-    def answered(self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]) -> None:
+    def answered(
+        self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]
+    ) -> None:
         self._facts.put(lambda writer: writer.answered(take, status, reason_phrase, headers))
 
     def read(self, take: int, at: float, data: bytes) -> None:
@@ -126,7 +145,9 @@ class Unfinished:
                 try:
                     tell(writer)
                 except (CassetteError, OSError):
-                    writer.doubt()  # nobody knows what is secret, or the disk is full: whoever saves the recording is told
+                    # nobody knows what is secret, or the disk is full: whoever saves the recording
+                    # is told
+                    writer.doubt()
         finally:
             writer.close()
 

@@ -1,8 +1,8 @@
 """Takes: exchanges while they are recorded, in start order, each read and its time as it comes.
 
-A `Tape` is what every recorder of ours writes to, whatever it stands in: a client's transport, a relay, a program's pipes. `Take.read`
-runs between the network and the client, so it does nothing but look at the clock, keep the bytes, and hand them to whoever keeps the
-unfinished file.
+A `Tape` is what every recorder of ours writes to, whatever it stands in: a client's transport, a
+relay, a program's pipes. `Take.read` runs between the network and the client, so it does nothing
+but look at the clock, keep the bytes, and hand them to whoever keeps the unfinished file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ class Listener(Protocol):
     """Who is told of every fact as it happens."""
 
     def asked(self, take: int, request: Request | None) -> None: ...
-    def answered(self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]) -> None: ...
+    def answered(
+        self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]
+    ) -> None: ...
     def read(self, take: int, at: float, data: bytes) -> None: ...
     def ended(self, take: int, end: End) -> None: ...
 
@@ -31,11 +33,18 @@ class Listener(Protocol):
 class Tape:
     """What is recorded, in start order.
 
-    ``whole``: answers are read to their end, even if the client makes nothing of them and leaves. ``silence_s``: so many seconds an
-    answer may be silent, and a connection be waited for; None is as the client says.
+    ``whole``: answers are read to their end, even if the client makes nothing of them and leaves.
+    ``silence_s``: so many seconds an answer may be silent, and a connection be waited for; None is
+    as the client says.
     """
 
-    def __init__(self, listener: Listener | None = None, clock: Clock = time.perf_counter, *, whole: bool = False) -> None:
+    def __init__(
+        self,
+        listener: Listener | None = None,
+        clock: Clock = time.perf_counter,
+        *,
+        whole: bool = False,
+    ) -> None:
         self.whole = whole
         self.silence_s: float | None = None
         self.live = True
@@ -54,7 +63,9 @@ class Tape:
         return take
 
     def exchanges(self) -> tuple[Exchange, ...]:
-        """All that had an answer; what is still open is `aborted`, for nobody listens to it any more."""
+        """All that had an answer; what is still open is `aborted`, for nobody listens to it any
+        more.
+        """
         return tuple(take.exchange() for take in self.kept())
 
     def kept(self) -> list[Take]:
@@ -63,7 +74,9 @@ class Tape:
 
 
 class Take:
-    """One exchange while it is recorded; the methods are called in the order in which they stand here."""
+    """One exchange while it is recorded; the methods are called in the order in which they stand
+    here.
+    """
 
     __slots__ = (
         "_tape",
@@ -96,7 +109,9 @@ class Take:
 
     @property
     def whole(self) -> bool:
-        """Whether the answer is read to its end; ``finish`` reads the rest of one that the client has left."""
+        """Whether the answer is read to its end; ``finish`` reads the rest of one that the client
+        has left.
+        """
         return self._tape.whole
 
     def answered(self, status: int, headers: dict[str, list[str]], reason_phrase: str = "") -> None:
@@ -127,4 +142,11 @@ class Take:
         """The take as an exchange; its answer has come."""
         if self.status is None:
             raise ValueError(f"exchange {self.number} has no answer yet")
-        return Exchange(self.request, self.status, self.headers, tuple(self.reads), self.end or "aborted", self.reason_phrase)
+        return Exchange(
+            self.request,
+            self.status,
+            self.headers,
+            tuple(self.reads),
+            self.end or "aborted",
+            self.reason_phrase,
+        )

@@ -1,8 +1,10 @@
-"""The transport of a recorded client: it sits where vcrpy's stub would, and hands on every read when it comes.
+"""The transport of a recorded client: it sits where vcrpy's stub would, and hands on every read
+when it comes.
 
-httpx2 and httpx have the same shapes and share no classes, so ours are made for whichever of the two a client is built on. A source says
-what becomes of a request: an answer that it has (replay), or None, and then the real transport asks the network and a `Take` writes
-down what passes. https://www.python-httpx.org/advanced/transports/
+httpx2 and httpx have the same shapes and share no classes, so ours are made for whichever of the
+two a client is built on. A source says what becomes of a request: an answer that it has (replay),
+or None, and then the real transport asks the network and a `Take` writes down what passes.
+https://www.python-httpx.org/advanced/transports/
 """
 
 from __future__ import annotations
@@ -23,17 +25,23 @@ from .playback import played
 from .tape import Take
 
 ENDS: Final[dict[str, End]] = {"RemoteProtocolError": "cut", "ReadError": "reset"}
-"""How an answer ended, by the name of the client library's exception; any other end is the client's own doing."""
+"""How an answer ended, by the name of the client library's exception; any other end is the client's
+own doing.
+"""
 
 
 class Source(Protocol):
-    """Where answers come from and where takes go. ``live``: whether the network is asked at all; ``silence_s``: see `Tape`."""
+    """Where answers come from and where takes go. ``live``: whether the network is asked at all;
+    ``silence_s``: see `Tape`.
+    """
 
     live: bool
     silence_s: float | None
 
     def answer(self, request: Request) -> Exchange | None:
-        """A recorded answer, or None: ask the network. Raises for a request that may have neither."""
+        """A recorded answer, or None: ask the network. Raises for a request that may have
+        neither.
+        """
 
     def begin(self, request: Request | None) -> Take: ...
 
@@ -44,13 +52,21 @@ class Transports:
     def __init__(self, library: str) -> None:
         self.http: Any = import_module(library)
         named = {"__module__": __name__}
-        self.sync: Any = type("SyncTransport", (_SyncTransport, self.http.BaseTransport), {**named, "http": self.http})
-        self.asynchronous: Any = type("AsyncTransport", (_AsyncTransport, self.http.AsyncBaseTransport), {**named, "http": self.http})
+        self.sync: Any = type(
+            "SyncTransport", (_SyncTransport, self.http.BaseTransport), {**named, "http": self.http}
+        )
+        self.asynchronous: Any = type(
+            "AsyncTransport",
+            (_AsyncTransport, self.http.AsyncBaseTransport),
+            {**named, "http": self.http},
+        )
 
 
 @lru_cache
 def transports(library: str) -> Transports:
-    """`Transports` of ``httpx2`` or ``httpx``, made once; raises ImportError if it is not installed."""
+    """`Transports` of ``httpx2`` or ``httpx``, made once; raises ImportError if it is not
+    installed.
+    """
     return Transports(library)
 
 
@@ -82,7 +98,9 @@ class _AsyncTransport:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self._inner: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str | None, Any]] = WeakKeyDictionary()  # a pool belongs to one loop
+        self._inner: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str | None, Any]] = (
+            WeakKeyDictionary()
+        )  # a pool belongs to one loop
         if source.live:
             _tls(self.http)
 
@@ -103,12 +121,16 @@ class _AsyncTransport:
 
 @lru_cache
 def _tls(http: Any) -> Any:
-    """The library's own trust, with SSL_CERT_FILE and SSL_CERT_DIR; reading certificates takes longer than a first answer."""
+    """The library's own trust, with SSL_CERT_FILE and SSL_CERT_DIR; reading certificates takes
+    longer than a first answer.
+    """
     return http.create_ssl_context()
 
 
 def _proxy(url: Any) -> str | None:
-    """The proxy that the environment names for a URL: a client that is given a transport leaves that to it."""
+    """The proxy that the environment names for a URL: a client that is given a transport leaves
+    that to it.
+    """
     if proxy_bypass(url.host):
         return None
     proxies = getproxies()
@@ -116,7 +138,9 @@ def _proxy(url: Any) -> str | None:
 
 
 def handle(http: Any, source: Source, send: Callable[[Any], Any], request: Any) -> Any:
-    """The library's response to its request: what the source has, or what ``send`` gives, whose stream writes down what passes."""
+    """The library's response to its request: what the source has, or what ``send`` gives, whose
+    stream writes down what passes.
+    """
     asked = _asked(request, request.read())
     answer = source.answer(asked)
     if answer is not None:
@@ -129,7 +153,9 @@ def handle(http: Any, source: Source, send: Callable[[Any], Any], request: Any) 
     return response
 
 
-async def handle_async(http: Any, source: Source, send: Callable[[Any], Awaitable[Any]], request: Any) -> Any:
+async def handle_async(
+    http: Any, source: Source, send: Callable[[Any], Awaitable[Any]], request: Any
+) -> Any:
     """`handle` for a client that awaits."""
     asked = _asked(request, await request.aread())
     answer = source.answer(asked)
@@ -144,9 +170,14 @@ async def handle_async(http: Any, source: Source, send: Callable[[Any], Awaitabl
 
 
 def _limited(http: Any, source: Source, request: Any) -> Any:
-    """The request, that waits no longer than the source lets it; no header says so, as the client's own limit might."""
+    """The request, that waits no longer than the source lets it; no header says so, as the client's
+    own limit might.
+    """
     if source.silence_s is not None:
-        request.extensions = {**request.extensions, "timeout": http.Timeout(source.silence_s).as_dict()}
+        request.extensions = {
+            **request.extensions,
+            "timeout": http.Timeout(source.silence_s).as_dict(),
+        }
     return request
 
 
@@ -170,9 +201,14 @@ def _reason(http: Any, source: Source, error: BaseException) -> str:
 
 
 def patches(library: str, source: Source) -> list[tuple[Any, str, Callable[..., Any]]]:
-    """What stands in for a library's own transports while a cassette of vcrpy's is open: class, method, replacement."""
+    """What stands in for a library's own transports while a cassette of vcrpy's is open: class,
+    method, replacement.
+    """
     http = transports(library).http
-    send, send_async = http.HTTPTransport.handle_request, http.AsyncHTTPTransport.handle_async_request
+    send, send_async = (
+        http.HTTPTransport.handle_request,
+        http.AsyncHTTPTransport.handle_async_request,
+    )
 
     def handle_request(transport: Any, request: Any) -> Any:
         return handle(http, source, partial(send, transport), request)
@@ -200,12 +236,16 @@ def _by_name(raw: list[tuple[bytes, bytes]]) -> dict[str, list[str]]:
     headers: dict[str, list[str]] = {}
     spelled: dict[bytes, str] = {}
     for name, value in raw:
-        headers.setdefault(spelled.setdefault(name.lower(), name.decode("latin-1")), []).append(value.decode("latin-1"))
+        headers.setdefault(spelled.setdefault(name.lower(), name.decode("latin-1")), []).append(
+            value.decode("latin-1")
+        )
     return headers
 
 
 def _end_of(error: BaseException) -> End:
-    return next((ENDS[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in ENDS), "aborted")
+    return next(
+        (ENDS[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in ENDS), "aborted"
+    )
 
 
 class _Tee:

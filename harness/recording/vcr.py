@@ -1,8 +1,10 @@
-"""vcrpy's cassette with our transport where its stubs for httpx2 and httpx would stand: a client gets every read when it comes.
+"""vcrpy's cassette with our transport where its stubs for httpx2 and httpx would stand: a client
+gets every read when it comes.
 
-Whether a request is answered or recorded is vcrpy's decision: its record modes, its matchers, its filters, its errors. A request that it
-does not find is looked for as it would have been kept, too, so that what was scrubbed can't tell two requests apart. What arrives stands in
-an unfinished recording until vcrpy has written the cassette.
+Whether a request is answered or recorded is vcrpy's decision: its record modes, its matchers, its
+filters, its errors. A request that it does not find is looked for as it would have been kept, too,
+so that what was scrubbed can't tell two requests apart. What arrives stands in an unfinished
+recording until vcrpy has written the cassette.
 """
 
 from __future__ import annotations
@@ -37,7 +39,10 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         ours = [library for library in LIBRARIES if library not in skipped and find_spec(library)]
         super().__init__(path, skip_patchers=(*skipped, *ours), **options)
         self.tape: Final = _Tape(self)
-        self.custom_patches = (*options.get("custom_patches", ()), *(patch for library in ours for patch in patches(library, self.tape)))
+        self.custom_patches = (
+            *options.get("custom_patches", ()),
+            *(patch for library in ours for patch in patches(library, self.tape)),
+        )
 
     def _responses(self, request: Any) -> Iterator[tuple[int, Any]]:
         found = False
@@ -51,24 +56,33 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         return super().find_requests_with_most_matches(self._scrubbed(request))
 
     def _scrubbed(self, request: Any) -> Any:
-        """A request of vcrpy's as it stands in a cassette; a body that comes in pieces stays as it is."""
+        """A request of vcrpy's as it stands in a cassette; a body that comes in pieces stays as it
+        is.
+        """
         guard = getattr(self._serializer, "guard", None)
         if guard is None:
             return request
         body = request.body if isinstance(request.body, bytes) else b""
-        headers = {name: [value] if isinstance(value, str) else list(map(str, value)) for name, value in request.headers.items()}
+        headers = {
+            name: [value] if isinstance(value, str) else list(map(str, value))
+            for name, value in request.headers.items()
+        }
         kept = guard().scrubber.request(Request(request.method, request.uri, headers, body))
         return vcr_request(kept if body else replace(kept, body=request.body))
 
     def _load(self) -> None:
         super()._load()
-        guard = getattr(self._serializer, "guard", None)  # a suite may give single cassettes another serializer
+        guard = getattr(
+            self._serializer, "guard", None
+        )  # a suite may give single cassettes another serializer
         if self.write_protected or guard is None:
             return
         path = Path(self._path)
         if left := left_behind(path):
             warnings.warn(left, stacklevel=2)
-        self.tape.listener = Unfinished(path, lambda request: (origin_of([request], {}), guard()), partial(filtered, self))
+        self.tape.listener = Unfinished(
+            path, lambda request: (origin_of([request], {}), guard()), partial(filtered, self)
+        )
         self.tape.listener.start()
 
     def _save(self, force: bool = False) -> None:
@@ -100,5 +114,7 @@ class _Tape(Tape):
         if self._cassette.can_play_response_for(asked):
             return read_interactions([(asked, self._cassette.play_response(asked))])[0]
         if self._cassette.write_protected and self._cassette.filter_request(asked):
-            raise CannotOverwriteExistingCassetteException(cassette=self._cassette, failed_request=asked)
+            raise CannotOverwriteExistingCassetteException(
+                cassette=self._cassette, failed_request=asked
+            )
         return None

@@ -1,8 +1,11 @@
-"""What results keep of bodies and reads where there are many: a room each, so that all of it together fits.
+"""What results keep of bodies and reads where there are many: a room each, so that all of it
+together fits.
 
-The more cells differ, and the more streams there are, the less each may say. Cutting what is cut already gives what cutting the whole would
-have given, and a room is reckoned of what no cut changes, so that shards, capped each on its own, merge into the same bytes as the whole
-run. A text that is cut ends with a mark; findings, lines and reads that are left out or put together are counted where they stood.
+The more cells differ, and the more streams there are, the less each may say. Cutting what is cut
+already gives what cutting the whole would have given, and a room is reckoned of what no cut
+changes, so that shards, capped each on its own, merge into the same bytes as the whole run. A text
+that is cut ends with a mark; findings, lines and reads that are left out or put together are
+counted where they stood.
 """
 
 from __future__ import annotations
@@ -13,12 +16,21 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from harness.conformance.results import MOST_READS, CaseResult, Evidence, Finding, Stream, fewer_reads
+from harness.conformance.results import (
+    MOST_READS,
+    CaseResult,
+    Evidence,
+    Finding,
+    Stream,
+    fewer_reads,
+)
 
 ROOM: Final = 1_200_000
 """Characters that findings may take in all results together, and again the lines of layers."""
 BODY_ROOM: Final = 700_000
-"""The same for the beginnings of streams, again for those of requests, and again for their addresses."""
+"""The same for the beginnings of streams, again for those of requests, and again for their
+addresses.
+"""
 READ_ROOM: Final = 40_000
 """Reads that all streams may have together, less `READ_OWN` for each."""
 READ_OWN: Final = 16
@@ -35,7 +47,9 @@ def allowance(number: int, room: int, least: int, most: int, own: int = 0) -> in
 
 
 def share(sizes: Iterable[int], room: int, least: int, most: int) -> int:
-    """The same, where it is known what each would take: who needs less leaves the rest to the others."""
+    """The same, where it is known what each would take: who needs less leaves the rest to the
+    others.
+    """
     waiting = sorted(sizes, reverse=True)
     while waiting and waiting[-1] <= room // len(waiting):
         room -= waiting.pop()
@@ -43,13 +57,17 @@ def share(sizes: Iterable[int], room: int, least: int, most: int) -> int:
 
 
 def cut(text: str, limit: int) -> str:
-    """The first ``limit`` characters and a mark that says so, or the text if it has no more than that."""
+    """The first ``limit`` characters and a mark that says so, or the text if it has no more than
+    that.
+    """
     whole = text.removesuffix(MARK)
     return text if len(whole) <= limit else whole[:limit] + MARK
 
 
 class Rooms(NamedTuple):
-    """What each may take: a cell that differs, one that does not, a beginning (all in characters), and a stream in reads."""
+    """What each may take: a cell that differs, one that does not, a beginning (all in characters),
+    and a stream in reads.
+    """
 
     differing: int = LEAST
     other: int = LEAST
@@ -64,10 +82,18 @@ SMALLEST: Final = Rooms()
 def rooms(results: Sequence[CaseResult]) -> Rooms:
     """Those of a run of these results, however much of each was cut before."""
     differ = sum(bool(result.findings) for result in results)
-    others = sum(bool(not result.findings and (one := result.evidence) and (one.layers or one.capped)) for result in results)
-    differing, other = (allowance(number, ROOM, LEAST, 64_000, own=70) for number in (differ, others))
+    others = sum(
+        bool(not result.findings and (one := result.evidence) and (one.layers or one.capped))
+        for result in results
+    )
+    differing, other = (
+        allowance(number, ROOM, LEAST, 64_000, own=70) for number in (differ, others)
+    )
     streams = sum(map(len, {_told_apart(result) for result in results}))
-    body, reads = allowance(streams, BODY_ROOM, LEAST, 4_000, own=300), allowance(streams, READ_ROOM, LEAST_READS, MOST_READS, own=READ_OWN)
+    body, reads = (
+        allowance(streams, BODY_ROOM, LEAST, 4_000, own=300),
+        allowance(streams, READ_ROOM, LEAST_READS, MOST_READS, own=READ_OWN),
+    )
     return Rooms(differing, other, body, reads)
 
 
@@ -79,19 +105,29 @@ def _told_apart(result: CaseResult) -> tuple[object, ...]:
 
 
 def cap(result: CaseResult, given: Rooms) -> CaseResult:
-    """The result within its room: its first findings, its layers or, capped, none of them, and its streams within theirs."""
+    """The result within its room: its first findings, its layers or, capped, none of them, and its
+    streams within theirs.
+    """
     evidence = result.evidence
     room = given.differing if result.findings else given.other
-    return replace(result, findings=_findings(result.findings, room), evidence=evidence and _evidence(evidence, room, given))
+    return replace(
+        result,
+        findings=_findings(result.findings, room),
+        evidence=evidence and _evidence(evidence, room, given),
+    )
 
 
 def _findings(findings: Sequence[Finding], room: int) -> tuple[Finding, ...]:
-    """As many as fit, at least one. What a larger room left out no smaller one keeps: the share that a finding takes of it only grows."""
+    """As many as fit, at least one. What a larger room left out no smaller one keeps: the share
+    that a finding takes of it only grows.
+    """
     side = room // SIDES
     left = side * SIDES
     kept: list[Finding] = []
     for finding in findings:
-        texts = {name: cut(text, side) for name in _TEXTS if (text := getattr(finding, name)) is not None}
+        texts = {
+            name: cut(text, side) for name in _TEXTS if (text := getattr(finding, name)) is not None
+        }
         left -= sum(len(text.removesuffix(MARK)) for text in texts.values())
         if kept and left < 0:
             break
@@ -111,7 +147,9 @@ def _evidence(evidence: Evidence, room: int, given: Rooms) -> Evidence:
 
 @lru_cache(maxsize=256)  # the cells of a case have one stream, and come in a row
 def _stream(stream: Stream, body: int, reads: int) -> Stream:
-    sent = stream.sent and replace(stream.sent, url=cut(stream.sent.url, body), body=cut(stream.sent.body, body))
+    sent = stream.sent and replace(
+        stream.sent, url=cut(stream.sent.url, body), body=cut(stream.sent.body, body)
+    )
     return replace(stream, sent=sent, reads=fewer_reads(stream.reads, reads))
 
 

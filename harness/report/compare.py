@@ -1,7 +1,9 @@
-"""Two runs, cell by cell: what is fixed, broken, new and gone, and where a verdict stands but rests on other evidence.
+"""Two runs, cell by cell: what is fixed, broken, new and gone, and where a verdict stands but rests
+on other evidence.
 
-A cell is known by its place in the specs and its adapter, not by its provider or its line, which may move. Verdicts stand on steps, from
-what fails to what holds; up a step is fixed, down a step is broken, whoever announced it.
+A cell is known by its place in the specs and its adapter, not by its provider or its line, which
+may move. Verdicts stand on steps, from what fails to what holds; up a step is fixed, down a step is
+broken, whoever announced it.
 """
 
 from __future__ import annotations
@@ -44,13 +46,19 @@ KINDS: Final[dict[Kind, KindWords]] = {
     "fixed": KindWords("fixed", "▲", "The verdict is better than in the baseline."),
     "new": KindWords("new", "+", "The baseline does not have this cell."),
     "gone": KindWords("gone", "−", "Only the baseline has this cell."),
-    "changed": KindWords("changed evidence", "≠", "It is judged as before, but the stream, what came of it or the findings are others."),
+    "changed": KindWords(
+        "changed evidence",
+        "≠",
+        "It is judged as before, but the stream, what came of it or the findings are others.",
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One cell that is not as it was; ``base`` is None for a new one, ``head`` for one that is gone."""
+    """One cell that is not as it was; ``base`` is None for a new one, ``head`` for one that is
+    gone.
+    """
 
     kind: Kind
     base: CaseResult | None
@@ -78,7 +86,11 @@ class Change:
 def compare_runs(base: Run, head: Run) -> list[Change]:
     """Every cell that differs, by kind, then by place."""
     before, after = _by_cell(base.results), _by_cell(head.results)
-    changes = [change for key in before.keys() | after.keys() if (change := _change(before.get(key), after.get(key))) is not None]
+    changes = [
+        change
+        for key in before.keys() | after.keys()
+        if (change := _change(before.get(key), after.get(key))) is not None
+    ]
     order = {kind: number for number, kind in enumerate(KINDS)}
     return sorted(changes, key=lambda change: (order[change.kind], sort_key(change.cell)))
 
@@ -117,4 +129,11 @@ def _rests_on(result: CaseResult) -> tuple[object, ...]:
     evidence = result.evidence
     streams = [one.digest for one in (*evidence.before, evidence.stream) if one] if evidence else []
     findings = cap(result, SMALLEST).findings  # as the run that had least room for them kept them
-    return (streams, evidence.digest if evidence else "", result.end, findings, result.findings_total, result.first_layer)
+    return (
+        streams,
+        evidence.digest if evidence else "",
+        result.end,
+        findings,
+        result.findings_total,
+        result.first_layer,
+    )

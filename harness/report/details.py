@@ -1,6 +1,8 @@
-"""What a page's script shows of a cell when it is opened: one block of JSON, each stream once, all texts made visible and cut to fit.
+"""What a page's script shows of a cell when it is opened: one block of JSON, each stream once, all
+texts made visible and cut to fit.
 
-A page has room for so much. The fewer cells differ, the more each may say; what is left out is counted, so that the page can say so.
+A page has room for so much. The fewer cells differ, the more each may say; what is left out is
+counted, so that the page can say so.
 """
 
 from __future__ import annotations
@@ -12,7 +14,15 @@ from typing import Any, Final
 import msgspec
 from markupsafe import Markup
 
-from harness.conformance.results import CaseResult, Evidence, Finding, LayerView, Origin, Read, Stream
+from harness.conformance.results import (
+    CaseResult,
+    Evidence,
+    Finding,
+    LayerView,
+    Origin,
+    Read,
+    Stream,
+)
 from harness.stream.events import INTERRUPTED
 
 from .budget import cut
@@ -30,8 +40,17 @@ DIGEST: Final = 8
 """Digits of a digest that are shown."""
 
 
-def detail(provider: str, sections: Iterable[Section], sources: Mapping[str, int], *, per_cell: int, per_wire: int) -> Markup:
-    """The JSON for the cases of a page in their order: origins, cassettes, streams once each; for each case its stream and its cells."""
+def detail(
+    provider: str,
+    sections: Iterable[Section],
+    sources: Mapping[str, int],
+    *,
+    per_cell: int,
+    per_wire: int,
+) -> Markup:
+    """The JSON for the cases of a page in their order: origins, cassettes, streams once each; for
+    each case its stream and its cells.
+    """
     origins: dict[str, int] = {}
     cassettes: dict[str, int] = {}
     streams: dict[str, int] = {}
@@ -41,16 +60,39 @@ def detail(provider: str, sections: Iterable[Section], sources: Mapping[str, int
         for block in section.blocks:
             facts = max((cell.result for cell in block.cells), key=lambda result: len(result.wire))
             holds = all(cell.result.verdict in ("passed", "not-carried") for cell in block.cells)
-            origin = origins.setdefault(_dump(_origin(facts.origin)), len(origins)) if facts.origin else -1
-            cassette = cassettes.setdefault(_dump([visible(shortened(facts.cassette, 200)), origin]), len(cassettes))
-            stream = _dump([cassette, facts.exchange, *_stream(facts, min(per_wire, MAX_GREEN_WIRE) if holds else per_wire)])
-            source = "" if facts.source == known else sources.get(facts.source, visible(shortened(facts.source, 120)))
+            origin = (
+                origins.setdefault(_dump(_origin(facts.origin)), len(origins))
+                if facts.origin
+                else -1
+            )
+            cassette = cassettes.setdefault(
+                _dump([visible(shortened(facts.cassette, 200)), origin]), len(cassettes)
+            )
+            stream = _dump(
+                [
+                    cassette,
+                    facts.exchange,
+                    *_stream(facts, min(per_wire, MAX_GREEN_WIRE) if holds else per_wire),
+                ]
+            )
+            source = (
+                ""
+                if facts.source == known
+                else sources.get(facts.source, visible(shortened(facts.source, 120)))
+            )
             more = [source or 0, *block.also] if block.also else source or 0
-            cases.append([streams.setdefault(stream, len(streams)), more, *(_cell(cell.result, per_cell) for cell in block.cells)])
+            cases.append(
+                [
+                    streams.setdefault(stream, len(streams)),
+                    more,
+                    *(_cell(cell.result, per_cell) for cell in block.cells),
+                ]
+            )
     lists = {"origins": origins, "cassettes": cassettes, "streams": streams}
     text = "".join(f'"{name}":[{",".join(found)}],' for name, found in lists.items())
     text = f'{{"provider":{_dump(provider)},{text}"cases":{_dump(cases)}}}'
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704  # no tag is left
+    # no tag is left
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704
 
 
 def _origin(origin: Origin) -> list[tuple[str, str]]:
@@ -60,7 +102,9 @@ def _origin(origin: Origin) -> list[tuple[str, str]]:
 
 
 def _stream(result: CaseResult, room: int) -> list[Any]:
-    """How a stream came: its beginning, digest and reads, and what is unusual, by name: it is whole, its status 200, it has no request."""
+    """How a stream came: its beginning, digest and reads, and what is unusual, by name: it is
+    whole, its status 200, it has no request.
+    """
     wire = visible(cut(result.wire.rstrip(), room))
     unusual: dict[str, Any] = {}
     if result.end != "complete":
@@ -78,7 +122,9 @@ def _stream(result: CaseResult, room: int) -> list[Any]:
 
 
 def _how(how: Stream, room: int) -> tuple[str, list[Any], dict[str, Any]]:
-    """Digest and reads of a stream, and by name what is unusual about it, and the request that it answers."""
+    """Digest and reads of a stream, and by name what is unusual about it, and the request that it
+    answers.
+    """
     unusual: dict[str, Any] = {}
     if how.status != 200:
         unusual["status"] = how.status
@@ -93,7 +139,9 @@ def _how(how: Stream, room: int) -> tuple[str, list[Any], dict[str, Any]]:
 
 
 def _read(read: Read) -> list[Any]:
-    """Time, size, number, and what it ends inside of, as far as there is something unusual to say."""
+    """Time, size, number, and what it ends inside of, as far as there is something unusual to
+    say.
+    """
     at = int(read.at_ms) if read.at_ms is not None and read.at_ms == int(read.at_ms) else read.at_ms
     row = [at, read.size, read.number, read.inside]
     while row[-1] in (1, "") and len(row) > 2:
@@ -102,7 +150,9 @@ def _read(read: Read) -> list[Any]:
 
 
 def _cell(result: CaseResult, room: int) -> Any:
-    """The digest alone for a cell that has nothing more to say, with prompt and request for one of those; else all of it by name."""
+    """The digest alone for a cell that has nothing more to say, with prompt and request for one of
+    those; else all of it by name.
+    """
     evidence = result.evidence or Evidence()
     digest = evidence.digest[:DIGEST]
     if not (result.findings or evidence.layers or evidence.capped or evidence.breaches is not None):
@@ -111,19 +161,37 @@ def _cell(result: CaseResult, room: int) -> Any:
         return digest  # the page says that this is capped, for all of them
     findings, room = _findings(result.findings, room)
     layers, left_out = _layers(evidence, room)
-    found: dict[str, Any] = {"digest": digest, "findings": findings[1:], "total": result.findings_total}
+    found: dict[str, Any] = {
+        "digest": digest,
+        "findings": findings[1:],
+        "total": result.findings_total,
+    }
     found |= {"first": result.first_layer, "layers": layers, "without": int(left_out)}
     found = {name: value for name, value in found.items() if value}
-    if set(found) <= {"digest", "layers"} and [view.layer for view in evidence.layers] == ["prompt", "requests"]:
-        return [digest, *(lines for view in layers for lines in view[1:2]), *_totals(evidence.layers)]
+    if set(found) <= {"digest", "layers"} and [view.layer for view in evidence.layers] == [
+        "prompt",
+        "requests",
+    ]:
+        return [
+            digest,
+            *(lines for view in layers for lines in view[1:2]),
+            *_totals(evidence.layers),
+        ]
     if evidence.breaches is not None:
-        found["laws"] = [[one.law, visible(one.title), [visible(text) for text in one.counterexamples]] for one in evidence.breaches]
+        found["laws"] = [
+            [one.law, visible(one.title), [visible(text) for text in one.counterexamples]]
+            for one in evidence.breaches
+        ]
     return found
 
 
 def size_of(result: CaseResult) -> int:
     """The characters that all evidence of a cell would take."""
-    findings = sum(len(text or "") for one in result.findings for text in (one.path, one.kind, one.note, one.expected, one.got))
+    findings = sum(
+        len(text or "")
+        for one in result.findings
+        for text in (one.path, one.kind, one.note, one.expected, one.got)
+    )
     return max(LEAST_CELL, findings + (_lines(result.evidence) if result.evidence else 0))
 
 
@@ -161,7 +229,11 @@ def _layers(evidence: Evidence, room: int) -> tuple[list[list[Any]], bool]:
 
 def _totals(views: Sequence[LayerView]) -> list[int]:
     """How many lines each has, unless all of them are here."""
-    return [view.total for view in views] if any(view.total > len(view.lines) for view in views) else []
+    return (
+        [view.total for view in views]
+        if any(view.total > len(view.lines) for view in views)
+        else []
+    )
 
 
 def _dump(value: Any) -> str:

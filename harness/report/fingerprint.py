@@ -1,9 +1,12 @@
-"""Fingerprints: every feature of the checklist as one small shape, always at the same place, so that two of them compare at a glance.
+"""Fingerprints: every feature of the checklist as one small shape, always at the same place, so
+that two of them compare at a glance.
 
-A shape says a verdict without its colour: a full square passed, a bar is not carried, a half square is known failing, a cross failed. What
-a fingerprint shows stands beside it in words; it is hidden from screen readers.
+A shape says a verdict without its colour: a full square passed, a bar is not carried, a half square
+is known failing, a cross failed. What a fingerprint shows stands beside it in words; it is hidden
+from screen readers.
 
-What most features are is drawn as a dashed line, whose dashes the style sheet cuts: places in a row are one stroke of it.
+What most features are is drawn as a dashed line, whose dashes the style sheet cuts: places in a row
+are one stroke of it.
 """
 
 from __future__ import annotations
@@ -37,7 +40,9 @@ SHAPES: Final[dict[Verdict, _Shape]] = {
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """The drawing of one pair: a path for each verdict that it has (``none``: no case), in a box of ``width`` × ``height``."""
+    """The drawing of one pair: a path for each verdict that it has (``none``: no case), in a box of
+    ``width`` × ``height``.
+    """
 
     width: int
     height: int
@@ -53,12 +58,18 @@ def fingerprint(features: Sequence[str], worst: Mapping[str, Verdict]) -> Finger
         verdict = verdicts[place]
         row, at = divmod(place, ACROSS)
         run = verdicts[place : place + ACROSS - at]
-        number = next((index for index, other in enumerate(run) if other != verdict), len(run)) if verdict in LINES else 1
+        number = (
+            next((index for index, other in enumerate(run) if other != verdict), len(run))
+            if verdict in LINES
+            else 1
+        )
         paths.setdefault(verdict, []).append(_shape(verdict, at * STEP, row * STEP, number))
         place += number
     rows = -(-len(features) // ACROSS)
     return Fingerprint(
-        WIDTH, max(rows * STEP - 2, 0), [(verdict or "none", "".join(paths[verdict])) for verdict in _ORDER if verdict in paths]
+        WIDTH,
+        max(rows * STEP - 2, 0),
+        [(verdict or "none", "".join(paths[verdict])) for verdict in _ORDER if verdict in paths],
     )
 
 

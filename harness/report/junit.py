@@ -1,6 +1,8 @@
-"""Results as JUnit XML, for whatever collects test results: a suite a provider, a test case a cell; no time, host or day.
+"""Results as JUnit XML, for whatever collects test results: a suite a provider, a test case a cell;
+no time, host or day.
 
-A known-failing cell, one that is not carried and one that did not run are skipped there, each with its word, since JUnit knows no more.
+A known-failing cell, one that is not carried and one that did not run are skipped there, each with
+its word, since JUnit knows no more.
 """
 
 from __future__ import annotations
@@ -25,10 +27,16 @@ LEAST: Final = 200
 
 def junit(cells: Sequence[Cell], providers: Mapping[str, str]) -> str:
     """The XML document."""
-    suites = {name: [cell.result for cell in cells if cell.result.provider == name] for name in providers}
+    suites = {
+        name: [cell.result for cell in cells if cell.result.provider == name] for name in providers
+    }
     room = allowance(sum(cell.result.verdict != "passed" for cell in cells), ROOM, 0, 4000)
-    body = "".join(_suite(providers[name], results, room) for name, results in suites.items() if results)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites{_counts([cell.result for cell in cells])}>\n{body}</testsuites>\n'
+    body = "".join(
+        _suite(providers[name], results, room) for name, results in suites.items() if results
+    )
+    counts = _counts([cell.result for cell in cells])
+    head = '<?xml version="1.0" encoding="UTF-8"?>'
+    return f"{head}\n<testsuites{counts}>\n{body}</testsuites>\n"
 
 
 def _suite(title: str, results: Sequence[CaseResult], room: int) -> str:
@@ -60,16 +68,27 @@ def _kind(result: CaseResult) -> str:
 
 
 def _case(result: CaseResult, room: int) -> str:
-    opening = f'<testcase classname="{_text(result.spec)}" name="{_text(f"{result.case}[{column(result)}]")}"'
+    opening = (
+        f'<testcase classname="{_text(result.spec)}"'
+        f' name="{_text(f"{result.case}[{column(result)}]")}"'
+    )
     if result.verdict == "passed":
         return f"{opening}/>\n"
     words = VERDICTS[result.verdict].word
-    message = _text(shortened(f"{words}: {result.reason or result.requirement}", 300) if room >= LEAST else words)
+    message = _text(
+        shortened(f"{words}: {result.reason or result.requirement}", 300)
+        if room >= LEAST
+        else words
+    )
     details = _text(shortened(_details(result), room)) if room >= LEAST else ""
     kind = _kind(result)
     inner = f"<system-out>{message}\n{details}</system-out>"
     if kind:
-        inner = f'<{kind} message="{message}">{details}</{kind}>' if details else f'<{kind} message="{message}"/>'
+        inner = (
+            f'<{kind} message="{message}">{details}</{kind}>'
+            if details
+            else f'<{kind} message="{message}"/>'
+        )
     return f"{opening}>{inner}</testcase>\n"
 
 
@@ -77,11 +96,15 @@ def _details(result: CaseResult) -> str:
     lines = [result.requirement]
     for finding in result.findings[:MAX_FINDINGS]:
         sides = (("expected", finding.expected), ("got", finding.got))
-        said = "".join(f"\n  {word}: {shortened(side, 500)}" for word, side in sides if side is not None)
+        said = "".join(
+            f"\n  {word}: {shortened(side, 500)}" for word, side in sides if side is not None
+        )
         lines.append(f"{finding.path}: {finding.note or finding.kind}{said}")
     return "\n".join([result.command, *lines])
 
 
 def _text(text: str) -> str:
-    """Text as it may stand in XML 1.0, in an element or an attribute: what XML has no place for is spelled out."""
+    """Text as it may stand in XML 1.0, in an element or an attribute: what XML has no place for is
+    spelled out.
+    """
     return html.escape(for_xml(text))

@@ -1,4 +1,6 @@
-"""Where everything stands: checks that the results fit the names they came with, and gives each cell its page and its anchor."""
+"""Where everything stands: checks that the results fit the names they came with, and gives each
+cell its page and its anchor.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class Feature(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A result at its place: ``case`` is the anchor of its block on ``page``, ``anchor`` its own, ``title`` its column's."""
+    """A result at its place: ``case`` is the anchor of its block on ``page``, ``anchor`` its own,
+    ``title`` its column's.
+    """
 
     result: CaseResult
     page: str
@@ -53,7 +57,9 @@ class Cell:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What a reader must know before trusting the cell: where its stream comes from, and that it is not whole."""
+        """What a reader must know before trusting the cell: where its stream comes from, and that
+        it is not whole.
+        """
         made = self.result.origin.kind if self.result.origin else "origin not known"
         return (made, self.result.end) if self.result.end in INTERRUPTED else (made,)
 
@@ -83,8 +89,12 @@ class Cell:
         return f"{first.path or result.first_layer}: {first.note or first.kind or 'differs'}"
 
 
-def place(results: Sequence[CaseResult], providers: Mapping[str, str], columns: Mapping[str, str]) -> list[Cell]:
-    """Every result, sorted, at its place. Anchors are made of names, so that a link holds from run to run."""
+def place(
+    results: Sequence[CaseResult], providers: Mapping[str, str], columns: Mapping[str, str]
+) -> list[Cell]:
+    """Every result, sorted, at its place. Anchors are made of names, so that a link holds from run
+    to run.
+    """
     order = {name: index for index, name in enumerate(columns)}
 
     def in_order(result: CaseResult) -> tuple[object, ...]:
@@ -106,8 +116,19 @@ def place(results: Sequence[CaseResult], providers: Mapping[str, str], columns: 
 
 
 def block_key(result: CaseResult) -> tuple[object, ...]:
-    """What cells have in common that stand under one requirement: all that is shown once above them."""
-    case = (result.provider, result.spec, result.line, result.case, result.requirement, result.features, result.level, result.source)
+    """What cells have in common that stand under one requirement: all that is shown once above
+    them.
+    """
+    case = (
+        result.provider,
+        result.spec,
+        result.line,
+        result.case,
+        result.requirement,
+        result.features,
+        result.level,
+        result.source,
+    )
     return (*case, result.cassette, result.exchange, result.origin, result.end)
 
 
@@ -124,11 +145,21 @@ def page_name(provider: str) -> str:
     return f"{provider or 'unknown-provider'}.html"
 
 
-def check(results: Sequence[CaseResult], features: Collection[str], providers: Collection[str], columns: Collection[str]) -> None:
-    """Raise `ReportError` for a name that isn't listed, or a provider whose name can't be a page's."""
+def check(
+    results: Sequence[CaseResult],
+    features: Collection[str],
+    providers: Collection[str],
+    columns: Collection[str],
+) -> None:
+    """Raise `ReportError` for a name that isn't listed, or a provider whose name can't be a
+    page's.
+    """
     for name in providers:
         if name and (not _NAME.fullmatch(name) or name in ("index", "unknown-provider")):
-            raise ReportError(f"provider {name!r}: can't name a page; a name is small letters, digits, - and _, and not index")
+            raise ReportError(
+                f"provider {name!r}: can't name a page; a name is small letters, digits, - and _,"
+                " and not index"
+            )
     for result in results:
         place = f"{result.spec}:{result.line}: case {result.case!r}"
         for kind, name, known in (
@@ -138,7 +169,10 @@ def check(results: Sequence[CaseResult], features: Collection[str], providers: C
         ):
             if name not in known:
                 listed = ", ".join(sorted(one for one in known if one)) or "none"
-                raise ReportError(f"{place}: unknown {kind} {name!r}; known are {listed}; correct the name or add it to the list")
+                raise ReportError(
+                    f"{place}: unknown {kind} {name!r}; known are {listed}; correct the name or add"
+                    " it to the list"
+                )
 
 
 def _untaken(anchor: str, page: str, taken: set[tuple[str, str]]) -> str:

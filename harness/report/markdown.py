@@ -1,4 +1,6 @@
-"""A summary in Markdown, for the summary of a CI step: the headline, providers × adapters, what changed, and what is not passed."""
+"""A summary in Markdown, for the summary of a CI step: the headline, providers × adapters, what
+changed, and what is not passed.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +23,27 @@ MAX_LISTED: Final = 40
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~@$&-])")
 
 
-def markdown(cells: Sequence[Cell], names: Names, changes: Sequence[Change] | None, header: Header) -> str:
+def markdown(
+    cells: Sequence[Cell], names: Names, changes: Sequence[Change] | None, header: Header
+) -> str:
     """The Markdown text."""
     results = [cell.result for cell in cells]
-    lines = ["## Gemini compatibility", "", _text(" ".join(headline(results, names.providers, names.columns, header.unread))), ""]
+    lines = [
+        "## Gemini compatibility",
+        "",
+        _text(" ".join(headline(results, names.providers, names.columns, header.unread))),
+        "",
+    ]
     lines += [f"Rests on {_text(rests_on(results).replace('`', ''))}.", ""]
     lines += [f"- not read: {_text(problem)}" for problem in header.unread[:MAX_LISTED]]
     lines += [*_more(len(header.unread)), ""] if header.unread else []
     tallies = {pair: tally(found) for pair, found in by_pair(results).items()}
     if tallies:
         columns = [one for one in names.columns if any(found == one for _, found in tallies)]
-        lines += ["| Provider | " + " | ".join(_text(names.columns[one]) for one in columns) + " |", "|---" * (len(columns) + 1) + "|"]
+        lines += [
+            "| Provider | " + " | ".join(_text(names.columns[one]) for one in columns) + " |",
+            "|---" * (len(columns) + 1) + "|",
+        ]
         for name, title in names.providers.items():
             row = [_square(tallies.get((name, one))) for one in columns]
             lines.append(f"| {_text(title)} | " + " | ".join(row) + " |")
@@ -47,7 +59,11 @@ def _square(counted: Tally | None) -> str:
         for verdict, number in counted.counts.items()
         if verdict != "passed"
     ]
-    features = f"{counted.passing} of {counted.features} features" if counted.features else f"{counted.cells} cells"
+    features = (
+        f"{counted.passing} of {counted.features} features"
+        if counted.features
+        else f"{counted.cells} cells"
+    )
     return "<br>".join([features, *others])
 
 
@@ -55,9 +71,17 @@ def _changes(changes: Sequence[Change] | None) -> list[str]:
     if changes is None:
         return []
     counted = count_kinds(changes)
-    lines = ["### Since the baseline", "", ", ".join(f"{number} {KINDS[kind].word}" for kind, number in counted.items()) + ".", ""]
+    lines = [
+        "### Since the baseline",
+        "",
+        ", ".join(f"{number} {KINDS[kind].word}" for kind, number in counted.items()) + ".",
+        "",
+    ]
     listed = [change for change in changes if change.kind in ("broken", "fixed")]
-    lines += [f"- {KINDS[change.kind].symbol} {change.kind}: {_cell_of(change)} ({_text(change.words)})" for change in listed[:MAX_LISTED]]
+    lines += [
+        f"- {KINDS[change.kind].symbol} {change.kind}: {_cell_of(change)} ({_text(change.words)})"
+        for change in listed[:MAX_LISTED]
+    ]
     return [*lines, *_more(len(listed)), ""]
 
 

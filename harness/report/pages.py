@@ -13,13 +13,28 @@ from .document import Header
 from .fingerprint import Fingerprint, fingerprint
 from .layout import Cell, Feature, group_title, page_name
 from .sections import Section, feature_anchor, file_of, form_of, sections_of, sources_of
-from .tally import IN_PART, ORIGINS, Tally, by_feature, by_pair, column, headline, in_part, rests_on, streams, tally, worst
+from .tally import (
+    IN_PART,
+    ORIGINS,
+    Tally,
+    by_feature,
+    by_pair,
+    column,
+    headline,
+    in_part,
+    rests_on,
+    streams,
+    tally,
+    worst,
+)
 from .text import slug
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a run calls things, in the order to show: providers and columns by name, the checklist, and each adapter's losses."""
+    """What a run calls things, in the order to show: providers and columns by name, the checklist,
+    and each adapter's losses.
+    """
 
     providers: Mapping[str, str]
     columns: Mapping[str, str]
@@ -41,7 +56,9 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A feature in one column: the verdict that deserves a look first, the word for it, and how many of its cells have it."""
+    """A feature in one column: the verdict that deserves a look first, the word for it, and how
+    many of its cells have it.
+    """
 
     name: Verdict
     word: str
@@ -66,7 +83,9 @@ class Checklist:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """One line of what is not passed: cells of one provider that have verdict, reason, and requirement or (``alike``) column in common."""
+    """One line of what is not passed: cells of one provider that have verdict, reason, and
+    requirement or (``alike``) column in common.
+    """
 
     provider: str
     alike: bool
@@ -76,19 +95,33 @@ class Remark:
 def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str, Any]:
     """The values of ``index.html``."""
     results = [cell.result for cell in cells]
-    pairs = {(pair.name, one): pair for one in names.columns for pair in _pairs_of(one, results, names)}
-    columns = {one: title for one, title in names.columns.items() if any(found == one for _, found in pairs)}
+    pairs = {
+        (pair.name, one): pair for one in names.columns for pair in _pairs_of(one, results, names)
+    }
+    columns = {
+        one: title
+        for one, title in names.columns.items()
+        if any(found == one for _, found in pairs)
+    }
     return {
         "sentences": headline(results, names.providers, names.columns, header.unread),
         "rests": rests_on(results),
         "whole": tally(results),
         "columns": columns,
-        "rows": [(title, page_name(name), [pairs.get((name, one)) for one in columns]) for name, title in names.providers.items()],
-        "checklists": [checklist(name, [cell for cell in cells if cell.result.provider == name], names) for name in names.providers],
+        "rows": [
+            (title, page_name(name), [pairs.get((name, one)) for one in columns])
+            for name, title in names.providers.items()
+        ],
+        "checklists": [
+            checklist(name, [cell for cell in cells if cell.result.provider == name], names)
+            for name in names.providers
+        ],
         "remarks": _remarks(cells, names.providers),
         "streams": streams(results),
         "origins": ORIGINS,
-        "losses": [(title, slug(name), losses) for name, title, losses in names.losses if name in columns],
+        "losses": [
+            (title, slug(name), losses) for name, title, losses in names.losses if name in columns
+        ],
         "header": header,
     }
 
@@ -107,8 +140,12 @@ def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, A
         "rests": rests_on(results),
         "pairs": [pair for one in names.columns for pair in _pairs_of(one, results, names)],
         "missing": checklist(name, cells, names).missing,
-        "groups": [(group, f"group:{slug(group.lower())}", found) for group, found in groups.items()],
-        "verdicts": [verdict for verdict in VERDICTS if any(result.verdict == verdict for result in results)],
+        "groups": [
+            (group, f"group:{slug(group.lower())}", found) for group, found in groups.items()
+        ],
+        "verdicts": [
+            verdict for verdict in VERDICTS if any(result.verdict == verdict for result in results)
+        ],
         "levels": sorted({result.level for result in results}),
         "sections": sections,
         "form": form_of(sections),
@@ -131,19 +168,31 @@ def checklist(name: str, cells: Sequence[Cell], names: Names) -> Checklist:
             groups.setdefault(group_title(one), []).append((one, feature_anchor(one.id), marks))
     missing = [one.title for one in names.features if one.id not in there]
     columns = [(one, names.columns[one]) for one in used]
-    return Checklist(names.providers[name], page_name(name), tally([cell.result for cell in cells]), columns, list(groups.items()), missing)
+    return Checklist(
+        names.providers[name],
+        page_name(name),
+        tally([cell.result for cell in cells]),
+        columns,
+        list(groups.items()),
+        missing,
+    )
 
 
 def change_list(
     changes: Sequence[Change], cells: Sequence[Cell], names: Names
 ) -> list[tuple[Kind, KindWords, list[tuple[str, Change, Cell | None]]]]:
-    """Changes by kind, all kinds named: where (``Gemini API → anthropic``), the change, and the cell as it is now."""
+    """Changes by kind, all kinds named: where (``Gemini API → anthropic``), the change, and the
+    cell as it is now.
+    """
     now = {id(cell.result): cell for cell in cells}
     found: dict[Kind, list[tuple[str, Change, Cell | None]]] = {kind: [] for kind in KINDS}
     for change in changes:
         result = change.cell
         one = column(result)
-        where = f"{names.providers.get(result.provider, result.provider)} → {names.columns.get(one, one)}"
+        where = (
+            f"{names.providers.get(result.provider, result.provider)} →"
+            f" {names.columns.get(one, one)}"
+        )
         found[change.kind].append((where, change, now.get(id(change.head))))
     return [(kind, KINDS[kind], listed) for kind, listed in found.items()]
 
@@ -157,7 +206,9 @@ def _pairs_of(one: str, results: Sequence[CaseResult], names: Names) -> list[Pai
             counted = tally(cells)
             sentence = f"{names.providers[provider]} → {names.columns[one]}: {counted.sentence()}"
             drawing = fingerprint(listed, counted.worst)
-            pairs.append(Pair(provider, names.columns[one], f"in:{slug(one)}", counted, drawing, sentence))
+            pairs.append(
+                Pair(provider, names.columns[one], f"in:{slug(one)}", counted, drawing, sentence)
+            )
     return pairs
 
 
@@ -170,15 +221,30 @@ def _mark(cells: Sequence[Cell]) -> Mark | None:
     return Mark(verdict, word, sum(cell.result.verdict == verdict for cell in cells), len(cells))
 
 
-def _remarks(cells: Sequence[Cell], providers: Mapping[str, str]) -> list[tuple[Verdict, VerdictWords, int, list[Remark]]]:
-    """Everything that isn't passed, by verdict; what is declared in advance or didn't run, by its reason rather than by requirement."""
-    remarks: dict[Verdict, dict[tuple[str, ...], Remark]] = {verdict: {} for verdict in VERDICTS if verdict != "passed"}
+def _remarks(
+    cells: Sequence[Cell], providers: Mapping[str, str]
+) -> list[tuple[Verdict, VerdictWords, int, list[Remark]]]:
+    """Everything that isn't passed, by verdict; what is declared in advance or didn't run, by its
+    reason rather than by requirement.
+    """
+    remarks: dict[Verdict, dict[tuple[str, ...], Remark]] = {
+        verdict: {} for verdict in VERDICTS if verdict != "passed"
+    }
     for cell in cells:
         result = cell.result
         if result.verdict != "passed":
-            alike = bool(cell.gist) and VERDICTS[result.verdict].order >= VERDICTS["not-carried"].order
-            key = (result.provider, cell.title if alike else result.requirement, cell.gist, result.link)
-            remark = remarks[result.verdict].setdefault(key, Remark(providers[result.provider], alike, []))
+            alike = (
+                bool(cell.gist) and VERDICTS[result.verdict].order >= VERDICTS["not-carried"].order
+            )
+            key = (
+                result.provider,
+                cell.title if alike else result.requirement,
+                cell.gist,
+                result.link,
+            )
+            remark = remarks[result.verdict].setdefault(
+                key, Remark(providers[result.provider], alike, [])
+            )
             remark.cells.append(cell)
     order = {name: index for index, name in enumerate(providers)}
     return [

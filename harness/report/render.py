@@ -1,4 +1,6 @@
-"""Values into templates: autoescaped, strict about what is undefined, every text made visible; script and style inlined by their hash."""
+"""Values into templates: autoescaped, strict about what is undefined, every text made visible;
+script and style inlined by their hash.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ ENDS: Final[dict[End, str]] = {
     "unknown": "end not known",
 }
 STALE_DAYS: Final = 180
-"""A recording this old may say what a provider no longer does. What was written from documentation has no such age."""
+"""A recording this old may say what a provider no longer does. What was written from documentation
+has no such age.
+"""
 
 
 LEAST_ROOM: Final = 30
@@ -39,10 +43,15 @@ LEAST_ROOM: Final = 30
 
 
 def fill(page: str, values: Mapping[str, Any], today: str, dress: str = "") -> str:
-    """A page, with the script and style of its name, or of ``dress``: a page with nothing to search or open has those of every page,
-    ``reading``. ``today`` (YYYY-MM-DD) gives ages; without one they are reckoned by the page's script."""
+    """A page, with the script and style of its name, or of ``dress``: a page with nothing to search
+    or open has those of every page, ``reading``. ``today`` (YYYY-MM-DD) gives ages; without one
+    they are reckoned by the page's script."""
     script, style = _own(f"{dress or page}.js"), _own(f"{dress or page}.css")
-    return _templates().get_template(f"{page}.html").render(values, today=today, script=script, style=style.text)
+    return (
+        _templates()
+        .get_template(f"{page}.html")
+        .render(values, today=today, script=script, style=style.text)
+    )
 
 
 def age(day: str, today: str) -> int | None:
@@ -63,7 +72,9 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(short=shortened, prose=with_code, verbatim=verbatim, web=web_link, brief=last_part)
+    environment.filters.update(
+        short=shortened, prose=with_code, verbatim=verbatim, web=web_link, brief=last_part
+    )
     environment.filters.update(number="{:,}".format, slug=slug, age=age)
     environment.globals.update(
         VERDICTS=VERDICTS,
@@ -90,15 +101,27 @@ class Inlined:
 
 @cache
 def _own(name: str) -> Inlined:
-    """A script or a style, filled, and without what only its source is read with: comments and blanks, in a style the line ends too."""
+    """A script or a style, filled, and without what only its source is read with: comments and
+    blanks, in a style the line ends too.
+    """
     lines = [line.strip() for line in _templates().get_template(name).render().splitlines()]
-    text = ("" if name.endswith(".css") else "\n").join(line for line in lines if line and not line.startswith("//"))
+    text = ("" if name.endswith(".css") else "\n").join(
+        line for line in lines if line and not line.startswith("//")
+    )
     if name.endswith(".js"):
-        text = "".join(part if place % 2 else _BLANKS.sub(r"\1", part) for place, part in enumerate(_LITERALS.split(text)))
+        text = "".join(
+            part if place % 2 else _BLANKS.sub(r"\1", part)
+            for place, part in enumerate(_LITERALS.split(text))
+        )
     hashed = b64encode(sha256(text.encode()).digest()).decode()
     return Inlined(Markup(text), f"sha256-{hashed}")  # noqa: S704  # our own file
 
 
-_LITERALS: Final = re.compile(r"""("(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`|/(?![ /*])(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\\\[\n])+/)""")
-"""Texts and patterns of a script, in which a blank is a blank: a division has blanks around it, and no backtick stands inside backticks."""
+_LITERALS: Final = re.compile(
+    r"""("(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`"""
+    r"""|/(?![ /*])(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\\\[\n])+/)"""
+)
+"""Texts and patterns of a script, in which a blank is a blank: a division has blanks around it, and
+no backtick stands inside backticks.
+"""
 _BLANKS: Final = re.compile(r" *([=+*/<>?:,{}()\[\]&|!;-]) *")

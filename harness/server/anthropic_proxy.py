@@ -1,9 +1,12 @@
-"""The Anthropic Messages API over the same cassettes: a prompt becomes the Gemini request that it means, the answer comes back translated.
+"""The Anthropic Messages API over the same cassettes: a prompt becomes the Gemini request that it
+means, the answer comes back translated.
 
-It is what a proxy between an Anthropic client and Gemini does, with the cassette in Gemini's place. What such a proxy remembers of a
-conversation (the signatures above all) is kept by the conversation's text: a session belongs to the messages it has answered, and the next
-turn begins with a copy of it. So a turn can be asked again or asked otherwise, and conversations don't meet.
-Source: https://docs.anthropic.com/en/api/messages and https://docs.anthropic.com/en/docs/build-with-claude/streaming.
+It is what a proxy between an Anthropic client and Gemini does, with the cassette in Gemini's place.
+What such a proxy remembers of a conversation (the signatures above all) is kept by the
+conversation's text: a session belongs to the messages it has answered, and the next turn begins
+with a copy of it. So a turn can be asked again or asked otherwise, and conversations don't meet.
+Source: https://docs.anthropic.com/en/api/messages and
+https://docs.anthropic.com/en/docs/build-with-claude/streaming.
 """
 
 from __future__ import annotations
@@ -71,9 +74,13 @@ Look = Callable[[Asked], Exchange | Refusal]
 
 
 class Messages:
-    """Answers ``POST /v1/messages``; ``look`` finds the exchange, ``provider`` is whose request the prompt becomes."""
+    """Answers ``POST /v1/messages``; ``look`` finds the exchange, ``provider`` is whose request the
+    prompt becomes.
+    """
 
-    def __init__(self, look: Look, manner: Manner, provider: str | None, missed: Callable[[str], None]) -> None:
+    def __init__(
+        self, look: Look, manner: Manner, provider: str | None, missed: Callable[[str], None]
+    ) -> None:
         self._look = look
         self._missed = missed
         self._manner = manner
@@ -83,7 +90,9 @@ class Messages:
     def answer(self, asked: Asked) -> Answer | None:
         """The answer; None if this is no request of the Messages API."""
         path = urlsplit(asked.url).path
-        if asked.method != "POST" or not path.endswith(("/v1/messages", "/v1/messages/count_tokens")):
+        if asked.method != "POST" or not path.endswith(
+            ("/v1/messages", "/v1/messages/count_tokens")
+        ):
             return None
         if path.endswith("count_tokens"):
             return made_answer(200, {"input_tokens": estimate_tokens(asked.body)})
@@ -108,7 +117,9 @@ class Messages:
         return self._written(turns, found, streamed)
 
     def _find(self, model: str, body: bytes, streamed: bool) -> Exchange | Refusal:
-        """The exchange of the mode that was asked for, else of the other one: a proxy may ask Gemini either way."""
+        """The exchange of the mode that was asked for, else of the other one: a proxy may ask
+        Gemini either way.
+        """
         methods = [_STREAM, "generateContent"] if streamed else ["generateContent", _STREAM]
         refusals: list[Refusal] = []
         for method in methods:
@@ -119,22 +130,41 @@ class Messages:
             refusals.append(found)
         return refusals[0]
 
-    def _written(self, turns: Sequence[tuple[float | None, list[Payload]]], exchange: Exchange, streamed: bool) -> Answer:
+    def _written(
+        self,
+        turns: Sequence[tuple[float | None, list[Payload]]],
+        exchange: Exchange,
+        streamed: bool,
+    ) -> Answer:
         payloads = [payload for _, some in turns for payload in some]
-        failure = next((payload["error"] for payload in payloads if payload["type"] == "error"), None)
+        failure = next(
+            (payload["error"] for payload in payloads if payload["type"] == "error"), None
+        )
         if failure is not None and (exchange.status >= 300 or not streamed):
             return _error_answer(failure["type"], failure["message"], note="replayed")
         if not streamed:
             return made_answer(200, _whole(payloads), note="replayed")
-        reads, end = faulty([(at_ms, b"".join(map(_event, some))) for at_ms, some in turns if some], "complete", self._manner)
-        headers = [("Content-Type", "text/event-stream; charset=utf-8"), ("Cache-Control", "no-cache"), (MADE, "replayed")]
+        reads, end = faulty(
+            [(at_ms, b"".join(map(_event, some))) for at_ms, some in turns if some],
+            "complete",
+            self._manner,
+        )
+        headers = [
+            ("Content-Type", "text/event-stream; charset=utf-8"),
+            ("Cache-Control", "no-cache"),
+            (MADE, "replayed"),
+        ]
         return Answer(200, phrase_of(200), headers, reads, end)
 
     def _recall(self, prompt: Any) -> Session:
-        """A copy of the session of the longest beginning of this conversation that was answered here, or a new one."""
+        """A copy of the session of the longest beginning of this conversation that was answered
+        here, or a new one.
+        """
         messages = _messages(prompt)
         for place in range(len(messages) - 1, 0, -1):
-            if messages[place].get("role") == "assistant" and (session := self._sessions.get(_key(messages[:place]))):
+            if messages[place].get("role") == "assistant" and (
+                session := self._sessions.get(_key(messages[:place]))
+            ):
                 return deepcopy(session)
         return Session(ids=_Ids())
 
@@ -157,14 +187,21 @@ class _Ids:
         return f"{prefix}_{self._counts[prefix]}"
 
 
-def _replay(exchange: Exchange, provider: str, request_body: bytes, session: Session) -> Iterator[tuple[float | None, list[Payload]]]:
-    """What each frame becomes, with the time of the read that completed it; last what the end adds, with no time of its own."""
+def _replay(
+    exchange: Exchange, provider: str, request_body: bytes, session: Session
+) -> Iterator[tuple[float | None, list[Payload]]]:
+    """What each frame becomes, with the time of the read that completed it; last what the end adds,
+    with no time of its own.
+    """
     session.streamed, session.at_ms = True, None
     translator = DIALECTS[_DIALECT].translator(declared_tools(request_body), session)
     for frame, events in trace(exchange, provider=provider):
         if frame is not None and frame.at_ms is not None:
             session.at_ms = frame.at_ms
-        yield None if frame is None else frame.at_ms, [payload for event in events for payload in translator.feed(event)]
+        yield (
+            None if frame is None else frame.at_ms,
+            [payload for event in events for payload in translator.feed(event)],
+        )
     yield None, translator.close()
 
 
@@ -189,17 +226,30 @@ def _whole(payloads: Sequence[Payload]) -> Payload:
 
 
 def _error_answer(kind: str, message: str, note: str = "not recorded") -> Answer:
-    return made_answer(STATUSES.get(kind, 500), {"type": "error", "error": {"type": kind, "message": message}}, note=note)
+    return made_answer(
+        STATUSES.get(kind, 500),
+        {"type": "error", "error": {"type": kind, "message": message}},
+        note=note,
+    )
 
 
 def _messages(prompt: Any) -> list[Mapping[str, Any]]:
     messages = prompt.get("messages") if isinstance(prompt, Mapping) else None
-    return [message for message in messages if isinstance(message, Mapping)] if isinstance(messages, list) else []
+    return (
+        [message for message in messages if isinstance(message, Mapping)]
+        if isinstance(messages, list)
+        else []
+    )
 
 
 def _key(messages: Sequence[Mapping[str, Any]]) -> bytes:
-    """A conversation by what it says: where a client marks it for caching does not count, nor how it spells a single text."""
-    return blake2b(json.dumps([_plain(message) for message in messages], sort_keys=True).encode(), digest_size=16).digest()
+    """A conversation by what it says: where a client marks it for caching does not count, nor how
+    it spells a single text.
+    """
+    return blake2b(
+        json.dumps([_plain(message) for message in messages], sort_keys=True).encode(),
+        digest_size=16,
+    ).digest()
 
 
 def _plain(value: Any) -> Any:

@@ -1,9 +1,12 @@
-"""One client's connection: requests in, answers out, each read written and flushed as a transfer-coding block of its own.
+"""One client's connection: requests in, answers out, each read written and flushed as a
+transfer-coding block of its own.
 
-h11 speaks HTTP/1.1, asyncio moves the bytes, this module decides when. A block is written by itself with TCP_NODELAY (asyncio sets it),
-and except at the pace ``instant`` only after the one before has left this process and `GAP_S` has passed: a client that reads meanwhile
-gets the blocks one by one, and one that parses HTTP by blocks (h11, undici) tells them apart even when it reads late. TCP itself promises
-no bounds. A peer is not trusted: the sizes of what it sends and the time it may take are bounded.
+h11 speaks HTTP/1.1, asyncio moves the bytes, this module decides when. A block is written by itself
+with TCP_NODELAY (asyncio sets it), and except at the pace ``instant`` only after the one before has
+left this process and `GAP_S` has passed: a client that reads meanwhile gets the blocks one by one,
+and one that parses HTTP by blocks (h11, undici) tells them apart even when it reads late. TCP
+itself promises no bounds. A peer is not trusted: the sizes of what it sends and the time it may
+take are bounded.
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ IDLE_S: Final = 60.0
 
 GAP_S: Final = 0.001
 GRACE_S: Final = 2.0
-"""How long a client that left when it was recorded has to leave again, before the connection is cut."""
+"""How long a client that left when it was recorded has to leave again, before the connection is
+cut.
+"""
 
 _READ: Final = 1 << 16
 _NO_HEAD: Final = h11.Request(method="GET", headers=[("Host", "")], target="/")
@@ -48,9 +53,13 @@ Answers = Callable[[Asked], tuple[Answer, Manner]]
 
 
 class Connection:
-    """Serves one client until it leaves, an answer ends the connection, or it breaks the rules of HTTP."""
+    """Serves one client until it leaves, an answer ends the connection, or it breaks the rules of
+    HTTP.
+    """
 
-    def __init__(self, answers: Answers, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, answers: Answers, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         self._answers = answers
         self._reader = reader
         self._writer = writer
@@ -97,16 +106,24 @@ class Connection:
     async def _next_event(self) -> h11.Event | type[h11.PAUSED]:
         while (event := self._wire.next_event()) is h11.NEED_DATA:
             if self._wire.they_are_waiting_for_100_continue:
-                self._write(h11.InformationalResponse(status_code=100, headers=[], reason="Continue"))
-            async with asyncio.timeout(IDLE_S):  # wait_for() of Python 3.11 can swallow the cancellation that ends a server
+                self._write(
+                    h11.InformationalResponse(status_code=100, headers=[], reason="Continue")
+                )
+            async with asyncio.timeout(
+                IDLE_S
+            ):  # wait_for() of Python 3.11 can swallow the cancellation that ends a server
                 data = await self._reader.read(_READ)
             self._wire.receive_data(data)
-        return event  # type: ignore[return-value]  # NEED_DATA is told by identity, which mypy does not narrow
+        # NEED_DATA is told by identity, which mypy does not narrow
+        return event  # type: ignore[return-value]
 
     async def _send(self, answer: Answer, manner: Manner, began: float) -> None:
         head = h11.Response(
             status_code=answer.status,
-            headers=[(name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in answer.headers],
+            headers=[
+                (name.encode("latin-1", "replace"), value.encode("latin-1", "replace"))
+                for name, value in answer.headers
+            ],
             reason=answer.reason.encode("latin-1", "replace"),
         )
         due = 0.0
@@ -123,7 +140,13 @@ class Connection:
 
     async def _wait(self, until: float, manner: Manner, *, first: bool) -> None:
         """Until the time of a read; no shorter than keeps it apart from the read before."""
-        shortest = SLOW_S if manner.fault == Fault("slow") else 0.0 if first or manner.pace == "instant" else GAP_S
+        shortest = (
+            SLOW_S
+            if manner.fault == Fault("slow")
+            else 0.0
+            if first or manner.pace == "instant"
+            else GAP_S
+        )
         await asyncio.sleep(max(until - self._clock(), shortest))
 
     async def _end(self, answer: Answer) -> None:
@@ -133,9 +156,13 @@ class Connection:
         await self._flush()
         match answer.end:
             case "reset":
-                await asyncio.sleep(GAP_S)  # the client takes what came before it is told that it broke
+                await asyncio.sleep(
+                    GAP_S
+                )  # the client takes what came before it is told that it broke
                 transport = self._writer.transport
-                transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NONE)
+                transport.get_extra_info("socket").setsockopt(
+                    socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NONE
+                )
                 transport.abort()
             case "aborted":
                 try:
@@ -154,8 +181,14 @@ class Connection:
         """Say what is wrong, as far as the connection lets us, and close."""
         try:
             body = reason.encode() + b"\n"
-            headers = [(b"Content-Type", b"text/plain; charset=utf-8"), (b"Content-Length", b"%d" % len(body)), (b"Connection", b"close")]
-            self._write(h11.Response(status_code=status, headers=headers, reason=phrase_of(status).encode()))
+            headers = [
+                (b"Content-Type", b"text/plain; charset=utf-8"),
+                (b"Content-Length", b"%d" % len(body)),
+                (b"Connection", b"close"),
+            ]
+            self._write(
+                h11.Response(status_code=status, headers=headers, reason=phrase_of(status).encode())
+            )
             self._write(h11.Data(body))
             await self._flush()
         except (h11.LocalProtocolError, ConnectionError, TimeoutError):

@@ -1,8 +1,10 @@
-"""Requests in, answers out, without a socket: what is recorded, what the API would refuse, what nobody recorded.
+"""Requests in, answers out, without a socket: what is recorded, what the API would refuse, what
+nobody recorded.
 
-The order decides. A fault of the server comes first; then the exchange that was recorded for this very request, whatever it is: a
-recording is what the API did. Only then is a history judged, so that a client that loses a signature is told so in Google's words
-instead of not being found. Then what answers any request, then what the server makes up, and last a 404 with the nearest.
+The order decides. A fault of the server comes first; then the exchange that was recorded for this
+very request, whatever it is: a recording is what the API did. Only then is a history judged, so
+that a client that loses a signature is told so in Google's words instead of not being found. Then
+what answers any request, then what the server makes up, and last a 404 with the nearest.
 """
 
 from __future__ import annotations
@@ -23,14 +25,24 @@ from .response import Answer, recorded_answer
 
 
 class Endpoint:
-    """The exchanges of some cassettes as the API that they were recorded from; ``missed`` is told of what nobody recorded."""
+    """The exchanges of some cassettes as the API that they were recorded from; ``missed`` is told
+    of what nobody recorded.
+    """
 
-    def __init__(self, placed: Sequence[Placed], manner: Manner, missed: Callable[[str], None]) -> None:
-        self.placed = [one for one in placed if one.exchange.provider != "gemini-cli"]  # a program's output, not an answer over HTTP
+    def __init__(
+        self, placed: Sequence[Placed], manner: Manner, missed: Callable[[str], None]
+    ) -> None:
+        self.placed = [
+            one for one in placed if one.exchange.provider != "gemini-cli"
+        ]  # a program's output, not an answer over HTTP
         self.manner = manner
         self.finder = Finder(self.placed, manner.match, manner.provider)
         self._missed = missed
-        self._messages = Messages(self._look_for_messages, manner, self._provider(), missed) if manner.dialect == "anthropic" else None
+        self._messages = (
+            Messages(self._look_for_messages, manner, self._provider(), missed)
+            if manner.dialect == "anthropic"
+            else None
+        )
 
     def answer(self, asked: Asked) -> Answer:
         """What is sent for a request."""
@@ -51,7 +63,11 @@ class Endpoint:
     def _look(self, asked: Asked, told: Identity) -> Exchange | str | None:
         """The exchange that answers, or what the API would say about the history, or neither."""
         exchange = self.finder.find_recorded(asked)
-        if exchange is None and told.generates and (fault := find_fault(asked.body, told.model, lambda: self._signatures)):
+        if (
+            exchange is None
+            and told.generates
+            and (fault := find_fault(asked.body, told.model, lambda: self._signatures))
+        ):
             return fault
         return exchange or self.finder.find_other(asked, told)
 
@@ -86,5 +102,9 @@ class Endpoint:
 
     @cached_property
     def _models(self) -> frozenset[str]:
-        told = [identify(request.method, request.url, request.body, b"") for one in self.placed if (request := one.exchange.request)]
+        told = [
+            identify(request.method, request.url, request.body, b"")
+            for one in self.placed
+            if (request := one.exchange.request)
+        ]
         return frozenset(one.model for one in told if one.model)

@@ -1,8 +1,10 @@
-"""The answers that Google's endpoints give and no cassette needs to hold: errors, model lists, token counts, Code Assist's set-up.
+"""The answers that Google's endpoints give and no cassette needs to hold: errors, model lists,
+token counts, Code Assist's set-up.
 
-Shapes: https://cloud.google.com/apis/design/errors, https://ai.google.dev/api/models, https://ai.google.dev/api/tokens; Code Assist's are
-those of its public client (https://github.com/google-gemini/gemini-cli, ``packages/core/src/code_assist``). What is made up here says so in
-a header, and a recorded exchange is always taken before it.
+Shapes: https://cloud.google.com/apis/design/errors, https://ai.google.dev/api/models,
+https://ai.google.dev/api/tokens; Code Assist's are those of its public client
+(https://github.com/google-gemini/gemini-cli, ``packages/core/src/code_assist``). What is made up
+here says so in a header, and a recorded exchange is always taken before it.
 """
 
 from __future__ import annotations
@@ -23,7 +25,13 @@ STATUSES: Final = {
     403: ("PERMISSION_DENIED", "The caller does not have permission."),
     404: ("NOT_FOUND", "Requested entity was not found."),
     409: ("ABORTED", "The operation was aborted."),
-    429: ("RESOURCE_EXHAUSTED", "You exceeded your current quota, please check your plan and billing details. Please retry in 1s."),
+    429: (
+        "RESOURCE_EXHAUSTED",
+        (
+            "You exceeded your current quota, please check your plan and billing details. Please"
+            " retry in 1s."
+        ),
+    ),
     499: ("CANCELLED", "The operation was cancelled."),
     500: ("INTERNAL", "An internal error has occurred. Please retry."),
     501: ("UNIMPLEMENTED", "Operation is not implemented, or supported, or enabled."),
@@ -34,15 +42,24 @@ STATUSES: Final = {
 
 _TYPE: Final = "type.googleapis.com/google.rpc."
 _QUOTA: Final[list[dict[str, Any]]] = [
-    {"@type": f"{_TYPE}QuotaFailure", "violations": [{"quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}]},
+    {
+        "@type": f"{_TYPE}QuotaFailure",
+        "violations": [{"quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}],
+    },
     {"@type": f"{_TYPE}RetryInfo", "retryDelay": "1s"},
 ]
 
 
 def error_answer(
-    asked: Asked, code: int, message: str | None = None, details: Sequence[dict[str, Any]] = (), note: str = "not recorded"
+    asked: Asked,
+    code: int,
+    message: str | None = None,
+    details: Sequence[dict[str, Any]] = (),
+    note: str = "not recorded",
 ) -> Answer:
-    """An error as the API writes it: as an array of one where the stream would have been a JSON array."""
+    """An error as the API writes it: as an array of one where the stream would have been a JSON
+    array.
+    """
     status = STATUSES[code][0] if code in STATUSES else "UNKNOWN"
     error: dict[str, Any] = {"code": code, "message": message or message_of(code), "status": status}
     if details:
@@ -75,7 +92,11 @@ _INTERNAL: Final = re.compile(r"/v1internal(?::(?P<method>\w+)|/(?P<operation>op
 _PROJECT: Final = "harness-project"
 _TIER: Final = {"id": "standard-tier", "name": "harness", "isDefault": True}
 _SET_UP: Final[dict[str, Any]] = {
-    "loadCodeAssist": {"currentTier": _TIER, "allowedTiers": [_TIER], "cloudaicompanionProject": _PROJECT},
+    "loadCodeAssist": {
+        "currentTier": _TIER,
+        "allowedTiers": [_TIER],
+        "cloudaicompanionProject": _PROJECT,
+    },
     "onboardUser": {
         "name": "operations/harness",
         "done": True,
@@ -84,14 +105,22 @@ _SET_UP: Final[dict[str, Any]] = {
     "fetchAdminControls": {},
     "listExperiments": {"experimentIds": [], "flags": []},
     "recordCodeAssistMetrics": {},
-    "getCodeAssistGlobalUserSetting": {"cloudaicompanionProject": _PROJECT, "freeTierDataCollectionOptin": False},
-    "setCodeAssistGlobalUserSetting": {"cloudaicompanionProject": _PROJECT, "freeTierDataCollectionOptin": False},
+    "getCodeAssistGlobalUserSetting": {
+        "cloudaicompanionProject": _PROJECT,
+        "freeTierDataCollectionOptin": False,
+    },
+    "setCodeAssistGlobalUserSetting": {
+        "cloudaicompanionProject": _PROJECT,
+        "freeTierDataCollectionOptin": False,
+    },
 }
 """Code Assist's set-up methods → what they answer to a user who is set up."""
 
 
 def made_up(asked: Asked, models: Collection[str]) -> Answer | None:
-    """The answer to a call that generates nothing; None for what is not known. ``models`` are those that the cassettes answer for."""
+    """The answer to a call that generates nothing; None for what is not known. ``models`` are those
+    that the cassettes answer for.
+    """
     path = unquote(urlsplit(asked.url).path)
     if asked.method == "GET" and (found := _MODELS.search(path)):
         return _models(asked, found, models)
@@ -100,9 +129,17 @@ def made_up(asked: Asked, models: Collection[str]) -> Answer | None:
     found = _INTERNAL.search(path)
     if found is None:
         return None
-    if found["method"] == "retrieveUserQuota":  # which also tells the Gemini CLI which models its user may have
+    if (
+        found["method"] == "retrieveUserQuota"
+    ):  # which also tells the Gemini CLI which models its user may have
         return made_answer(
-            200, {"buckets": [{"modelId": model, "tokenType": "REQUESTS", "remainingFraction": 1} for model in sorted(models)]}
+            200,
+            {
+                "buckets": [
+                    {"modelId": model, "tokenType": "REQUESTS", "remainingFraction": 1}
+                    for model in sorted(models)
+                ]
+            },
         )
     content = _SET_UP.get(found["method"] or "onboardUser")
     return None if content is None else made_answer(200, content)
@@ -117,18 +154,28 @@ def _models(asked: Asked, found: re.Match[str], models: Collection[str]) -> Answ
     if name in models:
         return made_answer(200, _model(f"{prefix}{name}"))
     return error_answer(
-        asked, 404, f"models/{name} is not found; the served cassettes answer for {', '.join(sorted(models)) or 'no model'}."
+        asked,
+        404,
+        f"models/{name} is not found; the served cassettes answer for"
+        f" {', '.join(sorted(models)) or 'no model'}.",
     )
 
 
 def _model(name: str) -> dict[str, Any]:
     short = name.rpartition("/")[2]
     methods = ["generateContent", "countTokens"]
-    return {"name": name, "version": short, "displayName": short, "supportedGenerationMethods": methods}
+    return {
+        "name": name,
+        "version": short,
+        "displayName": short,
+        "supportedGenerationMethods": methods,
+    }
 
 
 def estimate_tokens(body: bytes) -> int:
-    """About how many tokens the texts of a request are: a quarter of their characters, at least 1."""
+    """About how many tokens the texts of a request are: a quarter of their characters, at least
+    1.
+    """
     try:
         request = decode_json(body)
     except ValueError:
@@ -139,7 +186,10 @@ def estimate_tokens(body: bytes) -> int:
 def _text_length(value: Any) -> int:
     match value:
         case dict():
-            return sum(len(inner) if key == "text" and type(inner) is str else _text_length(inner) for key, inner in value.items())
+            return sum(
+                len(inner) if key == "text" and type(inner) is str else _text_length(inner)
+                for key, inner in value.items()
+            )
         case list():
             return sum(map(_text_length, value))
     return 0

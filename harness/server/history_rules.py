@@ -1,9 +1,12 @@
-"""What the API checks of a conversation that is sent to it: roles, calls and their results, and the signatures of the present turn.
+"""What the API checks of a conversation that is sent to it: roles, calls and their results, and the
+signatures of the present turn.
 
-It is at least as strict as the API was seen to be: of every model content with calls since the user last spoke, one call must carry a
-signature that the API gave out; which one, and in which order, it does not mind
-(https://ai.google.dev/gemini-api/docs/thought-signatures, https://ai.google.dev/gemini-api/docs/function-calling). Signatures are asked for
-from Gemini 3 on, which is told by the model's name; a name without a number (``gemini-pro-latest``) means a model of today.
+It is at least as strict as the API was seen to be: of every model content with calls since the user
+last spoke, one call must carry a signature that the API gave out; which one, and in which order, it
+does not mind (https://ai.google.dev/gemini-api/docs/thought-signatures,
+https://ai.google.dev/gemini-api/docs/function-calling). Signatures are asked for from Gemini 3 on,
+which is told by the model's name; a name without a number (``gemini-pro-latest``) means a model of
+today.
 """
 
 from __future__ import annotations
@@ -18,26 +21,34 @@ from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_json
 
 MISSING: Final = (
-    "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing "
-    "thought_signature may lead to degraded model performance. Additional data, function call `default_api:{name}` , position {position}. "
-    "Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+    "Function call is missing a thought_signature in functionCall parts. This is required for tools"
+    " to work correctly, and missing thought_signature may lead to degraded model performance."
+    " Additional data, function call `default_api:{name}` , position {position}. Please refer to"
+    " https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
 )
 INVALID: Final = "Invalid thought signature."
 ROLES: Final = "Please use a valid role: user, model."
 COUNTS: Final = (
-    "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."
+    "Please ensure that the number of function response parts is equal to the number of function"
+    " call parts of the function call turn."
 )
-ORDER: Final = "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
+ORDER: Final = (
+    "Please ensure that function call turn comes immediately after a user turn or after a function"
+    " response turn."
+)
 
 _KNOWN_ROLES: Final = frozenset({"user", "model", "function"})
 _OLDER: Final = re.compile(r"gemini-(?:1|2)(?:\.|-|$)|gemini-3-pro-image|gemma")
 """Models that do not ask for signatures."""
 
 
-def find_fault(body: bytes, model: str | None, given_out: Callable[[], Collection[str]]) -> str | None:
+def find_fault(
+    body: bytes, model: str | None, given_out: Callable[[], Collection[str]]
+) -> str | None:
     """The API's message about a generate request whose history it refuses, or None.
 
-    ``given_out`` tells the signatures of the recorded exchanges, in the canonical spelling; where there are none, any will do.
+    ``given_out`` tells the signatures of the recorded exchanges, in the canonical spelling; where
+    there are none, any will do.
     """
     try:
         request = canonical_request(decode_json(body))
@@ -46,7 +57,11 @@ def find_fault(body: bytes, model: str | None, given_out: Callable[[], Collectio
     if type(request) is dict and type(request.get("request")) is dict:
         request = request["request"]
     contents = request.get("contents") if type(request) is dict else None
-    turns = [_Turn(content) for content in (contents if type(contents) is list else ()) if type(content) is dict]
+    turns = [
+        _Turn(content)
+        for content in (contents if type(contents) is list else ())
+        if type(content) is dict
+    ]
     fault = _find_disorder(turns)
     if fault is not None or _OLDER.search(model or ""):
         return fault
@@ -54,13 +69,19 @@ def find_fault(body: bytes, model: str | None, given_out: Callable[[], Collectio
 
 
 class _Turn:
-    """One content of the history: the calls in it, each with its signature, the results, and whether it says anything else."""
+    """One content of the history: the calls in it, each with its signature, the results, and
+    whether it says anything else.
+    """
 
     def __init__(self, content: dict[str, Any]) -> None:
         parts = content.get("parts")
         parts = [part for part in parts if type(part) is dict] if type(parts) is list else []
         self.role = content.get("role")
-        self.calls = [(part["functionCall"], part.get("thoughtSignature")) for part in parts if type(part.get("functionCall")) is dict]
+        self.calls = [
+            (part["functionCall"], part.get("thoughtSignature"))
+            for part in parts
+            if type(part.get("functionCall")) is dict
+        ]
         self.results = sum("functionResponse" in part for part in parts)
         self.speaks = self.role == "user" and len(parts) > self.results
 
@@ -89,13 +110,17 @@ def _find_unsigned(turns: list[_Turn], given_out: Callable[[], Collection[str]])
         if not signatures:
             return MISSING.format(name=turn.calls[0][0].get("name"), position=position)
         known = given_out()
-        if known and any(signature not in known and signature not in DUMMY_SIGNATURES for signature in signatures):
+        if known and any(
+            signature not in known and signature not in DUMMY_SIGNATURES for signature in signatures
+        ):
             return INVALID
     return None
 
 
 def signatures_of(exchanges: Iterable[Exchange]) -> frozenset[str]:
-    """Every signature that stands in these exchanges, request or answer, in the canonical spelling."""
+    """Every signature that stands in these exchanges, request or answer, in the canonical
+    spelling.
+    """
     found: set[str] = set()
     for exchange in exchanges:
         if exchange.generates:
@@ -113,7 +138,9 @@ def _walk(value: Any) -> Iterator[str]:
     if type(value) is dict:
         for key in ("thoughtSignature", "thought_signature"):
             if type(value.get(key)) is str:
-                yield canonical_request({"thoughtSignature": value[key]}).get("thoughtSignature", "")
+                yield canonical_request({"thoughtSignature": value[key]}).get(
+                    "thoughtSignature", ""
+                )
         for inner in value.values():
             yield from _walk(inner)
     elif type(value) is list:

@@ -1,8 +1,11 @@
-"""Which recorded exchange answers a request: the one recorded for the same request, else one that was recorded without a request.
+"""Which recorded exchange answers a request: the one recorded for the same request, else one that
+was recorded without a request.
 
-With ``match="path"`` the body does not count: what was recorded for a method, path and model answers in recorded order, and when all of it
-has been used, the last of it again. That is for clients that put into a request what nobody can record (the date, the folder's files). An
-exchange without a request (a bare body) answers in the same way every request of its provider that asks for its mode, streamed or not.
+With ``match="path"`` the body does not count: what was recorded for a method, path and model
+answers in recorded order, and when all of it has been used, the last of it again. That is for
+clients that put into a request what nobody can record (the date, the folder's files). An exchange
+without a request (a bare body) answers in the same way every request of its provider that asks for
+its mode, streamed or not.
 """
 
 from __future__ import annotations
@@ -61,7 +64,11 @@ class Finder:
 
     def find_recorded(self, asked: Asked) -> Exchange | None:
         """The exchange that was recorded for this very request."""
-        return self._use(self._index.find(asked.method, asked.url, asked.body)) if self._by_request else None
+        return (
+            self._use(self._index.find(asked.method, asked.url, asked.body))
+            if self._by_request
+            else None
+        )
 
     def find_other(self, asked: Asked, told: Identity) -> Exchange | None:
         """The next exchange that answers such a request whatever it says; None if there is none."""
@@ -87,21 +94,43 @@ class Finder:
         return [self._placed[place] for place in sorted(self._unused)]
 
     def explain(self, asked: Asked) -> tuple[str, list[str]]:
-        """Why nothing answers: a sentence, and the differences from the nearest recorded request, one a line."""
+        """Why nothing answers: a sentence, and the differences from the nearest recorded request,
+        one a line.
+        """
         asked_for = f"{asked.method} {urlsplit(asked.url).path}"
         nearest = self._index.nearest(asked.method, asked.url, asked.body)
         if nearest is None:
-            return f"No recorded exchange answers {asked_for}, and none of the served has a request to compare it with.", []
+            return (
+                (
+                    f"No recorded exchange answers {asked_for}, and none of the served has a"
+                    " request to compare it with."
+                ),
+                [],
+            )
         place, mismatches = nearest
         differences = [_difference(mismatch) for mismatch in mismatches[:MAX_DIFFERENCES]]
         if len(mismatches) > MAX_DIFFERENCES:
             differences.append("and more")
-        return f"No recorded exchange answers {asked_for}. The nearest is {self._placed[place]}; it differs in: ", differences
+        return (
+            (
+                f"No recorded exchange answers {asked_for}. The nearest is {self._placed[place]};"
+                " it differs in: "
+            ),
+            differences,
+        )
 
 
 def _difference(mismatch: Mismatch) -> str:
     recorded, here = sides(mismatch)
-    said = [text for text in (recorded and f"recorded {_short(recorded)}", here and f"here {_short(here)}", mismatch.note) if text]
+    said = [
+        text
+        for text in (
+            recorded and f"recorded {_short(recorded)}",
+            here and f"here {_short(here)}",
+            mismatch.note,
+        )
+        if text
+    ]
     return f"{mismatch.path}: {', '.join(said)}"
 
 
@@ -110,7 +139,11 @@ def _short(text: str) -> str:
 
 
 def _bare_key(exchange: Exchange, provider: str | None) -> _Key:
-    return ("bare", provider or exchange.provider, str(identify("", "", b"", exchange.body).streamed))
+    return (
+        "bare",
+        provider or exchange.provider,
+        str(identify("", "", b"", exchange.body).streamed),
+    )
 
 
 def _path_key(method: str, url: str, told: Identity) -> _Key:

@@ -1,7 +1,7 @@
 """How a server answers: pace, cuts, fault, matching; read from the words of the command line.
 
-A pace says when each read is sent, a fault what goes wrong with every answer that generates. Both are counted in reads, so that with
-``cuts="bytes"`` they are counted in bytes.
+A pace says when each read is sent, a fault what goes wrong with every answer that generates. Both
+are counted in reads, so that with ``cuts="bytes"`` they are counted in bytes.
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ from harness.pipeline.replay import Cuts, ReplayError, check_known
 from harness.providers import PROVIDERS
 
 Pace = Literal["recorded", "step", "instant"] | float
-"""``recorded``: each read at its time. ``step``: at once, still read by read. ``instant``: at once. A number: so many times as fast."""
+"""``recorded``: each read at its time. ``step``: at once, still read by read. ``instant``: at once.
+A number: so many times as fast.
+"""
 
 Match = Literal["request", "path"]
-"""``request``: the canonical request decides. ``path``: only method, path and model, in recorded order."""
+"""``request``: the canonical request decides. ``path``: only method, path and model, in recorded
+order.
+"""
 
 FaultKind = Literal["cut", "reset", "stall", "status", "slow"]
 
@@ -54,11 +58,15 @@ def read_manner(
     provider: str | None = None,
     dialect: str | None = None,
 ) -> Manner:
-    """The manner that words describe; raises `ReplayError`, which names what is known, for words that don't."""
+    """The manner that words describe; raises `ReplayError`, which names what is known, for words
+    that don't.
+    """
     if isinstance(cuts, str):
         check_known("cuts", cuts, ("recorded", "whole", "bytes"))
     if provider is not None:
-        check_known("provider", provider, [name for name, one in PROVIDERS.items() if one.wrap is not None])
+        check_known(
+            "provider", provider, [name for name, one in PROVIDERS.items() if one.wrap is not None]
+        )
     if dialect is not None:
         check_known("dialect", dialect, ("anthropic",))
     check_known("match", match, get_args(Match))
@@ -76,7 +84,8 @@ def _read_pace(pace: str | float) -> Pace:
         factor = 0.0
     if not 0 < factor < float("inf"):
         raise ReplayError(
-            f"unknown pace {pace!r}; known are recorded, step, instant and a number greater than 0 (2: twice as fast as recorded)"
+            f"unknown pace {pace!r}; known are recorded, step, instant and a number greater than 0"
+            " (2: twice as fast as recorded)"
         )
     return factor
 
@@ -89,7 +98,10 @@ def _read_fault(fault: str | None) -> Fault | None:
         return None
     found = _FAULT.fullmatch(fault)
     if found is None:
-        raise ReplayError(f"unknown fault {fault!r}; known are cut:N, reset:N, stall:N (after N reads), status:CODE and slow")
+        raise ReplayError(
+            f"unknown fault {fault!r}; known are cut:N, reset:N, stall:N (after N reads),"
+            " status:CODE and slow"
+        )
     if found[1] is None:
         return Fault("slow")
     number = int(found[2])

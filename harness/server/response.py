@@ -1,7 +1,9 @@
-"""What is sent for one request: status, headers, reads and end, made from a recorded exchange or by the server itself.
+"""What is sent for one request: status, headers, reads and end, made from a recorded exchange or by
+the server itself.
 
 Headers go out as recorded, less those that belong to one connection (RFC 9110, section 7.6.1:
-https://www.rfc-editor.org/rfc/rfc9110.html#section-7.6.1) and those that the recorded bytes contradict.
+https://www.rfc-editor.org/rfc/rfc9110.html#section-7.6.1) and those that the recorded bytes
+contradict.
 """
 
 from __future__ import annotations
@@ -28,7 +30,17 @@ Reads = Sequence[tuple[float | None, bytes]]
 MADE: Final = "X-Harness"
 """The header that marks an answer which no cassette holds."""
 
-HOP_BY_HOP: Final = frozenset({"connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"})
+HOP_BY_HOP: Final = frozenset(
+    {
+        "connection",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +56,27 @@ class Answer:
 
 def recorded_answer(exchange: Exchange, manner: Manner) -> Answer:
     """The answer of a recorded exchange, with the cuts and the fault of this server."""
-    reads: Reads = [(at, data) for at, data in _timed(cut_reads(exchange.reads, manner.cuts), exchange.reads) if data]
+    reads: Reads = [
+        (at, data)
+        for at, data in _timed(cut_reads(exchange.reads, manner.cuts), exchange.reads)
+        if data
+    ]
     reads, end = faulty(reads, exchange.end, manner)
     if exchange.status in (204, 304):
         reads = []
-    return Answer(exchange.status, exchange.reason_phrase, _headers(exchange, sum(len(data) for _, data in reads), end), reads, end)
+    return Answer(
+        exchange.status,
+        exchange.reason_phrase,
+        _headers(exchange, sum(len(data) for _, data in reads), end),
+        reads,
+        end,
+    )
 
 
 def _timed(pieces: Reads, recorded: Reads) -> Iterator[tuple[float | None, bytes]]:
-    """The pieces of an answer, each at the time of the recorded read that brought its last byte: nobody could have sent it sooner."""
+    """The pieces of an answer, each at the time of the recorded read that brought its last byte:
+    nobody could have sent it sooner.
+    """
     ends, sent = list(accumulate(len(data) for _, data in recorded)), 0
     for _, data in pieces:
         sent += len(data)
@@ -77,20 +101,41 @@ def _headers(exchange: Exchange, size: int, end: Ending) -> list[tuple[str, str]
     first = next((data[0] for _, data in exchange.reads if data), None)
     if encoding in ("gzip", "x-gzip", "deflate") and first not in (0x1F, 0x78):
         dropped |= {"content-encoding"}  # some recorders keep the header and store the body decoded
-    return [(name, value.strip()) for name, values in exchange.headers.items() if name.lower() not in dropped for value in values]
+    return [
+        (name, value.strip())
+        for name, values in exchange.headers.items()
+        if name.lower() not in dropped
+        for value in values
+    ]
 
 
 def _says_length(value: str | None, size: int, end: Ending) -> bool:
-    """Whether a Content-Length is right: the size of a whole answer, more than what an interrupted one sends."""
+    """Whether a Content-Length is right: the size of a whole answer, more than what an interrupted
+    one sends.
+    """
     if value is None or not value.strip().isdecimal():
         return False
     return int(value) > size if end == "stall" or end in INTERRUPTED else int(value) == size
 
 
-def made_answer(status: int, content: Any, *, headers: Sequence[tuple[str, str]] = (), note: str = "not recorded") -> Answer:
-    """An answer of the server's own, printed as Google prints JSON; ``note`` says in its `MADE` header where it is from."""
-    body = (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
-    fixed = [("Content-Type", "application/json; charset=UTF-8"), ("Content-Length", str(len(body))), (MADE, note)]
+def made_answer(
+    status: int,
+    content: Any,
+    *,
+    headers: Sequence[tuple[str, str]] = (),
+    note: str = "not recorded",
+) -> Answer:
+    """An answer of the server's own, printed as Google prints JSON; ``note`` says in its `MADE`
+    header where it is from.
+    """
+    body = (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode(
+        "utf-8", "backslashreplace"
+    )
+    fixed = [
+        ("Content-Type", "application/json; charset=UTF-8"),
+        ("Content-Length", str(len(body))),
+        (MADE, note),
+    ]
     return Answer(status, phrase_of(status), [*fixed, *headers], [(None, body)])
 
 

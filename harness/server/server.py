@@ -1,7 +1,8 @@
-"""A server on a loopback address: in a thread of its own for tests, or in the foreground for the command line.
+"""A server on a loopback address: in a thread of its own for tests, or in the foreground for the
+command line.
 
-Everything of a connection happens in the one event loop. What is served and how can be changed while it runs: the endpoint is replaced as
-a whole between two requests.
+Everything of a connection happens in the one event loop. What is served and how can be changed
+while it runs: the endpoint is replaced as a whole between two requests.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ STARTS_S: Final = 10.0
 class Server:
     """Cassettes as a live endpoint, within ``with``: ``base_url`` is what a client is pointed at.
 
-    ``misses`` are the requests that nobody recorded, each with the nearest recorded one and the differences; or ``on_miss`` is told.
-    ``read`` makes a cassette of what is no cassette yet. The rest is as in `harness.server.serve`.
+    ``misses`` are the requests that nobody recorded, each with the nearest recorded one and the
+    differences; or ``on_miss`` is told. ``read`` makes a cassette of what is no cassette yet. The
+    rest is as in `harness.server.serve`.
     """
 
     def __init__(
@@ -60,18 +62,26 @@ class Server:
         self.add(*cassettes)
 
     def add(self, *cassettes: Cassette | str | Path) -> None:
-        """Serve these too; raises `CassetteError` for one that can't be read. Exchanges count as unused again."""
+        """Serve these too; raises `CassetteError` for one that can't be read. Exchanges count as
+        unused again.
+        """
         added: list[Placed] = []
         for one in cassettes:
-            cassette, name = (one, "the cassette") if isinstance(one, Cassette) else (self._read(one), str(one))
+            cassette, name = (
+                (one, "the cassette") if isinstance(one, Cassette) else (self._read(one), str(one))
+            )
             added += [
                 Placed(exchange if exchange.generates else identified(exchange), name, number)
                 for number, exchange in enumerate(cassette.exchanges, 1)
             ]
-        self._endpoint = Endpoint([*self._endpoint.placed, *added], self._endpoint.manner, self._on_miss)
+        self._endpoint = Endpoint(
+            [*self._endpoint.placed, *added], self._endpoint.manner, self._on_miss
+        )
 
     def behave(self, **manner: Any) -> None:
-        """Answer in this manner from now on: ``pace``, ``cuts``, ``fault``, ``match``, ``provider``, ``dialect``; the rest stays."""
+        """Answer in this manner from now on: ``pace``, ``cuts``, ``fault``, ``match``,
+        ``provider``, ``dialect``; the rest stays.
+        """
         self._manner = {**self._manner, **manner}
         self._endpoint = Endpoint(self._endpoint.placed, read_manner(**self._manner), self._on_miss)
 
@@ -88,14 +98,21 @@ class Server:
 
     def __enter__(self) -> Server:
         started = threading.Event()
-        self._thread = threading.Thread(target=self._run_in_thread, args=(started.set,), name="harness serve", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run_in_thread, args=(started.set,), name="harness serve", daemon=True
+        )
         self._thread.start()
         started.wait(STARTS_S)
         if self._failure is not None:
             raise self._failure
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.stop()
         if self._thread is not None:
             self._thread.join()
@@ -116,7 +133,9 @@ class Server:
             started()
 
     async def run(self, started: Callable[[], None]) -> None:
-        """Serve until `stop`; ``started`` is called when clients can connect. Raises OSError if the address can't be had."""
+        """Serve until `stop`; ``started`` is called when clients can connect. Raises OSError if the
+        address can't be had.
+        """
         self._loop = asyncio.get_running_loop()
         server = await asyncio.start_server(self._serve_client, self._host, self._port)
         host, port = server.sockets[0].getsockname()[:2]
@@ -128,7 +147,9 @@ class Server:
             task.cancel()
         await asyncio.gather(*self._clients, return_exceptions=True)
 
-    async def _serve_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_client(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         task = asyncio.current_task()
         assert task is not None  # start_server runs this as a task
         self._clients.add(task)

@@ -1,8 +1,8 @@
 """Fills one empty expectation in the text of a spec, and touches nothing else.
 
-The text is edited, never written anew: comments, order, spacing and line ends are the author's. The YAML parser says at which character a
-value stands; one payload is written a line, as JSON, because JSON is YAML too; the result is read again and compared before it is
-returned.
+The text is edited, never written anew: comments, order, spacing and line ends are the author's. The
+YAML parser says at which character a value stands; one payload is written a line, as JSON, because
+JSON is YAML too; the result is read again and compared before it is returned.
 """
 
 from __future__ import annotations
@@ -27,10 +27,12 @@ _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 
 def accept(text: str, case: str, key: str, value: Any, *, path: str = "") -> str:
-    """``text`` with ``value`` as the ``expect.<key>`` of that case, which was empty, and ``reviewed: no`` below the case's name.
+    """``text`` with ``value`` as the ``expect.<key>`` of that case, which was empty, and
+    ``reviewed: no`` below the case's name.
 
-    ``value`` is JSON data; ``text`` must hold the file's own line ends. Raises `SpecError` where the text is no YAML, has no such case or
-    no such key, the expectation isn't empty, or YAML cannot hold the value; ``path`` is only for that.
+    ``value`` is JSON data; ``text`` must hold the file's own line ends. Raises `SpecError` where
+    the text is no YAML, has no such case or no such key, the expectation isn't empty, or YAML
+    cannot hold the value; ``path`` is only for that.
     """
     try:
         return _accept(text, case, key, value)
@@ -59,7 +61,9 @@ def _accept(text: str, case: str, key: str, value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the edits go: the case's mapping, its name, its expectation; ``index`` counts the cases from 0."""
+    """Where the edits go: the case's mapping, its name, its expectation; ``index`` counts the cases
+    from 0.
+    """
 
     index: int
     case: yaml.MappingNode
@@ -90,21 +94,32 @@ def _find(body: str, case: str, key: str) -> _Place:
                 if value.tag != "tag:yaml.org,2002:null":
                     raise _error(
                         cell.start_mark.line + 1,
-                        f"expect.{bare(key)} is not empty; delete what stands there to have it filled",
+                        f"expect.{bare(key)} is not empty; delete what stands there to have it"
+                        " filled",
                     )
                 return _Place(index, node, name_key, name, "reviewed" in pairs, cells, cell, value)
-        raise _error(line, f"case {show(case)} expects nothing of {show(key)}; write the key with no value to have it filled")
+        raise _error(
+            line,
+            f"case {show(case)} expects nothing of {show(key)}; write the key with no value to have"
+            " it filled",
+        )
     raise _error(1, f"there is no case {show(case)} in this file")
 
 
 def _cases(root: yaml.Node | None) -> Iterator[tuple[int, yaml.MappingNode]]:
     for key, value in root.value if isinstance(root, yaml.MappingNode) else ():
         if key.value == "cases":
-            yield from ((index, node) for index, node in enumerate(value.value) if isinstance(node, yaml.MappingNode))
+            yield from (
+                (index, node)
+                for index, node in enumerate(value.value)
+                if isinstance(node, yaml.MappingNode)
+            )
 
 
 def _filled(body: str, place: _Place, written: Any) -> tuple[int, int, str]:
-    """The edit that puts the value in: below its key where that stands in a block, else at its place."""
+    """The edit that puts the value in: below its key where that stands in a block, else at its
+    place.
+    """
     start, end = place.value.start_mark.index, place.value.end_mark.index
     items = [_flow(item) for item in written] if isinstance(written, list) else []
     if not items or place.cells.flow_style:
@@ -138,11 +153,17 @@ def _line_end(body: str) -> str:
 
 
 def as_read(value: Any) -> Any:
-    """The value as a spec has to spell it: a mapping that would be taken for an operator is made literal."""
+    """The value as a spec has to spell it: a mapping that would be taken for an operator is made
+    literal.
+    """
     match value:
         case dict():
             inner = {str(key): as_read(item) for key, item in value.items()}
-            return {"$literal": value} if len(inner) == 1 and next(iter(inner)).startswith("$") else inner
+            return (
+                {"$literal": value}
+                if len(inner) == 1 and next(iter(inner)).startswith("$")
+                else inner
+            )
         case list():
             return [as_read(item) for item in value]
         case _:
@@ -155,7 +176,9 @@ def _flow(value: Any) -> str:
 
 
 def _verify(before: Any, after: str, place: _Place, key: str, written: Any) -> None:
-    """Read the new text: it must differ from the old in the filled value and the mark, and in nothing else."""
+    """Read the new text: it must differ from the old in the filled value and the mark, and in
+    nothing else.
+    """
     case = before["cases"][place.index]
     case["expect"][key] = written
     case.setdefault("reviewed", "no")
@@ -180,7 +203,9 @@ def _parse(body: str) -> Any:
 
 
 def _unwritable(line: int, key: str, why: str) -> SpecError:
-    return _error(line, f"the value of expect.{bare(key)} cannot be written here ({why}); write it by hand")
+    return _error(
+        line, f"the value of expect.{bare(key)} cannot be written here ({why}); write it by hand"
+    )
 
 
 def _error(line: int, message: str) -> SpecError:

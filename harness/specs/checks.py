@@ -1,7 +1,8 @@
 """What the values of a spec mean: known names, paths, dates, operators, repeated names.
 
-A table of checks, one for each key of a case whose value names something outside it. Each takes raw data and looks only at what has its
-right shape: wrong shapes are somebody else's finding, and one fault must not hide another.
+A table of checks, one for each key of a case whose value names something outside it. Each takes raw
+data and looks only at what has its right shape: wrong shapes are somebody else's finding, and one
+fault must not hide another.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 class Known:
     """What the door knows and a spec may name.
 
-    ``losses`` maps a dialect to the names of its declared losses, ``adapters`` an adapter's name to the dialect that it is held to.
+    ``losses`` maps a dialect to the names of its declared losses, ``adapters`` an adapter's name to
+    the dialect that it is held to.
     """
 
     dialects: Collection[str]
@@ -62,13 +64,18 @@ def repeated(items: Any, group: str, key: str, line: Callable[[Path], int]) -> I
             if name in seen:
                 yield (
                     (group, index, key),
-                    f"{key} {show(name)} stands on line {seen[name]} already; give this one a name of its own",
+                    (
+                        f"{key} {show(name)} stands on line {seen[name]} already; give this one a"
+                        " name of its own"
+                    ),
                 )
             seen.setdefault(name, line((group, index, key)))
 
 
 def cassette_fault(name: str) -> str | None:
-    """What is wrong with the name of a cassette, or None: a name may lead nowhere but below the cassettes folder."""
+    """What is wrong with the name of a cassette, or None: a name may lead nowhere but below the
+    cassettes folder.
+    """
     segments = name.split("/")
     if "\\" in name:
         return "has a backslash; folders are divided by /"
@@ -113,12 +120,18 @@ def _expect(value: Any, case: Mapping[str, Any], known: Known) -> Iterator[Fault
         if cell not in cells:
             yield (cell,), unknown("layer or dialect", cell, cells, "known ones")
         if expected is not None:  # empty: nothing is expected yet
-            for path, message in expectation_faults(case, cell, expected) if asks else _one_expectation(cell, expected):
+            for path, message in (
+                expectation_faults(case, cell, expected)
+                if asks
+                else _one_expectation(cell, expected)
+            ):
                 yield (cell, *path), message
 
 
 def _one_expectation(cell: str, expected: Any) -> Iterator[Fault]:
-    """A stream is a list, so what stands for it is one too, or an operator; deeper down an unlisted ``$`` key is data."""
+    """A stream is a list, so what stands for it is one too, or an operator; deeper down an unlisted
+    ``$`` key is data.
+    """
     operator = next(iter(expected)) if isinstance(expected, dict) and len(expected) == 1 else ""
     if operator.startswith("$") and operator not in OPERATORS:
         yield (operator,), unknown("operator", operator, OPERATORS)
@@ -135,22 +148,39 @@ def _not_carried(value: Any, case: Mapping[str, Any], known: Known) -> Iterator[
         declared = known.losses.get(cell, ())
         for index, name in enumerate(names if isinstance(names, list) else []):
             if isinstance(name, str) and name not in declared:
-                yield (cell, index), unknown("loss", name, declared, f"declared losses of {bare(cell)}")
+                yield (
+                    (cell, index),
+                    unknown("loss", name, declared, f"declared losses of {bare(cell)}"),
+                )
 
 
 def _known_failing(value: Any, case: Mapping[str, Any], known: Known) -> Iterator[Fault]:
     for cell, mark in value.items() if isinstance(value, dict) else ():
         yield from _outside("known_failing", known.adapters.get(cell, cell), case)
         expires = mark.get("expires") if isinstance(mark, dict) else None
-        if known.today and isinstance(expires, str) and _DATE.fullmatch(expires) and expires < known.today.isoformat():
-            yield (cell, "expires"), f"known_failing.{bare(cell)} expired on {expires}; make the cell pass, or set a later date"
+        if (
+            known.today
+            and isinstance(expires, str)
+            and _DATE.fullmatch(expires)
+            and expires < known.today.isoformat()
+        ):
+            yield (
+                (cell, "expires"),
+                (
+                    f"known_failing.{bare(cell)} expired on {expires}; make the cell pass, or set a"
+                    " later date"
+                ),
+            )
 
 
 def _outside(key: str, cell: str, case: Mapping[str, Any]) -> Iterator[Fault]:
     """Only a cell that is expected can fail or lose something."""
     expect = case.get("expect")
     if isinstance(expect, dict) and cell not in expect:
-        yield (cell,), f"{key} names {show(cell)}, which expect does not have; it has {listed(expect)}"
+        yield (
+            (cell,),
+            f"{key} names {show(cell)}, which expect does not have; it has {listed(expect)}",
+        )
 
 
 _CHECKS: Final[dict[str, Callable[[Any, Mapping[str, Any], Known], Iterator[Fault]]]] = {

@@ -1,4 +1,6 @@
-"""What is wrong, in our words: the fact, what was expected, the way out; never pydantic's own message, never a raw control character."""
+"""What is wrong, in our words: the fact, what was expected, the way out; never pydantic's own
+message, never a raw control character.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ _WAYS_OUT: Final = {"reviewed": "; delete the line once somebody has read the ex
 
 
 def in_our_words(model: type[BaseModel], detail: ErrorDetails) -> Iterator[Fault]:
-    """One finding of pydantic about a ``model`` as a fault; nothing where it only repeats another."""
+    """One finding of pydantic about a ``model`` as a fault; nothing where it only repeats
+    another.
+    """
     path, kind, value = detail["loc"], detail["type"], detail["input"]
     where, key = place(path), path[-1] if path else ""
     owner = _owner(model, path)
@@ -53,14 +57,20 @@ def in_our_words(model: type[BaseModel], detail: ErrorDetails) -> Iterator[Fault
         if not value:  # pydantic also says it of a list whose items are all faulty
             yield path, f"{where} holds nothing; it needs one entry at least"
     elif value is None:
-        yield path, f"{where} is empty; give it a value" + (" or delete the line" if kind == "empty" else "")
+        yield (
+            path,
+            f"{where} is empty; give it a value"
+            + (" or delete the line" if kind == "empty" else ""),
+        )
     else:
         expected = _EXPECTED[kind](detail.get("ctx", {}))
         yield path, f"{where} must be {expected}, not {show(value)}{_WAYS_OUT.get(where, '')}"
 
 
 def unknown(what: str, word: str, names: Collection[str], plural: str = "") -> str:
-    """``unknown key 'casette' (did you mean cassette?); known keys are …``; of a long list only the names that are nearest."""
+    """``unknown key 'casette' (did you mean cassette?); known keys are …``; of a long list only the
+    names that are nearest.
+    """
     short = word[:_LONGEST]  # comparing costs time by the square of the length
     near = difflib.get_close_matches(short, names, 1)
     fact = f"unknown {what} {show(word)}" + (f" (did you mean {near[0]}?)" if near else "")
@@ -69,7 +79,10 @@ def unknown(what: str, word: str, names: Collection[str], plural: str = "") -> s
         return f"{fact}; there are no {plural}"
     if len(names) <= _MOST_LISTED:
         return f"{fact}; {plural} are {listed(names)}"
-    return f"{fact}; the nearest of {len(names)} {plural} are {listed(difflib.get_close_matches(short, names, 5, 0.0))}"
+    return (
+        f"{fact}; the nearest of {len(names)} {plural} are"
+        f" {listed(difflib.get_close_matches(short, names, 5, 0.0))}"
+    )
 
 
 def show(value: Any) -> str:
@@ -108,7 +121,9 @@ def _cut(text: str) -> str:
 def place(path: Path) -> str:
     """``cases, 3, features, 0`` → ``features[0]``: the line tells which case."""
     inner = path[2:] if len(path) > 2 and path[0] in ("cases", "features") else path
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{bare(step)}" for step in inner).lstrip(".")
+    return "".join(
+        f"[{step}]" if isinstance(step, int) else f".{bare(step)}" for step in inner
+    ).lstrip(".")
 
 
 def _owner(model: type[BaseModel], path: Path) -> type[BaseModel]:

@@ -1,8 +1,9 @@
 """Text → cases or features, or one `SpecError` with everything that is wrong.
 
-Two passes over the same plain data, and the second does not wait for the first: pydantic judges the shapes, `meaning` what the values
-name. A fault has a path into the data, and the path gives the line. Only where nothing can be said about the rest (no YAML, not our
-format, a newer format) is one problem all there is.
+Two passes over the same plain data, and the second does not wait for the first: pydantic judges the
+shapes, `meaning` what the values name. A fault has a path into the data, and the path gives the
+line. Only where nothing can be said about the rest (no YAML, not our format, a newer format) is one
+problem all there is.
 """
 
 from __future__ import annotations
@@ -34,12 +35,16 @@ _CASES: Final = re.compile(r"(?:\A|[\r\n])cases[ \t]*:")
 
 
 def is_spec(text: str) -> bool:
-    """Whether ``text`` begins, after comments, with ``harness:`` and a number, and is not a features file: all other YAML is left alone."""
+    """Whether ``text`` begins, after comments, with ``harness:`` and a number, and is not a
+    features file: all other YAML is left alone.
+    """
     return _is_ours(text) and not is_features(text)
 
 
 def is_features(text: str) -> bool:
-    """Whether ``text`` is a features file: it begins like a spec and has ``features`` and no ``cases`` at its top."""
+    """Whether ``text`` is a features file: it begins like a spec and has ``features`` and no
+    ``cases`` at its top.
+    """
     return _is_ours(text) and bool(_FEATURES.search(text)) and not _CASES.search(text)
 
 
@@ -56,9 +61,9 @@ def read_spec(
 ) -> list[Case]:
     """The cases of a spec file, in its order.
 
-    ``path`` is only for the errors. ``losses`` maps a dialect to the names of its declared losses, ``adapters`` the name of a user's
-    adapter to the dialect that it is held to. Without ``today`` no mark expires.
-    Raises `SpecError`, and nothing else, with every problem of the file.
+    ``path`` is only for the errors. ``losses`` maps a dialect to the names of its declared losses,
+    ``adapters`` the name of a user's adapter to the dialect that it is held to. Without ``today``
+    no mark expires. Raises `SpecError`, and nothing else, with every problem of the file.
     """
     known = Known(dialects, providers, features, losses, today, adapters or {})
 
@@ -75,8 +80,15 @@ def read_spec(
 
 
 def read_features(text: str, path: str) -> list[Feature]:
-    """The features of a features file, in its order; raises `SpecError` with every problem of the file."""
-    file, _ = _read(text, path, FeaturesFile, lambda data, line: repeated(data.get("features"), "features", "id", line))
+    """The features of a features file, in its order; raises `SpecError` with every problem of the
+    file.
+    """
+    file, _ = _read(
+        text,
+        path,
+        FeaturesFile,
+        lambda data, line: repeated(data.get("features"), "features", "id", line),
+    )
     return list(file.features)
 
 
@@ -88,7 +100,9 @@ def _is_ours(text: str) -> bool:
     return False
 
 
-def _read(text: str, path: str, model: type[_File], judge: Callable[[Any, _Line], Iterator[Fault]]) -> tuple[_File, _Line]:
+def _read(
+    text: str, path: str, model: type[_File], judge: Callable[[Any, _Line], Iterator[Fault]]
+) -> tuple[_File, _Line]:
     """The one road from text to a model, and the function that tells the line of a path."""
     data, line = _parse(text, path)
     version = data.get("harness")
@@ -98,7 +112,10 @@ def _read(text: str, path: str, model: type[_File], judge: Callable[[Any, _Line]
             [
                 (
                     line(("harness",)),
-                    f"harness is {show(version)}, a newer format than {FORMAT}; update gemini-conformance",
+                    (
+                        f"harness is {show(version)}, a newer format than {FORMAT}; update"
+                        " gemini-conformance"
+                    ),
                 )
             ],
         )
@@ -114,16 +131,22 @@ def _read(text: str, path: str, model: type[_File], judge: Callable[[Any, _Line]
 
 def _parse(text: str, path: str) -> tuple[dict[str, Any], _Line]:
     if len(text) > MAX_CHARACTERS:
-        raise SpecError(path, [(1, f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are read")])
+        raise SpecError(
+            path, [(1, f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are read")]
+        )
     if not _is_ours(text):
-        raise SpecError(path, [(1, f"the file does not begin with harness: {FORMAT}; make that its first line")])
+        raise SpecError(
+            path, [(1, f"the file does not begin with harness: {FORMAT}; make that its first line")]
+        )
     try:
         data, lines = parse_located(text)
     except YamlError as error:
         raise SpecError(path, [(error.line, error.reason)]) from None
 
     def line(place: Path) -> int:
-        """The line of the nearest thing that stands there: a missing key has the line of its mapping."""
+        """The line of the nearest thing that stands there: a missing key has the line of its
+        mapping.
+        """
         while place and place not in lines:
             place = place[:-1]
         return lines.get(place, 1)
@@ -140,10 +163,15 @@ def _judge_shapes(model: type[_File], data: Any) -> tuple[_File | None, list[Fau
 
 
 def _problems(faults: list[Fault], line: _Line) -> list[tuple[int, str]]:
-    problems = sorted(((line(path), message) for path, message in faults), key=lambda problem: problem[0])
+    problems = sorted(
+        ((line(path), message) for path, message in faults), key=lambda problem: problem[0]
+    )
     if len(problems) > MAX_PROBLEMS:
         return [
             *problems[:MAX_PROBLEMS],
-            (problems[MAX_PROBLEMS][0], f"there are more; the first {MAX_PROBLEMS} problems are listed"),
+            (
+                problems[MAX_PROBLEMS][0],
+                f"there are more; the first {MAX_PROBLEMS} problems are listed",
+            ),
         ]
     return problems

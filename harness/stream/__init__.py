@@ -1,1 +1,3 @@
-"""The types that every layer shares: events, exchanges, sessions, generation requests, JSON and framing."""
+"""The types that every layer shares: events, exchanges, sessions, generation requests, JSON and
+framing.
+"""

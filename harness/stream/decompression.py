@@ -1,7 +1,8 @@
-"""Undoes gzip and deflate as bytes come, in small pieces, and stops where a body can only be a bomb.
+"""Undoes gzip and deflate as bytes come, in small pieces, and stops where a body can only be a
+bomb.
 
-Input goes to zlib a little at a time: what zlib has not used yet it copies, so that a body of very many members, or one that unpacks to
-very much, would otherwise cost the square of its length.
+Input goes to zlib a little at a time: what zlib has not used yet it copies, so that a body of very
+many members, or one that unpacks to very much, would otherwise cost the square of its length.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ UNSUSPICIOUS: Final = 16 * 1024 * 1024
 """Up to here a body may be packed as tightly as it likes: zlib itself reaches 1 : 1000."""
 
 MAX_RATIO: Final = 200
-"""Beyond that, so many bytes for each one that was sent; answers of models, repetitive as their frames are, stay far below."""
+"""Beyond that, so many bytes for each one that was sent; answers of models, repetitive as their
+frames are, stay far below.
+"""
 
 FIRST_BYTES: Final = b"\x1f\x78"
 """What gzip and zlib begin with."""
@@ -29,7 +32,9 @@ _WBITS: Final = 47  # gzip or zlib, told by the first bytes
 
 
 class Unpacker:
-    """Undoes one content coding; bytes that are not packed pass as they are (some recorders unpack them and keep the header)."""
+    """Undoes one content coding; bytes that are not packed pass as they are (some recorders unpack
+    them and keep the header).
+    """
 
     def __init__(self, coding: str | None) -> None:
         self.sent = 0
@@ -38,7 +43,9 @@ class Unpacker:
         self._stream: Any = None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The plain bytes, in pieces; raises zlib.error for data that is broken, or that unpacks to too much."""
+        """The plain bytes, in pieces; raises zlib.error for data that is broken, or that unpacks to
+        too much.
+        """
         if self._waiting and data:
             self._waiting = False
             if data[0] in FIRST_BYTES:
@@ -73,5 +80,7 @@ class Unpacker:
 
 
 def unpack(body: bytes, coding: str | None) -> bytes:
-    """A whole body without its coding, as far as it goes if it is cut; raises zlib.error as `Unpacker.feed` does."""
+    """A whole body without its coding, as far as it goes if it is cut; raises zlib.error as
+    `Unpacker.feed` does.
+    """
     return b"".join(Unpacker(coding).feed(body))

@@ -1,11 +1,13 @@
 """Canonical events: what a Gemini stream says, whoever sent it and however it was spelled.
 
-Normalizers (``providers/``) make them, translators (``dialects/``) read them. One event is one fact of the wire, in wire order;
-nothing is merged here and nothing is left out: what no kind describes is an `Unknown`. Within one frame the order is start,
-metadata, usage, parts, annotations, finish, so that whoever meets content already knows the model and the counts so far.
+Normalizers (``providers/``) make them, translators (``dialects/``) read them. One event is one fact
+of the wire, in wire order; nothing is merged here and nothing is left out: what no kind describes
+is an `Unknown`. Within one frame the order is start, metadata, usage, parts, annotations, finish,
+so that whoever meets content already knows the model and the counts so far.
 
-Events are msgspec structs, because frame → event → payload is the hot path; ``msgspec.to_builtins`` gives the ``{"kind": …}`` form
-of ``harness.replay(layer="events")``. Fields that hold their default are left out of that form.
+Events are msgspec structs, because frame → event → payload is the hot path; ``msgspec.to_builtins``
+gives the ``{"kind": …}`` form of ``harness.replay(layer="events")``. Fields that hold their default
+are left out of that form.
 """
 
 from __future__ import annotations
@@ -17,22 +19,31 @@ from msgspec import Struct
 Json = Any
 """A JSON value: dict, list, str, int, float, bool or None."""
 
-FinishClass = Literal["stop", "length", "content_filter", "malformed", "continuation", "other", "failed"]
-"""What a finish reason amounts to; each dialect has one row a class. ``failed``: the wire says that it failed, and nothing more."""
+FinishClass = Literal[
+    "stop", "length", "content_filter", "malformed", "continuation", "other", "failed"
+]
+"""What a finish reason amounts to; each dialect has one row a class. ``failed``: the wire says that
+it failed, and nothing more.
+"""
 
 End = Literal["complete", "cut", "reset", "aborted", "unknown"]
-"""How an exchange ended: whole; closed before its declared end; connection reset; left by the client; not known."""
+"""How an exchange ended: whole; closed before its declared end; connection reset; left by the
+client; not known.
+"""
 
 INTERRUPTED: Final = frozenset({"cut", "reset", "aborted"})
 """The ends after which the answer is not whole."""
 
 
 class Event(Struct, tag_field="kind", omit_defaults=True, gc=False):
-    """The base of all kinds. ``candidate`` is the answer's index where a kind belongs to one; 0 is *the* answer."""
+    """The base of all kinds. ``candidate`` is the answer's index where a kind belongs to one; 0 is
+    *the* answer.
+    """
 
 
 class Start(Event, tag="start"):
-    """The first response of the stream. ``model`` and ``id`` as the wire names them; without, the model asked for, and None.
+    """The first response of the stream. ``model`` and ``id`` as the wire names them; without, the
+    model asked for, and None.
 
     ``implied``: the wire has a message that says so, and it did not come.
     """
@@ -45,8 +56,9 @@ class Start(Event, tag="start"):
 class Metadata(Event, tag="metadata"):
     """A fact about the whole reply, sent when it first appears and again when it changes.
 
-    ``name`` is ``model``, ``id``, ``created``, ``model_status``, ``trace_id``, ``credits``, ``envelope``, ``session`` or ``echo`` (the
-    prompt, sent back); ``raw`` the wire's object with just that field (``{"createTime": "…"}``).
+    ``name`` is ``model``, ``id``, ``created``, ``model_status``, ``trace_id``, ``credits``,
+    ``envelope``, ``session`` or ``echo`` (the prompt, sent back); ``raw`` the wire's object with
+    just that field (``{"createTime": "…"}``).
     """
 
     name: str
@@ -56,8 +68,8 @@ class Metadata(Event, tag="metadata"):
 class Text(Event, tag="text"):
     """A piece of the answer's text, untrimmed, perhaps empty. ``signature``: base64 as on the wire.
 
-    ``role``: who says it, where the wire does not say that it is the assistant: ``""`` the model, under another name or none; else the
-    wire's word, and then it is no answer (``system``).
+    ``role``: who says it, where the wire does not say that it is the assistant: ``""`` the model,
+    under another name or none; else the wire's word, and then it is no answer (``system``).
     """
 
     text: str
@@ -75,7 +87,9 @@ class Reasoning(Event, tag="reasoning"):
 
 
 class CallStart(Event, tag="call_start"):
-    """A tool call begins. ``call`` numbers the calls of the stream from 1; ``id`` only if the wire gave one."""
+    """A tool call begins. ``call`` numbers the calls of the stream from 1; ``id`` only if the wire
+    gave one.
+    """
 
     call: int
     name: str
@@ -87,8 +101,9 @@ class CallStart(Event, tag="call_start"):
 class CallPiece(Event, tag="call_piece"):
     """A piece of the arguments of call ``call``, where the wire streams them.
 
-    ``path`` is an RFC 9535 JSON path; ``value`` a string piece, number, boolean or None; ``more``: the value goes on in a later piece.
-    A piece without a value (the wire opens a new array element) has ``path`` ``""``.
+    ``path`` is an RFC 9535 JSON path; ``value`` a string piece, number, boolean or None; ``more``:
+    the value goes on in a later piece. A piece without a value (the wire opens a new array element)
+    has ``path`` ``""``.
     """
 
     call: int
@@ -98,14 +113,18 @@ class CallPiece(Event, tag="call_piece"):
 
 
 class CallEnd(Event, tag="call_end"):
-    """Call ``call`` is whole; ``arguments`` is the assembled object. An interrupted call never gets this event."""
+    """Call ``call`` is whole; ``arguments`` is the assembled object. An interrupted call never gets
+    this event.
+    """
 
     call: int
     arguments: dict[str, Json]
 
 
 class NamelessCall(Event, tag="nameless_call"):
-    """A ``<tool_code>`` block with an object but no tool name: the dialect infers one, or passes ``raw`` on as text."""
+    """A ``<tool_code>`` block with an object but no tool name: the dialect infers one, or passes
+    ``raw`` on as text.
+    """
 
     call: int
     payload: dict[str, Json]
@@ -115,10 +134,11 @@ class NamelessCall(Event, tag="nameless_call"):
 
 
 class ToolResult(Event, tag="tool_result"):
-    """The result of a tool that ran on the other side. ``response`` as the wire has it; ``error`` the message of a failed one.
+    """The result of a tool that ran on the other side. ``response`` as the wire has it; ``error``
+    the message of a failed one.
 
-    ``status``: the wire's word for how it went, ``""`` where it should say one and doesn't; None on a wire without such a word. ``raw``:
-    what else the wire says about it.
+    ``status``: the wire's word for how it went, ``""`` where it should say one and doesn't; None on
+    a wire without such a word. ``raw``: what else the wire says about it.
     """
 
     id: str | None = None
@@ -181,8 +201,9 @@ class ServerResult(Event, tag="server_result"):
 class Annotation(Event, tag="annotation"):
     """A fact beside the content of one candidate (or of the prompt: ``candidate`` -1).
 
-    ``name`` is ``citations``, ``grounding``, ``url_context``, ``logprobs``, ``safety_ratings``, ``token_count``, ``continuation_token`` or
-    ``part`` (media settings and the like beside a part); ``raw`` is the wire's object with just that field.
+    ``name`` is ``citations``, ``grounding``, ``url_context``, ``logprobs``, ``safety_ratings``,
+    ``token_count``, ``continuation_token`` or ``part`` (media settings and the like beside a part);
+    ``raw`` is the wire's object with just that field.
     """
 
     name: str
@@ -191,9 +212,11 @@ class Annotation(Event, tag="annotation"):
 
 
 class Usage(Event, tag="usage"):
-    """Token counts as this frame gives them: running totals, never deltas; a count that the frame lacks is None.
+    """Token counts as this frame gives them: running totals, never deltas; a count that the frame
+    lacks is None.
 
-    ``output`` is without ``reasoning``; ``input`` includes ``cached``. ``raw`` is the wire's object with everything else in it.
+    ``output`` is without ``reasoning``; ``input`` includes ``cached``. ``raw`` is the wire's object
+    with everything else in it.
     """
 
     raw: dict[str, Json]
@@ -213,7 +236,9 @@ class Blocked(Event, tag="blocked"):
 
 
 class Finish(Event, tag="finish"):
-    """A candidate says why it ended. Several may come: the last counts. ``raw`` is the wire's word."""
+    """A candidate says why it ended. Several may come: the last counts. ``raw`` is the wire's
+    word.
+    """
 
     reason: FinishClass
     raw: str
@@ -224,8 +249,9 @@ class Finish(Event, tag="finish"):
 class Error(Event, tag="error"):
     """The provider answered with an error, before the stream or inside it.
 
-    ``code`` is the HTTP status or, inside a stream, the error's own number; ``status`` the gRPC name; ``reasons`` the ErrorInfo reasons,
-    ``quotas`` the quota ids, ``retry_after`` seconds. ``raw`` is the body: parsed if it was JSON, else its text.
+    ``code`` is the HTTP status or, inside a stream, the error's own number; ``status`` the gRPC
+    name; ``reasons`` the ErrorInfo reasons, ``quotas`` the quota ids, ``retry_after`` seconds.
+    ``raw`` is the body: parsed if it was JSON, else its text.
     """
 
     message: str
@@ -238,7 +264,9 @@ class Error(Event, tag="error"):
 
 
 class Notice(Event, tag="notice"):
-    """The provider's client warns or complains in the stream, which goes on; ``severity`` in the wire's word, ``raw`` its whole message."""
+    """The provider's client warns or complains in the stream, which goes on; ``severity`` in the
+    wire's word, ``raw`` its whole message.
+    """
 
     severity: str
     message: str
@@ -246,7 +274,9 @@ class Notice(Event, tag="notice"):
 
 
 class Incomplete(Event, tag="incomplete"):
-    """The stream stopped before its end; ``rest`` is the text of the message that it stopped inside."""
+    """The stream stopped before its end; ``rest`` is the text of the message that it stopped
+    inside.
+    """
 
     end: End
     rest: str = ""
@@ -255,8 +285,8 @@ class Incomplete(Event, tag="incomplete"):
 class Unknown(Event, tag="unknown"):
     """Something that no kind describes.
 
-    ``where`` says what it is (``frame``, ``rest``: a last one that has no end, ``field responseFoo``, ``part kind bar``); ``raw`` is all of
-    it.
+    ``where`` says what it is (``frame``, ``rest``: a last one that has no end, ``field
+    responseFoo``, ``part kind bar``); ``raw`` is all of it.
     """
 
     where: str
@@ -264,18 +294,42 @@ class Unknown(Event, tag="unknown"):
     candidate: int = 0
 
 
-KINDS: Final[dict[str, type[Event]]] = {str(cls.__struct_config__.tag): cls for cls in Event.__subclasses__()}
+KINDS: Final[dict[str, type[Event]]] = {
+    str(cls.__struct_config__.tag): cls for cls in Event.__subclasses__()
+}
 
-_CONTENT = ["text", "reasoning", "nameless_call", "tool_result", "media", "code", "code_result", "server_call", "server_result"]
+_CONTENT = [
+    "text",
+    "reasoning",
+    "nameless_call",
+    "tool_result",
+    "media",
+    "code",
+    "code_result",
+    "server_call",
+    "server_result",
+]
 _ASIDE = ["metadata", "annotation", "usage", "blocked", "finish", "error", "notice", "unknown"]
 
 ORDER: Final[dict[str, dict[str, str]]] = {
     "fresh": {"start": "open", "error": "open", "unknown": "fresh", "incomplete": "over"},
-    "open": {**dict.fromkeys([*_CONTENT, *_ASIDE], "open"), "start": "open", "call_start": "calling", "incomplete": "over"},
-    "calling": {**dict.fromkeys(_ASIDE, "calling"), "call_piece": "calling", "call_end": "open", "incomplete": "over"},
+    "open": {
+        **dict.fromkeys([*_CONTENT, *_ASIDE], "open"),
+        "start": "open",
+        "call_start": "calling",
+        "incomplete": "over",
+    },
+    "calling": {
+        **dict.fromkeys(_ASIDE, "calling"),
+        "call_piece": "calling",
+        "call_end": "open",
+        "incomplete": "over",
+    },
     "over": {},
 }
-"""Legal order as a table: state → kind → next state, from ``fresh``. A stream may end in any state: ``calling`` is an open call."""
+"""Legal order as a table: state → kind → next state, from ``fresh``. A stream may end in any state:
+``calling`` is an open call.
+"""
 
 
 def out_of_order(kinds: list[str]) -> int | None:

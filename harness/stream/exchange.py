@@ -1,4 +1,6 @@
-"""What a recording is, whatever file it came in: exchanges, their reads, and where they are from."""
+"""What a recording is, whatever file it came in: exchanges, their reads, and where they are
+from.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +13,26 @@ OriginKind = Literal["recorded", "loopback", "imported", "written"]
 
 
 class CassetteError(ValueError):
-    """A cassette or recording that cannot be read or written; the message says where and why, and moves no terminal's cursor."""
+    """A cassette or recording that cannot be read or written; the message says where and why, and
+    moves no terminal's cursor.
+    """
 
     def __init__(self, message: str) -> None:
-        super().__init__("".join(char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in message))
+        super().__init__(
+            "".join(
+                char if char.isprintable() or char == "\n" else ascii(char)[1:-1]
+                for char in message
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a recording is from.
 
-    ``recorded`` (live provider), ``loopback`` (real client, served upstream), ``imported`` (someone else's recording: source, commit,
-    licence) or ``written`` (by hand, from the documented wire). ``date`` is ISO 8601; ``model`` the one asked for.
+    ``recorded`` (live provider), ``loopback`` (real client, served upstream), ``imported`` (someone
+    else's recording: source, commit, licence) or ``written`` (by hand, from the documented wire).
+    ``date`` is ISO 8601; ``model`` the one asked for.
     """
 
     kind: OriginKind
@@ -49,9 +59,9 @@ class Request:
 class Exchange:
     """One request and its answer.
 
-    ``reads`` are the network reads in order: milliseconds since the request was sent (None if not known) and the bytes as they came,
-    still compressed if they were. ``end`` says how the answer ended. ``provider`` and ``generates`` are told from URL and body by
-    whoever loads the file.
+    ``reads`` are the network reads in order: milliseconds since the request was sent (None if not
+    known) and the bytes as they came, still compressed if they were. ``end`` says how the answer
+    ended. ``provider`` and ``generates`` are told from URL and body by whoever loads the file.
     """
 
     request: Request | None
@@ -71,7 +81,10 @@ class Exchange:
     def header(self, name: str) -> str | None:
         """The first value of a response header, in any case."""
         wanted = name.lower()
-        return next((values[0] for key, values in self.headers.items() if key.lower() == wanted and values), None)
+        return next(
+            (values[0] for key, values in self.headers.items() if key.lower() == wanted and values),
+            None,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What an application asks of Gemini, between its own event model and a provider's wire.
 
-A dialect turns its prompt into an `Asked`: the body of a generate request, spelled as the Gemini API documents it
-(https://ai.google.dev/api/generate-content). A provider wraps that for its wire.
+A dialect turns its prompt into an `Asked`: the body of a generate request, spelled as the Gemini
+API documents it (https://ai.google.dev/api/generate-content). A provider wraps that for its wire.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from typing import Any
 
 
 class TranslationError(ValueError):
-    """A prompt that can't be translated; the message names the place in the prompt and what is wrong there.
+    """A prompt that can't be translated; the message names the place in the prompt and what is
+    wrong there.
 
-    ``place`` is the path alone (``messages[2].content[0].tool_call_id``), "" for the prompt as a whole.
+    ``place`` is the path alone (``messages[2].content[0].tool_call_id``), "" for the prompt as a
+    whole.
     """
 
     def __init__(self, place: str, reason: str) -> None:
@@ -22,15 +24,17 @@ class TranslationError(ValueError):
 
 
 class TranslationWarning(UserWarning):
-    """Something of a prompt that Gemini has no word for was left out; the message names it and its place."""
+    """Something of a prompt that Gemini has no word for was left out; the message names it and its
+    place.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A generate request before its provider has wrapped it.
 
-    ``body``: the JSON object, keys in camelCase. ``model``: the one to ask, None if the prompt names none. ``warnings``: what was left
-    out, each with its place.
+    ``body``: the JSON object, keys in camelCase. ``model``: the one to ask, None if the prompt
+    names none. ``warnings``: what was left out, each with its place.
     """
 
     body: dict[str, Any]

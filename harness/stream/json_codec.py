@@ -1,6 +1,8 @@
-"""JSON text: decoding that keeps every value whole, and finding the end of a document in pieces of text.
+"""JSON text: decoding that keeps every value whole, and finding the end of a document in pieces of
+text.
 
-msgspec decodes; what it refuses and JSON allows (a lone surrogate) goes to ``json``. Depth is judged before either recurses.
+msgspec decodes; what it refuses and JSON allows (a lone surrogate) goes to ``json``. Depth is
+judged before either recurses.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ _decode = msgspec.json.Decoder().decode
 
 
 def decode_json(data: bytes | memoryview) -> Any:
-    """One JSON document, numbers at their full size; raises ValueError for anything else, also for NaN and nesting over `MAX_NESTING`."""
+    """One JSON document, numbers at their full size; raises ValueError for anything else, also for
+    NaN and nesting over `MAX_NESTING`.
+    """
     if len(data) > 2 * MAX_NESTING and _nests_deeply(data):
         raise ValueError(f"nested deeper than {MAX_NESTING} levels")
     try:
@@ -30,7 +34,9 @@ _STRING_OR_BRACKET: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re
 
 
 def _nests_deeply(data: bytes | memoryview) -> bool:
-    """Whether the brackets of a JSON text nest too deeply; looks closer only where there are many."""
+    """Whether the brackets of a JSON text nest too deeply; looks closer only where there are
+    many.
+    """
     whole = cast(bytes, data.obj) if isinstance(data, memoryview) else data  # a view cannot count
     if whole.count(b"[") + whole.count(b"{") <= MAX_NESTING:
         return False

@@ -1,8 +1,9 @@
 """Puts an object together from pieces that each name their place by a JSON path (RFC 9535).
 
-A path is read once however many pieces it brings, and the pieces of a string are joined once, at the end: the whole costs as much as its
-input. A path that leads nowhere changes nothing and is told to the caller, and so is an array index far beyond the array's end, for a
-stream is not to be trusted with our memory.
+A path is read once however many pieces it brings, and the pieces of a string are joined once, at
+the end: the whole costs as much as its input. A path that leads nowhere changes nothing and is told
+to the caller, and so is an array index far beyond the array's end, for a stream is not to be
+trusted with our memory.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ MAX_STEPS: Final = 100
 MAX_GAP: Final = 10_000
 """So many array elements of one object may be left out and filled with null."""
 
-_STEP: Final = re.compile(r"""\.([^.*\[\]'"]+)|\[([0-9]{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]""", re.DOTALL)
+_STEP: Final = re.compile(
+    r"""\.([^.*\[\]'"]+)|\[([0-9]{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]""",
+    re.DOTALL,
+)
 _BARE_QUOTE: Final = re.compile(r'\\(.)|"', re.DOTALL)
 
 
@@ -33,9 +37,11 @@ class Assembly:
         self._gap = MAX_GAP
 
     def add(self, path: str, value: Json, more: bool = False) -> bool:
-        """Put a value at its path, a string after the string that stands there; False if it can't stand there.
+        """Put a value at its path, a string after the string that stands there; False if it can't
+        stand there.
 
-        ``more`` says that a string goes on in a later piece. It changes nothing: a string also goes on where the peer forgot to say so.
+        ``more`` says that a string goes on in a later piece. It changes nothing: a string also goes
+        on where the peer forgot to say so.
         """
         if path not in self._steps:
             self._steps[path] = read_path(path)
@@ -98,7 +104,9 @@ class Assembly:
 
 
 def read_path(path: str) -> Steps | None:
-    """The names and indices that a path with one goal consists of, from ``$``; None for any other path."""
+    """The names and indices that a path with one goal consists of, from ``$``; None for any other
+    path.
+    """
     if not path.startswith("$"):
         return None
     steps: list[str | int] = []
@@ -108,7 +116,13 @@ def read_path(path: str) -> Steps | None:
         if found is None or len(steps) == MAX_STEPS:
             return None
         bare, index, single, double = found.groups()
-        step = bare if bare is not None else int(index) if index is not None else _unquote(double if single is None else single)
+        step = (
+            bare
+            if bare is not None
+            else int(index)
+            if index is not None
+            else _unquote(double if single is None else single)
+        )
         if step is None:
             return None
         steps.append(step)
@@ -118,12 +132,18 @@ def read_path(path: str) -> Steps | None:
 
 def write_path(*steps: str | int) -> str:
     """The normalized path of these names and indices."""
-    return "$" + "".join(f"[{step}]" if type(step) is int else f"['{_quote(str(step))}']" for step in steps)
+    return "$" + "".join(
+        f"[{step}]" if type(step) is int else f"['{_quote(str(step))}']" for step in steps
+    )
 
 
 def _unquote(name: str) -> str | None:
-    """A name without its escapes, which are JSON's and ``\\'``; None if one of them is no escape."""
-    as_json = _BARE_QUOTE.sub(lambda found: '\\"' if found[0] == '"' else "'" if found[1] == "'" else found[0], name)
+    """A name without its escapes, which are JSON's and ``\\'``; None if one of them is no
+    escape.
+    """
+    as_json = _BARE_QUOTE.sub(
+        lambda found: '\\"' if found[0] == '"' else "'" if found[1] == "'" else found[0], name
+    )
     try:
         return str(json.loads(f'"{as_json}"', strict=False))
     except ValueError:

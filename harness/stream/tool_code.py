@@ -1,11 +1,14 @@
-"""Finds tool calls that a model wrote as text: ``<tool_code>`` blocks, whatever the cuts, and what their bodies say.
+"""Finds tool calls that a model wrote as text: ``<tool_code>`` blocks, whatever the cuts, and what
+their bodies say.
 
-A block begins at the first ``<tool_code>`` and ends at the next ``</tool_code>``, also one inside a string; both are case-sensitive. What
-could be the beginning of a tag is held back until it is or isn't one, so that a tag is neither leaked nor lost. Each character is looked
-at a fixed number of times, however small the pieces.
+A block begins at the first ``<tool_code>`` and ends at the next ``</tool_code>``, also one inside a
+string; both are case-sensitive. What could be the beginning of a tag is held back until it is or
+isn't one, so that a tag is neither leaked nor lost. Each character is looked at a fixed number of
+times, however small the pieces.
 
-A body is a JSON object or a Python call with literal arguments, bare or fenced. Python is parsed, never evaluated, and only after a scan
-has bounded what the parser gets: the text comes from a model that may have read anything.
+A body is a JSON object or a Python call with literal arguments, bare or fenced. Python is parsed,
+never evaluated, and only after a scan has bounded what the parser gets: the text comes from a model
+that may have read anything.
 """
 
 from __future__ import annotations
@@ -38,7 +41,8 @@ class Splitter:
 
     def __init__(self) -> None:
         self._body: list[str] | None = None  # the pieces of the open block
-        self._held = ""  # the end of the text so far, if it could be the beginning of the tag that is looked for
+        # the end of the text so far, if it could be the beginning of the tag that is looked for
+        self._held = ""
 
     def feed(self, text: str) -> list[str | Block]:
         """What this piece of text completes; empty text never comes out."""
@@ -72,7 +76,9 @@ class Splitter:
         return found
 
     def close(self) -> str:
-        """What is still held: a block that never ended or the beginning of a tag, unchanged. Afterwards the splitter is as new."""
+        """What is still held: a block that never ended or the beginning of a tag, unchanged.
+        Afterwards the splitter is as new.
+        """
         opened = "" if self._body is None else START + "".join(self._body)
         held, self._held, self._body = opened + self._held, "", None
         return held
@@ -85,7 +91,9 @@ def _beginning(text: str, position: int, tag: str) -> int:
 
 
 class Body(NamedTuple):
-    """What a block says: ``name`` of the tool, if it says one; ``arguments``; ``extra``: what else stands beside the two."""
+    """What a block says: ``name`` of the tool, if it says one; ``arguments``; ``extra``: what else
+    stands beside the two.
+    """
 
     name: str | None
     arguments: dict[str, Json]
@@ -116,7 +124,9 @@ def _parse_json(text: str) -> Body | None:
         return None
     if _too_deep(payload):
         return None
-    name_key = next((key for key in NAME_KEYS if isinstance(payload.get(key), str) and payload[key]), None)
+    name_key = next(
+        (key for key in NAME_KEYS if isinstance(payload.get(key), str) and payload[key]), None
+    )
     arguments_key = next((key for key in ARGUMENT_KEYS if isinstance(payload.get(key), dict)), None)
     if name_key is None or arguments_key is None:
         return Body(None, payload, {})
@@ -137,14 +147,20 @@ def _too_deep(value: Json) -> bool:
     """Whether a value nests deeper than `MAX_DEPTH`."""
     level = [value]
     for _ in range(MAX_DEPTH):
-        inner = [item.values() if type(item) is dict else item for item in level if type(item) in (dict, list)]
+        inner = [
+            item.values() if type(item) is dict else item
+            for item in level
+            if type(item) in (dict, list)
+        ]
         if not inner:
             return False
         level = [item for items in inner for item in items]
     return True
 
 
-_HEADER: Final = re.compile(r"(print\s*\(\s*)?(?:default_api\s*\.\s*)?([A-Za-z_][A-Za-z0-9_]*)\s*\(")
+_HEADER: Final = re.compile(
+    r"(print\s*\(\s*)?(?:default_api\s*\.\s*)?([A-Za-z_][A-Za-z0-9_]*)\s*\("
+)
 _TOKEN: Final = re.compile(
     r"""
     (?P<space>\s+)
@@ -180,9 +196,11 @@ def _parse_python(text: str) -> Body | None:
 
 
 def _scan_arguments(text: str, position: int) -> tuple[str, int]:
-    """The arguments of a call as far as they are tokens of literals, and the index of what comes after them.
+    """The arguments of a call as far as they are tokens of literals, and the index of what comes
+    after them.
 
-    That is the bracket that closes the call, unless there is more in it than literals, or too many, or they nest too deep.
+    That is the bracket that closes the call, unless there is more in it than literals, or too many,
+    or they nest too deep.
     """
     depth = 0
     source: list[str] = []
@@ -195,7 +213,9 @@ def _scan_arguments(text: str, position: int) -> tuple[str, int]:
         elif kind == "open":
             depth += 1
         named = kind == "name" and token not in _CONSTANTS
-        if not 0 <= depth <= MAX_DEPTH or (named and (depth > 0 or not _EQUALS.match(text, found.end()))):
+        if not 0 <= depth <= MAX_DEPTH or (
+            named and (depth > 0 or not _EQUALS.match(text, found.end()))
+        ):
             break
         source.append(token)
         position = found.end()
@@ -252,7 +272,8 @@ class Declared(Protocol):
 
 
 def infer_name(payload: Mapping[str, Json], tools: Iterable[Declared]) -> str | None:
-    """The declared tool whose schema fits a bare payload best: keys it knows less keys it doesn't, at least 0, the first of equals.
+    """The declared tool whose schema fits a bare payload best: keys it knows less keys it doesn't,
+    at least 0, the first of equals.
 
     A tool that requires a key which the payload lacks is out.
     """
@@ -261,7 +282,9 @@ def infer_name(payload: Mapping[str, Json], tools: Iterable[Declared]) -> str | 
     for tool in tools:
         properties = tool.parameters.get("properties", {})
         required = tool.parameters.get("required")
-        if not isinstance(properties, Mapping) or (isinstance(required, list) and any(name not in keys for name in required)):
+        if not isinstance(properties, Mapping) or (
+            isinstance(required, list) and any(name not in keys for name in required)
+        ):
             continue
         known = sum(key in properties for key in keys)
         score = known - (len(keys) - known)

@@ -1,4 +1,6 @@
-"""Pages in a real browser: Debian's Chromium under Playwright, with the network off; whatever a page says or asks for is noted."""
+"""Pages in a real browser: Debian's Chromium under Playwright, with the network off; whatever a
+page says or asks for is noted.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ class Visit:
 
     def cells(self) -> int:
         """How many cells the page shows."""
-        return self.page.locator("article > ul a").evaluate_all("all => all.filter(one => !one.closest('[hidden]')).length")  # type: ignore[no-any-return]  # a number
+        cells = self.page.locator("article > ul a")
+        shown = cells.evaluate_all("all => all.filter(one => !one.closest('[hidden]')).length")
+        return int(shown)
 
     def found(self) -> str:
         """What the tools say was found."""
@@ -36,7 +40,16 @@ class Reader:
         self.browser = browser
         self.contexts: list[BrowserContext] = []
 
-    def open(self, file: Path, anchor: str = "", *, dark: bool = False, width: int = 1280, height: int = 900, script: bool = True) -> Visit:
+    def open(
+        self,
+        file: Path,
+        anchor: str = "",
+        *,
+        dark: bool = False,
+        width: int = 1280,
+        height: int = 900,
+        script: bool = True,
+    ) -> Visit:
         """The page of a file, after its load event."""
         visit = Visit(self.context(dark=dark, width=width, height=height, script=script).new_page())
         visit.page.on("console", lambda message: visit.said.append(message.text))
@@ -49,7 +62,10 @@ class Reader:
     def context(self, *, dark: bool, width: int, height: int, script: bool) -> BrowserContext:
         """A browser without a network."""
         context = self.browser.new_context(
-            color_scheme="dark" if dark else "light", viewport={"width": width, "height": height}, java_script_enabled=script, offline=True
+            color_scheme="dark" if dark else "light",
+            viewport={"width": width, "height": height},
+            java_script_enabled=script,
+            offline=True,
         )
         self.contexts.append(context)
         return context

@@ -1,4 +1,6 @@
-"""The report as a reader meets it: from disk, without a network, by mouse and by keyboard, in light, in dark, on a phone, on paper."""
+"""The report as a reader meets it: from disk, without a network, by mouse and by keyboard, in
+light, in dark, on a phone, on paper.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,16 @@ from playwright.sync_api import Browser, sync_playwright
 from report_samples import FIVE, HEADER, HOSTILE, HOSTILE_HEADER, MIXED, hostile, result, run_of
 
 from harness.cli.report import read_run, write_files
-from harness.conformance.results import VERDICTS, Evidence, Finding, LayerView, Origin, Read, Sent, Stream
+from harness.conformance.results import (
+    VERDICTS,
+    Evidence,
+    Finding,
+    LayerView,
+    Origin,
+    Read,
+    Sent,
+    Stream,
+)
 from harness.report import Run, render
 
 ROOT = Path(__file__).parent.parent.parent
@@ -33,7 +44,9 @@ def chromium() -> Iterator[Browser]:
     path = shutil.which("chromium")
     need("browser", path, "no chromium here; install Debian's: apt-get install chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
+        )
         yield browser
         browser.close()
 
@@ -49,8 +62,22 @@ def reader(chromium: Browser) -> Iterator[Reader]:
 def specs(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of the golden specs, made as a user makes it."""
     target = tmp_path_factory.mktemp("specs")
-    command = [sys.executable, "-m", "pytest", "specs", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--harness-report", str(target)]
-    run = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=300)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "specs",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--harness-report",
+        str(target),
+    ]
+    run = subprocess.run(
+        command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=300
+    )
     (target / "said.txt").write_text(run.stdout)
     return target
 
@@ -70,7 +97,11 @@ LAYERS = (
 )
 LOST = replace(
     result(
-        "failed", "lost", findings=(Finding("[1].delta", "changed", '"bee"', '"be"', "one letter"),), findings_total=9, first_layer="events"
+        "failed",
+        "lost",
+        findings=(Finding("[1].delta", "changed", '"bee"', '"be"', "one letter"),),
+        findings_total=9,
+        first_layer="events",
     ),
     evidence=Evidence(STREAM, "b" * 32, layers=LAYERS, breaches=()),
 )
@@ -81,7 +112,10 @@ RESULTS = [LOST, *(one for one in MIXED if one.case != "lost")]
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report with every verdict, and what changed since a baseline."""
     target = tmp_path_factory.mktemp("mixed")
-    before = [replace(one, verdict="passed" if one.verdict == "failed" else one.verdict) for one in RESULTS[:-1]]
+    before = [
+        replace(one, verdict="passed" if one.verdict == "failed" else one.verdict)
+        for one in RESULTS[:-1]
+    ]
     write_files(render(Run(HEADER, RESULTS), Run(HEADER, before)), target)
     return target
 
@@ -91,7 +125,11 @@ def dangerous(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of texts that try to break out of every field."""
     target = tmp_path_factory.mktemp("dangerous")
     write_files(
-        render(Run(HOSTILE_HEADER, [hostile("failed"), hostile("passed")]), Run(HOSTILE_HEADER, [hostile("known-failing")])), target
+        render(
+            Run(HOSTILE_HEADER, [hostile("failed"), hostile("passed")]),
+            Run(HOSTILE_HEADER, [hostile("known-failing")]),
+        ),
+        target,
     )
     return target
 
@@ -103,7 +141,9 @@ def pages(folder: Path) -> list[Path]:
 # From disk, without a network
 
 
-def test_every_page_opens_with_the_network_off_asks_for_nothing_and_complains_of_nothing(reader: Reader, specs: Path, mixed: Path) -> None:
+def test_every_page_opens_with_the_network_off_asks_for_nothing_and_complains_of_nothing(
+    reader: Reader, specs: Path, mixed: Path
+) -> None:
     for file in (*pages(specs), *pages(mixed)):
         visit = reader.open(file)
         assert visit.page.locator("h1").count() == 1
@@ -111,8 +151,12 @@ def test_every_page_opens_with_the_network_off_asks_for_nothing_and_complains_of
 
 
 def test_the_report_has_as_many_cells_as_the_run_had_items(reader: Reader, specs: Path) -> None:
-    counted = (specs / "said.txt").read_text().splitlines()[-1]  # 1230 passed, 120 skipped, 1 warning in 6.11s
-    items = sum(int(number) for number in re.findall(r"(\d+) (?:passed|failed|skipped|xfailed)", counted))
+    counted = (
+        (specs / "said.txt").read_text().splitlines()[-1]
+    )  # 1230 passed, 120 skipped, 1 warning in 6.11s
+    items = sum(
+        int(number) for number in re.findall(r"(\d+) (?:passed|failed|skipped|xfailed)", counted)
+    )
     shown = [reader.open(file).cells() for file in pages(specs)]
     assert sum(shown) == items == len(read_run(specs / "results.json").results) > 900
 
@@ -147,10 +191,15 @@ def test_search_leaves_what_has_all_the_words(reader: Reader, mixed: Path) -> No
         ("feature", "Parallel calls", 11),
     ],
 )
-def test_a_filter_leaves_what_fits(reader: Reader, mixed: Path, by: str, label: str, cells: int) -> None:
+def test_a_filter_leaves_what_fits(
+    reader: Reader, mixed: Path, by: str, label: str, cells: int
+) -> None:
     visit = reader.open(mixed / "gemini-api.html")
     visit.choose(by, label)
-    assert (visit.cells(), visit.found()) == (cells, "11 cells" if cells == 11 else f"{cells} of 11 cells")
+    assert (visit.cells(), visit.found()) == (
+        cells,
+        "11 cells" if cells == 11 else f"{cells} of 11 cells",
+    )
 
 
 def test_filters_work_together_and_are_taken_back_together(reader: Reader, mixed: Path) -> None:
@@ -210,38 +259,63 @@ def test_a_cell_of_the_index_leads_to_its_evidence(reader: Reader, mixed: Path) 
     ]
     assert '[1].delta changed one letter \nexpected"bee"got"be"' in said["Expected and got"]
     assert "1 of 9 findings" in said["Expected and got"]
-    assert "3 reads, 900 bytes, first byte after 112 ms, last after 512 ms, 1 of them cut" in said["How the stream came"]
+    assert (
+        "3 reads, 900 bytes, first byte after 112 ms, last after 512 ms, 1 of them cut"
+        in said["How the stream came"]
+    )
     assert "Every law holds" in said["Laws"]
     assert "POST https://x.example/v1" in said["Request"]
     assert said["Run it"].endswith("pytest 'specs/gemini-api/tool-calls.yaml::lost[anthropic]'")
     assert (visit.asked[1:], visit.said) == ([(mixed / "gemini-api.html").as_uri()], [])
 
 
-def test_the_layers_mark_the_first_difference_and_what_it_was_made_of(reader: Reader, mixed: Path) -> None:
+def test_the_layers_mark_the_first_difference_and_what_it_was_made_of(
+    reader: Reader, mixed: Path
+) -> None:
     page = reader.open(mixed / "gemini-api.html", "#tool-calls.lost.anthropic").page
-    assert page.locator(".layers > section > h6").all_inner_texts() == ["Wire: frames", "Events", "Payloads"]
+    assert page.locator(".layers > section > h6").all_inner_texts() == [
+        "Wire: frames",
+        "Events",
+        "Payloads",
+    ]
     assert page.locator(".layers .first").all_inner_texts() == [
         '◀ first difference\ntext  {"text": "b"}',
         '◀ first difference\n{"delta": "b"}',
     ]
-    assert page.locator(".layers .from").all_inner_texts() == ["◂ made from this\n@300 140.5 ms  {}"]
+    assert page.locator(".layers .from").all_inner_texts() == [
+        "◂ made from this\n@300 140.5 ms  {}"
+    ]
     assert page.locator(".panel mark").all_inner_texts() == ["e"]
 
 
 def test_the_timeline_is_a_picture_with_a_table_beside_it(reader: Reader, mixed: Path) -> None:
     page = reader.open(mixed / "gemini-api.html", "#tool-calls.lost.anthropic").page
-    bars = page.locator(".timeline rect").evaluate_all("all => all.map(one => [+one.getAttribute('x'), +one.getAttribute('height')])")
+    bars = page.locator(".timeline rect").evaluate_all(
+        "all => all.map(one => [+one.getAttribute('x'), +one.getAttribute('height')])"
+    )
     assert [x for x, _ in bars] == sorted(x for x, _ in bars)
-    assert [height for _, height in bars] == sorted((bars[1][1], bars[0][1], bars[2][1]), key=[bars[0][1], bars[1][1], bars[2][1]].index)
+    assert [height for _, height in bars] == sorted(
+        (bars[1][1], bars[0][1], bars[2][1]), key=[bars[0][1], bars[1][1], bars[2][1]].index
+    )
     assert bars[2][1] > bars[0][1] > bars[1][1]
     assert page.locator(".timeline .nick").count() == 1
     page.get_by_text("The same as a table").click()
-    assert page.locator(".part tbody tr").all_inner_texts()[1] == "2\t140.5\t100\tends inside a message"
+    assert (
+        page.locator(".part tbody tr").all_inner_texts()[1]
+        == "2\t140.5\t100\tends inside a message"
+    )
 
 
-def test_every_turn_of_a_conversation_shows_its_stream_and_its_request(reader: Reader, tmp_path: Path) -> None:
+def test_every_turn_of_a_conversation_shows_its_stream_and_its_request(
+    reader: Reader, tmp_path: Path
+) -> None:
     first = replace(STREAM, reads=(Read(7.0, 30),), reads_total=1)
-    write_files(render(Run(HEADER, [replace(MIXED[0], evidence=Evidence(STREAM, "b" * 32, before=(first,)))])), tmp_path)
+    write_files(
+        render(
+            Run(HEADER, [replace(MIXED[0], evidence=Evidence(STREAM, "b" * 32, before=(first,)))])
+        ),
+        tmp_path,
+    )
     said = evidence_of(reader.open(tmp_path / "gemini-api.html", "#tool-calls.two-calls.anthropic"))
     assert [name for name in said if name.startswith("Turn")] == [
         "Turn 1: how the stream came",
@@ -257,7 +331,11 @@ def test_a_passed_cell_opens_too_and_closes_again(reader: Reader, mixed: Path) -
     visit = reader.open(mixed / "gemini-api.html")
     cell = visit.page.locator("[id='tool-calls.two-calls.unified-llm']")
     cell.click()
-    assert list(evidence_of(visit)) == ["The stream's beginning", "Where the stream is from", "Run it"]
+    assert list(evidence_of(visit)) == [
+        "The stream's beginning",
+        "Where the stream is from",
+        "Run it",
+    ]
     cell.click()
     assert visit.page.locator(".panel").count() == 0
     cell.click()
@@ -265,9 +343,14 @@ def test_a_passed_cell_opens_too_and_closes_again(reader: Reader, mixed: Path) -
     assert visit.page.locator(".panel").count() == 0
 
 
-def test_the_command_is_right_also_where_a_folder_is_named_like_what_stands_for_it(reader: Reader, tmp_path: Path) -> None:
+def test_the_command_is_right_also_where_a_folder_is_named_like_what_stands_for_it(
+    reader: Reader, tmp_path: Path
+) -> None:
     command = "pytest 'FILES/MY-CASES[ADAPTER].yaml::two-calls[anthropic]'"
-    write_files(render(Run(HEADER, [result(command=command, spec="FILES/MY-CASES[ADAPTER].yaml")])), tmp_path)
+    write_files(
+        render(Run(HEADER, [result(command=command, spec="FILES/MY-CASES[ADAPTER].yaml")])),
+        tmp_path,
+    )
     visit = reader.open(tmp_path / "gemini-api.html")
     visit.page.locator("article a").get_by_text("anthropic").first.click()
     assert evidence_of(visit)["Run it"].endswith(command)
@@ -298,36 +381,63 @@ def test_a_link_to_a_cell_that_a_search_hides_has_the_focus_and_an_open_cell_tha
     assert visit.said == []
 
 
-def test_a_pair_of_the_index_leads_to_the_cells_of_that_adapter(reader: Reader, mixed: Path) -> None:
+def test_a_pair_of_the_index_leads_to_the_cells_of_that_adapter(
+    reader: Reader, mixed: Path
+) -> None:
     visit = reader.open(mixed / "index.html")
-    visit.page.get_by_role("link", name="Gemini API → unified-llm: 1 of 1 feature", exact=True).first.click()
+    visit.page.get_by_role(
+        "link", name="Gemini API → unified-llm: 1 of 1 feature", exact=True
+    ).first.click()
     visit.page.wait_for_selector(".tools output")
     assert visit.found() == "1 of 11 cells"
 
 
 def test_every_link_of_the_index_leads_somewhere(reader: Reader, specs: Path, mixed: Path) -> None:
     for folder in (specs, mixed):
-        links = reader.open(folder / "index.html").page.locator("#remarks ~ * a, a.pair").evaluate_all("all => all.map(one => one.href)")
+        links = (
+            reader.open(folder / "index.html")
+            .page.locator("#remarks ~ * a, a.pair")
+            .evaluate_all("all => all.map(one => one.href)")
+        )
         found = {link for link in links if "#" in link}
         assert len(found) > 10
         for file in {link.partition("#")[0] for link in found}:
             page = reader.open(Path(file.removeprefix("file://"))).page
-            wanted = [link.partition("#")[2] for link in found if link.startswith(f"{file}#") and not re.search("#feature:.*:", link)]
-            assert page.evaluate("all => all.filter(one => !document.getElementById(one))", wanted) == []
+            wanted = [
+                link.partition("#")[2]
+                for link in found
+                if link.startswith(f"{file}#") and not re.search("#feature:.*:", link)
+            ]
+            assert (
+                page.evaluate("all => all.filter(one => !document.getElementById(one))", wanted)
+                == []
+            )
 
 
-def test_the_checklist_that_a_page_reckons_is_that_of_the_index(reader: Reader, specs: Path, mixed: Path) -> None:
+def test_the_checklist_that_a_page_reckons_is_that_of_the_index(
+    reader: Reader, specs: Path, mixed: Path
+) -> None:
     words = "all => all.map(row => [...row.children].map(one => one.innerText.replace(/ docs$/, '').trim()))"
     for folder in (specs, mixed):
         tables = reader.open(folder / "index.html").page.locator(".matrix table")
-        names = [file for file in ("gemini-api", "vertex-ai", "code-assist", "gemini-cli") if (folder / f"{file}.html").exists()]
+        names = [
+            file
+            for file in ("gemini-api", "vertex-ai", "code-assist", "gemini-cli")
+            if (folder / f"{file}.html").exists()
+        ]
         for place, name in enumerate(names):
-            rows = reader.open(folder / f"{name}.html").page.locator("#table tbody tr").evaluate_all(words)
+            rows = (
+                reader.open(folder / f"{name}.html")
+                .page.locator("#table tbody tr")
+                .evaluate_all(words)
+            )
             assert len(rows) > 1
             assert rows == tables.nth(place).locator("tbody tr").evaluate_all(words)
 
 
-def test_a_mark_of_a_checklist_leads_to_the_first_cell_that_has_its_verdict_from_the_index_too(reader: Reader, mixed: Path) -> None:
+def test_a_mark_of_a_checklist_leads_to_the_first_cell_that_has_its_verdict_from_the_index_too(
+    reader: Reader, mixed: Path
+) -> None:
     for visit in (reader.open(mixed / "index.html"), reader.open(mixed / "gemini-api.html")):
         row = visit.page.get_by_role("row", name="Parallel calls").filter(has_text="1 of 9")
         row.get_by_role("link", name="failed").click()
@@ -336,46 +446,72 @@ def test_a_mark_of_a_checklist_leads_to_the_first_cell_that_has_its_verdict_from
         assert visit.page.evaluate("document.activeElement.id") == "tool-calls.lost.anthropic"
 
 
-def test_a_link_to_documentation_leads_straight_to_it_and_a_case_under_another_feature_is_linked(reader: Reader, mixed: Path) -> None:
+def test_a_link_to_documentation_leads_straight_to_it_and_a_case_under_another_feature_is_linked(
+    reader: Reader, mixed: Path
+) -> None:
     page = reader.open(mixed / "code-assist.html").page
     links = page.get_by_role("link", name="docs").evaluate_all("all => all.map(one => one.href)")
-    assert set(links) == {"https://ai.google.dev/gemini-api/docs", "https://ai.google.dev/gemini-api/docs/function-calling"}
+    assert set(links) == {
+        "https://ai.google.dev/gemini-api/docs",
+        "https://ai.google.dev/gemini-api/docs/function-calling",
+    }
     page.locator(".also").get_by_role("link", name="gemini-api-tool-calls.sum").click()
     page.wait_for_selector(".panel")
 
 
-def test_a_page_tells_what_changed_since_a_run_whose_results_are_chosen_from_disk(reader: Reader, mixed: Path, tmp_path: Path) -> None:
-    before = [replace(one, verdict="passed" if one.verdict == "failed" else one.verdict) for one in RESULTS[:-2]]
+def test_a_page_tells_what_changed_since_a_run_whose_results_are_chosen_from_disk(
+    reader: Reader, mixed: Path, tmp_path: Path
+) -> None:
+    before = [
+        replace(one, verdict="passed" if one.verdict == "failed" else one.verdict)
+        for one in RESULTS[:-2]
+    ]
     gone = result(case="old", line=99)
     other = replace(before[1], evidence=Evidence(STREAM, "d" * 32))
     before[2] = replace(before[2], end="cut")
     write_files(render(Run(HEADER, [before[0], other, *before[2:], gone])), tmp_path)
     visit = reader.open(mixed / "gemini-api.html")
     assert visit.page.get_by_label("What changed since another run?").is_visible()
-    visit.page.get_by_label("What changed since another run?").set_input_files(tmp_path / "results.json")
+    visit.page.get_by_label("What changed since another run?").set_input_files(
+        tmp_path / "results.json"
+    )
     since = visit.page.locator("#since")
     since.locator("p").wait_for()
-    assert since.locator("p").inner_text() == "1 broken, 0 fixed, 1 new, 1 gone from this page, 2 changed evidence since that run."
+    assert (
+        since.locator("p").inner_text()
+        == "1 broken, 0 fixed, 1 new, 1 gone from this page, 2 changed evidence since that run."
+    )
     since.get_by_text("1 broken", exact=True).click()
     since.get_by_role("link", name="anthropic failed").click()
     visit.page.wait_for_selector(".panel")
     (tmp_path / "cut.json").write_bytes((tmp_path / "results.json").read_bytes()[:-9])
-    visit.page.get_by_label("What changed since another run?").set_input_files(tmp_path / "cut.json")
+    visit.page.get_by_label("What changed since another run?").set_input_files(
+        tmp_path / "cut.json"
+    )
     since.get_by_text("These are no results of a run").wait_for()
     assert (len(visit.asked), visit.said) == (1, [])
 
 
-def test_nothing_changed_since_the_run_itself(reader: Reader, specs: Path, mixed: Path, tmp_path: Path) -> None:
-    broken = replace(result("error", origin=None, end="unknown", reason="no such file"), provider="")
+def test_nothing_changed_since_the_run_itself(
+    reader: Reader, specs: Path, mixed: Path, tmp_path: Path
+) -> None:
+    broken = replace(
+        result("error", origin=None, end="unknown", reason="no such file"), provider=""
+    )
     write_files(render(Run(HEADER, [broken])), tmp_path)
     for folder in (specs, mixed, tmp_path):
         for file in {page.name for page in pages(folder)} - {"index.html"}:
             page = reader.open(folder / file).page
             if page.locator("article").count():
-                page.get_by_label("What changed since another run?").set_input_files(folder / "results.json")
+                page.get_by_label("What changed since another run?").set_input_files(
+                    folder / "results.json"
+                )
                 page.locator("#since p").wait_for()
                 said = page.locator("#since p").inner_text()
-                assert said == "0 broken, 0 fixed, 0 new, 0 gone from this page, 0 changed evidence since that run."
+                assert (
+                    said
+                    == "0 broken, 0 fixed, 0 new, 0 gone from this page, 0 changed evidence since that run."
+                )
 
 
 # By keyboard alone
@@ -420,14 +556,22 @@ def test_focus_is_never_under_the_tools_that_stay_on_top(reader: Reader, specs: 
 
 
 @pytest.mark.parametrize("width", [700, 1200, 1600])
-def test_what_a_link_leads_to_is_not_under_the_tools(reader: Reader, specs: Path, width: int) -> None:
+def test_what_a_link_leads_to_is_not_under_the_tools(
+    reader: Reader, specs: Path, width: int
+) -> None:
     page = reader.open(specs / "gemini-api.html", "#feature:usage.totals", width=width).page
     heading = page.locator(":target h4").evaluate("one => one.getBoundingClientRect().top")
     tools = page.locator(".tools").evaluate("one => one.getBoundingClientRect().bottom")
     assert tools <= heading <= tools + 60
-    page = reader.open(specs / "gemini-api.html", "#tool-calls.call-then-safety.mind", width=width).page
-    page.wait_for_function("document.querySelector('.panel') && new Promise(done => setTimeout(() => done(true), 300))")
-    title = page.locator("article:has(.panel) h5").first.evaluate("one => one.getBoundingClientRect().top")
+    page = reader.open(
+        specs / "gemini-api.html", "#tool-calls.call-then-safety.mind", width=width
+    ).page
+    page.wait_for_function(
+        "document.querySelector('.panel') && new Promise(done => setTimeout(() => done(true), 300))"
+    )
+    title = page.locator("article:has(.panel) h5").first.evaluate(
+        "one => one.getBoundingClientRect().top"
+    )
     tools = page.locator(".tools").evaluate("one => one.getBoundingClientRect().bottom")
     assert tools <= title <= tools + 80
 
@@ -437,20 +581,30 @@ def test_what_a_link_leads_to_is_not_under_the_tools(reader: Reader, specs: Path
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
-def test_axe_finds_no_violation(reader: Reader, specs: Path, mixed: Path, dark: bool, width: int) -> None:
+def test_axe_finds_no_violation(
+    reader: Reader, specs: Path, mixed: Path, dark: bool, width: int
+) -> None:
     files = [(mixed / "index.html", ""), (mixed / "gemini-api.html", "#tool-calls.lost.anthropic")]
     if dark == (width == 360):  # a large one on a dark phone and on a light desk
         files.append((specs / ("vertex-ai.html" if dark else "index.html"), ""))
     for file, anchor in files:
         page = reader.open(file, anchor, dark=dark, width=width).page
-        page.add_style_tag(content="article{content-visibility:visible!important}")  # axe does not look at what is not drawn yet
-        options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+        page.add_style_tag(
+            content="article{content-visibility:visible!important}"
+        )  # axe does not look at what is not drawn yet
+        options = {
+            "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+        }
         violations = Axe().run(page, options=options).response["violations"]
-        assert [(one["id"], [node["target"] for node in one["nodes"]][:3]) for one in violations] == [], file.name
+        assert [
+            (one["id"], [node["target"] for node in one["nodes"]][:3]) for one in violations
+        ] == [], file.name
 
 
 @pytest.mark.parametrize("width", [320, 768])
-def test_a_narrow_page_never_scrolls_sideways(reader: Reader, specs: Path, mixed: Path, width: int) -> None:
+def test_a_narrow_page_never_scrolls_sideways(
+    reader: Reader, specs: Path, mixed: Path, width: int
+) -> None:
     for file, anchor in (
         (mixed / "gemini-api.html", "#tool-calls.lost.anthropic"),
         *((file, "") for file in (*pages(mixed), *(pages(specs) if width == 320 else ()))),
@@ -459,9 +613,13 @@ def test_a_narrow_page_never_scrolls_sideways(reader: Reader, specs: Path, mixed
         assert page.evaluate("document.documentElement.scrollWidth") <= width, file.name
 
 
-def test_without_a_script_the_matrix_and_why_each_cell_is_as_it_is_are_there(reader: Reader, mixed: Path) -> None:
+def test_without_a_script_the_matrix_and_why_each_cell_is_as_it_is_are_there(
+    reader: Reader, mixed: Path
+) -> None:
     index = reader.open(mixed / "index.html", script=False).page
-    assert index.locator(".pairs").inner_text().startswith("Provider\tunified-llm\tanthropic\tevents")
+    assert (
+        index.locator(".pairs").inner_text().startswith("Provider\tunified-llm\tanthropic\tevents")
+    )
     page = reader.open(mixed / "gemini-api.html", script=False).page
     text = page.locator("main").text_content() or ""
     for words in (
@@ -490,7 +648,9 @@ def test_paper_has_room_for_every_column(reader: Reader, specs: Path) -> None:
     for file in pages(specs):
         page = reader.open(file, width=1020).page  # A4 across, less its margins
         page.emulate_media(media="print")
-        wide = page.locator("table:visible").evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+        wide = page.locator("table:visible").evaluate_all(
+            "all => all.map(one => one.getBoundingClientRect().right)"
+        )
         assert all(right <= 1021 for right in wide)
 
 
@@ -499,10 +659,15 @@ def test_print_shows_all_of_it_and_no_tools(reader: Reader, mixed: Path) -> None
     page.emulate_media(media="print")
     assert page.locator(".tools:visible, .panel button:visible").count() == 0
     assert page.locator(".panel:visible").count() == 1
-    assert page.locator("body").evaluate("one => getComputedStyle(one).backgroundColor") == "rgb(255, 255, 255)"
+    assert (
+        page.locator("body").evaluate("one => getComputedStyle(one).backgroundColor")
+        == "rgb(255, 255, 255)"
+    )
 
 
-def test_ages_are_reckoned_in_the_page_and_an_old_recording_is_stale(reader: Reader, tmp_path: Path) -> None:
+def test_ages_are_reckoned_in_the_page_and_an_old_recording_is_stale(
+    reader: Reader, tmp_path: Path
+) -> None:
     run = Run(
         HEADER,
         [
@@ -532,7 +697,9 @@ def test_ages_are_reckoned_in_the_page_and_an_old_recording_is_stale(reader: Rea
 # Text stays text
 
 
-def test_text_that_tries_to_break_out_of_every_field_stays_text(reader: Reader, dangerous: Path) -> None:
+def test_text_that_tries_to_break_out_of_every_field_stays_text(
+    reader: Reader, dangerous: Path
+) -> None:
     start = HOSTILE[: HOSTILE.index("\x00")]
     for file in pages(dangerous):
         visit = reader.open(file)
@@ -553,7 +720,9 @@ def test_text_that_tries_to_break_out_of_every_field_stays_text(reader: Reader, 
 # Much of it
 
 
-def test_ten_thousand_cells_are_written_in_five_seconds_open_in_one_and_are_searched_at_once(reader: Reader, tmp_path: Path) -> None:
+def test_ten_thousand_cells_are_written_in_five_seconds_open_in_one_and_are_searched_at_once(
+    reader: Reader, tmp_path: Path
+) -> None:
     columns = tuple(one.name for one in FIVE.adapters)
     cells = run_of(2000, "data: " + "x" * 1500, columns=columns)
     start = time.process_time()
@@ -564,9 +733,13 @@ def test_ten_thousand_cells_are_written_in_five_seconds_open_in_one_and_are_sear
     def opened() -> float:
         visit = reader.open(tmp_path / "gemini-api.html")
         assert visit.cells() == 10_000
-        return float(visit.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
+        return float(
+            visit.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
+        )
 
-    assert any(opened() < 1000 for _ in range(8))  # the best of several: other work on the machine only adds to it
+    assert any(
+        opened() < 1000 for _ in range(8)
+    )  # the best of several: other work on the machine only adds to it
     page = reader.open(tmp_path / "gemini-api.html").page
     script = "() => { const box = document.querySelector('[data-search]'); box.value = 'two-calls-1999'; const start = performance.now(); "
     script += "box.dispatchEvent(new Event('input', {bubbles: true})); return performance.now() - start; }"
@@ -578,7 +751,10 @@ def test_ten_thousand_cells_are_written_in_five_seconds_open_in_one_and_are_sear
 # Pictures, to be looked at: HARNESS_SCREENSHOTS names a folder
 
 
-@pytest.mark.skipif(not os.environ.get("HARNESS_SCREENSHOTS"), reason="pictures are made where HARNESS_SCREENSHOTS names a folder")
+@pytest.mark.skipif(
+    not os.environ.get("HARNESS_SCREENSHOTS"),
+    reason="pictures are made where HARNESS_SCREENSHOTS names a folder",
+)
 def test_pictures(reader: Reader, specs: Path, mixed: Path) -> None:
     folder = Path(os.environ["HARNESS_SCREENSHOTS"])
     for name, file, anchor in (
@@ -586,6 +762,12 @@ def test_pictures(reader: Reader, specs: Path, mixed: Path) -> None:
         ("provider", specs / "code-assist.html", ""),
         ("evidence", mixed / "gemini-api.html", "#tool-calls.lost.anthropic"),
     ):
-        for kind, dark, width in (("light", False, 1440), ("dark", True, 1440), ("phone", False, 390)):
-            reader.open(file, anchor, dark=dark, width=width, height=1130).page.screenshot(path=folder / f"{name}-{kind}.png")
+        for kind, dark, width in (
+            ("light", False, 1440),
+            ("dark", True, 1440),
+            ("phone", False, 390),
+        ):
+            reader.open(file, anchor, dark=dark, width=width, height=1130).page.screenshot(
+                path=folder / f"{name}-{kind}.png"
+            )
     assert len(list(folder.glob("*.png"))) >= 9

@@ -1,8 +1,10 @@
-"""Records the Gemini CLI anew: ``python -m tests.clients.record_cli [CASSETTE…]`` writes ``cassettes/gemini-cli/recorded-*.yaml``.
+"""Records the Gemini CLI anew: ``python -m tests.clients.record_cli [CASSETTE…]`` writes
+``cassettes/gemini-cli/recorded-*.yaml``.
 
-The real program runs as a process of the project's own recorder (``harness record``), in a home and a working folder that are made for
-it, and is answered by ``harness serve`` from the written cassettes beside this module. Its folders are renamed in what it printed:
-where they were on the machine says nothing of the CLI.
+The real program runs as a process of the project's own recorder (``harness record``), in a home and
+a working folder that are made for it, and is answered by ``harness serve`` from the written
+cassettes beside this module. Its folders are renamed in what it printed: where they were on the
+machine says nothing of the CLI.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ LIMIT_S: Final = 240.0
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the CLI: ``answers`` names the cassette that it is answered from; ``ends`` is the status of the error that it is to end
-    with, `status_of`; ``settings`` join its settings.json."""
+    """One run of the CLI: ``answers`` names the cassette that it is answered from; ``ends`` is the
+    status of the error that it is to end with, `status_of`; ``settings`` join its settings.json."""
 
     answers: str
     prompt: str
@@ -49,8 +51,14 @@ class Run:
 
 
 CASSETTES: Final[dict[str, list[Run]]] = {
-    "recorded-text": [Run("text", "Say hello."), Run("document", "How many files are there?", streamed=False)],
-    "recorded-tools": [Run("tools", "What is in this folder?"), Run("failing-tools", "Read missing.txt, then fly to Mars.")],
+    "recorded-text": [
+        Run("text", "Say hello."),
+        Run("document", "How many files are there?", streamed=False),
+    ],
+    "recorded-tools": [
+        Run("tools", "What is in this folder?"),
+        Run("failing-tools", "Read missing.txt, then fly to Mars."),
+    ],
     "recorded-turns": [Run("turns", "Look around, then tell me what the notes say.")],
     "recorded-errors": [
         Run("retried", "Say hello."),
@@ -58,7 +66,12 @@ CASSETTES: Final[dict[str, list[Run]]] = {
         Run("no-finish", "Say hello."),
         Run("refused-key", "Say hello.", ends="400"),
         Run("text", "Say hello.", key=False, ends="401"),
-        Run("turn-limit", "What is in this folder?", ends="53", settings={"model": {"maxSessionTurns": 1}}),
+        Run(
+            "turn-limit",
+            "What is in this folder?",
+            ends="53",
+            settings={"model": {"maxSessionTurns": 1}},
+        ),
     ],
 }
 """The shipped cassettes, an exchange a run."""
@@ -67,7 +80,9 @@ CASSETTES: Final[dict[str, list[Run]]] = {
 def main(names: list[str]) -> int:
     """Record the named cassettes, by default all; returns the exit status."""
     if unknown := [name for name in names if name not in CASSETTES]:
-        print(f"no cassette {', '.join(unknown)}; known are {', '.join(CASSETTES)}", file=sys.stderr)
+        print(
+            f"no cassette {', '.join(unknown)}; known are {', '.join(CASSETTES)}", file=sys.stderr
+        )
         return 2
     if not CLI.is_dir() or shutil.which("node") is None:
         print("the Gemini CLI is not installed; run `make test-clients`", file=sys.stderr)
@@ -96,7 +111,10 @@ def record(name: str) -> Cassette:
 
 def record_run(run: Run) -> Exchange:
     """The output of one run, with its exit code and stderr."""
-    with TemporaryDirectory() as made, serve(HERE / "answers" / f"{run.answers}.yaml", match="path") as server:
+    with (
+        TemporaryDirectory() as made,
+        serve(HERE / "answers" / f"{run.answers}.yaml", match="path") as server,
+    ):
         folder = Path(made).resolve()
         project = folder / "project"
         environment = _prepare(folder, run, server.base_url)
@@ -109,7 +127,12 @@ def record_run(run: Run) -> Exchange:
             str(folder),
             *(["--allow-status", run.ends] if run.ends else []),
         ]
-        options += ["--prompt", run.prompt, "--program", shlex.join(["node", str(CLI / "bundle" / "gemini.js")])]
+        options += [
+            "--prompt",
+            run.prompt,
+            "--program",
+            shlex.join(["node", str(CLI / "bundle" / "gemini.js")]),
+        ]
         command = [
             sys.executable,
             "-c",
@@ -118,9 +141,18 @@ def record_run(run: Run) -> Exchange:
             "gemini-cli/run",
             *options,
         ]
-        subprocess.run([*command, *([] if run.streamed else ["--unary"])], cwd=project, env=environment, check=True, timeout=LIMIT_S)
+        subprocess.run(
+            [*command, *([] if run.streamed else ["--unary"])],
+            cwd=project,
+            env=environment,
+            check=True,
+            timeout=LIMIT_S,
+        )
         (exchange,) = load(folder / "gemini-cli" / "run.yaml").exchanges
-        return _rename(exchange, {str(folder): "/home/user", str(HERE / "node_modules"): "/usr/lib/node_modules"})
+        return _rename(
+            exchange,
+            {str(folder): "/home/user", str(HERE / "node_modules"): "/usr/lib/node_modules"},
+        )
 
 
 def _prepare(folder: Path, run: Run, base_url: str) -> dict[str, str]:
@@ -150,15 +182,22 @@ def _prepare(folder: Path, run: Run, base_url: str) -> dict[str, str]:
 
 
 def _rename(exchange: Exchange, names: dict[str, str]) -> Exchange:
-    """The exchange with other names for folders; raises ValueError if one is left, for a read may end inside it."""
+    """The exchange with other names for folders; raises ValueError if one is left, for a read may
+    end inside it.
+    """
 
     def renamed(text: str) -> str:
         for old, new in names.items():
             text = text.replace(old, new)
         return text
 
-    reads = tuple((at, renamed(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")) for at, data in exchange.reads)
-    headers = {name: [renamed(value) for value in values] for name, values in exchange.headers.items()}
+    reads = tuple(
+        (at, renamed(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape"))
+        for at, data in exchange.reads
+    )
+    headers = {
+        name: [renamed(value) for value in values] for name, values in exchange.headers.items()
+    }
     left = b"".join(data for _, data in reads).decode("utf-8", "replace") + str(headers)
     if found := [old for old in names if old in left]:
         raise ValueError(f"{found[0]} is cut by a read; record again")

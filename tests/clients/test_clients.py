@@ -1,7 +1,8 @@
-"""Real clients stream from `harness serve`: Google's library for Python and for Node, and the Gemini CLI.
+"""Real clients stream from `harness serve`: Google's library for Python and for Node, and the
+Gemini CLI.
 
-``make test-clients`` installs the Node ones first. A client that cannot be run is a skip with the reason, and a failure where
-HARNESS_REQUIRE names ``clients``.
+``make test-clients`` installs the Node ones first. A client that cannot be run is a skip with the
+reason, and a failure where HARNESS_REQUIRE names ``clients``.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ MODEL: Final = "gemini-3-flash-preview"
 PATH: Final = f"/v1beta/models/{MODEL}:streamGenerateContent?alt=sse"
 WAIT_S: Final = 60
 READ_MS: Final = 60.0
-"""Between two reads. @google/genai takes an error inside a stream for one only where it comes in a read of its own, and Node joins what
-comes close together."""
+"""Between two reads. @google/genai takes an error inside a stream for one only where it comes in a
+read of its own, and Node joins what comes close together."""
 
 PLAN = b'data: {"candidates": [{"content": {"parts": [{"text": "**Plan**","thought": true}],"role": "model"}}],"responseId": "r"}\r\n\r\n'
 TEXT = b'data: {"candidates": [{"content": {"parts": [{"text": "Gr\xc3\xbc\xc3\x9fe, "}],"role": "model"}}],"responseId": "r"}\r\n\r\n'
@@ -53,8 +54,18 @@ def asks(prompt: str) -> bytes:
 
 def answered(prompt: str, *reads: bytes, status: int = 200, end: Any = "complete") -> Exchange:
     request = Request("POST", f"https://generativelanguage.googleapis.com{PATH}", {}, asks(prompt))
-    headers = {"Content-Type": ["text/event-stream" if status == 200 else "application/json; charset=UTF-8"]}
-    return Exchange(request, status, headers, tuple((READ_MS * number, data) for number, data in enumerate(reads, 1)), end)
+    headers = {
+        "Content-Type": [
+            "text/event-stream" if status == 200 else "application/json; charset=UTF-8"
+        ]
+    }
+    return Exchange(
+        request,
+        status,
+        headers,
+        tuple((READ_MS * number, data) for number, data in enumerate(reads, 1)),
+        end,
+    )
 
 
 def tape(*exchanges: Exchange) -> Cassette:
@@ -90,7 +101,9 @@ def run_async(base_url: str, prompt: str) -> Seen:
         with python_client(base_url) as client:
             async with client.aio as talking:
                 try:
-                    async for response in await talking.models.generate_content_stream(model=MODEL, contents=prompt):
+                    async for response in await talking.models.generate_content_stream(
+                        model=MODEL, contents=prompt
+                    ):
                         parts += parts_of(response)
                 except (genai.errors.APIError, httpx2.RemoteProtocolError) as error:
                     return parts, how(error)
@@ -102,13 +115,19 @@ def run_async(base_url: str, prompt: str) -> Seen:
 def python_client(base_url: str) -> genai.Client:
     async_args = {"transport": httpx2.AsyncHTTPTransport()}  # else aiohttp, where it is installed
     return genai.Client(
-        api_key="none", http_options=types.HttpOptions(base_url=base_url, api_version="v1beta", async_client_args=async_args)
+        api_key="none",
+        http_options=types.HttpOptions(
+            base_url=base_url, api_version="v1beta", async_client_args=async_args
+        ),
     )
 
 
 def parts_of(response: types.GenerateContentResponse) -> list[dict[str, Any]]:
     content = response.candidates[0].content if response.candidates else None
-    return [part.model_dump(mode="json", by_alias=True, exclude_none=True) for part in (content and content.parts) or ()]
+    return [
+        part.model_dump(mode="json", by_alias=True, exclude_none=True)
+        for part in (content and content.parts) or ()
+    ]
 
 
 def how(error: genai.errors.APIError | httpx2.RemoteProtocolError) -> int | str | None:
@@ -124,7 +143,10 @@ def run_node(base_url: str, prompt: str) -> Seen:
     match lines[-1]:
         case {"end": "complete"}:
             return parts, None
-        case {"error": "TypeError", "message": "terminated"}:  # what fetch() of Node says about a connection that was closed too early
+        case {
+            "error": "TypeError",
+            "message": "terminated",
+        }:  # what fetch() of Node says about a connection that was closed too early
             return parts, "cut"
         case {"status": status}:
             return parts, status
@@ -134,7 +156,11 @@ def run_node(base_url: str, prompt: str) -> Seen:
 def need_node(package: str) -> str:
     program = shutil.which("node")
     need("clients", program, "node is not installed")
-    need("clients", (HERE / "node_modules" / package).is_dir(), f"{package} is not installed; run `make test-clients`")
+    need(
+        "clients",
+        (HERE / "node_modules" / package).is_dir(),
+        f"{package} is not installed; run `make test-clients`",
+    )
     assert program is not None
     return program
 
@@ -147,7 +173,10 @@ def server() -> Iterator[Server]:
 
 SIGNATURE: Final = {"thoughtSignature": "U0lH"}
 THOUGHT: Final = {"text": "**Plan**", "thought": True}
-READ_FILE: Final = {"functionCall": {"id": "c1", "name": "read_file", "args": {"file_path": "a.txt"}}, **SIGNATURE}
+READ_FILE: Final = {
+    "functionCall": {"id": "c1", "name": "read_file", "args": {"file_path": "a.txt"}},
+    **SIGNATURE,
+}
 
 
 @pytest.mark.parametrize("run", [run_sync, run_async, run_node])
@@ -163,13 +192,19 @@ READ_FILE: Final = {"functionCall": {"id": "c1", "name": "read_file", "args": {"
     ],
 )
 def test_a_library_streams_what_was_recorded(
-    run: Callable[[str, str], Seen], prompt: str, parts: list[dict[str, Any]], end: int | str | None, server: Server
+    run: Callable[[str, str], Seen],
+    prompt: str,
+    parts: list[dict[str, Any]],
+    end: int | str | None,
+    server: Server,
 ) -> None:
     assert run(server.base_url, prompt) == (parts, end)
 
 
 class Cli:
-    """The Gemini CLI with a home and a working folder of its own, its statistics off, pointed at a server."""
+    """The Gemini CLI with a home and a working folder of its own, its statistics off, pointed at a
+    server.
+    """
 
     def __init__(self, folder: Path, server: Server, auth: str = "gemini-api-key") -> None:
         self.program = need_node("@google/gemini-cli")
@@ -182,7 +217,9 @@ class Cli:
             "security": {"auth": {"selectedType": auth}},
         }
         (folder / "home" / ".gemini").mkdir(parents=True)
-        (folder / "home" / ".gemini" / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+        (folder / "home" / ".gemini" / "settings.json").write_text(
+            json.dumps(settings), encoding="utf-8"
+        )
         self.environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(folder / "home"),
@@ -196,15 +233,34 @@ class Cli:
     def run(self, prompt: str, *arguments: str) -> tuple[int, list[dict[str, Any]], str]:
         """Exit status, the JSON lines of stdout, stderr."""
         start = HERE / "node_modules" / "@google" / "gemini-cli" / "bundle" / "gemini.js"
-        command = [self.program, str(start), "--prompt", prompt, "--model", MODEL, "--output-format", "stream-json", *arguments]
-        done = subprocess.run(command, cwd=self.work, env=self.environment, capture_output=True, text=True, timeout=WAIT_S)
+        command = [
+            self.program,
+            str(start),
+            "--prompt",
+            prompt,
+            "--model",
+            MODEL,
+            "--output-format",
+            "stream-json",
+            *arguments,
+        ]
+        done = subprocess.run(
+            command,
+            cwd=self.work,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=WAIT_S,
+        )
         lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         return done.returncode, lines, done.stderr
 
 
 @pytest.fixture
 def cli_server() -> Iterator[Server]:
-    """By path: the CLI sends the date and the folder along, so that no request of it is ever the recorded one."""
+    """By path: the CLI sends the date and the folder along, so that no request of it is ever the
+    recorded one.
+    """
     with serve([], match="path") as server:
         yield server
 
@@ -220,7 +276,9 @@ def said(lines: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [(line["type"], *told[line["type"]](line)) for line in lines if line["type"] in told]
 
 
-def test_the_gemini_cli_streams_text_and_leaves_out_thoughts(tmp_path: Path, cli_server: Server) -> None:
+def test_the_gemini_cli_streams_text_and_leaves_out_thoughts(
+    tmp_path: Path, cli_server: Server
+) -> None:
     cli_server.add(tape(PROMPTS["text"]))
     status, lines, errors = Cli(tmp_path, cli_server).run("Say hello.")
     assert (status, said(lines)) == (
@@ -259,13 +317,19 @@ def test_the_gemini_cli_runs_tools_and_sends_their_results_with_the_signature(
     assert (cli_server.misses, cli_server.unused) == ([], [])
 
 
-def test_the_gemini_cli_with_a_login_sets_itself_up_and_streams_from_code_assist(tmp_path: Path, cli_server: Server) -> None:
+def test_the_gemini_cli_with_a_login_sets_itself_up_and_streams_from_code_assist(
+    tmp_path: Path, cli_server: Server
+) -> None:
     turns = [code_assist("call", PLAN, CALL), code_assist("text", TEXT, LAST)]
     cli_server.add(tape(*turns))
     cli = Cli(tmp_path, cli_server, auth="oauth-personal")
     (cli.work / "a.txt").write_text("hello", encoding="utf-8")
     del cli.environment["GEMINI_API_KEY"], cli.environment["GOOGLE_GEMINI_BASE_URL"]
-    login = {"GOOGLE_GENAI_USE_GCA": "true", "GOOGLE_CLOUD_ACCESS_TOKEN": "none", "CODE_ASSIST_ENDPOINT": cli_server.base_url}
+    login = {
+        "GOOGLE_GENAI_USE_GCA": "true",
+        "GOOGLE_CLOUD_ACCESS_TOKEN": "none",
+        "CODE_ASSIST_ENDPOINT": cli_server.base_url,
+    }
     cli.environment |= login
     status, lines, errors = cli.run("What is in a.txt?")
     assert (status, said(lines)[1:]) == (
@@ -283,9 +347,19 @@ def test_the_gemini_cli_with_a_login_sets_itself_up_and_streams_from_code_assist
 
 def code_assist(prompt: str, *reads: bytes) -> Exchange:
     """The same answer from Code Assist, in its envelope."""
-    body = json.dumps({"model": MODEL, "project": "p", "request": json.loads(asks(prompt))}).encode()
-    request = Request("POST", "https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse", {}, body)
-    wrapped = [data.replace(b"data: {", b'data: {"response": {').replace(b"}\r\n\r\n", b"}}\r\n\r\n") for data in reads]
+    body = json.dumps(
+        {"model": MODEL, "project": "p", "request": json.loads(asks(prompt))}
+    ).encode()
+    request = Request(
+        "POST",
+        "https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse",
+        {},
+        body,
+    )
+    wrapped = [
+        data.replace(b"data: {", b'data: {"response": {').replace(b"}\r\n\r\n", b"}}\r\n\r\n")
+        for data in reads
+    ]
     return replace(answered(prompt, *wrapped), request=request)
 
 
@@ -296,7 +370,9 @@ def test_the_gemini_cli_is_told_of_an_error(tmp_path: Path, cli_server: Server) 
     assert "API key not valid" in json.dumps(lines) + errors
 
 
-def test_the_gemini_cli_tries_a_stream_that_breaks_again_until_it_is_whole(tmp_path: Path, cli_server: Server) -> None:
+def test_the_gemini_cli_tries_a_stream_that_breaks_again_until_it_is_whole(
+    tmp_path: Path, cli_server: Server
+) -> None:
     cli_server.add(tape(PROMPTS["broken"], PROMPTS["text"]))
     status, lines, errors = Cli(tmp_path, cli_server).run("Say hello.")
     assert (status, said(lines)[1:]) == (
@@ -312,11 +388,15 @@ def test_the_gemini_cli_tries_a_stream_that_breaks_again_until_it_is_whole(tmp_p
 
 
 def test_the_lock_of_the_node_clients_holds_everywhere() -> None:
-    """Every package has its hash, and none says where it is fetched from: that is for the machine to know."""
+    """Every package has its hash, and none says where it is fetched from: that is for the machine
+    to know.
+    """
     packages = json.loads((HERE / "package-lock.json").read_text(encoding="utf-8"))["packages"]
     fetched = {name: package for name, package in packages.items() if name}
     assert len(fetched) > 40
     assert [
-        name for name, package in fetched.items() if "resolved" in package or not package.get("integrity", "").startswith("sha512-")
+        name
+        for name, package in fetched.items()
+        if "resolved" in package or not package.get("integrity", "").startswith("sha512-")
     ] == []
     assert "registry=" not in (HERE / ".npmrc").read_text(encoding="utf-8")

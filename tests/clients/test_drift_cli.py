@@ -1,4 +1,6 @@
-"""``harness drift`` runs the real Gemini CLI again: what it is answered has changed, and its output tells."""
+"""``harness drift`` runs the real Gemini CLI again: what it is answered has changed, and its output
+tells.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +20,53 @@ PROMPT: Final = "What is in this folder?"
 
 
 def run(folder: Path, answers: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """A command of ours in a home of its own, the CLI answered from a cassette beside this module."""
+    """A command of ours in a home of its own, the CLI answered from a cassette beside this
+    module.
+    """
     made = folder / answers / words[0]
     made.mkdir(parents=True)
     with serve(HERE / "answers" / f"{answers}.yaml", match="path") as server:
         environment = _prepare(made, Run(answers, PROMPT), server.base_url)
-        command = [sys.executable, "-c", "import sys, harness.cli.main; sys.exit(harness.cli.main.main())", *words]
-        options = ["--cassettes", str(folder / "cassettes"), "--program", shlex.join(["node", str(CLI / "bundle" / "gemini.js")])]
-        return subprocess.run([*command, *options], cwd=made / "project", env=environment, capture_output=True, text=True, timeout=LIMIT_S)
+        command = [
+            sys.executable,
+            "-c",
+            "import sys, harness.cli.main; sys.exit(harness.cli.main.main())",
+            *words,
+        ]
+        options = [
+            "--cassettes",
+            str(folder / "cassettes"),
+            "--program",
+            shlex.join(["node", str(CLI / "bundle" / "gemini.js")]),
+        ]
+        return subprocess.run(
+            [*command, *options],
+            cwd=made / "project",
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+        )
 
 
 def test_what_the_cli_is_answered_otherwise_is_told_by_its_output(tmp_path: Path) -> None:
     need("clients", CLI.is_dir(), "the Gemini CLI is not installed; run `make test-clients`")
     (tmp_path / "cassettes").mkdir()
-    recorded = run(tmp_path, "tools", "record", "gemini-cli/run", "--prompt", PROMPT, "--model", "gemini-3-flash-preview")
+    recorded = run(
+        tmp_path,
+        "tools",
+        "record",
+        "gemini-cli/run",
+        "--prompt",
+        PROMPT,
+        "--model",
+        "gemini-3-flash-preview",
+    )
     assert recorded.returncode == 0, recorded.stderr
     again = run(tmp_path, "tools", "drift", "gemini-cli/run")
-    assert (again.returncode, again.stdout.splitlines()[0]) == (0, "gemini-cli/run: no drift"), again.stderr
+    assert (again.returncode, again.stdout.splitlines()[0]) == (0, "gemini-cli/run: no drift"), (
+        again.stderr
+    )
     altered = run(tmp_path, "text", "drift", "gemini-cli/run")
     assert altered.returncode == 3, altered.stderr
     assert altered.stdout.splitlines()[:3] == [

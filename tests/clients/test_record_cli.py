@@ -1,4 +1,6 @@
-"""The Gemini CLI, recorded anew as its shipped cassettes were, gives what they hold: only times, ids and folders are others."""
+"""The Gemini CLI, recorded anew as its shipped cassettes were, gives what they hold: only times,
+ids and folders are others.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,18 @@ SHIPPED: Final = ROOT / "cassettes" / "gemini-cli"
 
 
 @pytest.mark.parametrize(
-    ("cassette", "place"), [("recorded-tools", 0), ("recorded-turns", 0), ("recorded-errors", 4), ("recorded-errors", 5)]
+    ("cassette", "place"),
+    [("recorded-tools", 0), ("recorded-turns", 0), ("recorded-errors", 4), ("recorded-errors", 5)],
 )
 def test_a_run_of_the_cli_is_as_it_was_recorded(cassette: str, place: int) -> None:
     need("clients", CLI.is_dir(), "the Gemini CLI is not installed; run `make test-clients`")
     shipped = load(SHIPPED / f"{cassette}.yaml")
     was, run = shipped.exchanges[place], CASSETTES[cassette][place]
     now = record_run(run)
-    assert compare_cassettes(replace(shipped, exchanges=(was,)), replace(shipped, exchanges=(now,))) == []
+    assert (
+        compare_cassettes(replace(shipped, exchanges=(was,)), replace(shipped, exchanges=(now,)))
+        == []
+    )
     assert now.headers["x-exit-code"] == was.headers["x-exit-code"]
 
 
@@ -40,14 +46,25 @@ def test_a_shipped_run_says_how_it_was_made_and_not_where(cassette: str) -> None
     assert all(f"{run.answers}.yaml" in shipped.origin.note for run in runs)
     assert len(shipped.exchanges) == len(runs)
     text = (SHIPPED / f"{cassette}.yaml").read_text(encoding="utf-8").replace("/home/user/", "")
-    assert not any(place in text for place in (str(Path.home()) + "/", str(ROOT), "127.0.0.1", "/tmp/"))
+    assert not any(
+        place in text for place in (str(Path.home()) + "/", str(ROOT), "127.0.0.1", "/tmp/")
+    )
 
 
 def test_the_runs_end_as_documented() -> None:
-    """https://geminicli.com/docs/cli/headless/#exit-codes; an error of the API is its status modulo 256."""
+    """https://geminicli.com/docs/cli/headless/#exit-codes; an error of the API is its status modulo
+    256.
+    """
 
     def code(exchange: Exchange) -> str:
         return exchange.headers["x-exit-code"][0]
 
     errors: Cassette = load(SHIPPED / "recorded-errors.yaml")
-    assert [code(one) for one in errors.exchanges] == ["0", str(503 % 256), "0", str(400 % 256), "41", "53"]
+    assert [code(one) for one in errors.exchanges] == [
+        "0",
+        str(503 % 256),
+        "0",
+        str(400 % 256),
+        "41",
+        "53",
+    ]

@@ -1,4 +1,6 @@
-"""Clients in other languages are recorded over the relay and answered by the cassette: Google's library for Node, and the Gemini CLI."""
+"""Clients in other languages are recorded over the relay and answered by the cassette: Google's
+library for Node, and the Gemini CLI.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,17 @@ def test_the_library_for_node_is_recorded_and_answered(prompt: str, tmp_path: Pa
     (exchange,) = load(path).exchanges
     assert (exchange.status, exchange.end) == (served.status, served.end)
     assert exchange.body == served.body
-    assert served.status != 200 or [data for _, data in exchange.reads] == [data for _, data in served.reads if data]
+    assert served.status != 200 or [data for _, data in exchange.reads] == [
+        data for _, data in served.reads if data
+    ]
     with use_cassette(path) as playback, relay(playback) as url:
         assert isinstance(playback, Playback)
         played = run_node(url, prompt)
         assert (playback.unknown, playback.problems()) == ([], [])
     parts, end = live
-    assert played == live or (prompt == "broken" and played == (parts, None)), end  # a cassette answers at once: see READ_MS
+    assert played == live or (prompt == "broken" and played == (parts, None)), (
+        end
+    )  # a cassette answers at once: see READ_MS
 
 
 def test_the_gemini_cli_is_recorded_over_the_relay_as_well(tmp_path: Path) -> None:

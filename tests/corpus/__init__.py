@@ -1,1 +1,3 @@
-"""A walk over a folder of other people's recordings: every one is loaded, replayed and held against two independent readers."""
+"""A walk over a folder of other people's recordings: every one is loaded, replayed and held against
+two independent readers.
+"""

@@ -1,7 +1,9 @@
-"""Google's own SDK as a second reader: google-genai parses the recorded bytes, and what it sees our events must have.
+"""Google's own SDK as a second reader: google-genai parses the recorded bytes, and what it sees our
+events must have.
 
-Its client gets a transport that answers every call with one recorded body, so that its stream parser and its models do the reading. What it
-cannot read is told by name, for the walk to count: then there is no second opinion, and the first one stands alone.
+Its client gets a transport that answers every call with one recorded body, so that its stream
+parser and its models do the reading. What it cannot read is told by name, for the walk to count:
+then there is no second opinion, and the first one stands alone.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ _COUNTS = {
     "total_token_count": "totalTokenCount",
 }
 _ALONE = types.GenerateContentConfig(
-    automatic_continuation=False, automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True)
+    automatic_continuation=False,
+    automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
 )
 
 
@@ -44,7 +47,11 @@ class _Answers(httpx2.BaseTransport):
         streams = "stream" in str(request.url)
         return httpx2.Response(
             status,
-            headers={"content-type": "text/event-stream" if streams and status < 400 else "application/json"},
+            headers={
+                "content-type": "text/event-stream"
+                if streams and status < 400
+                else "application/json"
+            },
             content=self.exchange.body,
         )
 
@@ -132,18 +139,29 @@ def unseen(theirs: Facts, ours: Facts) -> list[str]:
     for name in ("text", "thoughts", "finish", "block_reason"):
         seen, have = getattr(theirs, name), getattr(ours, name)
         if seen and seen != have:
-            found.append(f"google-genai sees {name} {seen[:60]!r}, our events have {str(have)[:60]!r}")
+            found.append(
+                f"google-genai sees {name} {seen[:60]!r}, our events have {str(have)[:60]!r}"
+            )
     free = list(ours.calls)
     for name, arguments in theirs.calls:
         twin = next((call for call in free if call[0] == name and same(call[1], arguments)), None)
         if twin is None:
-            found.append(f"google-genai sees the call {name}({str(arguments)[:60]}), our events don't")
+            found.append(
+                f"google-genai sees the call {name}({str(arguments)[:60]}), our events don't"
+            )
         else:
             free.remove(twin)
     had = ours.usage
-    found += [f"google-genai sees {name} {n}, our events {had.get(name)}" for name, n in theirs.usage.items() if had.get(name) != n]
+    found += [
+        f"google-genai sees {name} {n}, our events {had.get(name)}"
+        for name, n in theirs.usage.items()
+        if had.get(name) != n
+    ]
     lacking = Counter(_signature_bytes(theirs)) - Counter(_signature_bytes(ours))
-    found += [f"google-genai sees a signature of {len(signature)} bytes that our events lack" for signature in lacking]
+    found += [
+        f"google-genai sees a signature of {len(signature)} bytes that our events lack"
+        for signature in lacking
+    ]
     if theirs.errors and not ours.errors:
         found.append(f"google-genai sees an error {theirs.errors[0]}, our events none")
     return found
@@ -151,7 +169,10 @@ def unseen(theirs: Facts, ours: Facts) -> list[str]:
 
 def _signature_bytes(facts: Facts) -> list[bytes]:
     """Either alphabet, with or without padding: the same bytes are the same signature."""
-    plain_alphabet = (signature.replace("-", "+").replace("_", "/").rstrip("=") for _, signature in facts.signatures)
+    plain_alphabet = (
+        signature.replace("-", "+").replace("_", "/").rstrip("=")
+        for _, signature in facts.signatures
+    )
     return [_decoded(text) for text in plain_alphabet]
 
 

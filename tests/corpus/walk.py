@@ -1,12 +1,14 @@
-"""Walks a folder of recordings with a MANIFEST.jsonl: loads every file, replays every generate call, and counts what is lost.
+"""Walks a folder of recordings with a MANIFEST.jsonl: loads every file, replays every generate
+call, and counts what is lost.
 
     python -m tests.corpus.walk DIR [--jobs N] [--only PREFIX] [--laws] [--json OUT]
 
-A file is red when it can't be loaded, when its calls are not as many as the manifest says, or when the replay of a call crashes, depends on
-how the bytes are cut, leaves the legal order, loses something on its way back into the next request, or loses or invents something by the
-word of one of two independent readers: `harness.providers.oracle` and google-genai. All five event models read it, from its own provider and from
-the others whose answers have the same form.
-Exit 0: all green; 1: something is red; 2: no such folder or manifest.
+A file is red when it can't be loaded, when its calls are not as many as the manifest says, or when
+the replay of a call crashes, depends on how the bytes are cut, leaves the legal order, loses
+something on its way back into the next request, or loses or invents something by the word of one of
+two independent readers: `harness.providers.oracle` and google-genai. All five event models read it,
+from its own provider and from the others whose answers have the same form. Exit 0: all green; 1:
+something is red; 2: no such folder or manifest.
 """
 
 from __future__ import annotations
@@ -37,12 +39,20 @@ from .second_opinion import SecondOpinion, unseen
 
 DIALECTS = tuple(harness.dialects.DIALECTS)
 WIRES = ("gemini-api", "vertex-ai", "code-assist")
-"""Providers that read one another's answers: each recording is read as one of each, so that all of the matrix is walked."""
+"""Providers that read one another's answers: each recording is read as one of each, so that all of
+the matrix is walked.
+"""
 MAX_EXCEPTIONS = 20
 BYTEWISE = 16 * 1024
-"""Bodies up to this size are also fed byte by byte; all are fed whole and in seeded random reads."""
+"""Bodies up to this size are also fed byte by byte; all are fed whole and in seeded random
+reads.
+"""
 
-FOREIGN = {"/interactions": "Interactions API", "/openai/": "OpenAI-compatible API", "/chat/completions": "OpenAI-compatible API"}
+FOREIGN = {
+    "/interactions": "Interactions API",
+    "/openai/": "OpenAI-compatible API",
+    "/chat/completions": "OpenAI-compatible API",
+}
 """Other protocols, by what their URL holds."""
 
 Replay = Callable[..., list[dict[str, Any]]]
@@ -67,7 +77,9 @@ class FileResult:
 
 @dataclass(frozen=True)
 class Walk:
-    """How every file is walked. ``replay`` is `harness.replay`, or a faulty one that the walk must see."""
+    """How every file is walked. ``replay`` is `harness.replay`, or a faulty one that the walk must
+    see.
+    """
 
     folder: Path
     replay: Replay = harness.replay
@@ -89,7 +101,9 @@ class Walk:
     def _walk_file(self, row: dict[str, Any], result: FileResult) -> None:
         cassette = harness.load(self.folder / row["path"])
         for number, exchange in enumerate(cassette.exchanges, 1):
-            if exchange.generates and exchange.provider == "gemini-cli":  # a run, and no call that the manifest would count
+            if (
+                exchange.generates and exchange.provider == "gemini-cli"
+            ):  # a run, and no call that the manifest would count
                 self._walk_exchange(exchange, number, result)
             elif exchange.generates:
                 result.generate += 1
@@ -97,8 +111,15 @@ class Walk:
                 self._walk_exchange(exchange, number, result)
             else:
                 url = exchange.request.url if exchange.request else ""
-                result.not_replayed[next((name for mark, name in FOREIGN.items() if mark in url), "does not generate")] += 1
-        for name, there, wanted in (("generate", result.generate, row["n_generate"]), ("streamed", result.streamed, row["n_streamed"])):
+                result.not_replayed[
+                    next(
+                        (name for mark, name in FOREIGN.items() if mark in url), "does not generate"
+                    )
+                ] += 1
+        for name, there, wanted in (
+            ("generate", result.generate, row["n_generate"]),
+            ("streamed", result.streamed, row["n_streamed"]),
+        ):
             if there != wanted:
                 result.red.append(f"count: {there} {name} calls, the manifest says {wanted}")
 
@@ -110,7 +131,10 @@ class Walk:
             found += [*self._read(exchange, dialect), *self._cut_anew(exchange, dialect)]
             for provider in WIRES if exchange.provider in WIRES else ():
                 if provider != exchange.provider:
-                    found += [f"as {provider}: {finding}" for finding in self._read(exchange, dialect, provider)]
+                    found += [
+                        f"as {provider}: {finding}"
+                        for finding in self._read(exchange, dialect, provider)
+                    ]
         if self.laws:
             found += check(exchange, Replayer(replay=self.replay))
         result.red += [f"exchange {number}: {finding}" for finding in dict.fromkeys(found)]
@@ -125,12 +149,21 @@ class Walk:
             result.second[opinion] += 1
         else:
             result.second["read"] += 1
-            result.red += [f"exchange {number}: {finding}" for finding in unseen(opinion, gather_events(events))]
+            result.red += [
+                f"exchange {number}: {finding}"
+                for finding in unseen(opinion, gather_events(events))
+            ]
         result.losses += len(result.red) - before
 
-    def _read(self, exchange: harness.Exchange, dialect: str, provider: str | None = None) -> list[str]:
+    def _read(
+        self, exchange: harness.Exchange, dialect: str, provider: str | None = None
+    ) -> list[str]:
         how = Replayer(provider=provider, dialect=dialect, replay=self.replay)
-        return [*legal_order(exchange, how), *nothing_lost(exchange, how), *what_goes_back(exchange, how)]
+        return [
+            *legal_order(exchange, how),
+            *nothing_lost(exchange, how),
+            *what_goes_back(exchange, how),
+        ]
 
     def _cut_anew(self, exchange: harness.Exchange, dialect: str) -> Iterator[str]:
         expected = self.replay(exchange, dialect=dialect)
@@ -141,7 +174,9 @@ class Walk:
         if size <= BYTEWISE:
             cuts["bytes"] = "bytes"
         for name, places in cuts.items():
-            difference = first_difference(expected, self.replay(exchange, dialect=dialect, cuts=places))
+            difference = first_difference(
+                expected, self.replay(exchange, dialect=dialect, cuts=places)
+            )
             if difference is not None:
                 yield f"{dialect}, read {name}: {difference}"
 
@@ -160,10 +195,17 @@ def is_streamed(exchange: harness.Exchange) -> bool:
     """Told by the URL; without one, by the body: only a stream is SSE or an array."""
     if exchange.request is not None:
         return "streamGenerateContent" in exchange.request.url
-    return exchange.body.lstrip()[:1] not in (b"{", b"") and not exchange.body.lstrip().startswith(b'[{"error"')
+    return exchange.body.lstrip()[:1] not in (b"{", b"") and not exchange.body.lstrip().startswith(
+        b'[{"error"'
+    )
 
 
-def walk_all(walk: Walk, rows: list[dict[str, Any]], jobs: int, told: Callable[[int], None] = lambda done: None) -> list[FileResult]:
+def walk_all(
+    walk: Walk,
+    rows: list[dict[str, Any]],
+    jobs: int,
+    told: Callable[[int], None] = lambda done: None,
+) -> list[FileResult]:
     """Every file of the manifest, in its order; ``told`` hears how many are done."""
     results = []
     if jobs <= 1:
@@ -180,11 +222,17 @@ def walk_all(walk: Walk, rows: list[dict[str, Any]], jobs: int, told: Callable[[
 
 def read_manifest(folder: Path) -> list[dict[str, Any]]:
     """The lines of MANIFEST.jsonl."""
-    return [json.loads(line) for line in (folder / "MANIFEST.jsonl").read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [
+        json.loads(line)
+        for line in (folder / "MANIFEST.jsonl").read_text(encoding="utf-8").splitlines()
+        if line.strip()
+    ]
 
 
 def excuse(results: list[FileResult], exceptions: dict[str, str]) -> tuple[list[str], list[str]]:
-    """What stays red, and what has a reason to be: only loading and counting can. An exception that nothing needs is red itself."""
+    """What stays red, and what has a reason to be: only loading and counting can. An exception that
+    nothing needs is red itself.
+    """
     red, excused = [], []
     for result in results:
         reason = exceptions.get(result.path)
@@ -194,7 +242,11 @@ def excuse(results: list[FileResult], exceptions: dict[str, str]) -> tuple[list[
             else:
                 red.append(f"{result.path}: {finding}")
     excused = list(dict.fromkeys(excused))
-    red += [f"{r.path}: green, take it off the list of exceptions" for r in results if r.path in exceptions and not r.red]
+    red += [
+        f"{r.path}: green, take it off the list of exceptions"
+        for r in results
+        if r.path in exceptions and not r.red
+    ]
     if len(exceptions) > MAX_EXCEPTIONS:
         red.append(f"{len(exceptions)} exceptions; at most {MAX_EXCEPTIONS} are allowed")
     return red, excused
@@ -202,42 +254,67 @@ def excuse(results: list[FileResult], exceptions: dict[str, str]) -> tuple[list[
 
 def summary(results: list[FileResult], red: list[str], excused: list[str]) -> str:
     """The walk in words, the bad news last."""
-    lines = [f"files {len(results)}, generate calls {sum(r.generate for r in results)}, streamed {sum(r.streamed for r in results)}"]
+    lines = [
+        f"files {len(results)}, generate calls {sum(r.generate for r in results)}, streamed {sum(r.streamed for r in results)}"
+    ]
     by_format: dict[str, list[FileResult]] = {}
     for result in results:
         by_format.setdefault(result.format, []).append(result)
     for name, group in sorted(by_format.items()):
         red_files = sum(bool(result.red) for result in group)
-        lines.append(f"  {name}: {len(group)} files, {sum(r.replayed for r in group)} replayed, {red_files} red or excepted")
-    for title, attribute in (("not replayed", "not_replayed"), ("unknown kinds", "unknown"), ("google-genai", "second")):
+        lines.append(
+            f"  {name}: {len(group)} files, {sum(r.replayed for r in group)} replayed, {red_files} red or excepted"
+        )
+    for title, attribute in (
+        ("not replayed", "not_replayed"),
+        ("unknown kinds", "unknown"),
+        ("google-genai", "second"),
+    ):
         counts: Counter[str] = sum((getattr(result, attribute) for result in results), Counter())
         lines.append(f"{title}: {'none' if not counts else ''}".rstrip())
         lines += [f"  {count} × {name}" for name, count in counts.most_common()]
     lines += [f"exceptions: {len(excused)}", *(f"  {line}" for line in excused)]
-    lines += [f"losses {sum(r.losses for r in results)}, crashes {sum(r.crashes for r in results)}, red {len(red)}"]
+    lines += [
+        f"losses {sum(r.losses for r in results)}, crashes {sum(r.crashes for r in results)}, red {len(red)}"
+    ]
     return "\n".join([*lines, *(f"  {line}" for line in red)])
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.corpus.walk", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.corpus.walk", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="", metavar="PREFIX")
-    parser.add_argument("--laws", action="store_true", help="also hold every exchange against every law (slow)")
+    parser.add_argument(
+        "--laws", action="store_true", help="also hold every exchange against every law (slow)"
+    )
     parser.add_argument("--json", type=Path, metavar="OUT")
     options = parser.parse_args(arguments)
     try:
-        rows = [row for row in read_manifest(options.folder) if row["path"].startswith(options.only)]
+        rows = [
+            row for row in read_manifest(options.folder) if row["path"].startswith(options.only)
+        ]
     except OSError as error:
         print(f"{options.folder}: no MANIFEST.jsonl to read ({error.strerror})", file=sys.stderr)
         return 2
-    results = walk_all(Walk(options.folder, laws=options.laws), rows, options.jobs, partial(_show_progress, len(rows)))
-    exceptions = {path: why for path, why in read_exceptions().items() if path.startswith(options.only)}
+    results = walk_all(
+        Walk(options.folder, laws=options.laws),
+        rows,
+        options.jobs,
+        partial(_show_progress, len(rows)),
+    )
+    exceptions = {
+        path: why for path, why in read_exceptions().items() if path.startswith(options.only)
+    }
     red, excused = excuse(results, exceptions)
     print(summary(results, red, excused))
     if options.json:
-        options.json.write_text(json.dumps([vars(result) for result in results], indent=1), encoding="utf-8")
+        options.json.write_text(
+            json.dumps([vars(result) for result in results], indent=1), encoding="utf-8"
+        )
     return 1 if red else 0
 
 
@@ -249,7 +326,12 @@ def read_exceptions() -> dict[str, str]:
 
 def _show_progress(total: int, done: int) -> None:
     if sys.stderr.isatty():
-        print(f"\r{done}/{total} files", end="\n" if done == total else "", file=sys.stderr, flush=True)
+        print(
+            f"\r{done}/{total} files",
+            end="\n" if done == total else "",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

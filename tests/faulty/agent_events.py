@@ -1,4 +1,6 @@
-"""Faults of agent-events adapters: of the parser that the event model comes from, in its states, and of what its neighbours met."""
+"""Faults of agent-events adapters: of the parser that the event model comes from, in its states,
+and of what its neighbours met.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ AGENT_EVENTS = Table("agent-events")
 
 @AGENT_EVENTS.events
 def last_line_leaks(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """A last line that maps to nothing, such as the prompt, is shown as text, raw (the parser's flush)."""
+    """A last line that maps to nothing, such as the prompt, is shown as text, raw (the parser's
+    flush).
+    """
     last: ev.Event | None = None
     for last in events:
         yield last
@@ -30,7 +34,9 @@ def last_line_leaks(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @AGENT_EVENTS.translator
 class NoResultNoEnd(AgentEventsTranslator):
-    """A run that prints no result never ends its turn, and the team waits for it (a failed login of the CLI)."""
+    """A run that prints no result never ends its turn, and the team waits for it (a failed login of
+    the CLI).
+    """
 
     def close(self) -> list[Payload]:
         told = self.failed or self.finished is not None
@@ -48,7 +54,9 @@ class EndedWellWithoutAResult(AgentEventsTranslator):
 
 @AGENT_EVENTS.event
 def no_status_is_done(event: ev.Event) -> ev.Event:
-    """A result without a status, or with another one than error, is done (what the parser's table guards against)."""
+    """A result without a status, or with another one than error, is done (what the parser's table
+    guards against).
+    """
     if isinstance(event, ev.Finish) and event.reason == "failed" and event.raw != "error":
         event.reason = "stop"
     return event
@@ -59,7 +67,9 @@ class TheRestIsDropped(AgentEventsTranslator):
     """What stands at the end and is no JSON vanishes (the parser of a sibling agent)."""
 
     def feed(self, event: ev.Event) -> list[Payload]:
-        return [] if isinstance(event, ev.Unknown) and event.where == "rest" else super().feed(event)
+        return (
+            [] if isinstance(event, ev.Unknown) and event.where == "rest" else super().feed(event)
+        )
 
 
 # Lines
@@ -67,13 +77,17 @@ class TheRestIsDropped(AgentEventsTranslator):
 
 @AGENT_EVENTS.read
 def a_character_over_two_reads(data: bytes) -> bytes:
-    """Each read is decoded by itself: a character that is split over two of them becomes two question marks (the parser)."""
+    """Each read is decoded by itself: a character that is split over two of them becomes two
+    question marks (the parser).
+    """
     return data.decode("utf-8", "replace").encode()
 
 
 @AGENT_EVENTS.event
 def prompt_is_an_answer(event: ev.Event) -> ev.Event:
-    """The prompt that the CLI prints once more is shown as a message of the agent (the parser's first state)."""
+    """The prompt that the CLI prints once more is shown as a message of the agent (the parser's
+    first state).
+    """
     if isinstance(event, ev.Metadata) and event.name == "echo":
         return ev.Text(str(event.raw.get("content")))
     return event
@@ -87,7 +101,9 @@ def errors_of_the_cli_dropped(event: ev.Event) -> ev.Event | None:
 
 @AGENT_EVENTS.event
 def every_line_is_json(event: ev.Event) -> ev.Event | None:
-    """A line that is no JSON is passed over, and nobody learns of it (what the parser's error code guards against)."""
+    """A line that is no JSON is passed over, and nobody learns of it (what the parser's error code
+    guards against).
+    """
     return None if isinstance(event, ev.Unknown) and event.where == "frame" else event
 
 
@@ -114,7 +130,9 @@ def empty_text_dropped(event: ev.Event) -> ev.Event | None:
 
 @AGENT_EVENTS.event
 def every_role_is_the_assistant(event: ev.Event) -> ev.Event:
-    """What the system says is shown as if the agent said it (what the parser's table guards against)."""
+    """What the system says is shown as if the agent said it (what the parser's table guards
+    against).
+    """
     if isinstance(event, ev.Text):
         event.role = None
     return event
@@ -125,7 +143,9 @@ def every_role_is_the_assistant(event: ev.Event) -> ev.Event:
 
 @AGENT_EVENTS.translator
 class ResultOfATodoListIsAnOrphan(AgentEventsTranslator):
-    """The id of a to-do list is not remembered: its result belongs to the tool "unknown" (the parser)."""
+    """The id of a to-do list is not remembered: its result belongs to the tool "unknown" (the
+    parser).
+    """
 
     def feed(self, event: ev.Event) -> list[Payload]:
         told = super().feed(event)
@@ -137,7 +157,9 @@ class ResultOfATodoListIsAnOrphan(AgentEventsTranslator):
 
 @AGENT_EVENTS.payloads
 def unseen_tools_are_unknown(payloads: Items) -> Items:
-    """A result of a call that was never seen belongs to a tool of the name "unknown" (the parser)."""
+    """A result of a call that was never seen belongs to a tool of the name "unknown" (the
+    parser).
+    """
     for payload in payloads:
         if payload["type"] == "tool.completed":
             payload.setdefault("toolName", "unknown")
@@ -164,12 +186,18 @@ def error_is_the_status(event: ev.Event) -> ev.Event:
 @AGENT_EVENTS.event
 def message_of_the_end_lost(event: ev.Event) -> ev.Event:
     """A result with an error ends the turn without its message (the parser)."""
-    return ev.Finish("failed", "error") if isinstance(event, ev.Error) and event.code is None else event
+    return (
+        ev.Finish("failed", "error")
+        if isinstance(event, ev.Error) and event.code is None
+        else event
+    )
 
 
 @AGENT_EVENTS.event
 def older_outputs_ignored(event: ev.Event) -> ev.Event:
-    """An output that is an object with a text is not read (what the parser's table guards against)."""
+    """An output that is an object with a text is not read (what the parser's table guards
+    against).
+    """
     if isinstance(event, ev.ToolResult) and isinstance(event.response, dict):
         event.response = None
     return event
@@ -180,12 +208,20 @@ def older_outputs_ignored(event: ev.Event) -> ev.Event:
 
 @AGENT_EVENTS.translator
 class TodoListIsAlsoATool(AgentEventsTranslator):
-    """A to-do list is told twice, as a list and as a tool that started (what the design document forbids)."""
+    """A to-do list is told twice, as a list and as a tool that started (what the design document
+    forbids).
+    """
 
     def _called(self, wire_id: str | None, name: str, arguments: dict[str, Any]) -> list[Payload]:
         told = super()._called(wire_id, name, arguments)
         lists = [payload for payload in told if payload["type"] == "todo_list"]
-        return [*(self.make("tool.started", toolName=name, toolId=one["todoId"], input=arguments) for one in lists), *told]
+        return [
+            *(
+                self.make("tool.started", toolName=name, toolId=one["todoId"], input=arguments)
+                for one in lists
+            ),
+            *told,
+        ]
 
 
 @AGENT_EVENTS.translator
@@ -197,7 +233,12 @@ class TodoListIsOnlyATool(AgentEventsTranslator):
         for payload in told:
             if payload["type"] == "todo_list":
                 del payload["items"]
-                payload |= {"type": "tool.started", "toolName": name, "toolId": payload.pop("todoId"), "input": arguments}
+                payload |= {
+                    "type": "tool.started",
+                    "toolName": name,
+                    "toolId": payload.pop("todoId"),
+                    "input": arguments,
+                }
         return told
 
 
@@ -209,20 +250,34 @@ class BadItemIsABrokenLine(AgentEventsTranslator):
         told = super()._called(wire_id, name, arguments)
         todos = arguments.get("todos")
         if name == LIST_TOOL and isinstance(todos, list) and None in todos:
-            return [self.make("error", error="Failed to parse JSONL: cannot read 'description' of null", code="JSONL_PARSE_ERROR")]
+            return [
+                self.make(
+                    "error",
+                    error="Failed to parse JSONL: cannot read 'description' of null",
+                    code="JSONL_PARSE_ERROR",
+                )
+            ]
         return told
 
 
 @AGENT_EVENTS.translator
 class AnyStatus(AgentEventsTranslator):
-    """The status of an item is passed on unseen, also one that the event model has no word for (what the parser's check guards against)."""
+    """The status of an item is passed on unseen, also one that the event model has no word for
+    (what the parser's check guards against).
+    """
 
     def _called(self, wire_id: str | None, name: str, arguments: dict[str, Any]) -> list[Payload]:
         told = super()._called(wire_id, name, arguments)
         for payload in told:
             if payload["type"] == "todo_list":
-                todos = [todo for todo in arguments["todos"] if isinstance(todo, dict) and str(todo.get("description") or "").strip()]
-                more = [{"text": todo["description"], "status": todo.get("status")} for todo in todos]
+                todos = [
+                    todo
+                    for todo in arguments["todos"]
+                    if isinstance(todo, dict) and str(todo.get("description") or "").strip()
+                ]
+                more = [
+                    {"text": todo["description"], "status": todo.get("status")} for todo in todos
+                ]
                 payload["items"] += [item for item in more if item["status"] not in STATUSES]
         return told
 
@@ -235,31 +290,49 @@ class BlankItems(AgentEventsTranslator):
         told = super()._called(wire_id, name, arguments)
         for payload in told:
             if payload["type"] == "todo_list":
-                blank = [todo for todo in arguments["todos"] if isinstance(todo, dict) and str(todo.get("description")).isspace()]
-                payload["items"] += [{"text": todo["description"], "status": todo["status"]} for todo in blank]
+                blank = [
+                    todo
+                    for todo in arguments["todos"]
+                    if isinstance(todo, dict) and str(todo.get("description")).isspace()
+                ]
+                payload["items"] += [
+                    {"text": todo["description"], "status": todo["status"]} for todo in blank
+                ]
         return told
 
 
 @AGENT_EVENTS.translator
 class EmptyListDropped(AgentEventsTranslator):
-    """A list without items is no event, though it says that all is cleared (what the parser's table guards against)."""
+    """A list without items is no event, though it says that all is cleared (what the parser's table
+    guards against).
+    """
 
     def _called(self, wire_id: str | None, name: str, arguments: dict[str, Any]) -> list[Payload]:
-        return [payload for payload in super()._called(wire_id, name, arguments) if payload.get("items") != []]
+        return [
+            payload
+            for payload in super()._called(wire_id, name, arguments)
+            if payload.get("items") != []
+        ]
 
 
 @AGENT_EVENTS.frame
 def parameters_hide_the_input(frame: Any) -> Any:
     """Empty ``parameters`` hide an ``input`` that has the list (the parser)."""
     line = frame.json
-    if isinstance(line, dict) and line.get("tool_name", line.get("name")) == LIST_TOOL and line.get("parameters") == {}:
+    if (
+        isinstance(line, dict)
+        and line.get("tool_name", line.get("name")) == LIST_TOOL
+        and line.get("parameters") == {}
+    ):
         line.pop("input", None)
     return frame
 
 
 @AGENT_EVENTS.payloads
 def ids_of_lists_are_counted(payloads: Items) -> Items:
-    """A to-do list gets an id of its own although the wire has one (what the parser's table guards against)."""
+    """A to-do list gets an id of its own although the wire has one (what the parser's table guards
+    against).
+    """
     lists = [payload for payload in payloads if payload["type"] == "todo_list"]
     for number, payload in enumerate(lists, 1):
         payload["todoId"] = f"todo_{number}"

@@ -1,4 +1,6 @@
-"""Faults of anthropic adapters: of the proxy that the event model comes from, in its two states, but for ``<tool_code>``."""
+"""Faults of anthropic adapters: of the proxy that the event model comes from, in its two states,
+but for ``<tool_code>``.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ ANTHROPIC = Table("anthropic")
 def parts_of(message: Json) -> Iterator[dict[str, Any]]:
     """The parts of a response, in either spelling."""
     for candidate in message.get("candidates") or []:
-        yield from (part for part in (candidate.get("content") or {}).get("parts") or [] if isinstance(part, dict))
+        yield from (
+            part
+            for part in (candidate.get("content") or {}).get("parts") or []
+            if isinstance(part, dict)
+        )
 
 
 # Why the message stops
@@ -29,7 +35,9 @@ def parts_of(message: Json) -> Iterator[dict[str, Any]]:
 
 @ANTHROPIC.translator
 class StopWithCallsIsEndTurn(Translator):
-    """STOP is end_turn although there is a call, here one without an id, so that nobody runs the tool (the proxy's first state)."""
+    """STOP is end_turn although there is a call, here one without an id, so that nobody runs the
+    tool (the proxy's first state).
+    """
 
     with_ids = 0
 
@@ -70,14 +78,21 @@ def malformed_is_refusal(event: ev.Event) -> ev.Event:
 @ANTHROPIC.event
 def other_is_refusal(event: ev.Event) -> ev.Event:
     """OTHER, LANGUAGE, NO_IMAGE and no stated reason are told as refusals (the later state)."""
-    if isinstance(event, ev.Finish) and event.raw in ("OTHER", "LANGUAGE", "NO_IMAGE", "FINISH_REASON_UNSPECIFIED"):
+    if isinstance(event, ev.Finish) and event.raw in (
+        "OTHER",
+        "LANGUAGE",
+        "NO_IMAGE",
+        "FINISH_REASON_UNSPECIFIED",
+    ):
         event.reason = "content_filter"
     return event
 
 
 @ANTHROPIC.message
 def feedback_ignored(message: Json) -> None:
-    """A message without candidates is passed over: a blocked prompt is an empty answer that ended well (both states)."""
+    """A message without candidates is passed over: a blocked prompt is an empty answer that ended
+    well (both states).
+    """
     message.pop("promptFeedback", None)
 
 
@@ -100,8 +115,14 @@ class TailTwice(Translator):
 
 @ANTHROPIC.payloads
 def errors_swallowed(payloads: Items) -> Items:
-    """An error in the answer, here of a server that has too much to do, drops the connection without a word (the later state)."""
-    return [payload for payload in payloads if payload.get("error", {}).get("type") != "overloaded_error"]
+    """An error in the answer, here of a server that has too much to do, drops the connection
+    without a word (the later state).
+    """
+    return [
+        payload
+        for payload in payloads
+        if payload.get("error", {}).get("type") != "overloaded_error"
+    ]
 
 
 @ANTHROPIC.payloads
@@ -131,7 +152,9 @@ def counts_without_candidates_ignored(message: Json) -> None:
 
 @ANTHROPIC.events
 def counts_after_the_reason_ignored(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """What is counted is told with the finish reason; counts that come later are lost (both states)."""
+    """What is counted is told with the finish reason; counts that come later are lost (both
+    states).
+    """
     finished = False
     for event in events:
         finished = finished or (isinstance(event, ev.Finish) and event.candidate == 0)
@@ -157,7 +180,9 @@ def cached_not_counted(event: ev.Event) -> ev.Event:
 
 @ANTHROPIC.payloads
 def counts_invented_at_the_start(payloads: Items) -> Items:
-    """message_start claims one token of output where the server has counted none yet (both states)."""
+    """message_start claims one token of output where the server has counted none yet (both
+    states).
+    """
     for payload in payloads:
         if payload["type"] == "message_start" and payload["message"]["usage"]["output_tokens"] == 0:
             payload["message"]["usage"]["output_tokens"] = 1
@@ -169,9 +194,15 @@ def counts_invented_at_the_start(payloads: Items) -> Items:
 
 @ANTHROPIC.event
 def signed_text_is_a_thought(event: ev.Event) -> ev.Event:
-    """Text with a signature is taken for a thought: the answer vanishes from the text (both states)."""
+    """Text with a signature is taken for a thought: the answer vanishes from the text (both
+    states).
+    """
     signed = isinstance(event, ev.Text) and event.signature
-    return ev.Reasoning(event.text, event.signature, event.candidate) if isinstance(event, ev.Text) and signed else event
+    return (
+        ev.Reasoning(event.text, event.signature, event.candidate)
+        if isinstance(event, ev.Text) and signed
+        else event
+    )
 
 
 @ANTHROPIC.payloads
@@ -191,7 +222,9 @@ def later_signature_of_thoughts_lost(events: Iterator[ev.Event]) -> Iterator[ev.
     for event in events:
         if isinstance(event, ev.Reasoning):
             event.signature = None if inside else event.signature
-        inside = isinstance(event, ev.Reasoning) or (inside and isinstance(event, ev.Usage | ev.Metadata))
+        inside = isinstance(event, ev.Reasoning) or (
+            inside and isinstance(event, ev.Usage | ev.Metadata)
+        )
         yield event
 
 
@@ -220,7 +253,9 @@ def signature_inherited(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @ANTHROPIC.translator
 class RepeatedIds(Translator):
-    """Two calls with one id keep it both, and their results cannot be told apart (the later state)."""
+    """Two calls with one id keep it both, and their results cannot be told apart (the later
+    state).
+    """
 
     def _remember(self, wire_id: str | None, name: str, signature: str | None) -> str:
         own = super()._remember(wire_id, name, signature)
@@ -265,7 +300,11 @@ def broken_arguments_are_empty(message: Json) -> None:
     """Arguments in a string that is no JSON object become an empty object (the first state)."""
     for part in parts_of(message):
         call = part.get("functionCall")
-        if isinstance(call, dict) and isinstance(call.get("args"), str) and not call["args"].startswith("{"):
+        if (
+            isinstance(call, dict)
+            and isinstance(call.get("args"), str)
+            and not call["args"].startswith("{")
+        ):
             call["args"] = {}
 
 
@@ -287,7 +326,9 @@ def snake_case_ends_ignored(message: Json) -> None:
 
 @ANTHROPIC.message
 def some_snake_case_counts_ignored(message: Json) -> None:
-    """``thoughts_token_count`` and ``cached_content_token_count`` are not known, though other counts are (the first state)."""
+    """``thoughts_token_count`` and ``cached_content_token_count`` are not known, though other
+    counts are (the first state).
+    """
     for name in ("thoughts_token_count", "cached_content_token_count"):
         (message.get("usage_metadata") or {}).pop(name, None)
 
@@ -299,7 +340,9 @@ def snake_case_feedback_ignored(message: Json) -> None:
 
 
 def reassembled(events: Iterator[ev.Event], path_of: Any) -> Iterator[ev.Event]:
-    """Streamed calls with their arguments put together from the pieces that ``path_of`` gives a path for."""
+    """Streamed calls with their arguments put together from the pieces that ``path_of`` gives a
+    path for.
+    """
     assembly, streamed = Assembly(), False
     for event in events:
         if isinstance(event, ev.CallStart):
@@ -323,7 +366,9 @@ def only_strings_in_pieces(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @ANTHROPIC.events
 def paths_split_at_dots(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """A path of streamed arguments is split at its dots: an index or a quoted name becomes part of a key (the later state)."""
+    """A path of streamed arguments is split at its dots: an index or a quoted name becomes part of
+    a key (the later state).
+    """
 
     def path_of(piece: ev.CallPiece) -> str:
         steps = re.sub(r"^\$\.?", "", piece.path).split(".")

@@ -1,4 +1,6 @@
-"""Faults of art adapters: of the adapter that the event model comes from, in its two states, where it reads answers."""
+"""Faults of art adapters: of the adapter that the event model comes from, in its two states, where
+it reads answers.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def tokens_of(payloads: Items) -> Iterator[dict[str, Any]]:
 
 @ART.translator
 class BlockedOnlyIfUnary(Translator):
-    """A prompt that is blocked in streaming mode is an empty answer that ended well (both states)."""
+    """A prompt that is blocked in streaming mode is an empty answer that ended well (both
+    states).
+    """
 
     def _react(self, event: ev.Event) -> None:
         if isinstance(event, ev.Blocked) and self._session.streamed:
@@ -41,21 +45,33 @@ class BlockedOnlyIfUnary(Translator):
 
 @ART.payloads
 def no_end_after_blocked(payloads: Items) -> Items:
-    """ERROR of a blocked prompt is the last event: whoever waits for END waits forever (both states)."""
-    blocked = len(payloads) > 1 and payloads[-2]["type"] == "ERROR" and "blocked" in payloads[-2]["data"]["message"]
+    """ERROR of a blocked prompt is the last event: whoever waits for END waits forever (both
+    states).
+    """
+    blocked = (
+        len(payloads) > 1
+        and payloads[-2]["type"] == "ERROR"
+        and "blocked" in payloads[-2]["data"]["message"]
+    )
     return payloads[:-1] if blocked else payloads
 
 
 @ART.payloads
 def no_end_after_an_invalid_answer(payloads: Items) -> Items:
     """ERROR of an answer that holds nothing is the last event (both states)."""
-    invalid = len(payloads) > 1 and payloads[-2]["type"] == "ERROR" and "Invalid response" in payloads[-2]["data"]["message"]
+    invalid = (
+        len(payloads) > 1
+        and payloads[-2]["type"] == "ERROR"
+        and "Invalid response" in payloads[-2]["data"]["message"]
+    )
     return payloads[:-1] if invalid else payloads
 
 
 @ART.translator
 class NothingIsAnAnswer(Translator):
-    """A stream without any candidate has METADATA and END, as if that were an answer (both states)."""
+    """A stream without any candidate has METADATA and END, as if that were an answer (both
+    states).
+    """
 
     def close(self) -> list[Payload]:
         self._answered = True
@@ -64,20 +80,31 @@ class NothingIsAnAnswer(Translator):
 
 @ART.payloads
 def calls_alone_are_invalid(payloads: Items) -> Items:
-    """An answer that only calls tools, and says why it ended, is an invalid response (the first state)."""
+    """An answer that only calls tools, and says why it ended, is an invalid response (the first
+    state).
+    """
     told = [payload["type"] for payload in payloads]
     if told == ["METADATA", "END"] and payloads[0]["data"].get("stopReason") == "STOP":
-        data = {"name": "Error", "message": "Invalid response structure from Gemini SDK: No text content found."}
+        data = {
+            "name": "Error",
+            "message": "Invalid response structure from Gemini SDK: No text content found.",
+        }
         payloads[0] |= {"type": "ERROR", "data": data}
     return payloads
 
 
 @ART.payloads
 def metadata_before_an_error(payloads: Items) -> Items:
-    """METADATA stands before an ERROR that comes after text (what the tests of the adapter guard against)."""
+    """METADATA stands before an ERROR that comes after text (what the tests of the adapter guard
+    against).
+    """
     told: Items = []
     for payload in payloads:
-        told += [{**payload, "type": "METADATA", "data": {}}] if payload["type"] == "ERROR" and told else []
+        told += (
+            [{**payload, "type": "METADATA", "data": {}}]
+            if payload["type"] == "ERROR" and told
+            else []
+        )
         told.append(payload)
     return told
 
@@ -90,8 +117,15 @@ def cut_is_an_end(event: ev.Event) -> ev.Event | None:
 
 @ART.event
 def error_in_the_stream_swallowed(event: ev.Event) -> ev.Event | None:
-    """An error inside a stream that is open already is passed over (where the SDK raises nothing)."""
-    return None if isinstance(event, ev.Error) and "error" in (event.raw if isinstance(event.raw, dict) else ()) else event
+    """An error inside a stream that is open already is passed over (where the SDK raises
+    nothing).
+    """
+    return (
+        None
+        if isinstance(event, ev.Error)
+        and "error" in (event.raw if isinstance(event.raw, dict) else ())
+        else event
+    )
 
 
 # Counts and times
@@ -99,7 +133,9 @@ def error_in_the_stream_swallowed(event: ev.Event) -> ev.Event | None:
 
 @ART.translator
 class CountsOfTheLastFrame(Translator):
-    """Of the counts only those of the last message that has any are told (both states, in streaming mode)."""
+    """Of the counts only those of the last message that has any are told (both states, in streaming
+    mode).
+    """
 
     def _count(self, event: ev.Usage) -> None:
         self._usage = {}
@@ -110,7 +146,9 @@ class CountsOfTheLastFrame(Translator):
 
 @ART.translator
 class ReasonOfTheLastFrame(Translator):
-    """A reason that an earlier message than the last one gives is lost (both states, in streaming mode)."""
+    """A reason that an earlier message than the last one gives is lost (both states, in streaming
+    mode).
+    """
 
     def _react(self, event: ev.Event) -> None:
         if isinstance(event, OF_AN_ANSWER):
@@ -128,7 +166,9 @@ def thoughts_never_counted(payloads: Items) -> Items:
 
 @ART.payloads
 def counts_invented(payloads: Items) -> Items:
-    """An answer that gives a reason, but no counts, has empty ones (both states, in streaming mode)."""
+    """An answer that gives a reason, but no counts, has empty ones (both states, in streaming
+    mode).
+    """
     for data in metadata_of(payloads):
         if "stopReason" in data and any(payload["type"] == "TOKEN" for payload in payloads):
             data.setdefault("providerRawUsage", {})
@@ -141,13 +181,17 @@ def counts_in_our_words_alone(payloads: Items) -> Items:
     known = {"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"}
     for data in metadata_of(payloads):
         if "providerRawUsage" in data:
-            data["providerRawUsage"] = {name: count for name, count in data["providerRawUsage"].items() if name in known}
+            data["providerRawUsage"] = {
+                name: count for name, count in data["providerRawUsage"].items() if name in known
+            }
     return payloads
 
 
 @ART.translator
 class FirstTokenAtTheFirstFrame(Translator):
-    """The time of the first token is that of the first message, also of one without text (both states)."""
+    """The time of the first token is that of the first message, also of one without text (both
+    states).
+    """
 
     def _react(self, event: ev.Event) -> None:
         if not self._begun:
@@ -169,7 +213,9 @@ class UnaryTextTrimmed(Translator):
 
 @ART.payloads
 def streamed_text_trimmed(payloads: Items) -> Items:
-    """Each piece of text loses the ends of lines around it (what the contract of the event model forbids)."""
+    """Each piece of text loses the ends of lines around it (what the contract of the event model
+    forbids).
+    """
     for payload in tokens_of(payloads):
         payload["data"] = payload["data"].strip("\n")
     return payloads
@@ -188,7 +234,9 @@ class ATokenForEachPart(Translator):
 
 @ART.translator
 class OtherKindsIfUnary(Translator):
-    """The tokens of one mode have other types than those of the other, for the same context (both states)."""
+    """The tokens of one mode have other types than those of the other, for the same context (both
+    states).
+    """
 
     def _write(self, kind: str, data: Any, token_kind: str | None = None) -> None:
         other = token_kind is not None and not self._session.streamed
@@ -198,7 +246,11 @@ class OtherKindsIfUnary(Translator):
 @ART.event
 def thoughts_are_the_answer(event: ev.Event) -> ev.Event:
     """A thought is a token of the answer (the first state)."""
-    return ev.Text(event.text, event.signature, event.candidate) if isinstance(event, ev.Reasoning) else event
+    return (
+        ev.Text(event.text, event.signature, event.candidate)
+        if isinstance(event, ev.Reasoning)
+        else event
+    )
 
 
 @ART.event
@@ -217,16 +269,24 @@ def empty_tokens(payloads: Items) -> Items:
 
 @ART.message
 def text_of_one_part(message: Json) -> None:
-    """Of the parts of a message only the first that has text is read (what the later state mends)."""
+    """Of the parts of a message only the first that has text is read (what the later state
+    mends).
+    """
     for candidate in message.get("candidates") or []:
-        texts = [part for part in (candidate.get("content") or {}).get("parts") or [] if isinstance(part, dict) and part.get("text")]
+        texts = [
+            part
+            for part in (candidate.get("content") or {}).get("parts") or []
+            if isinstance(part, dict) and part.get("text")
+        ]
         for part in texts[1:]:
             part["text"] = ""
 
 
 @ART.payloads
 def reasons_in_other_words(payloads: Items) -> Items:
-    """A reason is no word of the wire, here that of a full answer (what the contract of the event model forbids)."""
+    """A reason is no word of the wire, here that of a full answer (what the contract of the event
+    model forbids).
+    """
     for data in metadata_of(payloads):
         if data.get("stopReason") == "MAX_TOKENS":
             data["stopReason"] = "length"

@@ -1,7 +1,8 @@
-"""Faulty clients of unified-llm: the Go code's, and those of its siblings, in the faults that only a call at work shows.
+"""Faulty clients of unified-llm: the Go code's, and those of its siblings, in the faults that only
+a call at work shows.
 
-Each is our own client with one piece replaced. Cases under ``specs/unified-llm`` that expect something of ``unified-llm-client`` judge what
-it sends, how long it waits and what its caller gets.
+Each is our own client with one piece replaced. Cases under ``specs/unified-llm`` that expect
+something of ``unified-llm-client`` judge what it sends, how long it waits and what its caller gets.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ def faulty(make: MakeClient) -> MakeClient:
 
 @faulty
 class KeyInTheAddress(Client):
-    """The key is a parameter of the address, which every proxy writes into its log (siblings in Python and TypeScript)."""
+    """The key is a parameter of the address, which every proxy writes into its log (siblings in
+    Python and TypeScript).
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -55,9 +58,12 @@ class KeyInTheAddress(Client):
             call = prepare(request, stream=stream)
             headers = dict(call.headers)
             key = headers.pop("x-goog-api-key")
-            return replace(call, url=f"{call.url}{'&' if '?' in call.url else '?'}key={key}", headers=headers)
+            return replace(
+                call, url=f"{call.url}{'&' if '?' in call.url else '?'}key={key}", headers=headers
+            )
 
-        self._caller.prepare = with_key  # type: ignore[method-assign]  # the one piece that is another
+        # the one piece that is another
+        self._caller.prepare = with_key  # type: ignore[method-assign]
 
 
 @faulty
@@ -68,7 +74,11 @@ class NoStreamAtAll(Client):
         response = self.complete(request)
         yield {"type": "STREAM_START"}
         yield {"type": "TEXT_DELTA", "delta": response.text, "text_id": "text_1"}
-        yield {"type": "FINISH", "finish_reason": response["finish_reason"], "response": dict(response)}
+        yield {
+            "type": "FINISH",
+            "finish_reason": response["finish_reason"],
+            "response": dict(response),
+        }
 
 
 @faulty
@@ -88,11 +98,17 @@ class Policy(RetryPolicy):
     """A policy that takes the place of the one that is given."""
 
     def __init__(self, given: RetryPolicy, **changed: Any) -> None:
-        fields = {"max_retries": given.max_retries, "max_delay": given.max_delay, "chance": given.chance}
+        fields = {
+            "max_retries": given.max_retries,
+            "max_delay": given.max_delay,
+            "chance": given.chance,
+        }
         super().__init__(**{**fields, **changed})
 
 
-def with_policy(policy: Callable[[RetryPolicy], RetryPolicy], arguments: tuple[Any, ...], named: dict[str, Any]) -> Client:
+def with_policy(
+    policy: Callable[[RetryPolicy], RetryPolicy], arguments: tuple[Any, ...], named: dict[str, Any]
+) -> Client:
     return Client(*arguments, **{**named, "retry": policy(named["retry"])})
 
 
@@ -104,7 +120,9 @@ def four_tries(*arguments: Any, **named: Any) -> Client:
 
 @faulty
 def own_wait(*arguments: Any, **named: Any) -> Client:
-    """How long the API asks to wait is not looked at: the next try comes too early (the Go code)."""
+    """How long the API asks to wait is not looked at: the next try comes too early (the Go
+    code).
+    """
 
     class Deaf(Policy):
         def wait(self, error: SDKError, retries: int) -> float | None:
@@ -121,7 +139,10 @@ def timeouts_are_tried_again(*arguments: Any, **named: Any) -> Client:
 
     class Patient(Policy):
         def wait(self, error: SDKError, retries: int) -> float | None:
-            return super().wait(NetworkError(error.message) if isinstance(error, RequestTimeoutError) else error, retries)
+            return super().wait(
+                NetworkError(error.message) if isinstance(error, RequestTimeoutError) else error,
+                retries,
+            )
 
     return with_policy(Patient, arguments, named)
 

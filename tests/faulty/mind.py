@@ -1,4 +1,6 @@
-"""Faults of mind programs, as far as one answer shows them: of the four states of the agent that the records come from."""
+"""Faults of mind programs, as far as one answer shows them: of the four states of the agent that
+the records come from.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,17 @@ RATE_LIMIT_WORDS = ("429", "ResourceExhausted", "Rate limit", "quota", "Quota")
 
 @MIND.payloads
 def text_after_a_call_lost(payloads: Items) -> Items:
-    """The parts after a call are never looked at: the next answer takes their place (the last state)."""
-    called = next((at for at, payload in enumerate(payloads) if payload["type"] == "tool_code"), len(payloads))
-    return [payload for at, payload in enumerate(payloads) if at <= called or payload["type"] != "assistant"]
+    """The parts after a call are never looked at: the next answer takes their place (the last
+    state).
+    """
+    called = next(
+        (at for at, payload in enumerate(payloads) if payload["type"] == "tool_code"), len(payloads)
+    )
+    return [
+        payload
+        for at, payload in enumerate(payloads)
+        if at <= called or payload["type"] != "assistant"
+    ]
 
 
 @MIND.payloads
@@ -45,14 +55,18 @@ def call_printed_twice(payloads: Items) -> Items:
 class UndeclaredToolIgnored(Translator):
     """A call of a tool that the program doesn't have is passed over in silence (the last state)."""
 
-    def _tool_code(self, wire_id: str | None, name: str, arguments: dict[str, Any], signature: str | None) -> list[Payload]:
+    def _tool_code(
+        self, wire_id: str | None, name: str, arguments: dict[str, Any], signature: str | None
+    ) -> list[Payload]:
         told = super()._tool_code(wire_id, name, arguments, signature)
         return told if name in {tool.name for tool in self._tools} or not self._tools else []
 
 
 @MIND.translator
 class ResultBesideACall(Translator):
-    """A result is printed although a call of the answer still waits for its own (the first state knows no tools)."""
+    """A result is printed although a call of the answer still waits for its own (the first state
+    knows no tools).
+    """
 
     def close(self) -> list[Payload]:
         told = bool(self._text) and bool(self._waiting)
@@ -65,7 +79,9 @@ def arguments_in_pieces_lost(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
     """A call whose arguments are streamed is run with none (all states know whole calls only)."""
     streamed = False
     for event in events:
-        streamed = (streamed or isinstance(event, ev.CallPiece)) and not isinstance(event, ev.CallStart)
+        streamed = (streamed or isinstance(event, ev.CallPiece)) and not isinstance(
+            event, ev.CallStart
+        )
         if isinstance(event, ev.CallEnd) and streamed:
             event.arguments = {}
         yield event
@@ -86,7 +102,11 @@ def no_content_is_an_error(payloads: Items) -> Items:
 @MIND.event
 def reason_of_the_block_not_told(event: ev.Event) -> ev.Event:
     """A blocked prompt breaks the program, whose message says nothing of it (the last state)."""
-    return ev.Error("'NoneType' object is not subscriptable") if isinstance(event, ev.Blocked) else event
+    return (
+        ev.Error("'NoneType' object is not subscriptable")
+        if isinstance(event, ev.Blocked)
+        else event
+    )
 
 
 @MIND.event
@@ -97,14 +117,22 @@ def blocked_is_an_empty_answer(event: ev.Event) -> ev.Event | None:
 
 @MIND.payloads
 def no_result_without_text(payloads: Items) -> Items:
-    """An answer without text has no result, so that its reader waits (the later states print none at all)."""
+    """An answer without text has no result, so that its reader waits (the later states print none
+    at all).
+    """
     return [payload for payload in payloads if payload["type"] != "result" or payload["result"]]
 
 
 @MIND.payloads
 def result_of_the_last_piece(payloads: Items) -> Items:
-    """The result of an answer in more than two pieces is its last piece, not the whole text (what its readers guard against)."""
-    said = [payload["message"]["content"][0]["text"] for payload in payloads if payload["type"] == "assistant"]
+    """The result of an answer in more than two pieces is its last piece, not the whole text (what
+    its readers guard against).
+    """
+    said = [
+        payload["message"]["content"][0]["text"]
+        for payload in payloads
+        if payload["type"] == "assistant"
+    ]
     for payload in payloads:
         if payload["type"] == "result" and len(said) > 2:
             payload["result"] = said[-1]
@@ -116,7 +144,9 @@ class EmptyMessages(Translator):
     """A piece without text is a message (what the documents forbid)."""
 
     def _assistant(self, text: str) -> list[Payload]:
-        return super()._assistant(text) or [self._record("assistant", message={"content": [{"type": "text", "text": text}]})]
+        return super()._assistant(text) or [
+            self._record("assistant", message={"content": [{"type": "text", "text": text}]})
+        ]
 
 
 # Thoughts
@@ -125,7 +155,11 @@ class EmptyMessages(Translator):
 @MIND.event
 def thoughts_are_printed(event: ev.Event) -> ev.Event:
     """Thoughts are printed as the answer (the last state)."""
-    return ev.Text(event.text, event.signature, event.candidate) if isinstance(event, ev.Reasoning) else event
+    return (
+        ev.Text(event.text, event.signature, event.candidate)
+        if isinstance(event, ev.Reasoning)
+        else event
+    )
 
 
 # Errors and spelling
@@ -152,11 +186,17 @@ def every_error_is_the_agents(payloads: Items) -> Items:
 
 @MIND.translator
 class ErrorWithoutAType(Translator):
-    """An error of the API is a record without a type, which its readers hide (the first three states)."""
+    """An error of the API is a record without a type, which its readers hide (the first three
+    states).
+    """
 
     def feed(self, event: ev.Event) -> list[Payload]:
         told = super().feed(event)
-        return [{"error": payload["message"]} for payload in told] if isinstance(event, ev.Error) else told
+        return (
+            [{"error": payload["message"]} for payload in told]
+            if isinstance(event, ev.Error)
+            else told
+        )
 
 
 @MIND.event

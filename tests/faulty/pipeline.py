@@ -1,8 +1,9 @@
 """Our pipeline with a place in every stage where one fault can be put.
 
-A fault is a short function or class that stands in for a stage or changes what comes out of it. The `Table` of its dialect files it by the
-stage that it spoils; its docstring says what is wrong and where that was seen. Everything else is ours, so an adapter that goes red does so
-for its fault alone.
+A fault is a short function or class that stands in for a stage or changes what comes out of it. The
+`Table` of its dialect files it by the stage that it spoils; its docstring says what is wrong and
+where that was seen. Everything else is ours, so an adapter that goes red does so for its fault
+alone.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ MakeSplitter = Callable[[], Splitter]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An adapter of ``dialect`` with one fault; a stage that is None is ours. ``says``: what is wrong, in one line."""
+    """An adapter of ``dialect`` with one fault; a stage that is None is ours. ``says``: what is
+    wrong, in one line.
+    """
 
     dialect: str
     name: str = "none"
@@ -78,17 +81,33 @@ class Fault:
             return [to_builtins(event) for event in events]
         tools = declared_tools(exchange.request.body) if exchange.request else []
         translator = (self.translator or DIALECTS[self.dialect].translator)(tools, session)
-        payloads = [payload for event in events for payload in translator.feed(event)] + translator.close()
+        payloads = [
+            payload for event in events for payload in translator.feed(event)
+        ] + translator.close()
         return self.payloads(payloads) if self.payloads else payloads
 
-    def _events(self, exchange: Exchange, provider: str | None, cuts: Any, tool_code: bool | None, session: Session) -> Iterator[Event]:
+    def _events(
+        self,
+        exchange: Exchange,
+        provider: str | None,
+        cuts: Any,
+        tool_code: bool | None,
+        session: Session,
+    ) -> Iterator[Event]:
         events = self._events_at_their_time(exchange, provider, cuts, tool_code, session)
         return self.events(events) if self.events else events
 
     def _events_at_their_time(
-        self, exchange: Exchange, provider: str | None, cuts: Any, tool_code: bool | None, session: Session
+        self,
+        exchange: Exchange,
+        provider: str | None,
+        cuts: Any,
+        tool_code: bool | None,
+        session: Session,
     ) -> Iterator[Event]:
-        """Lazily, so that the session's clock stands at the frame of the event that is being read."""
+        """Lazily, so that the session's clock stands at the frame of the event that is being
+        read.
+        """
         normalizer = self._normalizer(exchange, choose_provider(exchange, provider), tool_code)
         session.streamed, session.at_ms = _asked(exchange).streamed, None
         for frame in self._frames(exchange, provider, cuts):
@@ -100,14 +119,22 @@ class Fault:
     def _frames(self, exchange: Exchange, provider: str | None, cuts: Any) -> list[Frame]:
         if self.read is not None:
             reads = cut_reads(exchange.reads, cuts)
-            exchange, cuts = replace(exchange, reads=tuple((at_ms, self.read(data)) for at_ms, data in reads)), "recorded"
+            exchange, cuts = (
+                replace(exchange, reads=tuple((at_ms, self.read(data)) for at_ms, data in reads)),
+                "recorded",
+            )
         return frames_of(exchange, cuts, provider=provider)
 
     def _normalizer(self, exchange: Exchange, provider: str, tool_code: bool | None) -> Normalizer:
         asked = _asked(exchange)
         headers = {name.lower(): values[0] for name, values in exchange.headers.items() if values}
         chosen = PROVIDERS[provider]
-        answer = Answer(exchange.status, headers, asked.model, chosen.tool_code if tool_code is None else tool_code)
+        answer = Answer(
+            exchange.status,
+            headers,
+            asked.model,
+            chosen.tool_code if tool_code is None else tool_code,
+        )
         normalizer = chosen.normalizer(answer)
         if self.parts and isinstance(normalizer, GeminiNormalizer):
             normalizer._candidates.parts = self.parts(answer.tool_code)
@@ -116,14 +143,20 @@ class Fault:
 
 def _asked(exchange: Exchange) -> Identity:
     request = exchange.request
-    return identify(request.method, request.url, request.body, b"") if request else identify("", "", b"", exchange.body)
+    return (
+        identify(request.method, request.url, request.body, b"")
+        if request
+        else identify("", "", b"", exchange.body)
+    )
 
 
 F = TypeVar("F")
 
 
 class Table:
-    """The faults of one dialect by name; each decorator files a fault under the stage that it spoils."""
+    """The faults of one dialect by name; each decorator files a fault under the stage that it
+    spoils.
+    """
 
     def __init__(self, dialect: str) -> None:
         self.dialect = dialect
@@ -151,7 +184,9 @@ class Table:
         def of_frame(frame: Frame) -> Frame:
             if isinstance(frame.json, dict):
                 inner = frame.json.get("response")
-                fault(inner if isinstance(inner, dict) else frame.json)  # the response of the Gemini CLI's document is a text
+                fault(
+                    inner if isinstance(inner, dict) else frame.json
+                )  # the response of the Gemini CLI's document is a text
             return frame
 
         return self._file(fault, "frame", of_frame)
@@ -177,7 +212,11 @@ class Table:
 
     def event(self, fault: Callable[[Event], Event | None]) -> Callable[[Event], Event | None]:
         """Each event goes through the fault; None: it is lost."""
-        return self._file(fault, "events", lambda events: (new for event in events if (new := fault(event)) is not None))
+        return self._file(
+            fault,
+            "events",
+            lambda events: (new for event in events if (new := fault(event)) is not None),
+        )
 
     def translator(self, fault: type[Translator]) -> type[Translator]:
         """The translator is another."""

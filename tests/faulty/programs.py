@@ -1,7 +1,9 @@
-"""Faulty mind programs: the agent that the records come from, in the faults that only a program at work shows.
+"""Faulty mind programs: the agent that the records come from, in the faults that only a program at
+work shows.
 
-Each is the mind program of the package with one of its pieces replaced, run as `harness.dialects.mind.program.main.main` in a folder and an
-environment of its own. Cases under ``specs/mind`` that expect something of ``mind-program`` judge what it prints, what it sends and how
+Each is the mind program of the package with one of its pieces replaced, run as
+`harness.dialects.mind.program.main.main` in a folder and an environment of its own. Cases under
+``specs/mind`` that expect something of ``mind-program`` judge what it prints, what it sends and how
 it exits.
 """
 
@@ -34,7 +36,9 @@ ROUNDS_OF_THE_SDK = 10
 
 @dataclass(frozen=True, slots=True)
 class ProgramFault:
-    """The mind program with one fault. ``pieces`` gives the names of the program's module that are other things, anew for every run."""
+    """The mind program with one fault. ``pieces`` gives the names of the program's module that are
+    other things, anew for every run.
+    """
 
     name: str
     says: str
@@ -42,7 +46,9 @@ class ProgramFault:
 
     @property
     def run(self) -> Run:
-        def run(arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> tuple[bytes, int]:
+        def run(
+            arguments: Sequence[str], environment: Mapping[str, str], folder: Path
+        ) -> tuple[bytes, int]:
             printed = io.BytesIO()
             out, said = io.TextIOWrapper(printed), io.StringIO()
             with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(said):
@@ -80,16 +86,28 @@ def only_answering(calls: Callable[[Sequence[Payload]], list[Payload]]) -> Piece
     """The program runs these calls of an answer, tells their results, and sends them alone."""
 
     def follow(prompt: Any, records: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
-        dropped = [call for call in waiting_calls(records) if all(call is not one for one in calls(records))]
-        return follow_up(prompt, [record for record in records if all(record is not one for one in dropped)], then)
+        dropped = [
+            call
+            for call in waiting_calls(records)
+            if all(call is not one for one in calls(records))
+        ]
+        return follow_up(
+            prompt,
+            [record for record in records if all(record is not one for one in dropped)],
+            then,
+        )
 
     return {"waiting_calls": calls, "follow_up": follow}
 
 
 @faulty
 def unknown_tools_are_passed_over() -> Pieces:
-    """A call of a tool that is not there has no result, and the program ends as if the answer had asked for nothing (the last state)."""
-    return only_answering(lambda records: [call for call in waiting_calls(records) if call["name"] in DECLARATIONS])
+    """A call of a tool that is not there has no result, and the program ends as if the answer had
+    asked for nothing (the last state).
+    """
+    return only_answering(
+        lambda records: [call for call in waiting_calls(records) if call["name"] in DECLARATIONS]
+    )
 
 
 @faulty
@@ -123,13 +141,17 @@ def ending(find: Callable[[str, Mapping[str, Any]], str | None]) -> Pieces:
 
 @faulty
 def unknown_tools_end_the_program() -> Pieces:
-    """A call of a tool that is not there is an error of the program (the last state, where the SDK runs the tools)."""
+    """A call of a tool that is not there is an error of the program (the last state, where the SDK
+    runs the tools).
+    """
     return ending(lambda name, args: None if name in DECLARATIONS else repr(name))
 
 
 @faulty
 def wrong_arguments_end_the_program() -> Pieces:
-    """A call with an argument that the tool does not have is an error of the program (the last state)."""
+    """A call with an argument that the tool does not have is an error of the program (the last
+    state).
+    """
 
     def find(name: str, args: Mapping[str, Any]) -> str | None:
         known = DECLARATIONS[name]["parameters"]["properties"] if name in DECLARATIONS else args
@@ -141,7 +163,9 @@ def wrong_arguments_end_the_program() -> Pieces:
 
 @faulty
 def every_tool_may_run() -> Pieces:
-    """A tool that was not allowed runs when the model asks for it: the option is not looked at (all states)."""
+    """A tool that was not allowed runs when the model asks for it: the option is not looked at (all
+    states).
+    """
 
     class Toolbox(main.Toolbox):
         def __init__(self, project: Path, allowed: Sequence[str], search_url: str = "") -> None:
@@ -167,12 +191,18 @@ def text_after_a_call_is_lost() -> Pieces:
 
 @faulty
 def calls_of_the_tenth_round_run_again() -> Pieces:
-    """After ten rounds the SDK gives up; the calls of its last answer have run, and run again (the last state)."""
+    """After ten rounds the SDK gives up; the calls of its last answer have run, and run again (the
+    last state).
+    """
     rounds = iter(range(1, 1000))
 
     def follow(prompt: Any, records: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
         once = follow_up(prompt, records, then)
-        return follow_up(once, waiting_calls(records), then) if next(rounds) == ROUNDS_OF_THE_SDK else once
+        return (
+            follow_up(once, waiting_calls(records), then)
+            if next(rounds) == ROUNDS_OF_THE_SDK
+            else once
+        )
 
     return {"follow_up": follow}
 
@@ -188,7 +218,9 @@ def ten_rounds_are_all() -> Pieces:
 
 @faulty
 def results_are_wrapped() -> Pieces:
-    """What a tool gave is sent below another key ``result`` (the last state, where the SDK runs the tools)."""
+    """What a tool gave is sent below another key ``result`` (the last state, where the SDK runs the
+    tools).
+    """
 
     class Toolbox(main.Toolbox):
         def run(self, name: str, args: Arguments) -> ToolOutcome:
@@ -212,7 +244,9 @@ def results_are_not_told() -> Pieces:
 
 @faulty
 def results_have_other_names() -> Pieces:
-    """``tool_result`` has the name of the function in the program, and ``tool_code`` that of the tool (the last state)."""
+    """``tool_result`` has the name of the function in the program, and ``tool_code`` that of the
+    tool (the last state).
+    """
     functions = {"glob": "glob_files", "replace": "replace_text"}
 
     def named(call: Payload, outcome: ToolOutcome) -> Payload:
@@ -242,7 +276,11 @@ def calls_are_json_in_text_mode() -> Pieces:
 def any_format_is_text() -> Pieces:
     """An output format that nobody knows is taken for text (the last state)."""
     parse = main._parse
-    return {"_parse": lambda argv: parse(["text" if argument == "json" else argument for argument in argv])}
+    return {
+        "_parse": lambda argv: parse(
+            ["text" if argument == "json" else argument for argument in argv]
+        )
+    }
 
 
 @faulty
@@ -252,9 +290,13 @@ def no_content_ends_the_program() -> Pieces:
     class Gemini(main.Gemini):
         def answer(self, asked: Asked, session: Session) -> Any:
             records = list(super().answer(asked, session))
-            empty = [record["type"] for record in records] == ["result"] and not records[0]["result"]
+            empty = [record["type"] for record in records] == ["result"] and not records[0][
+                "result"
+            ]
             message = "'NoneType' object has no attribute 'parts'"
-            yield from [{"type": "error", "code": "AGENT_ERROR", "message": message}] if empty else records
+            yield from (
+                [{"type": "error", "code": "AGENT_ERROR", "message": message}] if empty else records
+            )
 
     return {"Gemini": Gemini}
 

@@ -1,4 +1,5 @@
-"""Faults of anthropic adapters where they ask: more of the proxy's way from a Messages request to Gemini, and its frame around an answer.
+"""Faults of anthropic adapters where they ask: more of the proxy's way from a Messages request to
+Gemini, and its frame around an answer.
 
 `requests`, `anthropic` and `tool_code` have the others.
 """
@@ -26,14 +27,22 @@ KNOWN_IN_RESULTS = ("text", "image")
 
 @PROXY.payloads
 def done_after_the_end(payloads: Items) -> Items:
-    """An event that the protocol does not have follows message_stop, here after an answer that was too long (both states)."""
-    stopped = [payload["delta"]["stop_reason"] for payload in payloads if payload["type"] == "message_delta"]
+    """An event that the protocol does not have follows message_stop, here after an answer that was
+    too long (both states).
+    """
+    stopped = [
+        payload["delta"]["stop_reason"]
+        for payload in payloads
+        if payload["type"] == "message_delta"
+    ]
     return [*payloads, {"type": "done"}] if stopped == ["max_tokens"] else payloads
 
 
 @PROXY.payloads
 def ping_after_the_start(payloads: Items) -> Items:
-    """A ping that nobody sent follows message_start, here where thoughts come first (both states)."""
+    """A ping that nobody sent follows message_start, here where thoughts come first (both
+    states).
+    """
     thinks = len(payloads) > 1 and payloads[1].get("content_block", {}).get("type") == "thinking"
     return [payloads[0], {"type": "ping"}, *payloads[1:]] if thinks else payloads
 
@@ -43,7 +52,9 @@ chance = count(0x2545F491)
 
 @PROXY.payloads
 def ids_by_chance(payloads: Items) -> Items:
-    """A call without an id gets one made of the time and of chance: no recording replays to the same events (both states)."""
+    """A call without an id gets one made of the time and of chance: no recording replays to the
+    same events (both states).
+    """
     for payload in payloads:
         block = payload.get("content_block", {})
         if block.get("type") == "tool_use" and re.fullmatch("toolu_[0-9]+", block["id"]):
@@ -56,14 +67,18 @@ def ids_by_chance(payloads: Items) -> Items:
 
 @of_asked("anthropic")
 def names_are_not_mapped_back(asked: Asked, prompt: Json, session: Session) -> Asked:
-    """A call comes back under the name that Gemini takes, which the caller's tool does not have (both states)."""
+    """A call comes back under the name that Gemini takes, which the caller's tool does not have
+    (both states).
+    """
     session.own_names = {}
     return asked
 
 
 @of_body("anthropic")
 def names_become_alike(body: Body) -> None:
-    """Two tools whose names differ only in what Gemini does not take are declared under one (both states)."""
+    """Two tools whose names differ only in what Gemini does not take are declared under one (both
+    states).
+    """
     for tool in body.get("tools", []):
         for declaration in tool["functionDeclarations"]:
             declaration["name"] = re.sub(r"(?<=[a-z])_[2-9]$", "", declaration["name"])
@@ -85,22 +100,39 @@ def results_of_no_call_are_sent(prompt: Json, options: Json) -> None:
     known = {block.get("id") for block in blocks(prompt, "assistant")}
     for at, message in enumerate(list(messages_with(prompt.get("messages"), "user"))):
         for block in blocks_of(message):
-            if at == 1 and block.get("type") == "tool_result" and block.get("tool_use_id") not in known:
-                call: Body = {"type": "tool_use", "id": block.get("tool_use_id"), "name": "unknown_function", "input": {}}
-                prompt["messages"].insert(prompt["messages"].index(message), {"role": "assistant", "content": [call]})
+            if (
+                at == 1
+                and block.get("type") == "tool_result"
+                and block.get("tool_use_id") not in known
+            ):
+                call: Body = {
+                    "type": "tool_use",
+                    "id": block.get("tool_use_id"),
+                    "name": "unknown_function",
+                    "input": {},
+                }
+                prompt["messages"].insert(
+                    prompt["messages"].index(message), {"role": "assistant", "content": [call]}
+                )
 
 
 @of_body("anthropic")
 def missing_ids_are_made_up(body: Body) -> None:
-    """A call that the wire gave no id goes back with a counted one, as does its result (a piece of the later state)."""
+    """A call that the wire gave no id goes back with a counted one, as does its result (a piece of
+    the later state).
+    """
     for kind in ("functionCall", "functionResponse"):
-        for number, part in enumerate((part for part in parts(body, kind) if "id" not in part[kind]), 1):
+        for number, part in enumerate(
+            (part for part in parts(body, kind) if "id" not in part[kind]), 1
+        ):
             part[kind]["id"] = f"tool-call-{number}"
 
 
 def blocks_of(message: Json) -> list[Body]:
     content = message.get("content")
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return (
+        [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    )
 
 
 def blocks(prompt: Json, *roles: str) -> Iterator[Body]:
@@ -115,7 +147,11 @@ def blocks(prompt: Json, *roles: str) -> Iterator[Body]:
 def any_role_is_the_model(prompt: Json, options: Json) -> None:
     """What is not the user's is the model's, whatever role it has (both states)."""
     for message in prompt.get("messages") if isinstance(prompt.get("messages"), list) else []:
-        if isinstance(message, dict) and isinstance(message.get("role"), str) and message["role"] != "user":
+        if (
+            isinstance(message, dict)
+            and isinstance(message.get("role"), str)
+            and message["role"] != "user"
+        ):
             message["role"] = "assistant"
 
 
@@ -131,7 +167,9 @@ def unknown_blocks_are_json(prompt: Json, options: Json) -> None:
 
 @of_prompt("anthropic")
 def unknown_blocks_of_results_are_python(prompt: Json, options: Json) -> None:
-    """A block of an unknown type in a result is sent to the model as the text of a Python object (both states)."""
+    """A block of an unknown type in a result is sent to the model as the text of a Python object
+    (both states).
+    """
     for block in blocks(prompt, "user"):
         for inner in blocks_of(block):
             if block.get("type") == "tool_result" and inner.get("type") not in KNOWN_IN_RESULTS:
@@ -142,7 +180,9 @@ def unknown_blocks_of_results_are_python(prompt: Json, options: Json) -> None:
 
 @of_body("anthropic")
 def files_of_results_are_text(body: Body) -> None:
-    """A picture that a tool gave stands in the text of its result, where no model sees it (both states)."""
+    """A picture that a tool gave stands in the text of its result, where no model sees it (both
+    states).
+    """
     for part in parts(body, "functionResponse"):
         response = part["functionResponse"]
         files = {f"file_{number}": file for number, file in enumerate(response.pop("parts", []), 1)}
@@ -153,7 +193,9 @@ def files_of_results_are_text(body: Body) -> None:
 
 @of_prompt("anthropic")
 def malformed_text_is_mended(prompt: Json, options: Json) -> None:
-    """A text that is no string is sent as something else instead of being refused (the later state)."""
+    """A text that is no string is sent as something else instead of being refused (the later
+    state).
+    """
     for block in blocks(prompt, "user", "assistant"):
         if block.get("type") == "text" and not isinstance(block.get("text"), str):
             inner = block.get("text")
@@ -164,13 +206,19 @@ def malformed_text_is_mended(prompt: Json, options: Json) -> None:
 def unsigned_thoughts_are_dropped(body: Body) -> None:
     """A thought without a signature is left out in silence (the first state, for some models)."""
     for content in body.get("contents", []):
-        content["parts"] = [part for part in content["parts"] if not part.get("thought") or "thoughtSignature" in part]
+        content["parts"] = [
+            part
+            for part in content["parts"]
+            if not part.get("thought") or "thoughtSignature" in part
+        ]
     body["contents"] = [content for content in body["contents"] if content["parts"]]
 
 
 @of_body("anthropic")
 def signatures_of_earlier_steps_expire(body: Body) -> None:
-    """A signature that is older than half an hour is not sent, here one of any step but the last: the API refuses that (both states)."""
+    """A signature that is older than half an hour is not sent, here one of any step but the last:
+    the API refuses that (both states).
+    """
     models = [content for content in body.get("contents", []) if content["role"] == "model"]
     for content in models[:-1]:
         for part in content["parts"]:
@@ -180,19 +228,34 @@ def signatures_of_earlier_steps_expire(body: Body) -> None:
 
 @of_asked("anthropic")
 def nothing_is_forgotten(asked: Asked, prompt: Json, session: Session) -> Asked:
-    """The cache of signatures has no bound: where it is full only what is too old goes, and the new one is added anyway (both states)."""
+    """The cache of signatures has no bound: where it is full only what is too old goes, and the new
+    one is added anyway (both states).
+    """
     session._limit = 1 << 62
     return asked
 
 
 @of_body("anthropic")
 def history_is_recovered(body: Body) -> None:
-    """Where no thought stands before results, messages that nobody wrote are put behind them, and thoughts are lost (the later state)."""
+    """Where no thought stands before results, messages that nobody wrote are put behind them, and
+    thoughts are lost (the later state).
+    """
     contents = body.get("contents", [])
-    results = [part for part in contents[-1]["parts"] if "functionResponse" in part] if contents else []
-    if results and not any(part.get("thought") for content in contents for part in content["parts"]):
-        words = "[Tool execution completed.]" if len(results) == 1 else f"[{len(results)} tool executions completed.]"
-        body["contents"] += [{"role": "model", "parts": [{"text": words}]}, {"role": "user", "parts": [{"text": "[Continue]"}]}]
+    results = (
+        [part for part in contents[-1]["parts"] if "functionResponse" in part] if contents else []
+    )
+    if results and not any(
+        part.get("thought") for content in contents for part in content["parts"]
+    ):
+        words = (
+            "[Tool execution completed.]"
+            if len(results) == 1
+            else f"[{len(results)} tool executions completed.]"
+        )
+        body["contents"] += [
+            {"role": "model", "parts": [{"text": words}]},
+            {"role": "user", "parts": [{"text": "[Continue]"}]},
+        ]
 
 
 # Schemas
@@ -200,7 +263,9 @@ def history_is_recovered(body: Body) -> None:
 
 @of_prompt("anthropic")
 def numbers_of_an_enum_are_texts(prompt: Json, options: Json) -> None:
-    """An argument with a few numbers to choose from is declared as text, and the tool gets text (both states)."""
+    """An argument with a few numbers to choose from is declared as text, and the tool gets text
+    (both states).
+    """
     for schema in schemas(prompt.get("tools") or []):
         values = schema.get("enum")
         if schema.get("type") in ("integer", "number") and isinstance(values, list):
@@ -218,21 +283,32 @@ def type_lists_stay(body: Body) -> None:
 
 @of_body("anthropic")
 def placeholders_inside(body: Body) -> None:
-    """An object inside the arguments whose fields are not named gets one that does nothing, and has to be given (both states)."""
+    """An object inside the arguments whose fields are not named gets one that does nothing, and has
+    to be given (both states).
+    """
     for tool in body.get("tools", []):
         for declaration in tool["functionDeclarations"]:
             for field in (declaration.get("parameters") or {}).get("properties", {}).values():
                 if field.get("type") == "OBJECT" and not field.get("properties"):
-                    field |= {"properties": {"_placeholder": {"type": "BOOLEAN"}}, "required": ["_placeholder"]}
+                    field |= {
+                        "properties": {"_placeholder": {"type": "BOOLEAN"}},
+                        "required": ["_placeholder"],
+                    }
 
 
 @of_asked("anthropic")
 def keywords_that_the_api_refuses(asked: Asked, prompt: Json, session: Session) -> Asked:
-    """``multipleOf`` and ``uniqueItems`` are sent, which Gemini's Schema does not have (both states)."""
+    """``multipleOf`` and ``uniqueItems`` are sent, which Gemini's Schema does not have (both
+    states).
+    """
     declared = [tool for one in asked.body.get("tools", []) for tool in one["functionDeclarations"]]
     for tool, declaration in zip(prompt.get("tools") or [], declared, strict=True):
         fields = (declaration.get("parameters") or {}).get("properties", {})
         for name, field in (tool["input_schema"].get("properties") or {}).items():
-            kept = {word: field[word] for word in ("multipleOf", "uniqueItems") if isinstance(field, dict) and word in field}
+            kept = {
+                word: field[word]
+                for word in ("multipleOf", "uniqueItems")
+                if isinstance(field, dict) and word in field
+            }
             fields.get(name, {}).update(kept)
     return asked

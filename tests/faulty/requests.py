@@ -1,7 +1,8 @@
-"""Faults of the request side: of the systems that the event models come from, and of their siblings, where they ask Gemini.
+"""Faults of the request side: of the systems that the event models come from, and of their
+siblings, where they ask Gemini.
 
-A fault changes the prompt before our own translation reads it, or the body or the session that it leaves. Its docstring says what is wrong
-and where that was seen.
+A fault changes the prompt before our own translation reads it, or the body or the session that it
+leaves. Its docstring says what is wrong and where that was seen.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ OfAsked = Callable[[Asked, Json, Session], Asked]
 class RequestFault:
     """The request half of ``dialect`` with one fault.
 
-    ``prompt`` changes (prompt, options), ``body`` what came of them, both in place; ``asked`` gives something else than our translation of
-    a prompt, which has left its mark in the session.
+    ``prompt`` changes (prompt, options), ``body`` what came of them, both in place; ``asked`` gives
+    something else than our translation of a prompt, which has left its mark in the session.
     """
 
     dialect: str
@@ -64,7 +65,10 @@ REQUEST_FAULTS: dict[str, RequestFault] = {}
 
 
 def _file(dialect: str, fault: Callable[..., Any], stage: str) -> None:
-    name, says = fault.__name__.removeprefix(f"{dialect.partition('-')[0]}_"), " ".join((fault.__doc__ or "").split())
+    name, says = (
+        fault.__name__.removeprefix(f"{dialect.partition('-')[0]}_"),
+        " ".join((fault.__doc__ or "").split()),
+    )
     assert says, f"{name} says nothing"
     assert f"{dialect}: {name}" not in REQUEST_FAULTS, f"{name} is there twice"
     stages: dict[str, Any] = {stage: fault}
@@ -131,7 +135,11 @@ def without_parts(body: Body, kind: str) -> None:
 
 def messages_with(prompt: Json, *roles: str) -> list[Body]:
     """The messages of these roles; what is no message is none."""
-    return [one for one in prompt if isinstance(one, dict) and one.get("role") in roles] if isinstance(prompt, list) else []
+    return (
+        [one for one in prompt if isinstance(one, dict) and one.get("role") in roles]
+        if isinstance(prompt, list)
+        else []
+    )
 
 
 @of_body("art")
@@ -142,7 +150,9 @@ def tools_never_sent(body: Body) -> None:
 
 @of_prompt("art")
 def system_before_the_next_user(prompt: Json, options: Json) -> None:
-    """A system message is put before the user message that follows it, and not before the first (both states)."""
+    """A system message is put before the user message that follows it, and not before the first
+    (both states).
+    """
     pending: list[Json] = []
     for message in messages_with(prompt, "system", "user"):
         if message["role"] == "system":
@@ -164,14 +174,18 @@ def last_system_wins(prompt: Json, options: Json) -> None:
 
 @of_prompt("art")
 def role_tool_dropped(prompt: Json, options: Json) -> None:
-    """A message of the role tool is left out, though the model's own check allows it (both states)."""
+    """A message of the role tool is left out, though the model's own check allows it (both
+    states).
+    """
     for message in messages_with(prompt, "tool"):
         prompt.remove(message)
 
 
 @of_prompt("art")
 def bad_arguments_are_none(prompt: Json, options: Json) -> None:
-    """Arguments that are no JSON are sent as none at all (what the contract of the event model forbids)."""
+    """Arguments that are no JSON are sent as none at all (what the contract of the event model
+    forbids).
+    """
     for message in messages_with(prompt, "assistant"):
         for call in message["tool_calls"] if isinstance(message.get("tool_calls"), list) else []:
             try:
@@ -192,14 +206,21 @@ def no_thinking(body: Body) -> None:
 def zeros_lost(body: Body) -> None:
     """A setting of zero counts as none (both states, for all but the temperature)."""
     settings = body.get("generationConfig", {})
-    for name in [name for name, value in settings.items() if value == 0 and value is not False and name != "temperature"]:
+    for name in [
+        name
+        for name, value in settings.items()
+        if value == 0 and value is not False and name != "temperature"
+    ]:
         del settings[name]
 
 
 @of_body("art")
 def no_user_first(body: Body) -> None:
     """A history that begins with the model is sent as it is (what the document forbids)."""
-    if body.get("contents") and body["contents"][0] == {"role": "user", "parts": [{"text": "(Initial context)"}]}:
+    if body.get("contents") and body["contents"][0] == {
+        "role": "user",
+        "parts": [{"text": "(Initial context)"}],
+    }:
         del body["contents"][0]
 
 
@@ -212,13 +233,21 @@ def text_trimmed(body: Body) -> None:
 
 @of_asked("art")
 def the_default_is_the_example(asked: Asked, prompt: Json, session: Session) -> Asked:
-    """Without a model that of the document's example is asked, and not its default (the document)."""
-    return replace(asked, model="gemini-2.5-pro-preview-05-06") if asked.model == "gemini-1.5-flash-latest" else asked
+    """Without a model that of the document's example is asked, and not its default (the
+    document).
+    """
+    return (
+        replace(asked, model="gemini-2.5-pro-preview-05-06")
+        if asked.model == "gemini-1.5-flash-latest"
+        else asked
+    )
 
 
 @of_prompt("art")
 def provider_config_is_not_read(prompt: Json, options: Json) -> None:
-    """The model of providerConfig is not looked at, though the document says that it is asked (both states)."""
+    """The model of providerConfig is not looked at, though the document says that it is asked (both
+    states).
+    """
     options.pop("providerConfig", None)
 
 
@@ -241,7 +270,9 @@ def result_without_a_name(body: Body) -> None:
 
 @of_body("unified-llm")
 def calls_never_sent(body: Body) -> None:
-    """The calls of an earlier answer are left out: results answer nothing (a sibling in TypeScript)."""
+    """The calls of an earlier answer are left out: results answer nothing (a sibling in
+    TypeScript).
+    """
     without_parts(body, "functionCall")
 
 
@@ -255,7 +286,9 @@ def failure_looks_like_a_result(body: Body) -> None:
 
 @of_body("unified-llm", "anthropic", "mind")
 def signatures_never_sent(body: Body) -> None:
-    """No signature goes back: the second turn with tools is refused (the Go code; the proxy, which loses its session; the agent)."""
+    """No signature goes back: the second turn with tools is refused (the Go code; the proxy, which
+    loses its session; the agent).
+    """
     for part in parts(body, "thoughtSignature"):
         del part["thoughtSignature"]
 
@@ -283,7 +316,13 @@ def tool_calls(prompt: Json) -> Iterator[Body]:
         for part in message.get("content") if isinstance(message.get("content"), list) else []:
             if isinstance(part, dict):
                 call = part.get("tool_call")
-                yield call if isinstance(call, dict) else part if part.get("type") == "tool_use" else {}
+                yield (
+                    call
+                    if isinstance(call, dict)
+                    else part
+                    if part.get("type") == "tool_use"
+                    else {}
+                )
 
 
 @of_body("unified-llm")
@@ -302,18 +341,26 @@ def same_roles_merged(body: Body) -> None:
 def developers_ignored(prompt: Json, options: Json) -> None:
     """What a developer says is left out (the Go code knows the role of the system alone)."""
     if isinstance(prompt.get("messages"), list):
-        prompt["messages"] = [one for one in prompt["messages"] if not (isinstance(one, dict) and one.get("role") == "developer")]
+        prompt["messages"] = [
+            one
+            for one in prompt["messages"]
+            if not (isinstance(one, dict) and one.get("role") == "developer")
+        ]
 
 
 @of_body("unified-llm")
 def named_choice_is_any(body: Body) -> None:
-    """A tool that must be called is not named: any will do (what the specification's list of choices guards against)."""
+    """A tool that must be called is not named: any will do (what the specification's list of
+    choices guards against).
+    """
     body.get("toolConfig", {}).get("functionCallingConfig", {}).pop("allowedFunctionNames", None)
 
 
 @of_body("unified-llm", "anthropic")
 def thoughts_sent_as_text(body: Body) -> None:
-    """A thought of an earlier answer goes back as something that was said (a sibling in Python; the proxy)."""
+    """A thought of an earlier answer goes back as something that was said (a sibling in Python; the
+    proxy).
+    """
     for part in parts(body, "thought"):
         del part["thought"]
 
@@ -334,7 +381,9 @@ def pictures_never_sent(body: Body) -> None:
 
 @of_body("unified-llm")
 def flat_schemas(body: Body) -> None:
-    """What is inside an array or an object of a tool's schema is lost (a converter that is not recursive)."""
+    """What is inside an array or an object of a tool's schema is lost (a converter that is not
+    recursive).
+    """
     for tool in body.get("tools", []):
         for declaration in tool.get("functionDeclarations", []):
             for field in (declaration.get("parameters") or {}).get("properties", {}).values():
@@ -356,8 +405,15 @@ def unknown_results_dropped(prompt: Json, options: Json) -> None:
     messages = prompt.get("messages")
     for message in list(messages) if isinstance(messages, list) else []:
         content = message.get("content") if isinstance(message, dict) else None
-        results = [part.get("tool_result") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-        if any(isinstance(result, dict) and result.get("tool_call_id") not in known for result in results):
+        results = (
+            [part.get("tool_result") for part in content if isinstance(part, dict)]
+            if isinstance(content, list)
+            else []
+        )
+        if any(
+            isinstance(result, dict) and result.get("tool_call_id") not in known
+            for result in results
+        ):
             messages.remove(message)
 
 
@@ -373,7 +429,9 @@ def references_not_resolved(prompt: Json, options: Json) -> None:
 
 @of_body("anthropic")
 def mode_not_validated(body: Body) -> None:
-    """Tools without a choice are not sent in the mode that Code Assist's own client sends (the first state)."""
+    """Tools without a choice are not sent in the mode that Code Assist's own client sends (the
+    first state).
+    """
     if "tools" in body:
         body.setdefault("toolConfig", {"functionCallingConfig": {"mode": "AUTO"}})
 
@@ -392,7 +450,11 @@ def placeholder_arguments(body: Body) -> None:
         for declaration in tool.get("functionDeclarations", []):
             if not (declaration.get("parameters") or {}).get("properties"):
                 field = {"_placeholder": {"type": "BOOLEAN"}}
-                declaration["parameters"] = {"type": "OBJECT", "properties": field, "required": ["_placeholder"]}
+                declaration["parameters"] = {
+                    "type": "OBJECT",
+                    "properties": field,
+                    "required": ["_placeholder"],
+                }
 
 
 @of_body("anthropic")
@@ -404,7 +466,9 @@ def results_of_unknown_functions(body: Body) -> None:
 
 @of_body("anthropic")
 def text_after_results_lost(body: Body) -> None:
-    """What the user says beside the results of tools is left out (what both states guard against)."""
+    """What the user says beside the results of tools is left out (what both states guard
+    against).
+    """
     for content in body.get("contents", []):
         if any("functionResponse" in part for part in content["parts"]):
             content["parts"] = [part for part in content["parts"] if "functionResponse" in part]
@@ -416,7 +480,10 @@ def text_after_results_lost(body: Body) -> None:
 @of_body("mind")
 def system_instead_of_the_prompt(body: Body) -> None:
     """With a system prompt the prompt itself is never sent (the second state)."""
-    if len(body["contents"]) == 3 and body["contents"][1] == {"role": "model", "parts": [{"text": "ok"}]}:
+    if len(body["contents"]) == 3 and body["contents"][1] == {
+        "role": "model",
+        "parts": [{"text": "ok"}],
+    }:
         del body["contents"][1:]
 
 
@@ -443,15 +510,22 @@ def only_the_first_result(body: Body) -> None:
 
 @of_body("mind")
 def calls_and_results_in_turns(body: Body) -> None:
-    """Parallel calls go back one by one, each followed by its result: the API refuses that (the last state's loop)."""
+    """Parallel calls go back one by one, each followed by its result: the API refuses that (the
+    last state's loop).
+    """
     apart: list[Body] = []
-    for call, answer in zip(body["contents"], [*body["contents"][1:], {"role": "", "parts": []}], strict=True):
+    for call, answer in zip(
+        body["contents"], [*body["contents"][1:], {"role": "", "parts": []}], strict=True
+    ):
         calls = [part for part in call["parts"] if "functionCall" in part]
         results = [part for part in answer["parts"] if "functionResponse" in part]
         if len(calls) > 1 and len(calls) == len(results):
             before = [part for part in call["parts"] if "functionCall" not in part]
             for one, other in zip(calls, results, strict=True):
-                apart += [{"role": "model", "parts": [*before, one]}, {"role": "user", "parts": [other]}]
+                apart += [
+                    {"role": "model", "parts": [*before, one]},
+                    {"role": "user", "parts": [other]},
+                ]
                 before = []
             answer["parts"] = []
         elif call["parts"]:
@@ -463,4 +537,6 @@ def calls_and_results_in_turns(body: Body) -> None:
 def failing_tool_says_nothing(body: Body) -> None:
     """A tool that failed has an empty result (the second state)."""
     for response in responses(body):
-        response["response"] = {} if "error" in (response.get("response") or {}) else response.get("response")
+        response["response"] = (
+            {} if "error" in (response.get("response") or {}) else response.get("response")
+        )

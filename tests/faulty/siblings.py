@@ -1,6 +1,8 @@
-"""Faults of unified-llm adapters: more of what the siblings of the Go code do otherwise than the event model wants.
+"""Faults of unified-llm adapters: more of what the siblings of the Go code do otherwise than the
+event model wants.
 
-What they make of answers comes first, then what they ask. `unified_llm` and `requests` have the others.
+What they make of answers comes first, then what they ask. `unified_llm` and `requests` have the
+others.
 """
 
 from __future__ import annotations
@@ -15,7 +17,16 @@ from harness.stream.generation import Asked
 from harness.stream.session import Session
 
 from .pipeline import Items, Json, Table
-from .requests import Body, calls_with_bad_json, messages_with, of_asked, of_body, of_prompt, responses, schemas
+from .requests import (
+    Body,
+    calls_with_bad_json,
+    messages_with,
+    of_asked,
+    of_body,
+    of_prompt,
+    responses,
+    schemas,
+)
 from .unified_llm import of_type
 
 SIBLINGS = Table("unified-llm")
@@ -29,13 +40,19 @@ EFFORTS = {"LOW": 1024, "MEDIUM": 4096, "HIGH": 16384}
 
 @SIBLINGS.event
 def blocked_is_other(event: ev.Event) -> ev.Event:
-    """A blocked prompt is an empty answer that ended for some other reason (a sibling in Python)."""
-    return ev.Finish("other", event.reason, event.message) if isinstance(event, ev.Blocked) else event
+    """A blocked prompt is an empty answer that ended for some other reason (a sibling in
+    Python).
+    """
+    return (
+        ev.Finish("other", event.reason, event.message) if isinstance(event, ev.Blocked) else event
+    )
 
 
 @SIBLINGS.translator
 class CallsCountWithStopAlone(UnifiedLlmTranslator):
-    """A call changes the reason only where the wire says STOP: at any other nobody runs the tool (a sibling in Python)."""
+    """A call changes the reason only where the wire says STOP: at any other nobody runs the tool (a
+    sibling in Python).
+    """
 
     def _finish_reason(self) -> dict[str, Any]:
         called = self.called
@@ -55,7 +72,9 @@ def missing_total_is_a_sum(event: ev.Event) -> ev.Event:
 
 @SIBLINGS.payloads
 def counts_are_an_event(payloads: Items) -> Items:
-    """What was counted is an event of its own, here where thoughts were counted (a sibling in Python)."""
+    """What was counted is an event of its own, here where thoughts were counted (a sibling in
+    Python).
+    """
     told: Items = []
     for payload in payloads:
         counted = payload.get("usage", {}) if payload["type"] == "FINISH" else {}
@@ -84,7 +103,9 @@ def timeouts_have_no_class(payloads: Items) -> Items:
 
 @SIBLINGS.frame
 def end_mark_skipped(frame: Frame) -> Frame | None:
-    """A mark of the end that Gemini does not send is passed over, so that nobody learns who sent it (a sibling in TypeScript)."""
+    """A mark of the end that Gemini does not send is passed over, so that nobody learns who sent it
+    (a sibling in TypeScript).
+    """
     return None if frame.raw == "[DONE]" else frame
 
 
@@ -93,21 +114,35 @@ def end_mark_skipped(frame: Frame) -> Frame | None:
 
 @of_body("unified-llm")
 def instruction_is_joined(body: Body) -> None:
-    """The texts of system and developer are one part, with blank lines between them (a sibling in Python)."""
+    """The texts of system and developer are one part, with blank lines between them (a sibling in
+    Python).
+    """
     if "systemInstruction" in body:
-        body["systemInstruction"] = {"parts": [{"text": "\n\n".join(part.get("text", "") for part in body["systemInstruction"]["parts"])}]}
+        body["systemInstruction"] = {
+            "parts": [
+                {
+                    "text": "\n\n".join(
+                        part.get("text", "") for part in body["systemInstruction"]["parts"]
+                    )
+                }
+            ]
+        }
 
 
 @of_body("unified-llm")
 def no_choice_takes_the_tools_away(body: Body) -> None:
-    """The choice none takes the declarations away, too, and calls of the history are of tools that nobody knows (a sibling in Python)."""
+    """The choice none takes the declarations away, too, and calls of the history are of tools that
+    nobody knows (a sibling in Python).
+    """
     if body.get("toolConfig", {}).get("functionCallingConfig", {}).get("mode") == "NONE":
         body.pop("tools", None)
 
 
 @of_prompt("unified-llm")
 def any_word_is_a_tool(prompt: Json, options: Json) -> None:
-    """A choice that nobody knows is taken for the name of a tool that must be called (a sibling in Python)."""
+    """A choice that nobody knows is taken for the name of a tool that must be called (a sibling in
+    Python).
+    """
     choice = prompt.get("tool_choice")
     if isinstance(choice, str) and choice not in ("auto", "none", "required", "named"):
         prompt["tools"] = [*(prompt.get("tools") or []), {"name": choice}]
@@ -123,7 +158,9 @@ def effort_is_not_sent(body: Body) -> None:
 
 @of_body("unified-llm")
 def effort_is_always_a_budget(body: Body) -> None:
-    """How hard to think is a number of tokens for every model, also for those that take a level (siblings in Python and TypeScript)."""
+    """How hard to think is a number of tokens for every model, also for those that take a level
+    (siblings in Python and TypeScript).
+    """
     config = body.get("generationConfig", {}).get("thinkingConfig", {})
     if config.get("thinkingLevel") in EFFORTS:
         config["thinkingBudget"] = EFFORTS[config.pop("thinkingLevel")]
@@ -131,7 +168,9 @@ def effort_is_always_a_budget(body: Body) -> None:
 
 @of_prompt("unified-llm")
 def effort_for_known_models(prompt: Json, options: Json) -> None:
-    """How hard to think is sent for models of a catalogue, and left out for any that is older or newer (a sibling in Python)."""
+    """How hard to think is sent for models of a catalogue, and left out for any that is older or
+    newer (a sibling in Python).
+    """
     if not str(prompt.get("model")).endswith(KNOWN_MODELS):
         prompt.pop("reasoning_effort", None)
 
@@ -149,7 +188,9 @@ def empty_messages_have_a_part(prompt: Json, options: Json) -> None:
 
 @of_body("unified-llm")
 def objects_are_wrapped(body: Body) -> None:
-    """A result that is an object stands under another key ``result`` (siblings in Python and TypeScript)."""
+    """A result that is an object stands under another key ``result`` (siblings in Python and
+    TypeScript).
+    """
     for response in responses(body):
         if not response.get("response", {}).keys() & {"result", "error"}:
             response["response"] = {"result": response.get("response", {})}
@@ -157,7 +198,9 @@ def objects_are_wrapped(body: Body) -> None:
 
 @of_body("unified-llm")
 def other_results_are_text(body: Body) -> None:
-    """A result that is neither string nor object is sent as its Python text (a sibling in Python)."""
+    """A result that is neither string nor object is sent as its Python text (a sibling in
+    Python).
+    """
     for response in responses(body):
         result = response.get("response", {}).get("result")
         if isinstance(result, list | int | float):
@@ -176,7 +219,9 @@ def empty_results_are_text(prompt: Json, options: Json) -> None:
 
 @of_prompt("unified-llm")
 def bad_json_is_raw(prompt: Json, options: Json) -> None:
-    """Arguments that are no JSON are sent below a key ``raw`` that no tool has (a sibling in Python)."""
+    """Arguments that are no JSON are sent below a key ``raw`` that no tool has (a sibling in
+    Python).
+    """
     for call, name in calls_with_bad_json(prompt):
         call[name] = {"raw": call[name]}
 

@@ -1,4 +1,6 @@
-"""Faults of the same proxy where it finds calls in text: its first state parses ``<tool_code>``, its later one does not."""
+"""Faults of the same proxy where it finds calls in text: its first state parses ``<tool_code>``,
+its later one does not.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ TOOL_CODE = Table("anthropic")
 
 @TOOL_CODE.splitter
 class BodyInPiecesIsLost(Splitter):
-    """A body that comes in pieces is put together with its beginning doubled, is no JSON then, and is dropped (the first state)."""
+    """A body that comes in pieces is put together with its beginning doubled, is no JSON then, and
+    is dropped (the first state).
+    """
 
     def feed(self, text: str) -> list[str | Block]:
         begun = "".join(self._body or ()).strip()
@@ -29,7 +33,9 @@ class BodyInPiecesIsLost(Splitter):
 
 @TOOL_CODE.splitter
 class BodyInPiecesIsDoubled(Splitter):
-    """A body that comes in pieces is put together with its beginning doubled (the first state, told as text)."""
+    """A body that comes in pieces is put together with its beginning doubled (the first state, told
+    as text).
+    """
 
     def feed(self, text: str) -> list[str | Block]:
         begun = "".join(self._body or ()).strip()
@@ -54,7 +60,9 @@ class SplitStartTagLeaks(Splitter):
 
 @TOOL_CODE.splitter
 class SplitEndTagMissed(Splitter):
-    """An end tag that is cut is not stitched: the block never ends (the first state, without its doubling)."""
+    """An end tag that is cut is not stitched: the block never ends (the first state, without its
+    doubling).
+    """
 
     def feed(self, text: str) -> list[str | Block]:
         found = super().feed(text)
@@ -79,7 +87,11 @@ class MalformedBlockDropped(Splitter):
     """A block whose body cannot be read is dropped in silence (the first state)."""
 
     def feed(self, text: str) -> list[str | Block]:
-        return [piece for piece in super().feed(text) if isinstance(piece, str) or parse_body(piece.body)]
+        return [
+            piece
+            for piece in super().feed(text)
+            if isinstance(piece, str) or parse_body(piece.body)
+        ]
 
 
 @TOOL_CODE.splitter
@@ -87,16 +99,25 @@ class OnlyBareJson(Splitter):
     """A body in a fence, or one that is a Python call, is dropped in silence (the first state)."""
 
     def feed(self, text: str) -> list[str | Block]:
-        return [piece for piece in super().feed(text) if isinstance(piece, str) or piece.body.strip().startswith("{")]
+        return [
+            piece
+            for piece in super().feed(text)
+            if isinstance(piece, str) or piece.body.strip().startswith("{")
+        ]
 
 
 @TOOL_CODE.splitter
 class TextAfterTheCalls(Splitter):
-    """The calls of a text come first, then its text in one piece, whatever stood where (the first state)."""
+    """The calls of a text come first, then its text in one piece, whatever stood where (the first
+    state).
+    """
 
     def feed(self, text: str) -> list[str | Block]:
         found = super().feed(text)
-        blocks, texts = [piece for piece in found if isinstance(piece, Block)], [piece for piece in found if isinstance(piece, str)]
+        blocks, texts = (
+            [piece for piece in found if isinstance(piece, Block)],
+            [piece for piece in found if isinstance(piece, str)],
+        )
         return [*blocks, *(["".join(texts)] if texts else [])]
 
 
@@ -110,7 +131,9 @@ class ToolCodeStaysText(Splitter):
 
 @TOOL_CODE.parts
 class WrapperIsTheInput(Parts):
-    """The whole object is the tool's input, with the keys that wrap its name and arguments (the first state)."""
+    """The whole object is the tool's input, with the keys that wrap its name and arguments (the
+    first state).
+    """
 
     def _read_block(self, block: Block, candidate: int) -> Any:
         signed, others = super()._read_block(block, candidate)
@@ -133,10 +156,14 @@ def name_argument_is_the_tool(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @TOOL_CODE.translator
 class KnownNamesThoughOthersAreDeclared(Translator):
-    """``command`` is Bash, ``todos`` TodoWrite, ``file_path`` Write although no such tool is declared (the first state)."""
+    """``command`` is Bash, ``todos`` TodoWrite, ``file_path`` Write although no such tool is
+    declared (the first state).
+    """
 
     def _infer_name(self, payload: dict[str, Any]) -> str | None:
-        return next((name for keys, name in BARE_PAYLOADS if keys <= payload.keys()), None) or infer_name(payload, self._tools)
+        return next(
+            (name for keys, name in BARE_PAYLOADS if keys <= payload.keys()), None
+        ) or infer_name(payload, self._tools)
 
 
 @TOOL_CODE.translator
@@ -149,7 +176,9 @@ class CallWithoutAName(Translator):
 
 @TOOL_CODE.parts
 class BlockGoesOnOverOtherParts(Parts):
-    """An open block is not ended by a part that is no text: the text after that part belongs to it (the first state)."""
+    """An open block is not ended by a part that is no text: the text after that part belongs to it
+    (the first state).
+    """
 
     def release(self, candidate: int, out: list[ev.Event]) -> None:
         """Nothing but the end of the answer ends a block."""
@@ -161,7 +190,9 @@ class BlockGoesOnOverOtherParts(Parts):
 
 @TOOL_CODE.translator
 class SignatureOfALaterThought(Translator):
-    """A call out of ``<tool_code>`` is remembered with the signature of a thought that comes after it (the first state)."""
+    """A call out of ``<tool_code>`` is remembered with the signature of a thought that comes after
+    it (the first state).
+    """
 
     def feed(self, event: ev.Event) -> list[Payload]:
         if isinstance(event, ev.Reasoning) and event.signature:

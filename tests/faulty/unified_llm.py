@@ -1,4 +1,6 @@
-"""Faults of unified-llm adapters: of the Go code that the event model comes from, and of its siblings in Python and TypeScript."""
+"""Faults of unified-llm adapters: of the Go code that the event model comes from, and of its
+siblings in Python and TypeScript.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,17 @@ def calls(payloads: Items) -> Iterator[dict[str, Any]]:
     """Every tool call that the payloads tell of, also those of the Response."""
     yield from (payload["tool_call"] for payload in payloads if "tool_call" in payload)
     for finish in of_type(payloads, "FINISH"):
-        yield from (part["tool_call"] for part in finish["response"]["message"]["content"] if part["kind"] == "tool_call")
+        yield from (
+            part["tool_call"]
+            for part in finish["response"]["message"]["content"]
+            if part["kind"] == "tool_call"
+        )
 
 
 def is_counted(call_id: str) -> bool:
-    """Whether the wire gave the call no id. Faults of every call are narrowed to these: older wires knew no others."""
+    """Whether the wire gave the call no id. Faults of every call are narrowed to these: older wires
+    knew no others.
+    """
     return re.fullmatch("call_[0-9]+", call_id) is not None
 
 
@@ -40,7 +48,9 @@ def is_counted(call_id: str) -> bool:
 
 @UNIFIED_LLM.payloads
 def id_is_the_name(payloads: Items) -> Items:
-    """A call without an id gets the tool's name for one, so that two calls of a tool share it (the Go code)."""
+    """A call without an id gets the tool's name for one, so that two calls of a tool share it (the
+    Go code).
+    """
     for call in calls(payloads):
         call["id"] = call["name"] if is_counted(call["id"]) else call["id"]
     return payloads
@@ -48,7 +58,9 @@ def id_is_the_name(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def told_when_it_is_over(payloads: Items) -> Items:
-    """Text is told in one delta when it is over, here text that something follows (the Go code awaits the whole answer)."""
+    """Text is told in one delta when it is over, here text that something follows (the Go code
+    awaits the whole answer).
+    """
     last = payloads[-2].get("text_id") if len(payloads) > 1 else None
     told: Items = []
     for payload in payloads:
@@ -62,7 +74,9 @@ def told_when_it_is_over(payloads: Items) -> Items:
 
 @UNIFIED_LLM.event
 def error_in_the_stream_swallowed(event: ev.Event) -> ev.Event | None:
-    """An error, here one of the server, ends in an empty response that looks whole (the Go code's stream)."""
+    """An error, here one of the server, ends in an empty response that looks whole (the Go code's
+    stream).
+    """
     return None if isinstance(event, ev.Error) and (event.code or 0) >= 500 else event
 
 
@@ -70,7 +84,11 @@ def error_in_the_stream_swallowed(event: ev.Event) -> ev.Event | None:
 def cut_swallowed(payloads: Items) -> Items:
     """A connection that breaks ends in a response that looks whole (the Go code's stream)."""
     return [
-        {"type": "FINISH", "finish_reason": {"reason": "stop"}, "response": {"message": {"role": "assistant", "content": []}}}
+        {
+            "type": "FINISH",
+            "finish_reason": {"reason": "stop"},
+            "response": {"message": {"role": "assistant", "content": []}},
+        }
         if payload["type"] == "ERROR" and payload["error"]["type"] == "StreamError"
         else payload
         for payload in payloads
@@ -79,7 +97,9 @@ def cut_swallowed(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def every_400_is_context_length(payloads: Items) -> Items:
-    """A bad key, a bad schema, a missing signature: every 400 is a prompt that was too long (the Go code)."""
+    """A bad key, a bad schema, a missing signature: every 400 is a prompt that was too long (the Go
+    code).
+    """
     for payload in of_type(payloads, "ERROR"):
         if payload["error"].get("status_code") == 400:
             payload["error"]["type"] = "ContextLengthError"
@@ -182,8 +202,14 @@ def no_arguments_are_null(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def calls_only_in_the_response(payloads: Items) -> Items:
-    """The stream has no events for a call without an id; it stands in the Response alone (the Go code tells no call at all)."""
-    return [payload for payload in payloads if "tool_call" not in payload or not is_counted(payload["tool_call"]["id"])]
+    """The stream has no events for a call without an id; it stands in the Response alone (the Go
+    code tells no call at all).
+    """
+    return [
+        payload
+        for payload in payloads
+        if "tool_call" not in payload or not is_counted(payload["tool_call"]["id"])
+    ]
 
 
 @UNIFIED_LLM.event
@@ -207,7 +233,9 @@ def unknown_reason_is_stop(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.translator
 class NoReasonIsStop(UnifiedLlmTranslator):
-    """An answer that gives no reason to end, even one without candidates, has ended well (a sibling in TypeScript)."""
+    """An answer that gives no reason to end, even one without candidates, has ended well (a sibling
+    in TypeScript).
+    """
 
     def _finish_reason(self) -> dict[str, Any]:
         reason = super()._finish_reason()
@@ -216,23 +244,38 @@ class NoReasonIsStop(UnifiedLlmTranslator):
 
 @UNIFIED_LLM.payloads
 def no_candidates_is_an_error(payloads: Items) -> Items:
-    """An answer without candidates is an error although the server sent none (a sibling in Python)."""
+    """An answer without candidates is an error although the server sent none (a sibling in
+    Python).
+    """
     for at, payload in enumerate(payloads):
-        if payload["type"] == "FINISH" and not payload["response"]["message"]["content"] and "raw" not in payload["finish_reason"]:
-            payloads[at] = {"type": "ERROR", "error": {"type": "ProviderError", "message": "no candidates", "retryable": True}}
+        if (
+            payload["type"] == "FINISH"
+            and not payload["response"]["message"]["content"]
+            and "raw" not in payload["finish_reason"]
+        ):
+            payloads[at] = {
+                "type": "ERROR",
+                "error": {"type": "ProviderError", "message": "no candidates", "retryable": True},
+            }
     return payloads
 
 
 @UNIFIED_LLM.event
 def blocked_is_stop(event: ev.Event) -> ev.Event:
     """A blocked prompt is an empty answer that ended well (a sibling in TypeScript)."""
-    return ev.Finish("stop", event.reason, event.message) if isinstance(event, ev.Blocked) else event
+    return (
+        ev.Finish("stop", event.reason, event.message) if isinstance(event, ev.Blocked) else event
+    )
 
 
 @UNIFIED_LLM.event
 def two_reasons_are_filters(event: ev.Event) -> ev.Event:
     """Only SAFETY and RECITATION count as a content filter (a sibling in Python)."""
-    if isinstance(event, ev.Finish) and event.reason == "content_filter" and event.raw not in ("SAFETY", "RECITATION"):
+    if (
+        isinstance(event, ev.Finish)
+        and event.reason == "content_filter"
+        and event.raw not in ("SAFETY", "RECITATION")
+    ):
         event.reason = "other"
     return event
 
@@ -255,9 +298,13 @@ def malformed_is_other(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.translator
 class CallsDontChangeTheReason(UnifiedLlmTranslator):
-    """In a stream a call without an id leaves the reason at stop, so that nobody runs the tool (a sibling in Python)."""
+    """In a stream a call without an id leaves the reason at stop, so that nobody runs the tool (a
+    sibling in Python).
+    """
 
-    def _ended_call(self, call_id: str, name: str, arguments: dict[str, Any], signature: str | None) -> Payload:
+    def _ended_call(
+        self, call_id: str, name: str, arguments: dict[str, Any], signature: str | None
+    ) -> Payload:
         called = self.called
         payload = super()._ended_call(call_id, name, arguments, signature)
         self.called = called or not is_counted(call_id)
@@ -266,8 +313,14 @@ class CallsDontChangeTheReason(UnifiedLlmTranslator):
 
 @UNIFIED_LLM.event
 def thoughts_are_text(event: ev.Event) -> ev.Event:
-    """The flag of thoughts is not looked at: they are part of the answer's text (siblings in Python and TypeScript)."""
-    return ev.Text(event.text, event.signature, event.candidate) if isinstance(event, ev.Reasoning) else event
+    """The flag of thoughts is not looked at: they are part of the answer's text (siblings in Python
+    and TypeScript).
+    """
+    return (
+        ev.Text(event.text, event.signature, event.candidate)
+        if isinstance(event, ev.Reasoning)
+        else event
+    )
 
 
 @UNIFIED_LLM.payloads
@@ -275,7 +328,11 @@ def thoughts_open_a_text_block(payloads: Items) -> Items:
     """A thought begins a block of text that stays empty (what a sibling's test guards against)."""
     opened: Items = []
     for payload in payloads:
-        opened += [{"type": "TEXT_START", "text_id": "text_1"}] if payload["type"] == "REASONING_START" else []
+        opened += (
+            [{"type": "TEXT_START", "text_id": "text_1"}]
+            if payload["type"] == "REASONING_START"
+            else []
+        )
         opened.append(payload)
     return opened
 
@@ -291,18 +348,28 @@ def call_end_without_arguments(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def delta_with_the_whole_call(payloads: Items) -> Items:
-    """A call that came whole is told as if it were streamed: a delta with all its arguments (a sibling in Python)."""
+    """A call that came whole is told as if it were streamed: a delta with all its arguments (a
+    sibling in Python).
+    """
     told: Items = []
     for payload in payloads:
         if payload["type"] == "TOOL_CALL_END" and is_counted(payload["tool_call"]["id"]):
-            told.append({**payload, "type": "TOOL_CALL_DELTA", "delta": json.dumps(payload["tool_call"]["arguments"])})
+            told.append(
+                {
+                    **payload,
+                    "type": "TOOL_CALL_DELTA",
+                    "delta": json.dumps(payload["tool_call"]["arguments"]),
+                }
+            )
         told.append(payload)
     return told
 
 
 @UNIFIED_LLM.events
 def over_at_the_first_reason(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
-    """FINISH comes with the first finish reason; what the server sends afterwards is lost (a sibling in Python)."""
+    """FINISH comes with the first finish reason; what the server sends afterwards is lost (a
+    sibling in Python).
+    """
     for event in events:
         yield event
         if isinstance(event, ev.Finish) and event.candidate <= 0:
@@ -311,7 +378,9 @@ def over_at_the_first_reason(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 
 @UNIFIED_LLM.event
 def total_is_a_sum(event: ev.Event) -> ev.Event:
-    """The total is input and output added up, without the thoughts that the wire's own total has (a sibling in Python)."""
+    """The total is input and output added up, without the thoughts that the wire's own total has (a
+    sibling in Python).
+    """
     if isinstance(event, ev.Usage) and event.input is not None and event.output is not None:
         event.total = event.input + event.output
     return event
@@ -319,7 +388,9 @@ def total_is_a_sum(event: ev.Event) -> ev.Event:
 
 @UNIFIED_LLM.event
 def missing_counts_are_zero(event: ev.Event) -> ev.Event:
-    """Cached tokens that the wire does not tell of are told as 0 (siblings in Python and TypeScript)."""
+    """Cached tokens that the wire does not tell of are told as 0 (siblings in Python and
+    TypeScript).
+    """
     if isinstance(event, ev.Usage) and event.reasoning is not None:
         event.cached = event.cached or 0
     return event
@@ -333,26 +404,38 @@ def broken_json_skipped(frame: Frame) -> Frame | None:
 
 @UNIFIED_LLM.payloads
 def started_twice(payloads: Items) -> Items:
-    """STREAM_START comes again where the model or the reply's id is told late or changes (what a sibling's test guards against)."""
+    """STREAM_START comes again where the model or the reply's id is told late or changes (what a
+    sibling's test guards against).
+    """
     again: Items = []
     for payload in payloads:
         again.append(payload)
-        if payload["type"] == "PROVIDER_EVENT" and {"modelVersion", "responseId"} & set(payload["raw"] or ()):
+        if payload["type"] == "PROVIDER_EVENT" and {"modelVersion", "responseId"} & set(
+            payload["raw"] or ()
+        ):
             again.append({"type": "STREAM_START"})
     return again
 
 
 @UNIFIED_LLM.payloads
 def text_not_ended_before_the_end(payloads: Items) -> Items:
-    """TEXT_END is tied to a finish reason: text of an answer without one has no end before FINISH (a sibling in Python)."""
+    """TEXT_END is tied to a finish reason: text of an answer without one has no end before FINISH
+    (a sibling in Python).
+    """
     finish = payloads[-1]
-    unreasoned = finish["type"] == "FINISH" and "raw" not in finish["finish_reason"] and len(payloads) > 1
-    return [*payloads[:-2], finish] if unreasoned and payloads[-2]["type"] == "TEXT_END" else payloads
+    unreasoned = (
+        finish["type"] == "FINISH" and "raw" not in finish["finish_reason"] and len(payloads) > 1
+    )
+    return (
+        [*payloads[:-2], finish] if unreasoned and payloads[-2]["type"] == "TEXT_END" else payloads
+    )
 
 
 @UNIFIED_LLM.payloads
 def text_ended_inside_the_call(payloads: Items) -> Items:
-    """The block of text before a call is closed only after the call has begun (what a sibling's test guards against)."""
+    """The block of text before a call is closed only after the call has begun (what a sibling's
+    test guards against).
+    """
     for at in range(len(payloads) - 1):
         if payloads[at]["type"] == "TEXT_END" and payloads[at + 1]["type"] == "TOOL_CALL_START":
             payloads[at], payloads[at + 1] = payloads[at + 1], payloads[at]
@@ -361,8 +444,14 @@ def text_ended_inside_the_call(payloads: Items) -> Items:
 
 @UNIFIED_LLM.payloads
 def later_text_has_no_block(payloads: Items) -> Items:
-    """Text after the first block is told by deltas alone, without start and end (a sibling in Python knows no blocks at all)."""
-    return [payload for payload in payloads if not (payload["type"] in ("TEXT_START", "TEXT_END") and payload["text_id"] != "text_1")]
+    """Text after the first block is told by deltas alone, without start and end (a sibling in
+    Python knows no blocks at all).
+    """
+    return [
+        payload
+        for payload in payloads
+        if not (payload["type"] in ("TEXT_START", "TEXT_END") and payload["text_id"] != "text_1")
+    ]
 
 
 chance = count(0x5F3759DF)
@@ -370,8 +459,12 @@ chance = count(0x5F3759DF)
 
 @UNIFIED_LLM.payloads
 def ids_by_chance(payloads: Items) -> Items:
-    """A call without an id gets a random one: the same recording never replays to the same events (all three siblings)."""
-    given = {call["id"]: f"call_{next(chance):08x}" for call in calls(payloads) if is_counted(call["id"])}
+    """A call without an id gets a random one: the same recording never replays to the same events
+    (all three siblings).
+    """
+    given = {
+        call["id"]: f"call_{next(chance):08x}" for call in calls(payloads) if is_counted(call["id"])
+    }
     for call in calls(payloads):
         call["id"] = given.get(call["id"], call["id"])
     return payloads

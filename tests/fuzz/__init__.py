@@ -1,1 +1,3 @@
-"""Coverage-guided fuzzing of whatever reads bytes or text of others: ``python -m tests.fuzz TARGET``."""
+"""Coverage-guided fuzzing of whatever reads bytes or text of others: ``python -m tests.fuzz
+TARGET``.
+"""

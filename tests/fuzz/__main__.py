@@ -1,7 +1,8 @@
-"""The command: ``python -m tests.fuzz TARGET [--executions N] [--corpus DIR] [--seed N]``; all targets without one, for the night.
+"""The command: ``python -m tests.fuzz TARGET [--executions N] [--corpus DIR] [--seed N]``; all
+targets without one, for the night.
 
-Exit 0: nothing was raised; 1: something was, and the input is kept in the corpus as ``found-…``, to become a case. Ctrl-C ends it early
-and keeps what there is.
+Exit 0: nothing was raised; 1: something was, and the input is kept in the corpus as ``found-…``, to
+become a case. Ctrl-C ends it early and keeps what there is.
 """
 
 from __future__ import annotations
@@ -27,9 +28,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Fuzz, and print what is covered and found."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("target", nargs="?", choices=TARGETS)
-    parser.add_argument("--executions", type=int, default=1_000_000, help="of each target (default: a million)")
     parser.add_argument(
-        "--corpus", type=Path, default=Path("build/fuzz"), help="where inputs are kept from run to run (default: build/fuzz)"
+        "--executions", type=int, default=1_000_000, help="of each target (default: a million)"
+    )
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        default=Path("build/fuzz"),
+        help="where inputs are kept from run to run (default: build/fuzz)",
     )
     parser.add_argument("--seed", type=int, default=0)
     parsed = parser.parse_args(arguments)
@@ -63,8 +69,14 @@ def _run(name: str, target: Target, fuzzer: Fuzzer, executions: int, folder: Pat
     finally:
         _keep(folder, result)
         rate = (result.executions - at_start) / max(process_time() - started, 1e-9)
-        print(f"{name}: {_counts(result)}, {result.started} edges at the start, {result.edges} at the end;", end=" ")
-        print(f"{rate:.0f} executions a second of processor time, at most {most_resident() >> 10} MiB", flush=True)
+        print(
+            f"{name}: {_counts(result)}, {result.started} edges at the start, {result.edges} at the end;",
+            end=" ",
+        )
+        print(
+            f"{rate:.0f} executions a second of processor time, at most {most_resident() >> 10} MiB",
+            flush=True,
+        )
         for data, what in result.found:
             print(f"  {what}; input {data[:200]!a}", flush=True)
 

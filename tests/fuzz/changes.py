@@ -1,4 +1,6 @@
-"""Changes of an input: of bytes, of lines, and of what the source of the readers speaks about; all of them small, and a few at once."""
+"""Changes of an input: of bytes, of lines, and of what the source of the readers speaks about; all
+of them small, and a few at once.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,20 @@ from collections.abc import Callable, Sequence
 
 LONGEST = 4096
 VALUES = (
-    *(b"null", b"true", b"false", b'""', b"[]", b"{}", b"0", b"-1", b"1.5", b"1e999", b"NaN", b"9223372036854775808"),
+    *(
+        b"null",
+        b"true",
+        b"false",
+        b'""',
+        b"[]",
+        b"{}",
+        b"0",
+        b"-1",
+        b"1.5",
+        b"1e999",
+        b"NaN",
+        b"9223372036854775808",
+    ),
     *(
         rb'"\ud800"',
         rb"\u0000",
@@ -34,73 +49,99 @@ Change = Callable[[random.Random, bytearray, Sequence[bytes], Sequence[bytes]], 
 
 
 def changed(chance: random.Random, corpus: Sequence[bytes], words: Sequence[bytes]) -> bytes:
-    """One of the corpus, rather a late one, changed in one to eight places; at most `LONGEST` bytes."""
+    """One of the corpus, rather a late one, changed in one to eight places; at most `LONGEST`
+    bytes.
+    """
     data = bytearray(corpus[max(chance.randrange(len(corpus)), chance.randrange(len(corpus)))])
     for _ in range(1 << max(0, chance.randrange(5) - 1)):
         chance.choice(CHANGES)(chance, data, corpus, words)
     return bytes(data[:LONGEST])
 
 
-def _byte_replaced(chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]) -> None:
+def _byte_replaced(
+    chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]
+) -> None:
     if data:
         data[chance.randrange(len(data))] = chance.randrange(256)
 
 
-def _byte_put_in(chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]) -> None:
+def _byte_put_in(
+    chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]
+) -> None:
     at = chance.randint(0, len(data))
     data[at:at] = bytes([chance.randrange(256)])
 
 
-def _span_cut_out(chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]) -> None:
+def _span_cut_out(
+    chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]
+) -> None:
     at = chance.randint(0, len(data))
     del data[at : at + (1 << chance.randrange(8))]
 
 
-def _span_repeated(chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]) -> None:
+def _span_repeated(
+    chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]
+) -> None:
     at = chance.randint(0, len(data))
     data[at:at] = data[at : at + (1 << chance.randrange(8))] * (1 << chance.randrange(3))
 
 
-def _span_of_another(chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]) -> None:
+def _span_of_another(
+    chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]
+) -> None:
     other = chance.choice(corpus)
     at, start = chance.randint(0, len(data)), chance.randint(0, len(other))
     data[at : at + chance.choice((0, 0, 8, 64))] = other[start : start + (1 << chance.randrange(9))]
 
 
-def _value_put_in(chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]) -> None:
+def _value_put_in(
+    chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]
+) -> None:
     at = chance.randint(0, len(data))
     data[at : at + chance.choice((0, 1, 4))] = chance.choice(VALUES)
 
 
-def _word_put_in(chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]) -> None:
+def _word_put_in(
+    chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]
+) -> None:
     if words:
         at = chance.randint(0, len(data))
         data[at:at] = chance.choice(words)
 
 
-def _word_replaced(chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]) -> None:
+def _word_replaced(
+    chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]
+) -> None:
     start = chance.randint(0, len(data))
     while start < len(data) and not _in_word(data[start]):
         start += 1
     end = start
     while end < len(data) and _in_word(data[end]):
         end += 1
-    data[start:end] = chance.choice(words or VALUES) if chance.randrange(3) else chance.choice(VALUES)
+    data[start:end] = (
+        chance.choice(words or VALUES) if chance.randrange(3) else chance.choice(VALUES)
+    )
 
 
-def _line_of_another(chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]) -> None:
+def _line_of_another(
+    chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]
+) -> None:
     other = chance.choice(corpus)
     start, end = _line(chance, other)
     at, until = _line(chance, data)
     data[at : chance.choice((at, until))] = other[start:end]
 
 
-def _line_cut_out(chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]) -> None:
+def _line_cut_out(
+    chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]
+) -> None:
     at, until = _line(chance, data)
     del data[at:until]
 
 
-def _line_shifted(chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]) -> None:
+def _line_shifted(
+    chance: random.Random, data: bytearray, corpus: Sequence[bytes], words: Sequence[bytes]
+) -> None:
     at, _ = _line(chance, data)
     if chance.randrange(2):
         data[at:at] = b"  "

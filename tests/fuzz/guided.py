@@ -1,7 +1,8 @@
-"""A fuzzer that keeps what reaches new code: inputs are changed at random, and one that takes an edge nobody took joins the corpus.
+"""A fuzzer that keeps what reaches new code: inputs are changed at random, and one that takes an
+edge nobody took joins the corpus.
 
-Before it joins, it is cut down to what still takes that edge, so that the corpus stays short and the executions many. All chance comes from
-one seed, so that a run can be had again.
+Before it joins, it is cut down to what still takes that edge, so that the corpus stays short and
+the executions many. All chance comes from one seed, so that a run can be had again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ ANYWHERE = (TooSlow, MemoryError, RecursionError)
 
 @dataclass
 class Result:
-    """``started`` and ``edges`` count what the first corpus covered and what is covered now; ``found`` are inputs with what they raised."""
+    """``started`` and ``edges`` count what the first corpus covered and what is covered now;
+    ``found`` are inputs with what they raised.
+    """
 
     executions: int = 0
     started: int = 0
@@ -30,12 +33,20 @@ class Result:
 
 
 class Fuzzer:
-    """Runs ``run`` on inputs, for as long as `once` is called. ``taken`` is where what ``run`` calls leaves a 1 for every edge.
+    """Runs ``run`` on inputs, for as long as `once` is called. ``taken`` is where what ``run``
+    calls leaves a 1 for every edge.
 
-    What is raised is a finding; each kind at each place counts once. ``words`` gives, for each edge, what an input might say.
+    What is raised is a finding; each kind at each place counts once. ``words`` gives, for each
+    edge, what an input might say.
     """
 
-    def __init__(self, run: Callable[[bytes], None], taken: bytearray, words: Sequence[Sequence[bytes]] = (), seed: int = 0) -> None:
+    def __init__(
+        self,
+        run: Callable[[bytes], None],
+        taken: bytearray,
+        words: Sequence[Sequence[bytes]] = (),
+        seed: int = 0,
+    ) -> None:
         self.result = Result()
         self._run, self._taken, self._all_words = run, taken, words
         self._chance = random.Random(seed)
@@ -44,7 +55,9 @@ class Fuzzer:
         self._known = {NOTHING}
 
     def begin(self, kept: Iterable[bytes], first: Iterable[bytes]) -> None:
-        """Read what an earlier run kept, then the first corpus; what takes no new edge is left out."""
+        """Read what an earlier run kept, then the first corpus; what takes no new edge is left
+        out.
+        """
         kept, first = sorted(kept, key=len), sorted(first, key=len)
         self._taken[:] = bytes(len(self._taken))  # what making the corpus took is not the target's
         for data in kept:
@@ -65,7 +78,14 @@ class Fuzzer:
             self.result.kept.append(self._cut_down(data) if cut_down else data)
             self._seen = bytes(self._taken)
             self.result.edges = sum(self._seen)
-            self._words = sorted({word for words, taken in zip(self._all_words, self._seen, strict=False) if taken for word in words})
+            self._words = sorted(
+                {
+                    word
+                    for words, taken in zip(self._all_words, self._seen, strict=False)
+                    if taken
+                    for word in words
+                }
+            )
 
     def _judge(self, data: bytes) -> None:
         kind, message = self._raised(data)
@@ -78,16 +98,21 @@ class Fuzzer:
         self.result.found.append((data, f"{kind}: {message}"))
 
     def _raised(self, data: bytes) -> tuple[str, str]:
-        """What kind of exception and where, and its message; nothing if it was read, or refused as it should be."""
+        """What kind of exception and where, and its message; nothing if it was read, or refused as
+        it should be.
+        """
         self.result.executions += 1
         try:
             self._run(data)
-        except Exception as error:  # noqa: BLE001  # any exception but the typed ones, which a target takes itself, is what is looked for
+        # any exception but the typed ones, which a target takes itself, is what is looked for
+        except Exception as error:  # noqa: BLE001
             return _kind(error), str(error)
         return NOTHING, ""
 
     def _cut_down(self, data: bytes) -> bytes:
-        """The shortest part of it that takes all the edges that it took first. Others that are met on the way are left to be found."""
+        """The shortest part of it that takes all the edges that it took first. Others that are met
+        on the way are left to be found.
+        """
         whole = bytes(self._taken)
         fresh = [number for number, taken in enumerate(whole) if taken and not self._seen[number]]
 
@@ -118,4 +143,8 @@ def _kind(error: Exception) -> str:
     while place is not None and place.tb_next is not None:
         place = place.tb_next
     name = type(error).__name__
-    return name if place is None or isinstance(error, ANYWHERE) else f"{name} at {place.tb_frame.f_code.co_name}:{place.tb_lineno}"
+    return (
+        name
+        if place is None or isinstance(error, ANYWHERE)
+        else f"{name} at {place.tb_frame.f_code.co_name}:{place.tb_lineno}"
+    )

@@ -1,4 +1,6 @@
-"""What an input may take of time and memory: more is raised inside of what reads it, and so is a finding like any other."""
+"""What an input may take of time and memory: more is raised inside of what reads it, and so is a
+finding like any other.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from typing import Never
 
 SECONDS = 5.0
 MEMORY = 1 << 30
-"""Bytes that the whole process may map; with all that is imported it needs about a third of that."""
+"""Bytes that the whole process may map; with all that is imported it needs about a third of
+that.
+"""
 
 
 class TooSlow(Exception):
@@ -19,7 +23,9 @@ class TooSlow(Exception):
 
 
 def in_time(run: Callable[[bytes], None]) -> Callable[[bytes], None]:
-    """The same, but `TooSlow` is raised inside when it takes too long. Only what runs on the main thread can be stopped."""
+    """The same, but `TooSlow` is raised inside when it takes too long. Only what runs on the main
+    thread can be stopped.
+    """
 
     def stop(number: int, frame: FrameType | None) -> Never:
         raise TooSlow(f"more than {SECONDS:g} s of processor time")
@@ -38,7 +44,9 @@ def in_time(run: Callable[[bytes], None]) -> Callable[[bytes], None]:
 def bound_memory() -> None:
     """From now on, `MemoryError` is raised at `MEMORY`, where the system can do that."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard), hard))
+    resource.setrlimit(
+        resource.RLIMIT_AS, (MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard), hard)
+    )
 
 
 def most_resident() -> int:

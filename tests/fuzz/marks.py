@@ -1,8 +1,10 @@
-"""Marks the branches of the package's source while it is imported, so that a run leaves behind which of them it took.
+"""Marks the branches of the package's source while it is imported, so that a run leaves behind
+which of them it took.
 
-Each way on from a branch is an edge and gets a number; the code that is imported sets ``TAKEN[number]`` where it goes that way. With marks
-the readers take 1.4 times as long as without; under Atheris they take two to three times as long, under the interpreter's own tracing six.
-`watch` has to come before the first import of the package.
+Each way on from a branch is an edge and gets a number; the code that is imported sets
+``TAKEN[number]`` where it goes that way. With marks the readers take 1.4 times as long as without;
+under Atheris they take two to three times as long, under the interpreter's own tracing six. `watch`
+has to come before the first import of the package.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class _Finder:
     def __init__(self, package: str) -> None:
         self._package = package
 
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if name.partition(".")[0] != self._package:
             return None
         spec = PathFinder.find_spec(name, path)
@@ -48,7 +52,9 @@ class _Finder:
 def watch(package: str) -> None:
     """From now on, modules of this package are imported with marks."""
     if package in sys.modules:
-        raise RuntimeError(f"{package} is imported already; its branches can be marked only while it is; call watch before")
+        raise RuntimeError(
+            f"{package} is imported already; its branches can be marked only while it is; call watch before"
+        )
     sys.meta_path.insert(0, _Finder(package))
 
 
@@ -57,7 +63,11 @@ def marked(source: bytes, path: str) -> CodeType:
     vars(builtins).update(__taken__=TAKEN, __take__=TAKEN.__setitem__)
     tree = ast.parse(source, path)
     said = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    strings = {one.encode("utf-8", "replace") if isinstance(one, str) else one for one in said if isinstance(one, str | bytes)}
+    strings = {
+        one.encode("utf-8", "replace") if isinstance(one, str) else one
+        for one in said
+        if isinstance(one, str | bytes)
+    }
     words = sorted(filter(WORD.fullmatch, strings))
     return compile(_Marker(words).visit(tree), path, "exec")
 
@@ -70,7 +80,10 @@ class _Marker(ast.NodeTransformer):
         super().generic_visit(node)
         match node:
             case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
-                body.insert(1 if ast.get_docstring(node, clean=False) is not None else 0, self._statement(node))
+                body.insert(
+                    1 if ast.get_docstring(node, clean=False) is not None else 0,
+                    self._statement(node),
+                )
             case ast.If() | ast.For() | ast.AsyncFor() | ast.While():
                 node.body.insert(0, self._statement(node))
                 node.orelse.insert(0, self._statement(node))
@@ -79,8 +92,15 @@ class _Marker(ast.NodeTransformer):
             case ast.Match(cases=cases):
                 for case in cases:
                     case.body.insert(0, self._statement(case.body[0]))
-                if not any(isinstance(case.pattern, ast.MatchAs) and not case.pattern.pattern and not case.guard for case in cases):
-                    cases.append(ast.match_case(_at(node, ast.MatchAs()), None, [self._statement(node)]))
+                if not any(
+                    isinstance(case.pattern, ast.MatchAs)
+                    and not case.pattern.pattern
+                    and not case.guard
+                    for case in cases
+                ):
+                    cases.append(
+                        ast.match_case(_at(node, ast.MatchAs()), None, [self._statement(node)])
+                    )
             case ast.IfExp():
                 node.body, node.orelse = self._expression(node.body), self._expression(node.orelse)
             case ast.BoolOp():

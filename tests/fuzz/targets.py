@@ -1,6 +1,8 @@
-"""What is fuzzed, and what it starts from: the shipped cassettes, their answers and the specs, and a sample of every foreign recording.
+"""What is fuzzed, and what it starts from: the shipped cassettes, their answers and the specs, and
+a sample of every foreign recording.
 
-A target takes what its part may raise, typed errors, and nothing else; what it gives has to be what was promised.
+A target takes what its part may raise, typed errors, and nothing else; what it gives has to be what
+was promised.
 """
 
 from __future__ import annotations
@@ -25,7 +27,12 @@ CUT = 7
 LONGEST_FRAME = 600
 """Bytes."""
 TODAY = date(2026, 11, 22)
-FEATURES = {feature.id for feature in read_features((ROOT / "specs/features.yaml").read_text(encoding="utf-8"), "features.yaml")}
+FEATURES = {
+    feature.id
+    for feature in read_features(
+        (ROOT / "specs/features.yaml").read_text(encoding="utf-8"), "features.yaml"
+    )
+}
 LOSSES = {name: dialect.losses for name, dialect in DIALECTS.items()}
 
 
@@ -38,12 +45,17 @@ class Target:
 
 
 def _framing(data: bytes) -> None:
-    whole, cut = _frames([data]), _frames(data[start : start + CUT] for start in range(0, len(data), CUT))
+    whole, cut = (
+        _frames([data]),
+        _frames(data[start : start + CUT] for start in range(0, len(data), CUT)),
+    )
     assert whole == cut, f"cuts matter: {whole} whole, {cut} in pieces of {CUT} bytes"
 
 
 def _frames(pieces: Iterable[bytes]) -> list[Frame] | None:
-    """None where a message is refused for its length: when it is, depends on the cuts, and what came before it as well."""
+    """None where a message is refused for its length: when it is, depends on the cuts, and what
+    came before it as well.
+    """
     framer = frame_by_content(LONGEST_FRAME)
     try:
         return [*(frame for piece in pieces for frame in framer.feed(piece)), *framer.close()]
@@ -60,14 +72,18 @@ def _normalization(data: bytes) -> None:
             events += normalizer.feed(frame)
         events += normalizer.close("complete")
         kinds = [event.__struct_config__.tag for event in events]
-        assert out_of_order([str(kind) for kind in kinds]) is None, f"events of {provider.name} out of order: {kinds}"
+        assert out_of_order([str(kind) for kind in kinds]) is None, (
+            f"events of {provider.name} out of order: {kinds}"
+        )
 
 
 def _tool_code(data: bytes) -> None:
     splitter, text = Splitter(), data.decode("utf-8", "replace")
     middle = len(text) // 2
     pieces = [*splitter.feed(text[:middle]), *splitter.feed(text[middle:]), *splitter.close()]
-    assert "".join(piece.raw if isinstance(piece, Block) else piece for piece in pieces) == text, "text was lost or made"
+    assert "".join(piece.raw if isinstance(piece, Block) else piece for piece in pieces) == text, (
+        "text was lost or made"
+    )
     for piece in pieces:
         if isinstance(piece, Block):
             parse_body(piece.body)
@@ -94,7 +110,15 @@ def _spec(data: bytes) -> None:
         if is_features(text):
             read_features(text, "fuzzed.yaml")
         else:
-            read_spec(text, "fuzzed.yaml", dialects=DIALECTS, providers=PROVIDERS, features=FEATURES, losses=LOSSES, today=TODAY)
+            read_spec(
+                text,
+                "fuzzed.yaml",
+                dialects=DIALECTS,
+                providers=PROVIDERS,
+                features=FEATURES,
+                losses=LOSSES,
+                today=TODAY,
+            )
     except (SpecError, UnicodeDecodeError):
         return
 

@@ -1,7 +1,8 @@
-"""One live recording of each provider: what is served must be what we read. Without a way to ask, each test skips with the reason.
+"""One live recording of each provider: what is served must be what we read. Without a way to ask,
+each test skips with the reason.
 
-A test costs one short answer. HARNESS_REQUIRE=live-gemini-api (or live-vertex-ai, live-code-assist, live-gemini-cli) makes it fail where
-it would skip. HARNESS_MODEL names the model.
+A test costs one short answer. HARNESS_REQUIRE=live-gemini-api (or live-vertex-ai, live-code-assist,
+live-gemini-cli) makes it fail where it would skip. HARNESS_MODEL names the model.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ def way_to_ask(provider: str) -> str | None:
         case "vertex-ai":
             project = os.environ.get("GOOGLE_CLOUD_PROJECT")
             express = os.environ.get("GOOGLE_GENAI_USE_VERTEXAI") and keys
-            return None if project or express else "no project: set GOOGLE_CLOUD_PROJECT, or GOOGLE_GENAI_USE_VERTEXAI with an express key"
+            return (
+                None
+                if project or express
+                else "no project: set GOOGLE_CLOUD_PROJECT, or GOOGLE_GENAI_USE_VERTEXAI with an express key"
+            )
         case "code-assist":
             try:
                 find_token()
@@ -42,7 +47,11 @@ def way_to_ask(provider: str) -> str | None:
             if not shutil.which("gemini"):
                 return "no program: npm install -g @google/gemini-cli"
             login = (Path.home() / ".gemini" / "oauth_creds.json").exists()
-            return None if keys or login or any(map(os.environ.get, TOKENS)) else "the Gemini CLI has no login and no key"
+            return (
+                None
+                if keys or login or any(map(os.environ.get, TOKENS))
+                else "the Gemini CLI has no login and no key"
+            )
 
 
 @pytest.mark.parametrize("provider", ["gemini-api", "vertex-ai", "code-assist", "gemini-cli"])
@@ -52,9 +61,15 @@ def test_a_live_answer_is_read_whole(provider: str, tmp_path: Path) -> None:
     path = tmp_path / f"{provider}.yaml"
     limits = Limits(attempts=3, requests=4, output_tokens=5_000)
     prompts = ask_prompts(["Say hello in one word."], provider)
-    cassette = record_requests(provider, prompts, path, settings=Settings(model=MODEL), limits=limits)
+    cassette = record_requests(
+        provider, prompts, path, settings=Settings(model=MODEL), limits=limits
+    )
     (exchange,) = cassette.exchanges
-    assert (cassette.origin.kind, exchange.provider, exchange.end) == ("recorded", provider, "complete")
+    assert (cassette.origin.kind, exchange.provider, exchange.end) == (
+        "recorded",
+        provider,
+        "complete",
+    )
     kinds = [event["kind"] for event in harness.replay(exchange, layer="events")]
     assert "text" in kinds
     assert not {"error", "incomplete", "unknown"} & set(kinds), kinds

@@ -1,7 +1,8 @@
-"""The unified LLM client asks Gemini itself: a word whole, a word as a stream, and a call of a tool with its result.
+"""The unified LLM client asks Gemini itself: a word whole, a word as a stream, and a call of a tool
+with its result.
 
-Four short answers. Without a key each test skips with the reason; HARNESS_REQUIRE=live-gemini-api makes it fail instead. HARNESS_MODEL
-names the model.
+Four short answers. Without a key each test skips with the reason; HARNESS_REQUIRE=live-gemini-api
+makes it fail instead. HARNESS_MODEL names the model.
 """
 
 from __future__ import annotations
@@ -28,7 +29,12 @@ def client() -> Iterator[Client]:
 
 
 def asking(text: str, **more: Any) -> dict[str, Any]:
-    return {"model": f"gemini:{MODEL}", "messages": [{"role": "user", "content": text}], "max_tokens": 1024, **more}
+    return {
+        "model": f"gemini:{MODEL}",
+        "messages": [{"role": "user", "content": text}],
+        "max_tokens": 1024,
+        **more,
+    }
 
 
 def test_a_word_whole(client: Client) -> None:
@@ -54,7 +60,11 @@ def test_a_call_and_its_result(client: Client) -> None:
     tool = {
         "name": "temperature",
         "description": "The temperature of a city, in degrees Celsius",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        },
         "execute": temperature,
     }
     response = client.generate(asking("How warm is Oslo? Use the tool.", tools=[tool]))

@@ -1,8 +1,10 @@
-"""Reads other people's recordings: the format is told by the content, never by a name, and every exchange in it is kept.
+"""Reads other people's recordings: the format is told by the content, never by a name, and every
+exchange in it is kept.
 
-`FORMATS` is tried in order; the first that recognises the content reads it. What a recording kept as bytes stays those bytes; what it
-kept only parsed is written anew, numbers digit for digit. Everything read here is untrusted: sizes are bounded, nothing is executed, and
-whatever is wrong with a file is a `CassetteError`.
+`FORMATS` is tried in order; the first that recognises the content reads it. What a recording kept
+as bytes stays those bytes; what it kept only parsed is written anew, numbers digit for digit.
+Everything read here is untrusted: sizes are bounded, nothing is executed, and whatever is wrong
+with a file is a `CassetteError`.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ FORMATS: Final[tuple[Format, ...]] = (
 )
 """In the order in which they are tried: a recording before the bodies that it holds."""
 
-_OURS: Final = re.compile(rb"(?:\xef\xbb\xbf)?(?:(?:---|[ \t]*#[^\r\n]*|[ \t]*)\r?\n)*harness:[ \t]*[0-9]")
+_OURS: Final = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:(?:---|[ \t]*#[^\r\n]*|[ \t]*)\r?\n)*harness:[ \t]*[0-9]"
+)
 """How specs and features files begin, after comments."""
 _HEAD: Final = 4096
 """So many bytes are looked at for that."""
@@ -63,10 +67,12 @@ __all__ = ["FORMATS", "MAX_BYTES", "Format", "read"]
 
 
 def read(data: bytes, name: str = "the recording") -> Cassette:
-    """The recording in ``data`` as a cassette of origin ``imported``, exchanges in start order; ``name`` only stands in errors.
+    """The recording in ``data`` as a cassette of origin ``imported``, exchanges in start order;
+    ``name`` only stands in errors.
 
-    Date, model and client are the recording's own where it has them; source, commit and licence are for the caller to add.
-    Raises `CassetteError` for content that is damaged, too large, of no known format, or of one that is known and not read yet.
+    Date, model and client are the recording's own where it has them; source, commit and licence are
+    for the caller to add. Raises `CassetteError` for content that is damaged, too large, of no
+    known format, or of one that is known and not read yet.
     """
     try:
         return _read(data)
@@ -82,10 +88,15 @@ def _read(data: bytes) -> Cassette:
     if not data.strip():
         raise CassetteError("the file is empty; restore it, or record it again")
     if _OURS.match(data[:_HEAD]):
-        raise CassetteError("this is a spec or a features file, no recording; `harness check` reads it")
+        raise CassetteError(
+            "this is a spec or a features file, no recording; `harness check` reads it"
+        )
     content = Content(data)
     for known in FORMATS:
         if known.recognises(content):
             return known.read(content)
     titles = ", ".join(known.title for known in FORMATS)
-    raise CassetteError(f"{describe(content)}; formats that are read: {titles}; known, but not read yet: {', '.join(UNREAD)}")
+    raise CassetteError(
+        f"{describe(content)}; formats that are read: {titles}; known, but not read yet:"
+        f" {', '.join(UNREAD)}"
+    )

@@ -1,6 +1,8 @@
-"""Bare bodies: what a provider sent and nothing else, as SSE text, a JSON array, one JSON reply, or a JSON reply a line.
+"""Bare bodies: what a provider sent and nothing else, as SSE text, a JSON array, one JSON reply, or
+a JSON reply a line.
 
-Each is one exchange without a request, its bytes untouched in one read. The status is 200, or what a lone error says of itself.
+Each is one exchange without a request, its bytes untouched in one read. The status is 200, or what
+a lone error says of itself.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _GENERATED: Final = frozenset(
 )  # fmt: skip
 """What a reply that generates has at least one of."""
 
-_OTHER_REPLIES: Final = frozenset({"embedding", "embeddings", "predictions", "totalTokens", "total_tokens"})
+_OTHER_REPLIES: Final = frozenset(
+    {"embedding", "embeddings", "predictions", "totalTokens", "total_tokens"}
+)
 """What replies of the other methods have; they are kept, and generate nothing."""
 
 
@@ -39,12 +43,20 @@ def _is_reply(value: Any) -> bool:
 
 
 def _is_sse(content: Content) -> bool:
-    return bool(_SSE.match(content.data) and _DATA.search(content.data)) and unread_kind(content) is None
+    return (
+        bool(_SSE.match(content.data) and _DATA.search(content.data))
+        and unread_kind(content) is None
+    )
 
 
 def _is_array(content: Content) -> bool:
     document = content.document
-    return isinstance(document, list) and bool(document) and all(map(_is_reply, document)) and unread_kind(content) is None
+    return (
+        isinstance(document, list)
+        and bool(document)
+        and all(map(_is_reply, document))
+        and unread_kind(content) is None
+    )
 
 
 def _is_single(content: Content) -> bool:
@@ -52,11 +64,16 @@ def _is_single(content: Content) -> bool:
 
 
 def _is_lines(content: Content) -> bool:
-    return content.document is None and _is_reply(content.first_line) and unread_kind(content) is None
+    return (
+        content.document is None and _is_reply(content.first_line) and unread_kind(content) is None
+    )
 
 
 def _read_body(content: Content) -> Cassette:
-    return build_cassette([build_exchange(None, _status(content), {}, content.data, end="unknown")], note="a bare body")
+    return build_cassette(
+        [build_exchange(None, _status(content), {}, content.data, end="unknown")],
+        note="a bare body",
+    )
 
 
 def _read_lines(content: Content) -> Cassette:

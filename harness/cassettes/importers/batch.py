@@ -1,7 +1,9 @@
-"""Results of the batch API: a document or a file of lines that holds many unary responses, each read as an exchange without a request.
+"""Results of the batch API: a document or a file of lines that holds many unary responses, each
+read as an exchange without a request.
 
-Known are Google's result file (``{"key": …, "response": …}`` a line), its inlined responses (in Google's or the SDK's spelling), and the
-results that ellmer stores. https://ai.google.dev/gemini-api/docs/batch-api
+Known are Google's result file (``{"key": …, "response": …}`` a line), its inlined responses (in
+Google's or the SDK's spelling), and the results that ellmer stores.
+https://ai.google.dev/gemini-api/docs/batch-api
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ def _read(content: Content) -> Cassette:
 def _inlined(document: dict[str, Any]) -> list[Any] | None:
     """The results inside a batch document, wherever its writer puts them."""
     match document:
-        case {"batch": {"dest": {"inlined_responses": list(results)}}} | {"dest": {"inlined_responses": list(results)}}:
+        case {"batch": {"dest": {"inlined_responses": list(results)}}} | {
+            "dest": {"inlined_responses": list(results)}
+        }:
             return results
         case {"response": {"inlinedResponses": {"inlinedResponses": list(results)}}}:
             return results

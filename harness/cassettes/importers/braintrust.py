@@ -1,7 +1,7 @@
 """Cassettes of Braintrust's SDK tests: entries with a ``matchKey``, each body tagged with its kind.
 
-A ``binary`` body lies in another file; of it only the name is here, so that exchange keeps an empty body and the note says how many
-there are.
+A ``binary`` body lies in another file; of it only the name is here, so that exchange keeps an empty
+body and the note says how many there are.
 https://github.com/braintrustdata/braintrust-sdk-javascript
 """
 
@@ -61,9 +61,17 @@ def _recognises(content: Content) -> bool:
 
 def _read(content: Content) -> Cassette:
     recorded = content.shaped(_Recording).entries
-    entries = [as_shape(entry, _Entry, f"entry {number}") for number, entry in enumerate(recorded, 1)]
-    elsewhere = sum(body is not None and body.kind == "binary" for one in entries for body in (one.request.body, one.response.body))
-    note = "Braintrust cassette, bodies rebuilt" + (f"; bodies in other files: {elsewhere}" if elsewhere else "")
+    entries = [
+        as_shape(entry, _Entry, f"entry {number}") for number, entry in enumerate(recorded, 1)
+    ]
+    elsewhere = sum(
+        body is not None and body.kind == "binary"
+        for one in entries
+        for body in (one.request.body, one.response.body)
+    )
+    note = "Braintrust cassette, bodies rebuilt" + (
+        f"; bodies in other files: {elsewhere}" if elsewhere else ""
+    )
     date = entries[0].recorded_at if entries else None
     return build_cassette(_exchanges(entries), date=date, note=note)
 
@@ -72,9 +80,19 @@ def _exchanges(entries: list[_Entry]) -> Iterator[Exchange]:
     for number, entry in enumerate(entries, 1):
         asked, given = entry.request, entry.response
         request = build_request(asked.method, asked.url, asked.headers, _bytes(asked.body, number))
-        end: End = "unknown" if given.body is not None and given.body.kind == "binary" else "complete"
+        end: End = (
+            "unknown" if given.body is not None and given.body.kind == "binary" else "complete"
+        )
         reason = given.status_text or ""
-        yield build_exchange(request, given.status, given.headers, _bytes(given.body, number), reason=reason, rebuilt=True, end=end)
+        yield build_exchange(
+            request,
+            given.status,
+            given.headers,
+            _bytes(given.body, number),
+            reason=reason,
+            rebuilt=True,
+            end=end,
+        )
 
 
 def _bytes(body: _Body | None, number: int) -> bytes:
@@ -85,7 +103,9 @@ def _bytes(body: _Body | None, number: int) -> bytes:
             return body_bytes(body.value)
         case _Body(kind="sse"):
             return b"".join(body_bytes(event) + EVENT_END for event in body.chunks)
-    raise CassetteError(f"entry {number}: a body of kind {body.kind!r}; known are json, text, sse, empty, binary")
+    raise CassetteError(
+        f"entry {number}: a body of kind {body.kind!r}; known are json, text, sse, empty, binary"
+    )
 
 
 BRAINTRUST: Final = Format("braintrust", "Braintrust cassette", _recognises, _read)

@@ -1,7 +1,9 @@
-"""Builds exchanges and cassettes from what foreign recordings say: headers in any of their shapes, bodies as bytes, dates as days.
+"""Builds exchanges and cassettes from what foreign recordings say: headers in any of their shapes,
+bodies as bytes, dates as days.
 
-A recording that keeps a decoded body under the header of the encoded one would be decoded twice, so such a header goes; so do the
-lengths of bodies that are written anew. Everything else is kept as recorded.
+A recording that keeps a decoded body under the header of the encoded one would be decoded twice, so
+such a header goes; so do the lengths of bodies that are written anew. Everything else is kept as
+recorded.
 """
 
 from __future__ import annotations
@@ -24,7 +26,20 @@ EVENT_END: Final = b"\r\n\r\n"
 _MODEL: Final = re.compile(r"/models/([^/:?#]+):")
 _DEFAULT_PORT: Final = re.compile(r"^(https://[^/:]+):443(?=/|$)|^(http://[^/:]+):80(?=/|$)")
 _ISO_DAY: Final = re.compile(r"\d{4}-(?:0\d|1[0-2])-[0-3]\d")
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTHS: Final = (
+    "Jan",
+    "Feb",
+    "Mar",
+    "Apr",
+    "May",
+    "Jun",
+    "Jul",
+    "Aug",
+    "Sep",
+    "Oct",
+    "Nov",
+    "Dec",
+)
 _HTTP_DAY: Final = re.compile(rf"\b(\d{{1,2}})[ -]({'|'.join(_MONTHS)})[a-z]*[ -](\d{{4}})\b")
 _MAGIC: Final = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1f]")
@@ -37,7 +52,12 @@ StatusCode = Annotated[int, msgspec.Meta(ge=0, le=999)]
 
 def build_request(method: str, url: str, headers: Any = None, body: Any = None) -> Request:
     """A request; ``body`` is bytes, text, None, or a JSON value that the recorder parsed."""
-    return Request(_word(method).upper(), _DEFAULT_PORT.sub(r"\1\2", _word(url)), read_headers(headers), body_bytes(body))
+    return Request(
+        _word(method).upper(),
+        _DEFAULT_PORT.sub(r"\1\2", _word(url)),
+        read_headers(headers),
+        body_bytes(body),
+    )
 
 
 def build_exchange(
@@ -50,10 +70,14 @@ def build_exchange(
     rebuilt: bool = False,
     end: End = "complete",
 ) -> Exchange:
-    """An exchange; ``body`` is one read or several. ``rebuilt``: the bytes are ours, only their meaning was recorded."""
+    """An exchange; ``body`` is one read or several. ``rebuilt``: the bytes are ours, only their
+    meaning was recorded.
+    """
     reads = [body] if isinstance(body, bytes) else body
     kept = _true_headers(read_headers(headers), b"".join(reads), rebuilt)
-    return Exchange(request, status, kept, tuple((None, data) for data in reads if data), end, _word(reason))
+    return Exchange(
+        request, status, kept, tuple((None, data) for data in reads if data), end, _word(reason)
+    )
 
 
 def build_cassette(
@@ -64,20 +88,25 @@ def build_cassette(
     client: str | None = None,
     note: str | None = None,
 ) -> Cassette:
-    """A cassette of origin ``imported``; what the recording does not say about itself is taken from its requests and ``Date`` headers.
+    """A cassette of origin ``imported``; what the recording does not say about itself is taken from
+    its requests and ``Date`` headers.
 
-    Raises `CassetteError` as soon as the exchanges come to more than `MAX_BYTES`: aliases let a short file repeat a long body.
+    Raises `CassetteError` as soon as the exchanges come to more than `MAX_BYTES`: aliases let a
+    short file repeat a long body.
     """
     taken: list[Exchange] = []
     left = MAX_BYTES
     for exchange in exchanges:
         left -= _size(exchange)
         if left < 0:
-            raise CassetteError(f"exchange {len(taken) + 1}: the recording comes to more than {MAX_BYTES} bytes")
+            raise CassetteError(
+                f"exchange {len(taken) + 1}: the recording comes to more than {MAX_BYTES} bytes"
+            )
         taken.append(exchange)
     origin = Origin(
         "imported",
-        date=_day(date) or next(filter(None, (_day(exchange.header("date")) for exchange in taken)), None),
+        date=_day(date)
+        or next(filter(None, (_day(exchange.header("date")) for exchange in taken)), None),
         client=client or next(filter(None, map(_client, taken)), None),
         model=_word(model or ", ".join(dict.fromkeys(filter(None, map(_model, taken))))) or None,
         note=note,
@@ -86,7 +115,8 @@ def build_cassette(
 
 
 def read_headers(value: Any) -> Headers:
-    """Headers as name → values, from a mapping, a list of ``{name, value}``, of pairs, or a flat list of names and values in turn.
+    """Headers as name → values, from a mapping, a list of ``{name, value}``, of pairs, or a flat
+    list of names and values in turn.
 
     The first spelling of a name is kept; HTTP/2 pseudo headers and empty ones are not headers.
     """
@@ -96,25 +126,38 @@ def read_headers(value: Any) -> Headers:
         case dict():
             pairs = list(value.items())
         case [dict(), *_]:
-            pairs = [(item.get("name"), item.get("value")) for item in value if isinstance(item, dict)]
+            pairs = [
+                (item.get("name"), item.get("value")) for item in value if isinstance(item, dict)
+            ]
         case [list(), *_]:
-            pairs = [(item[0], item[1]) for item in value if isinstance(item, list) and len(item) > 1]
+            pairs = [
+                (item[0], item[1]) for item in value if isinstance(item, list) and len(item) > 1
+            ]
         case list():
             pairs = list(zip(value[::2], value[1::2], strict=False))
         case _:
-            raise CassetteError(f"headers must be a mapping or a list, not {compact_json(value)[:60].decode('utf-8', 'replace')}")
+            raise CassetteError(
+                "headers must be a mapping or a list, not"
+                f" {compact_json(value)[:60].decode('utf-8', 'replace')}"
+            )
     headers: Headers = {}
     spelled: dict[str, str] = {}
     for name, values in pairs:
         name = _word(name)
         if name and not name.startswith(":"):
-            given = [_word(one) for one in (values if isinstance(values, list) else [values]) if one is not None]
+            given = [
+                _word(one)
+                for one in (values if isinstance(values, list) else [values])
+                if one is not None
+            ]
             headers.setdefault(spelled.setdefault(name.lower(), name), []).extend(given)
     return {name: given for name, given in headers.items() if given}
 
 
 def body_bytes(value: Any) -> bytes:
-    """A body as recorded: bytes, text (a lone surrogate keeps its code), nothing, or a parsed value, which is written compactly."""
+    """A body as recorded: bytes, text (a lone surrogate keeps its code), nothing, or a parsed
+    value, which is written compactly.
+    """
     if isinstance(value, bytes):
         return value
     if isinstance(value, str):
@@ -140,39 +183,64 @@ def tagged_bytes(body: Any, where: str) -> bytes:
 
 
 def join_responses(responses: Sequence[Any], *, sse: bool) -> bytes:
-    """Parsed responses as a body again: one SSE event each, or one JSON value, or a JSON array of several."""
+    """Parsed responses as a body again: one SSE event each, or one JSON value, or a JSON array of
+    several.
+    """
     written = [compact_json(response) for response in responses]
     if sse:
         return b"".join(b"data: " + line + EVENT_END for line in written)
-    return written[0] if len(written) == 1 else b"[" + b",\r\n".join(written) + b"]" if written else b""
+    return (
+        written[0]
+        if len(written) == 1
+        else b"[" + b",\r\n".join(written) + b"]"
+        if written
+        else b""
+    )
 
 
 def _size(exchange: Exchange) -> int:
     size = sum(len(data) for _, data in exchange.reads) + _OVERHEAD
     for headers in (exchange.headers, exchange.request.headers if exchange.request else {}):
         size += sum(len(name) + sum(map(len, values)) for name, values in headers.items())
-    return size + len(exchange.request.body) + len(exchange.request.url) if exchange.request else size
+    return (
+        size + len(exchange.request.body) + len(exchange.request.url) if exchange.request else size
+    )
 
 
 def _word(value: Any) -> str:
-    """What should be text as text that can be encoded: recordings hold numbers, booleans, bytes and lone surrogates there too."""
+    """What should be text as text that can be encoded: recordings hold numbers, booleans, bytes and
+    lone surrogates there too.
+    """
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
+        return (
+            value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
+        )
     if isinstance(value, dict | list):
-        raise CassetteError(f"headers: a word should stand where {compact_json(value)[:60].decode('utf-8', 'replace')} stands")
-    return value.decode("latin-1") if isinstance(value, bytes) else body_bytes(value).decode("utf-8", "replace")
+        raise CassetteError(
+            "headers: a word should stand where"
+            f" {compact_json(value)[:60].decode('utf-8', 'replace')} stands"
+        )
+    return (
+        value.decode("latin-1")
+        if isinstance(value, bytes)
+        else body_bytes(value).decode("utf-8", "replace")
+    )
 
 
 def _true_headers(headers: Headers, body: bytes, rebuilt: bool) -> Headers:
     """Headers without those that the body gives the lie to."""
-    coding = next((values[-1] for name, values in headers.items() if name.lower() == "content-encoding"), "")
+    coding = next(
+        (values[-1] for name, values in headers.items() if name.lower() == "content-encoding"), ""
+    )
     decoded = bool(coding) and not _is_encoded(body, coding.rpartition(",")[2].strip().lower())
     false = {"content-encoding", "content-length"} if decoded or rebuilt else set()
     return {name: values for name, values in headers.items() if name.lower() not in false}
 
 
 def _is_encoded(body: bytes, coding: str) -> bool:
-    """Whether the body is in this coding: by its magic number, or, where there is none, by not being text."""
+    """Whether the body is in this coding: by its magic number, or, where there is none, by not
+    being text.
+    """
     if coding in _MAGIC:
         return body.startswith(_MAGIC[coding])
     if coding == "identity":
@@ -203,4 +271,6 @@ def _model(exchange: Exchange) -> str | None:
 
 def _client(exchange: Exchange) -> str | None:
     headers = exchange.request.headers if exchange.request else {}
-    return next((values[0] for name, values in headers.items() if name.lower() == "user-agent"), None)
+    return next(
+        (values[0] for name, values in headers.items() if name.lower() == "user-agent"), None
+    )

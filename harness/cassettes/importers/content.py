@@ -1,8 +1,10 @@
-"""The bytes of a file of unknown kind, looked at as text, JSON, YAML or lines: each look is taken once, and only if a format asks for it.
+"""The bytes of a file of unknown kind, looked at as text, JSON, YAML or lines: each look is taken
+once, and only if a format asks for it.
 
-JSON numbers that Python would respell (``1.10``, ``1E5``, integers of 20 digits, ``-0``) stay as `msgspec.Raw`, so that `compact_json`
-writes back the digits that were recorded. YAML is read only where a line says ``interactions:`` or ``http_interactions:``: everything else
-that is YAML by accident (a log, a prose file) is never handed to the parser.
+JSON numbers that Python would respell (``1.10``, ``1E5``, integers of 20 digits, ``-0``) stay as
+`msgspec.Raw`, so that `compact_json` writes back the digits that were recorded. YAML is read only
+where a line says ``interactions:`` or ``http_interactions:``: everything else that is YAML by
+accident (a log, a prose file) is never handed to the parser.
 """
 
 from __future__ import annotations
@@ -19,11 +21,15 @@ from ..validation import say_misfit
 from ..yaml import YamlError, parse
 
 MAX_BYTES: Final = 256 * 1024 * 1024
-"""The largest file that is read, and the most that its bodies may come to once aliases and base64 are undone."""
+"""The largest file that is read, and the most that its bodies may come to once aliases and base64
+are undone.
+"""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _RECORDED_YAML: Final = re.compile(r"^[\"']?(?:http_)?interactions[\"']?[ \t]*:", re.MULTILINE)
-_TAGGED_KEY: Final = re.compile(r"^( *)\? !!python/object/apply:[\w.]*istr[ \t]*\n\1- (.+)\n\1: ", re.MULTILINE)
+_TAGGED_KEY: Final = re.compile(
+    r"^( *)\? !!python/object/apply:[\w.]*istr[ \t]*\n\1- (.+)\n\1: ", re.MULTILINE
+)
 _SHORT_INT: Final = 18
 
 Shape = TypeVar("Shape")
@@ -52,7 +58,8 @@ class Content:
 
     @cached_property
     def document(self) -> Any:
-        """The whole file as one JSON value, or as the YAML of a recording; None where it is neither, with ``problem`` saying why.
+        """The whole file as one JSON value, or as the YAML of a recording; None where it is
+        neither, with ``problem`` saying why.
 
         Raises `CassetteError` for YAML that announces interactions and is broken.
         """
@@ -69,9 +76,14 @@ class Content:
         try:
             document = parse(_plain_keys(self.text), foreign=True, max_bytes=MAX_BYTES)
         except YamlError as error:
-            raise CassetteError(f"recorded interactions in YAML that cannot be read: {error}") from None
+            raise CassetteError(
+                f"recorded interactions in YAML that cannot be read: {error}"
+            ) from None
         if _weight(document, {}) > MAX_BYTES:
-            raise CassetteError(f"aliases that multiply: written out, the YAML would have more than {MAX_BYTES} bytes")
+            raise CassetteError(
+                f"aliases that multiply: written out, the YAML would have more than {MAX_BYTES}"
+                " bytes"
+            )
         return document
 
     @cached_property
@@ -101,27 +113,33 @@ class Content:
 
 
 def as_shape(value: Any, shape: type[Shape], where: str = "") -> Shape:
-    """``value`` as a msgspec struct, numbers in strings allowed; raises `CassetteError` with ``where`` and the path inside it."""
+    """``value`` as a msgspec struct, numbers in strings allowed; raises `CassetteError` with
+    ``where`` and the path inside it.
+    """
     try:
         return msgspec.convert(value, shape, strict=False)
     except msgspec.ValidationError as error:
         misfit = say_misfit(str(error))
     except UnicodeEncodeError as error:  # a lone surrogate, in a string that could be a number
         misfit = f"a number must stand where {ascii(error.object)[:80]} stands"
-    raise CassetteError(f"{where or 'the recording'}: {misfit}; the file is cut short, or was changed by hand")
+    raise CassetteError(
+        f"{where or 'the recording'}: {misfit}; the file is cut short, or was changed by hand"
+    )
 
 
 def parse_json(text: str) -> Any:
     """One JSON value; numbers that Python would respell are `msgspec.Raw`.
 
-    Raises `CassetteError` with line and column (of one line, the column), RecursionError when nested too deeply.
+    Raises `CassetteError` with line and column (of one line, the column), RecursionError when
+    nested too deeply.
     """
     try:
         return json.loads(text, parse_float=_raw, parse_int=_integer, parse_constant=_raw)
     except json.JSONDecodeError as error:
         line = f"line {error.lineno}, " if "\n" in text else ""
         raise CassetteError(
-            f"not JSON at {line}column {error.colno}: {error.msg.removesuffix(' at').removesuffix(' starting').lower()}"
+            f"not JSON at {line}column {error.colno}:"
+            f" {error.msg.removesuffix(' at').removesuffix(' starting').lower()}"
         ) from None
 
 
@@ -129,7 +147,10 @@ def compact_json(value: Any) -> bytes:
     """``value`` as JSON without white space, in UTF-8."""
     try:
         return msgspec.json.encode(value)
-    except (UnicodeEncodeError, OverflowError):  # a lone surrogate; an integer of more than 64 bits from YAML
+    except (
+        UnicodeEncodeError,
+        OverflowError,
+    ):  # a lone surrogate; an integer of more than 64 bits from YAML
         return json.dumps(value, separators=(",", ":"), default=_number).encode("ascii")
 
 
@@ -154,14 +175,18 @@ def _integer(text: str) -> int | msgspec.Raw:
 
 
 def _number(value: Any) -> Any:
-    """What the plain encoder does not know: a respelled number beside a lone surrogate keeps its value, not its spelling."""
+    """What the plain encoder does not know: a respelled number beside a lone surrogate keeps its
+    value, not its spelling.
+    """
     if isinstance(value, msgspec.Raw):
         return json.loads(bytes(value))
     return value.decode("latin-1")
 
 
 def _plain_keys(text: str) -> str:
-    """Header names that PyYAML wrote as Python objects (aiohttp's ``istr``), as the words they are; lines keep their numbers."""
+    """Header names that PyYAML wrote as Python objects (aiohttp's ``istr``), as the words they are;
+    lines keep their numbers.
+    """
     if "!!python/object/apply:" not in text:
         return text
     return _TAGGED_KEY.sub(lambda found: f"{found[1]}{found[2]}:\n\n{found[1]}  ", text)

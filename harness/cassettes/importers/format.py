@@ -1,4 +1,6 @@
-"""What a foreign format is to the rest: a name, a title, a look at the content that recognises it, and a reader."""
+"""What a foreign format is to the rest: a name, a title, a look at the content that recognises it,
+and a reader.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from .content import Content
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """``recognises`` judges cheaply and never raises for another format's content; ``read`` raises `CassetteError` for broken content."""
+    """``recognises`` judges cheaply and never raises for another format's content; ``read`` raises
+    `CassetteError` for broken content.
+    """
 
     name: str
     title: str

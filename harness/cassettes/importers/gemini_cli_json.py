@@ -1,6 +1,7 @@
 """What ``gemini --output-format json`` prints: one exchange without a request, its bytes untouched.
 
-One document for the whole run, perhaps after lines of other output. https://geminicli.com/docs/cli/headless
+One document for the whole run, perhaps after lines of other output.
+https://geminicli.com/docs/cli/headless
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ def _document(content: Content) -> dict[str, Any] | None:
         return content.mapping
     found = _OPENS.search(content.text or "", 0, _LOOK)
     try:
-        value = json.JSONDecoder().raw_decode(content.text or "", found.start())[0] if found else None
+        value = (
+            json.JSONDecoder().raw_decode(content.text or "", found.start())[0] if found else None
+        )
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
@@ -32,7 +35,11 @@ def _document(content: Content) -> dict[str, Any] | None:
 
 def _recognises(content: Content) -> bool:
     match _document(content):
-        case {"response": str(), "stats": dict()} | {"session_id": str(), "stats": dict()} | {"session_id": str(), "error": dict()}:
+        case (
+            {"response": str(), "stats": dict()}
+            | {"session_id": str(), "stats": dict()}
+            | {"session_id": str(), "error": dict()}
+        ):
             return True
     return False
 
@@ -44,7 +51,9 @@ def _read(content: Content) -> Cassette:
         case _:
             model = ""
     exchange = build_exchange(None, 200, {}, content.data, end="unknown")
-    return build_cassette([exchange], model=model or None, client="gemini-cli", note="Gemini CLI json output")
+    return build_cassette(
+        [exchange], model=model or None, client="gemini-cli", note="Gemini CLI json output"
+    )
 
 
 CLI_DOCUMENT: Final = Format("gemini-cli-json", "Gemini CLI json output", _recognises, _read)

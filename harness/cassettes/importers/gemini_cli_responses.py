@@ -1,7 +1,8 @@
-"""The Gemini CLI's ``--record-responses`` file: a line for each call, its method and the parsed response, or a list of them for a stream.
+"""The Gemini CLI's ``--record-responses`` file: a line for each call, its method and the parsed
+response, or a list of them for a stream.
 
-No request is recorded. A stream is written anew as SSE, anything else as JSON; the content type says which.
-https://github.com/google-gemini/gemini-cli, ``recordingContentGenerator.ts``
+No request is recorded. A stream is written anew as SSE, anything else as JSON; the content type
+says which. https://github.com/google-gemini/gemini-cli, ``recordingContentGenerator.ts``
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from .build import build_cassette, build_exchange, join_responses
 from .content import Content, as_shape, parse_json
 from .format import Format
 
-_METHODS: Final = frozenset({"generateContent", "generateContentStream", "countTokens", "embedContent"})
+_METHODS: Final = frozenset(
+    {"generateContent", "generateContentStream", "countTokens", "embedContent"}
+)
 
 
 class _Call(Struct):
@@ -32,7 +35,9 @@ def _recognises(content: Content) -> bool:
 
 
 def _read(content: Content) -> Cassette:
-    return build_cassette(_exchanges(content.lines), note="Gemini CLI recorded responses, bodies rebuilt")
+    return build_cassette(
+        _exchanges(content.lines), note="Gemini CLI recorded responses, bodies rebuilt"
+    )
 
 
 def _exchanges(lines: list[tuple[int, str]]) -> Iterator[Exchange]:
@@ -47,4 +52,6 @@ def _exchanges(lines: list[tuple[int, str]]) -> Iterator[Exchange]:
         yield build_exchange(None, 200, {"Content-Type": kind}, body, end="unknown")
 
 
-CLI_RESPONSES: Final = Format("gemini-cli-responses", "Gemini CLI --record-responses file", _recognises, _read)
+CLI_RESPONSES: Final = Format(
+    "gemini-cli-responses", "Gemini CLI --record-responses file", _recognises, _read
+)

@@ -1,7 +1,8 @@
-"""What ``gemini --output-format stream-json`` prints: one exchange without a request, its bytes untouched.
+"""What ``gemini --output-format stream-json`` prints: one exchange without a request, its bytes
+untouched.
 
-Users paste and redirect this output together with whatever else the terminal said, so noise before the first event stays where it is.
-https://geminicli.com/docs/cli/headless
+Users paste and redirect this output together with whatever else the terminal said, so noise before
+the first event stays where it is. https://geminicli.com/docs/cli/headless
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from .build import build_cassette, build_exchange
 from .content import Content
 from .format import Format
 
-_EVENT: Final = re.compile(rb'\{\s*"type":\s*"(?:init|message|tool_use|tool_result|error|result)",\s*"timestamp":\s*"([^"]{4,40})"')
+_EVENT: Final = re.compile(
+    rb'\{\s*"type":\s*"(?:init|message|tool_use|tool_result|error|result)",\s*"timestamp":\s*"([^"]{4,40})"'
+)
 _MODEL: Final = re.compile(rb'\{"type":"init"[^{}]*?"model":\s*"([^"\\]{1,200})"')
 _LOOK: Final = 64 * 1024
 
@@ -35,4 +38,6 @@ def _read(content: Content) -> Cassette:
     )
 
 
-CLI_STREAM: Final = Format("gemini-cli-stream-json", "Gemini CLI stream-json output", _recognises, _read)
+CLI_STREAM: Final = Format(
+    "gemini-cli-stream-json", "Gemini CLI stream-json output", _recognises, _read
+)

@@ -1,4 +1,5 @@
-"""Replay files of google-genai's own test client: parsed bodies, prefixes of URLs blanked, an error without its outer ``error``.
+"""Replay files of google-genai's own test client: parsed bodies, prefixes of URLs blanked, an error
+without its outer ``error``.
 
 https://github.com/googleapis/python-genai, ``_replay_api_client.py``
 """
@@ -11,7 +12,14 @@ from typing import Any, Final
 from msgspec import Struct
 
 from .. import Cassette, Exchange
-from .build import StatusCode, build_cassette, build_exchange, build_request, decode_base64, join_responses
+from .build import (
+    StatusCode,
+    build_cassette,
+    build_exchange,
+    build_request,
+    decode_base64,
+    join_responses,
+)
 from .content import Content, as_shape
 from .format import Format
 
@@ -19,7 +27,9 @@ _PREFIXES: Final = {
     "{MLDEV_URL_PREFIX}": "https://generativelanguage.googleapis.com/v1beta",
     "{VERTEX_URL_PREFIX}": "https://aiplatform.googleapis.com/v1beta1/projects/REDACTED/locations/REDACTED",
 }
-"""What the recorder blanks in URLs, as a prefix of the same service; version, project and place are not recorded."""
+"""What the recorder blanks in URLs, as a prefix of the same service; version, project and place are
+not recorded.
+"""
 
 
 class _Request(Struct):
@@ -55,7 +65,10 @@ def _recognises(content: Content) -> bool:
 
 
 def _read(content: Content) -> Cassette:
-    return build_cassette(_exchanges(content.shaped(_Recording).interactions), note="google-genai replay file, bodies rebuilt")
+    return build_cassette(
+        _exchanges(content.shaped(_Recording).interactions),
+        note="google-genai replay file, bodies rebuilt",
+    )
 
 
 def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
@@ -63,9 +76,17 @@ def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
         where = f"interaction {number}"
         interaction = as_shape(recorded, _Interaction, where)
         asked, given = interaction.request, interaction.response
-        asked_body = join_responses([part for part in asked.body_segments or [] if part is not None], sse=False)
+        asked_body = join_responses(
+            [part for part in asked.body_segments or [] if part is not None], sse=False
+        )
         request = build_request(asked.method, _whole_url(asked.url), asked.headers, asked_body)
-        yield build_exchange(request, given.status_code, given.headers, _body(given, request.url, where), rebuilt=True)
+        yield build_exchange(
+            request,
+            given.status_code,
+            given.headers,
+            _body(given, request.url, where),
+            rebuilt=True,
+        )
 
 
 def _whole_url(url: str) -> str:
@@ -78,7 +99,9 @@ def _whole_url(url: str) -> str:
 def _body(given: _Response, url: str, where: str) -> bytes:
     segments = given.body_segments or []
     if not segments:
-        return b"".join(decode_base64(part, f"{where}: byte_segments") for part in given.byte_segments or [])
+        return b"".join(
+            decode_base64(part, f"{where}: byte_segments") for part in given.byte_segments or []
+        )
     if given.status_code >= 400:
         return join_responses([_wrapped(segment) for segment in segments], sse=False)
     return join_responses(segments, sse="alt=sse" in url)

@@ -1,7 +1,7 @@
 """go-vcr cassettes, in the layouts of its versions 1 to 4.
 
-They say ``url`` where vcrpy says ``uri``, ``code`` and ``status`` for the status line; a body is one string, or ``!!binary`` bytes.
-https://github.com/dnaeon/go-vcr
+They say ``url`` where vcrpy says ``uri``, ``code`` and ``status`` for the status line; a body is
+one string, or ``!!binary`` bytes. https://github.com/dnaeon/go-vcr
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def _recognises(content: Content) -> bool:
 
 
 def _read(content: Content) -> Cassette:
-    return build_cassette(_exchanges(content.shaped(_Recording).interactions or []), note="go-vcr cassette")
+    return build_cassette(
+        _exchanges(content.shaped(_Recording).interactions or []), note="go-vcr cassette"
+    )
 
 
 def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
@@ -61,7 +63,9 @@ def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
         url = f"https://{asked.host}{asked.url}" if asked.url.startswith("/") else asked.url
         request = build_request(asked.method, url, asked.headers, asked.body)
         reason = str(given.status or "").removeprefix(str(given.code)).strip()
-        yield build_exchange(request, given.code, given.headers, body_bytes(given.body), reason=reason)
+        yield build_exchange(
+            request, given.code, given.headers, body_bytes(given.body), reason=reason
+        )
 
 
 GO_VCR: Final = Format("go-vcr", "go-vcr cassette", _recognises, _read)

@@ -1,7 +1,8 @@
-"""Recordings of google/test-server: requests chained by hash, bodies as parsed objects, the events of a stream one object each.
+"""Recordings of google/test-server: requests chained by hash, bodies as parsed objects, the events
+of a stream one object each.
 
-The bytes are gone, so they are written anew: an SSE event an object where the answer was ``text/event-stream``, else JSON.
-https://github.com/google/test-server
+The bytes are gone, so they are written anew: an SSE event an object where the answer was
+``text/event-stream``, else JSON. https://github.com/google/test-server
 """
 
 from __future__ import annotations
@@ -50,16 +51,27 @@ def _recognises(content: Content) -> bool:
 
 
 def _read(content: Content) -> Cassette:
-    return build_cassette(_exchanges(content.shaped(_Recording).interactions), note="google/test-server recording, bodies rebuilt")
+    return build_cassette(
+        _exchanges(content.shaped(_Recording).interactions),
+        note="google/test-server recording, bodies rebuilt",
+    )
 
 
 def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
     for number, recorded in enumerate(interactions, 1):
         interaction = as_shape(recorded, _Interaction, f"interaction {number}")
         asked, given = interaction.request, interaction.response
-        url = f"{asked.protocol}://{asked.server_address}:{asked.port}{asked.url}" if asked.url.startswith("/") else asked.url
-        request = build_request(asked.method, url, asked.headers, join_responses(asked.body_segments or [], sse=False))
-        kind = next((value for name, value in given.headers.items() if name.lower() == "content-type"), "")
+        url = (
+            f"{asked.protocol}://{asked.server_address}:{asked.port}{asked.url}"
+            if asked.url.startswith("/")
+            else asked.url
+        )
+        request = build_request(
+            asked.method, url, asked.headers, join_responses(asked.body_segments or [], sse=False)
+        )
+        kind = next(
+            (value for name, value in given.headers.items() if name.lower() == "content-type"), ""
+        )
         # an error before the stream is plain JSON even under the stream's content type
         streamed = "event-stream" in str(kind) and given.status_code < 400
         body = join_responses(given.body_segments or [], sse=streamed)

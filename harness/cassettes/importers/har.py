@@ -1,4 +1,5 @@
-"""HTTP archives (HAR 1.2): entries by start time, bodies as text or base64, always without their content encoding.
+"""HTTP archives (HAR 1.2): entries by start time, bodies as text or base64, always without their
+content encoding.
 
 http://www.softwareishard.com/blog/har-12-spec/
 """
@@ -13,7 +14,14 @@ from urllib.parse import urlencode
 from msgspec import Struct, field
 
 from .. import Cassette, CassetteError, Exchange
-from .build import StatusCode, body_bytes, build_cassette, build_exchange, build_request, decode_base64
+from .build import (
+    StatusCode,
+    body_bytes,
+    build_cassette,
+    build_exchange,
+    build_request,
+    decode_base64,
+)
 from .content import Content, as_shape
 from .format import Format
 
@@ -71,7 +79,9 @@ def _recognises(content: Content) -> bool:
 
 def _read(content: Content) -> Cassette:
     recorded = content.shaped(_Archive).log.entries
-    entries = [as_shape(entry, _Entry, f"entry {number}") for number, entry in enumerate(recorded, 1)]
+    entries = [
+        as_shape(entry, _Entry, f"entry {number}") for number, entry in enumerate(recorded, 1)
+    ]
     entries = _by_start(entries)
     date = entries[0].started_date_time if entries else None
     return build_cassette(_exchanges(entries), date=date, note="HTTP archive")
@@ -88,10 +98,19 @@ def _by_start(entries: list[_Entry]) -> list[_Entry]:
 def _exchanges(entries: list[_Entry]) -> Iterator[Exchange]:
     for number, entry in enumerate(entries, 1):
         asked, given = entry.request, entry.response
-        request = build_request(asked.method, asked.url, asked.headers, _posted(asked.post_data, number))
+        request = build_request(
+            asked.method, asked.url, asked.headers, _posted(asked.post_data, number)
+        )
         body = _text(given.content.text, given.content.encoding, number)
         # a browser saves what it has when the user asks, which may be in mid-stream
-        yield build_exchange(request, given.status, given.headers, body, reason=given.status_text or "", end="unknown")
+        yield build_exchange(
+            request,
+            given.status,
+            given.headers,
+            body,
+            reason=given.status_text or "",
+            end="unknown",
+        )
 
 
 def _posted(posted: _Posted | None, number: int) -> bytes:

@@ -1,4 +1,5 @@
-"""httprr logs of Go projects: a first line, then for each exchange the lengths of request and response and both as HTTP messages.
+"""httprr logs of Go projects: a first line, then for each exchange the lengths of request and
+response and both as HTTP messages.
 
 https://pkg.go.dev/golang.org/x/oscar/internal/httprr
 """
@@ -38,7 +39,9 @@ def _exchanges(data: bytes) -> Iterator[Exchange]:
         middle = lengths.end() + int(lengths[1])
         end = middle + int(lengths[2])
         if end > len(data):
-            raise _broken(data, position, f"the exchange goes on to byte {end}, the file ends at {len(data)}")
+            raise _broken(
+                data, position, f"the exchange goes on to byte {end}, the file ends at {len(data)}"
+            )
         yield _exchange(data, lengths.end(), middle, end)
         position = end
 
@@ -53,9 +56,14 @@ def _exchange(data: bytes, start: int, middle: int, end: int) -> Exchange:
     status = _STATUS.fullmatch(first)
     if status is None:
         raise _broken(data, middle, f"not a status line: {first[:60]!r}")
-    if any(name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in headers):
+    if any(
+        name.lower() == "transfer-encoding" and "chunked" in value.lower()
+        for name, value in headers
+    ):
         body = _unwrapped(data, body, end)
-    return build_exchange(request, int(status[1]), [list(pair) for pair in headers], body, reason=status[2] or "")
+    return build_exchange(
+        request, int(status[1]), [list(pair) for pair in headers], body, reason=status[2] or ""
+    )
 
 
 def _message(data: bytes, start: int, end: int) -> tuple[str, list[list[str]], bytes]:
@@ -64,24 +72,32 @@ def _message(data: bytes, start: int, end: int) -> tuple[str, list[list[str]], b
     if head_end < 0:
         raise _broken(data, start, "the headers of this message have no end")
     first, *lines = data[start:head_end].decode("latin-1").split("\r\n")
-    headers = [[name.strip(), value.strip()] for name, _, value in (line.partition(":") for line in lines)]
+    headers = [
+        [name.strip(), value.strip()] for name, _, value in (line.partition(":") for line in lines)
+    ]
     return first, headers, data[head_end + 4 : end]
 
 
 def _unwrapped(data: bytes, body: bytes, end: int) -> bytes:
-    """A body without HTTP/1.1's transfer coding (RFC 9112 §7.1): lengths in hex, each before its bytes, until zero."""
+    """A body without HTTP/1.1's transfer coding (RFC 9112 §7.1): lengths in hex, each before its
+    bytes, until zero.
+    """
     pieces: list[bytes] = []
     position = 0
     while (size := _SIZE.match(body, position)) and (length := int(size[1], 16)):
         pieces.append(body[size.end() : size.end() + length])
         position = size.end() + length + 2
     if size is None:
-        raise _broken(data, end - len(body) + min(position, len(body)), "a length in hex should stand here")
+        raise _broken(
+            data, end - len(body) + min(position, len(body)), "a length in hex should stand here"
+        )
     return b"".join(pieces)
 
 
 def _broken(data: bytes, position: int, reason: str) -> CassetteError:
-    return CassetteError(f"httprr log: line {data.count(bytes([10]), 0, position) + 1} (byte {position}): {reason}")
+    return CassetteError(
+        f"httprr log: line {data.count(bytes([10]), 0, position) + 1} (byte {position}): {reason}"
+    )
 
 
 HTTPRR: Final = Format("httprr", "httprr log", _recognises, _read)

@@ -1,7 +1,7 @@
 """Fixtures of nock, Node's HTTP mock: a list of ``scope``, ``path`` and ``response``.
 
-The response is text, parsed JSON, or hex: one string of it (``responseIsBinary``), or, for an encoded body, a list with one string a read.
-https://github.com/nock/nock
+The response is text, parsed JSON, or hex: one string of it (``responseIsBinary``), or, for an
+encoded body, a list with one string a read. https://github.com/nock/nock
 """
 
 from __future__ import annotations
@@ -61,7 +61,11 @@ def _reads(one: _Definition, number: int) -> list[bytes]:
 
 
 def _is_hex_list(response: Any) -> bool:
-    return isinstance(response, list) and bool(response) and all(isinstance(part, str) for part in response)
+    return (
+        isinstance(response, list)
+        and bool(response)
+        and all(isinstance(part, str) for part in response)
+    )
 
 
 NOCK: Final = Format("nock", "nock fixture", _recognises, _read)

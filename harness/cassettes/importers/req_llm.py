@@ -1,7 +1,8 @@
-"""Fixtures of Elixir's req_llm: one exchange a file, a streamed answer as the true network reads in base64.
+"""Fixtures of Elixir's req_llm: one exchange a file, a streamed answer as the true network reads in
+base64.
 
-Three layouts: the answer's reads beside ``response``; the parsed answer (or its bytes as ``{"b64": …}``) as ``response.body``; an older
-list of ``events``. https://github.com/agentjido/req_llm
+Three layouts: the answer's reads beside ``response``; the parsed answer (or its bytes as ``{"b64":
+…}``) as ``response.body``; an older list of ``events``. https://github.com/agentjido/req_llm
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from .. import Cassette, Exchange
-from .build import StatusCode, build_cassette, build_exchange, build_request, decode_base64, tagged_bytes
+from .build import (
+    StatusCode,
+    build_cassette,
+    build_exchange,
+    build_request,
+    decode_base64,
+    tagged_bytes,
+)
 from .content import Content
 from .format import Format
 
@@ -60,14 +68,19 @@ def _recognises(content: Content) -> bool:
 def _read(content: Content) -> Cassette:
     recording = content.shaped(_Recording)
     model = (recording.model_spec or "").partition(":")[2] or None
-    return build_cassette(_exchanges(recording), date=recording.captured_at, model=model, note="req_llm fixture")
+    return build_cassette(
+        _exchanges(recording), date=recording.captured_at, model=model, note="req_llm fixture"
+    )
 
 
 def _exchanges(recording: _Recording) -> Iterator[Exchange]:
     asked, given = recording.request, recording.response
     body = asked.canonical_json if asked.body is None else tagged_bytes(asked.body, "request.body")
     request = build_request(asked.method, asked.url, asked.headers, body)
-    reads = [decode_base64(read.b64, f"read {number}") for number, read in enumerate(recording.reads or [], 1)]
+    reads = [
+        decode_base64(read.b64, f"read {number}")
+        for number, read in enumerate(recording.reads or [], 1)
+    ]
     for number, event in enumerate(recording.events or [], 1):
         match event.type:
             case "data":
@@ -77,7 +90,13 @@ def _exchanges(recording: _Recording) -> Iterator[Exchange]:
             case "headers":
                 given.headers = event.value
     rebuilt = not reads and given.body is not None
-    yield build_exchange(request, given.status, given.headers, reads or tagged_bytes(given.body, "response.body"), rebuilt=rebuilt)
+    yield build_exchange(
+        request,
+        given.status,
+        given.headers,
+        reads or tagged_bytes(given.body, "response.body"),
+        rebuilt=rebuilt,
+    )
 
 
 REQ_LLM: Final = Format("req_llm", "req_llm fixture", _recognises, _read)

@@ -1,8 +1,8 @@
 """Cassettes of Ruby's VCR, of R's vcr, and of betamax, which share ``http_interactions``.
 
-Ruby writes ``status: {code, message}`` and a body of ``encoding`` and ``string`` (``!binary`` where it is not text) or ``base64_string``;
-R writes the status as a number, headers as words, and bytes as ``raw_gzip``. https://benoittgt.github.io/vcr
-https://docs.ropensci.org/vcr
+Ruby writes ``status: {code, message}`` and a body of ``encoding`` and ``string`` (``!binary`` where
+it is not text) or ``base64_string``; R writes the status as a number, headers as words, and bytes
+as ``raw_gzip``. https://benoittgt.github.io/vcr https://docs.ropensci.org/vcr
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from msgspec import Struct
 from harness.stream.decompression import MAX_RATIO, UNSUSPICIOUS
 
 from .. import Cassette, CassetteError, Exchange
-from .build import StatusCode, body_bytes, build_cassette, build_exchange, build_request, decode_base64
+from .build import (
+    StatusCode,
+    body_bytes,
+    build_cassette,
+    build_exchange,
+    build_request,
+    decode_base64,
+)
 from .content import MAX_BYTES, Content, as_shape
 from .format import Format
 
@@ -70,7 +77,13 @@ def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
         asked, given = interaction.request, interaction.response
         status = as_shape(_status(given.status), _Status, f"{where}: response.status")
         request = build_request(asked.method, asked.uri, asked.headers, _body(asked.body, where))
-        yield build_exchange(request, status.code, given.headers, _body(given.body, where), reason=status.message or "")
+        yield build_exchange(
+            request,
+            status.code,
+            given.headers,
+            _body(given.body, where),
+            reason=status.message or "",
+        )
 
 
 def _status(status: Any) -> Any:
@@ -97,7 +110,9 @@ def _body(body: Any, where: str) -> bytes:
 
 
 def _inflate(data: bytes, where: str) -> bytes:
-    """The bytes inside ``raw_gzip``: gzip or zlib, as R's ``memCompress`` writes either; never more than `MAX_BYTES`."""
+    """The bytes inside ``raw_gzip``: gzip or zlib, as R's ``memCompress`` writes either; never more
+    than `MAX_BYTES`.
+    """
     inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
     limit = min(MAX_BYTES, max(UNSUSPICIOUS, MAX_RATIO * len(data)))
     try:

@@ -1,7 +1,9 @@
-"""One exchange as one JSON object of ``request`` and ``response``: the layout that many small recorders come to by themselves.
+"""One exchange as one JSON object of ``request`` and ``response``: the layout that many small
+recorders come to by themselves.
 
-What varies is told by shape: the status under three names or as ``{code, message}``; bodies as text, parsed JSON or ``{"b64": …}``; a
-list of strings beside them where the recorder kept the reads.
+What varies is told by shape: the status under three names or as ``{code, message}``; bodies as
+text, parsed JSON or ``{"b64": …}``; a list of strings beside them where the recorder kept the
+reads.
 """
 
 from __future__ import annotations
@@ -12,7 +14,14 @@ from typing import Any, Final
 from msgspec import Struct, field
 
 from .. import Cassette, Exchange
-from .build import StatusCode, body_bytes, build_cassette, build_exchange, build_request, tagged_bytes
+from .build import (
+    StatusCode,
+    body_bytes,
+    build_cassette,
+    build_exchange,
+    build_request,
+    tagged_bytes,
+)
 from .content import Content, as_shape
 from .format import Format
 
@@ -52,14 +61,23 @@ def _recognises(content: Content) -> bool:
 
 
 def _read(content: Content) -> Cassette:
-    return build_cassette(_exchanges(content.shaped(_Recording)), note="request and response in one JSON object")
+    return build_cassette(
+        _exchanges(content.shaped(_Recording)), note="request and response in one JSON object"
+    )
 
 
 def _exchanges(recording: _Recording) -> Iterator[Exchange]:
     asked, given = recording.request, recording.response
-    request = build_request(asked.method, asked.url or asked.uri or "", asked.headers, tagged_bytes(asked.body, "request.body"))
+    request = build_request(
+        asked.method,
+        asked.url or asked.uri or "",
+        asked.headers,
+        tagged_bytes(asked.body, "request.body"),
+    )
     code = given.status_code or given.http_status or 200 if given.status is None else given.status
-    status = as_shape(code if isinstance(code, dict) else {"code": code}, _Status, "response.status")
+    status = as_shape(
+        code if isinstance(code, dict) else {"code": code}, _Status, "response.status"
+    )
     reads = [body_bytes(read) for read in recording.reads or []]
     yield build_exchange(
         request,
@@ -72,4 +90,6 @@ def _exchanges(recording: _Recording) -> Iterator[Exchange]:
     )
 
 
-SINGLE_EXCHANGE: Final = Format("single", "one request and response in a JSON object", _recognises, _read)
+SINGLE_EXCHANGE: Final = Format(
+    "single", "one request and response in a JSON object", _recognises, _read
+)

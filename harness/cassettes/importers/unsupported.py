@@ -1,4 +1,6 @@
-"""Says what a file looks like that no format recognises, and which kinds are known but not read yet."""
+"""Says what a file looks like that no format recognises, and which kinds are known but not read
+yet.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,22 @@ UNREAD: Final = (
     "the OpenAI-compatible endpoint",
     "the Live API",
 )
-"""Kinds that are told apart and not read yet. Inside a recording with requests their exchanges are kept like any other."""
+"""Kinds that are told apart and not read yet. Inside a recording with requests their exchanges are
+kept like any other.
+"""
 
 _INTERACTIONS, _OPENAI, _LIVE = UNREAD
 
-_LIVE_KEYS: Final = frozenset({"setup", "setupComplete", "serverContent", "clientContent", "realtimeInput", "toolCallCancellation"})
+_LIVE_KEYS: Final = frozenset(
+    {
+        "setup",
+        "setupComplete",
+        "serverContent",
+        "clientContent",
+        "realtimeInput",
+        "toolCallCancellation",
+    }
+)
 _FIRST_DATA: Final = re.compile(r"^data: ?([^\r\n]+)", re.MULTILINE)
 _MAGIC: Final = (
     (b"\x1f\x8b", "a gzip file; unpack it first"),
@@ -33,11 +46,17 @@ def unread_kind(content: Content) -> str | None:
     if content.data.startswith(tuple(magic for magic, _ in _MAGIC)) or content.text is None:
         return None
     match _first_message(content):
-        case {"object": "interaction"} | {"interaction": {"object": "interaction"}} | {"interaction": {"status": str()}}:
+        case (
+            {"object": "interaction"}
+            | {"interaction": {"object": "interaction"}}
+            | {"interaction": {"status": str()}}
+        ):
             return _INTERACTIONS
         case {"event_type": str(), "index": _} | {"event_type": str(), "interaction_id": _}:
             return _INTERACTIONS
-        case {"object": "chat.completion" | "chat.completion.chunk"} | {"choices": [{"delta": _} | {"message": _}, *_]}:
+        case {"object": "chat.completion" | "chat.completion.chunk"} | {
+            "choices": [{"delta": _} | {"message": _}, *_]
+        }:
             return _OPENAI
         case {"request": _} | {"interactions": _}:
             return None
@@ -51,8 +70,16 @@ def _first_message(content: Content) -> Any:
     if content.first_character in ("{", "["):
         if content.document is None:
             return content.first_line
-        return content.document[0] if isinstance(content.document, list) and content.document else content.document
-    found = _FIRST_DATA.search(content.text or "") if content.first_character in ("d", "e", "i", "r", ":") else None
+        return (
+            content.document[0]
+            if isinstance(content.document, list) and content.document
+            else content.document
+        )
+    found = (
+        _FIRST_DATA.search(content.text or "")
+        if content.first_character in ("d", "e", "i", "r", ":")
+        else None
+    )
     try:
         return parse_json(found[1]) if found else None
     except (CassetteError, RecursionError):  # an event of a stream may hold anything
@@ -70,7 +97,11 @@ def describe(content: Content) -> str:
         return f"not text ({content.problem or 'it holds NUL'})"
     match content.document:
         case dict(document):
-            return f"a JSON or YAML object of an unknown kind, with {_names(document)}" if document else "an empty JSON object"
+            return (
+                f"a JSON or YAML object of an unknown kind, with {_names(document)}"
+                if document
+                else "an empty JSON object"
+            )
         case [dict(first), *_]:
             return f"a JSON array of an unknown kind, its first element with {_names(first)}"
         case list(document):

@@ -1,1 +1,3 @@
-"""Redaction: what may be a secret is taken out of a recording, and every file is scanned before it is written."""
+"""Redaction: what may be a secret is taken out of a recording, and every file is scanned before it
+is written.
+"""

@@ -1,8 +1,10 @@
-"""The other ways in which the same bytes may be read: what a secret hides behind without being changed.
+"""The other ways in which the same bytes may be read: what a secret hides behind without being
+changed.
 
-Each spelling is made of the one before by one pattern: lines joined (YAML and base64 are wrapped), then escapes undone (JSON, YAML, URL;
-four times, since JSON stands in JSON), and, apart from these, the texts of a stream put one behind the other. An offset in a spelling is
-led back to the bytes themselves only when something was found there.
+Each spelling is made of the one before by one pattern: lines joined (YAML and base64 are wrapped),
+then escapes undone (JSON, YAML, URL; four times, since JSON stands in JSON), and, apart from these,
+the texts of a stream put one behind the other. An offset in a spelling is led back to the bytes
+themselves only when something was found there.
 """
 
 from __future__ import annotations
@@ -18,9 +20,12 @@ ROUNDS: Final = 4
 
 _LINE_END: Final = re.compile(rb"\\?\r?\n[ \t]*+(?:#[ \t]*+)?")
 _ESCAPE: Final = re.compile(
-    rb"((?:\\u[0-9a-fA-F]{4})++)|\\x([0-9a-fA-F]{2})|\\U([0-9a-fA-F]{8})|\\([0abefnrtvNLP_])|\\(.)|%([0-9a-fA-F]{2})", re.DOTALL
+    rb"((?:\\u[0-9a-fA-F]{4})++)|\\x([0-9a-fA-F]{2})|\\U([0-9a-fA-F]{8})|\\([0abefnrtvNLP_])|\\(.)|%([0-9a-fA-F]{2})",
+    re.DOTALL,
 )
-_TEXT: Final = re.compile(rb'"(?:text|stringValue|string_value|delta)"\s*+:\s*+"((?:[^"\\]++|\\.)*+)"', re.DOTALL)
+_TEXT: Final = re.compile(
+    rb'"(?:text|stringValue|string_value|delta)"\s*+:\s*+"((?:[^"\\]++|\\.)*+)"', re.DOTALL
+)
 
 
 def spellings(data: bytes) -> Iterator[tuple[bytes, Back]]:
@@ -48,7 +53,9 @@ def _unescaped(text: bytes, back: Back) -> Iterator[tuple[bytes, Back]]:
         yield text, back
 
 
-def _respelled(data: bytes, back: Back, pattern: re.Pattern[bytes], by: Callable[[re.Match[bytes]], bytes]) -> tuple[bytes, Back]:
+def _respelled(
+    data: bytes, back: Back, pattern: re.Pattern[bytes], by: Callable[[re.Match[bytes]], bytes]
+) -> tuple[bytes, Back]:
     def lead_back(offset: int) -> int:
         removed = 0
         for found in pattern.finditer(data):
@@ -75,7 +82,11 @@ def _join(_: re.Match[bytes]) -> bytes:
 def _unescape(found: re.Match[bytes]) -> bytes:
     units, short, long, control, other, percent = found.groups()
     if units:
-        return bytes.fromhex(units.replace(b"\\u", b"").decode()).decode("utf-16-be", "replace").encode()
+        return (
+            bytes.fromhex(units.replace(b"\\u", b"").decode())
+            .decode("utf-16-be", "replace")
+            .encode()
+        )
     if control:
         return b"\n"  # whichever it is: what follows it begins anew
     if other:

@@ -1,8 +1,9 @@
 """Finds known secrets in bytes: all of them, in each of their forms, in one pass.
 
-A form of seven bytes or more, wherever it stands, covers four bytes that begin at a multiple of four. So the data is taken as a row of
-four-byte words, as they are in memory, and a set says in C which blocks hold a word of any form; only there somebody looks closely. Fifty
-secrets cost as much as one, and twice the data twice as much.
+A form of seven bytes or more, wherever it stands, covers four bytes that begin at a multiple of
+four. So the data is taken as a row of four-byte words, as they are in memory, and a set says in C
+which blocks hold a word of any form; only there somebody looks closely. Fifty secrets cost as much
+as one, and twice the data twice as much.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _URL_SAFE: Final = bytes.maketrans(b"+/", b"-_")
 
 
 class Needles:
-    """Known secrets, as what they are called → their value. A value of several lines (a private key) is found by any of them."""
+    """Known secrets, as what they are called → their value. A value of several lines (a private
+    key) is found by any of them.
+    """
 
     def __init__(self, secrets: Mapping[str, str]) -> None:
         self._forms: dict[int, list[tuple[int, bytes, str]]] = {}
@@ -46,7 +49,9 @@ class Needles:
                     seen.add(name)
                     yield offset, name
 
-    def _suspects(self, words: memoryview, first: int, sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    def _suspects(
+        self, words: memoryview, first: int, sizes: Sequence[int]
+    ) -> Iterator[tuple[int, int]]:
         """The words, with their numbers, of the blocks that hold one of a form."""
         if not sizes:
             yield from enumerate(words, first)
@@ -63,7 +68,9 @@ class Needles:
 
 
 def _forms(value: str) -> set[bytes]:
-    """What a value looks like: plain, as a query spells blanks, and what of its base64 does not depend on its neighbours."""
+    """What a value looks like: plain, as a query spells blanks, and what of its base64 does not
+    depend on its neighbours.
+    """
     query = quote_plus(value, errors="surrogateescape")
     spelled = {value, query, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
     plain, *others = (one.encode("utf-8", "surrogateescape") for one in (value, *spelled))

@@ -1,9 +1,11 @@
-"""Scrubbing: what may be a secret is taken out of an exchange by its place, before anybody writes it down.
+"""Scrubbing: what may be a secret is taken out of an exchange by its place, before anybody writes
+it down.
 
-Headers go by an allow-list, since a name that nobody thought of is the one that leaks. Out of URLs, forms and JSON go the values at the
-names that hold credentials, and whatever the user's rules name. Bodies are never parsed and written anew: a value is a span of bytes, a
-word takes its place, every other byte stays, and the reads are cut where they were cut. A live request is scrubbed the same way before it
-is looked up, so that what was taken out can't tell two requests apart.
+Headers go by an allow-list, since a name that nobody thought of is the one that leaks. Out of URLs,
+forms and JSON go the values at the names that hold credentials, and whatever the user's rules name.
+Bodies are never parsed and written anew: a value is a span of bytes, a word takes its place, every
+other byte stays, and the reads are cut where they were cut. A live request is scrubbed the same way
+before it is looked up, so that what was taken out can't tell two requests apart.
 """
 
 from __future__ import annotations
@@ -39,7 +41,16 @@ KEPT_HEADERS: Final = frozenset(
     ]
 )
 SECRET_KEYS: Final = (
-    *("access_token", "accessToken", "refresh_token", "refreshToken", "id_token", "idToken", "client_secret", "clientSecret"),
+    *(
+        "access_token",
+        "accessToken",
+        "refresh_token",
+        "refreshToken",
+        "id_token",
+        "idToken",
+        "client_secret",
+        "clientSecret",
+    ),
     *("private_key", "privateKey", "api_key", "apiKey", "x-goog-api-key", "authorization"),
 )
 """The names of JSON members and form fields that hold a credential, in any case."""
@@ -47,7 +58,13 @@ SECRET_PARAMETERS: Final = frozenset(
     [
         *map(str.lower, SECRET_KEYS),
         *("key", "token", "assertion", "code", "password"),
-        *("x-goog-signature", "x-goog-credential", "x-amz-signature", "x-amz-credential", "x-amz-security-token"),
+        *(
+            "x-goog-signature",
+            "x-goog-credential",
+            "x-amz-signature",
+            "x-amz-credential",
+            "x-amz-security-token",
+        ),
     ]
 )
 """The names of query parameters and form fields that hold one."""
@@ -59,26 +76,35 @@ Span = tuple[int, int, bytes]
 
 _RULE_KEY: Final = re.compile(r"[A-Za-z_$][\w.$-]*", re.ASCII)
 _RULE_PATTERN: Final = "re:"
-_STRING: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)', re.DOTALL)  # a body may be cut in a text
+_STRING: Final = re.compile(
+    rb'"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)', re.DOTALL
+)  # a body may be cut in a text
 _WHOLE: Final = re.compile(rb"\A(.+)", re.DOTALL)
 _ESCAPE: Final = re.compile(r'\\u([0-9a-fA-F]{4})|\\(["\\/bfnrt])')
 _ESCAPED: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _FORM: Final = re.compile(rb"[\w.%+*-]++=[^&\s]*+(?:&[\w.%+*-]++=[^&\s]*+)*+")
 _FORM_BEGINS: Final = re.compile(rb"[\w.%+*-]++(?:=|\Z)")
-_JSON: Final = re.compile(rb'[\s\xef\xbb\xbf]*[\[{"]|[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)')
+_JSON: Final = re.compile(
+    rb'[\s\xef\xbb\xbf]*[\[{"]|[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)'
+)
 
 
 class Scrubber:
     """Scrubs exchanges by the built-in names and by the user's ``rules``.
 
-    A rule is a name (``customer_id``: the value of that JSON member, form field or query parameter, in any case; a number becomes 0) or
-    ``re:`` and a regular expression (what it matches inside a JSON string, a plain body, a path, a parameter, a header that is kept, a
-    reason phrase, or what the origin says in words).
-    ``before_record`` sees every exchange first, as it came, and gives the one to keep, or None to keep none; it is asked when something
-    is recorded, not when a request is looked up. Raises `CassetteError` for a rule that is neither.
+    A rule is a name (``customer_id``: the value of that JSON member, form field or query parameter,
+    in any case; a number becomes 0) or ``re:`` and a regular expression (what it matches inside a
+    JSON string, a plain body, a path, a parameter, a header that is kept, a reason phrase, or what
+    the origin says in words). ``before_record`` sees every exchange first, as it came, and gives
+    the one to keep, or None to keep none; it is asked when something is recorded, not when a
+    request is looked up. Raises `CassetteError` for a rule that is neither.
     """
 
-    def __init__(self, rules: Iterable[str] = (), before_record: Callable[[Exchange], Exchange | None] | None = None) -> None:
+    def __init__(
+        self,
+        rules: Iterable[str] = (),
+        before_record: Callable[[Exchange], Exchange | None] | None = None,
+    ) -> None:
         keys: list[str] = []
         self._patterns: list[re.Pattern[str]] = []
         for rule in rules:
@@ -87,21 +113,33 @@ class Scrubber:
             elif _RULE_KEY.fullmatch(rule):
                 keys.append(rule)
             else:
-                raise CassetteError(f"the scrub rule {rule!r} is no name; a regular expression begins with `re:`")
+                raise CassetteError(
+                    f"the scrub rule {rule!r} is no name; a regular expression begins with `re:`"
+                )
         self._before_record = before_record
         self.asks_whole: Final = before_record is not None
         """Whether exchanges can be scrubbed only when they are whole."""
         self._parameters: Final = SECRET_PARAMETERS | {key.lower() for key in keys}
-        self._members: Final = [_members(SECRET_KEYS), *([_members(keys), _numbers(keys)] if keys else [])]
+        self._members: Final = [
+            _members(SECRET_KEYS),
+            *([_members(keys), _numbers(keys)] if keys else []),
+        ]
         self._names: Final = {key.lower().encode() for key in (*SECRET_KEYS, *keys)}
 
     def cassette(self, cassette: Cassette) -> Cassette:
-        """The recording as it may be kept; exchanges that ``before_record`` refuses are not in it."""
+        """The recording as it may be kept; exchanges that ``before_record`` refuses are not in
+        it.
+        """
         kept = (self.exchange(exchange) for exchange in cassette.exchanges)
-        return Cassette(tuple(exchange for exchange in kept if exchange is not None), self.origin(cassette.origin))
+        return Cassette(
+            tuple(exchange for exchange in kept if exchange is not None),
+            self.origin(cassette.origin),
+        )
 
     def origin(self, origin: Origin) -> Origin:
-        """The origin as it may be kept: what the client calls itself is also a header, and the model a part of the URL."""
+        """The origin as it may be kept: what the client calls itself is also a header, and the
+        model a part of the URL.
+        """
         return replace(
             origin,
             client=origin.client and self.text(origin.client),
@@ -120,18 +158,34 @@ class Scrubber:
             exchange = told
         request = None if exchange.request is None else self.request(exchange.request)
         reads = self.reads(exchange.reads)
-        headers = exchange.headers if reads == exchange.reads else _resized(exchange.headers, exchange.body, b"".join(d for _, d in reads))
+        headers = (
+            exchange.headers
+            if reads == exchange.reads
+            else _resized(exchange.headers, exchange.body, b"".join(d for _, d in reads))
+        )
         phrase = self.text(exchange.reason_phrase)
-        return replace(exchange, request=request, headers=self._kept(headers), reads=reads, reason_phrase=phrase)
+        return replace(
+            exchange,
+            request=request,
+            headers=self._kept(headers),
+            reads=reads,
+            reason_phrase=phrase,
+        )
 
     def request(self, request: Request) -> Request:
         """The request as it may be kept, and as it is looked up."""
         body = self.body(request.body)
-        headers = request.headers if body == request.body else _resized(request.headers, request.body, body)
+        headers = (
+            request.headers
+            if body == request.body
+            else _resized(request.headers, request.body, body)
+        )
         return replace(request, url=self.url(request.url), headers=self._kept(headers), body=body)
 
     def url(self, url: str) -> str:
-        """A URL without keys in query, fragment or authority; part by part, so that what is no secret stays as it was spelled."""
+        """A URL without keys in query, fragment or authority; part by part, so that what is no
+        secret stays as it was spelled.
+        """
         try:
             parts = urlsplit(url)
         except ValueError:
@@ -150,7 +204,9 @@ class Scrubber:
         return b"".join(data for _, data in self.reads(((None, body),))) if body else body
 
     def reads(self, reads: Reads) -> Reads:
-        """The reads of a body as they may be kept: a word that takes the place of bytes of several reads stands in the first of them."""
+        """The reads of a body as they may be kept: a word that takes the place of bytes of several
+        reads stands in the first of them.
+        """
         body = b"".join(data for _, data in reads)
         if _FORM.fullmatch(body):
             cleaned = self._query(body.decode("latin-1")).encode("latin-1")
@@ -165,13 +221,17 @@ class Scrubber:
         return reads
 
     def may_touch(self, begun: bytes, *, first: bool = False) -> bool:
-        """Whether something may be taken out of a body that goes on after these bytes, the ``first`` of it; False is certain."""
+        """Whether something may be taken out of a body that goes on after these bytes, the
+        ``first`` of it; False is certain.
+        """
         lowered = begun.lower()
         form = first and _FORM_BEGINS.match(begun) is not None
         return form or bool(self._patterns) or any(name in lowered for name in self._names)
 
     def _matches(self, body: bytes) -> Iterator[Span]:
-        """What the user's patterns match: in JSON inside its strings, so that it stays JSON; else anywhere."""
+        """What the user's patterns match: in JSON inside its strings, so that it stays JSON; else
+        anywhere.
+        """
         try:
             body.decode()
         except UnicodeDecodeError:
@@ -180,13 +240,23 @@ class Scrubber:
             text = found[1].decode()
             escaped = found.re is _STRING and "\\" in text
             read = _ESCAPE.sub(_unescape, text) if escaped else text
-            hits = _merged([hit.span() for pattern in self._patterns for hit in pattern.finditer(read)])
+            hits = _merged(
+                [hit.span() for pattern in self._patterns for hit in pattern.finditer(read)]
+            )
             places = _places(text, escaped=escaped) if hits else ()
             for start, stop in hits:
-                yield found.start(1) + places[start], found.start(1) + places[stop], SCRUBBED.encode()
+                yield (
+                    found.start(1) + places[start],
+                    found.start(1) + places[stop],
+                    SCRUBBED.encode(),
+                )
 
     def _kept(self, headers: dict[str, list[str]]) -> dict[str, list[str]]:
-        return {name: list(map(self.text, values)) for name, values in headers.items() if name.lower() in KEPT_HEADERS}
+        return {
+            name: list(map(self.text, values))
+            for name, values in headers.items()
+            if name.lower() in KEPT_HEADERS
+        }
 
     def _query(self, query: str) -> str:
         return "&".join(map(self._parameter, query.split("&"))) if query else query
@@ -212,7 +282,9 @@ def _compiled(rule: str) -> re.Pattern[str]:
 
 
 def _members(keys: Iterable[str]) -> re.Pattern[bytes]:
-    """Finds string members by name, also in JSON that is itself a JSON string; its last group is the value."""
+    """Finds string members by name, also in JSON that is itself a JSON string; its last group is
+    the value.
+    """
     names = "|".join(map(re.escape, keys)).encode()
     plain = rb'"(?i:%b)"\s*+:\s*+"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)' % names
     inner = rb'\\++"(?i:%b)\\++"\s*+:\s*+\\++"((?:[^"\\]++|\\++[^"\\])*+)' % names
@@ -220,7 +292,9 @@ def _members(keys: Iterable[str]) -> re.Pattern[bytes]:
 
 
 def _numbers(keys: Iterable[str]) -> re.Pattern[bytes]:
-    return re.compile(rb'"(?i:%b)\\*+"\s*+:\s*+(-?[0-9][0-9.eE+-]*+)' % "|".join(map(re.escape, keys)).encode())
+    return re.compile(
+        rb'"(?i:%b)\\*+"\s*+:\s*+(-?[0-9][0-9.eE+-]*+)' % "|".join(map(re.escape, keys)).encode()
+    )
 
 
 def _unescape(found: re.Match[str]) -> str:
@@ -232,7 +306,11 @@ def _places(text: str, *, escaped: bool) -> Sequence[int]:
     if text.isascii() and not escaped:
         return range(len(text) + 1)
     pattern = _ESCAPE.pattern + "|." if escaped else "."
-    return list(accumulate((len(one[0].encode()) for one in re.finditer(pattern, text, re.DOTALL)), initial=0))
+    return list(
+        accumulate(
+            (len(one[0].encode()) for one in re.finditer(pattern, text, re.DOTALL)), initial=0
+        )
+    )
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -254,7 +332,9 @@ def _replaced(reads: Reads, body: bytes, spans: list[Span]) -> tuple[Reads, byte
 
 
 def _recut(reads: Reads, body: bytes, spans: Sequence[Span]) -> Reads:
-    """The reads with other bytes at the spans, which are in order; every cut stays before and after the same bytes."""
+    """The reads with other bytes at the spans, which are in order; every cut stays before and after
+    the same bytes.
+    """
     pieces: list[bytes] = []
     done = 0
     for start, stop, word in spans:
@@ -277,7 +357,9 @@ def _recut(reads: Reads, body: bytes, spans: Sequence[Span]) -> Reads:
 def _resized(headers: dict[str, list[str]], old: bytes, new: bytes) -> dict[str, list[str]]:
     """The headers with the length of the body that is kept, where they told its length."""
     return {
-        name: [str(len(new))] if name.lower() == "content-length" and values == [str(len(old))] else values
+        name: [str(len(new))]
+        if name.lower() == "content-length" and values == [str(len(old))]
+        else values
         for name, values in headers.items()
     }
 
@@ -286,7 +368,9 @@ _BUILT_IN: Final = Scrubber()
 
 
 def scrub(cassette: Cassette) -> Cassette:
-    """The recording without what the built-in names hold; `Scrubber` takes the user's rules as well."""
+    """The recording without what the built-in names hold; `Scrubber` takes the user's rules as
+    well.
+    """
     return _BUILT_IN.cassette(cassette)
 
 

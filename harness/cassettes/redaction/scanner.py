@@ -1,11 +1,14 @@
-"""Scanning: the last look at the bytes of a file before it is written, or long after, for secrets that no file may hold.
+"""Scanning: the last look at the bytes of a file before it is written, or long after, for secrets
+that no file may hold.
 
-Known secrets (`needles`) and the shapes of Google's credentials (`shapes`) are searched for in the text of a file, in every spelling of it
-(`spellings`), and in what it holds: every part of every exchange, joined from its reads and unpacked. Doubt refuses the file: what can't
-be looked into is told like a secret. A finding says where and what; it never holds the secret.
+Known secrets (`needles`) and the shapes of Google's credentials (`shapes`) are searched for in the
+text of a file, in every spelling of it (`spellings`), and in what it holds: every part of every
+exchange, joined from its reads and unpacked. Doubt refuses the file: what can't be looked into is
+told like a secret. A finding says where and what; it never holds the secret.
 
-Who writes a file calls `Scanner.refuse` with the finished text; ``refuse_secrets`` is that of a scanner which knows shapes only.
-`harness.cassettes.redaction.secrets` makes the scanner that knows this machine's secrets.
+Who writes a file calls `Scanner.refuse` with the finished text; ``refuse_secrets`` is that of a
+scanner which knows shapes only. `harness.cassettes.redaction.secrets` makes the scanner that knows
+this machine's secrets.
 """
 
 from __future__ import annotations
@@ -32,7 +35,15 @@ _WAY_OUT: Final = (
     "or name it in `scrub` of [tool.harness] in pyproject.toml, whose rules take it out"
 )
 SECRET_HEADERS: Final = frozenset(
-    {"authorization", "proxy-authorization", "cookie", "set-cookie", "x-goog-api-key", "x-goog-iam-authorization-token", "api-key"}
+    {
+        "authorization",
+        "proxy-authorization",
+        "cookie",
+        "set-cookie",
+        "x-goog-api-key",
+        "x-goog-iam-authorization-token",
+        "api-key",
+    }
 )
 
 
@@ -41,7 +52,9 @@ class SecretFound(CassetteError):
 
 
 class Finding(NamedTuple):
-    """``place``: a line, or the exchange and its part, and the read. ``what``: ``the value of GEMINI_API_KEY``, ``a Google API key``."""
+    """``place``: a line, or the exchange and its part, and the read. ``what``: ``the value of
+    GEMINI_API_KEY``, ``a Google API key``.
+    """
 
     place: str
     what: str
@@ -51,32 +64,46 @@ class Finding(NamedTuple):
 
 
 class Scanner:
-    """Looks for ``secrets`` (what each is called → its value; values under 8 characters are left out) and for shapes.
+    """Looks for ``secrets`` (what each is called → its value; values under 8 characters are left
+    out) and for shapes.
 
-    ``scrubber``: the one that files are scrubbed with, so that what it would have taken out is found where it could not reach.
+    ``scrubber``: the one that files are scrubbed with, so that what it would have taken out is
+    found where it could not reach.
     """
 
-    def __init__(self, secrets: Mapping[str, str] | None = None, scrubber: Scrubber | None = None) -> None:
-        self._needles = Needles({name: value for name, value in (secrets or {}).items() if value != SCRUBBED})
+    def __init__(
+        self, secrets: Mapping[str, str] | None = None, scrubber: Scrubber | None = None
+    ) -> None:
+        self._needles = Needles(
+            {name: value for name, value in (secrets or {}).items() if value != SCRUBBED}
+        )
         self._scrubber = scrubber or Scrubber()
 
     def refuse(self, text: str, name: str, cassette: Cassette | None = None) -> str:
-        """``text`` itself, if neither it nor what it holds shows a secret; else raises `SecretFound`, which says where.
+        """``text`` itself, if neither it nor what it holds shows a secret; else raises
+        `SecretFound`, which says where.
 
-        ``name`` is the file's, and is looked at as well. ``cassette``: what the text holds, if it is no cassette of ours.
+        ``name`` is the file's, and is looked at as well. ``cassette``: what the text holds, if it
+        is no cassette of ours.
         """
         data = text.encode("utf-8", "surrogatepass")
         if cassette is None and is_cassette(data):
             cassette = loads(data, name)
-        found = self.scan(data, name) + (self.scan_cassette(cassette, scrubbed=True) if cassette is not None else [])
+        found = self.scan(data, name) + (
+            self.scan_cassette(cassette, scrubbed=True) if cassette is not None else []
+        )
         if found:
-            told = "; ".join(map(str, found[:MAX_TOLD])) + (f"; and {len(found) - MAX_TOLD} more" if len(found) > MAX_TOLD else "")
+            told = "; ".join(map(str, found[:MAX_TOLD])) + (
+                f"; and {len(found) - MAX_TOLD} more" if len(found) > MAX_TOLD else ""
+            )
             shown = "the file" if any(one.place == "the file's name" for one in found) else name
             raise SecretFound(f"{shown}: {told}; {_WAY_OUT}")
         return text
 
     def scan(self, data: bytes, name: str = "") -> list[Finding]:
-        """What the bytes of a file show, by line, and what its name shows; each secret where it stands first."""
+        """What the bytes of a file show, by line, and what its name shows; each secret where it
+        stands first.
+        """
         found = {what: "the file's name" for _, what in self._search(_bytes(name))}
         for offset, what in self._search(data):
             found.setdefault(what, f"line {data.count(10, 0, offset) + 1}")
@@ -85,25 +112,34 @@ class Scanner:
     def scan_cassette(self, cassette: Cassette, *, scrubbed: bool = False) -> list[Finding]:
         """What the exchanges show, by part; each secret once in each part.
 
-        What scrubbing would take out is told as well; of a cassette that was ``scrubbed`` only where that can't reach, in packed bodies.
+        What scrubbing would take out is told as well; of a cassette that was ``scrubbed`` only
+        where that can't reach, in packed bodies.
         """
         found: list[Finding] = []
         if not scrubbed and self._scrubber.origin(cassette.origin) != cassette.origin:
             found.append(Finding("metadata", "a value that is to be scrubbed"))
         for number, exchange in enumerate(cassette.exchanges, 1):
             for part, reads, coding in _parts(exchange):
-                found += self._scan_part(reads, coding, f"exchange {number}, {part}", scrubbed=scrubbed)
+                found += self._scan_part(
+                    reads, coding, f"exchange {number}, {part}", scrubbed=scrubbed
+                )
             if not scrubbed:
                 found += self._left_in(exchange, f"exchange {number}")
         return found
 
-    def _scan_part(self, reads: Sequence[bytes], coding: str | None, place: str, *, scrubbed: bool) -> list[Finding]:
-        """The bytes as they came, told by the read; if they are packed, what they unpack to as well."""
+    def _scan_part(
+        self, reads: Sequence[bytes], coding: str | None, place: str, *, scrubbed: bool
+    ) -> list[Finding]:
+        """The bytes as they came, told by the read; if they are packed, what they unpack to as
+        well.
+        """
         body = b"".join(reads)
         ends = list(accumulate(map(len, reads)))
         found: dict[str, str] = {}
         for offset, what in self._search(body):
-            read = f", read {min(bisect_right(ends, offset) + 1, len(ends))}" if len(ends) > 1 else ""
+            read = (
+                f", read {min(bisect_right(ends, offset) + 1, len(ends))}" if len(ends) > 1 else ""
+            )
             found.setdefault(what, place + read)
         plain = _unpacked(body, coding)
         if plain is None:
@@ -111,7 +147,11 @@ class Scanner:
         elif plain is not body:
             for _, what in self._search(plain):
                 found.setdefault(what, f"{place}, unpacked")
-        if plain is not None and (plain is not body or not scrubbed) and self._scrubber.body(plain) != plain:
+        if (
+            plain is not None
+            and (plain is not body or not scrubbed)
+            and self._scrubber.body(plain) != plain
+        ):
             found["a value that is to be scrubbed"] = place
         if found and any(self._search(_bytes(place))):  # a header may be called by a secret
             return [Finding(place.rpartition(" ")[0], what) for what in found]
@@ -122,10 +162,17 @@ class Scanner:
         request = exchange.request
         if request is not None and self._scrubber.url(request.url) != request.url:
             yield Finding(f"{place}, URL", "a parameter that is to be scrubbed")
-        for kind, headers in (("request", request.headers if request else {}), ("response", exchange.headers)):
+        for kind, headers in (
+            ("request", request.headers if request else {}),
+            ("response", exchange.headers),
+        ):
             for name, values in headers.items():
-                if name.lower() in SECRET_HEADERS and any(value not in ("", SCRUBBED) for value in values):
-                    yield Finding(f"{place}, {kind} header {name}", "a value that is to be scrubbed")
+                if name.lower() in SECRET_HEADERS and any(
+                    value not in ("", SCRUBBED) for value in values
+                ):
+                    yield Finding(
+                        f"{place}, {kind} header {name}", "a value that is to be scrubbed"
+                    )
 
     def _search(self, data: bytes) -> Iterator[tuple[int, str]]:
         for text, back in spellings(data):
@@ -142,20 +189,31 @@ def refuse_secrets(text: str, name: str) -> str:
 
 
 def _parts(exchange: Exchange) -> Iterator[tuple[str, Sequence[bytes], str | None]]:
-    """What an exchange consists of: how it is called, its bytes by reads, and their content coding."""
+    """What an exchange consists of: how it is called, its bytes by reads, and their content
+    coding.
+    """
     request = exchange.request
     if request is not None:
         yield "method", [_bytes(request.method)], None
         yield "URL", [_bytes(request.url)], None
         yield from _header_parts("request", request.headers)
-        coding = next((values[0] for name, values in request.headers.items() if name.lower() == "content-encoding" and values), None)
+        coding = next(
+            (
+                values[0]
+                for name, values in request.headers.items()
+                if name.lower() == "content-encoding" and values
+            ),
+            None,
+        )
         yield "request body", [request.body], coding
     yield "reason phrase", [_bytes(exchange.reason_phrase)], None
     yield from _header_parts("response", exchange.headers)
     yield "response body", [data for _, data in exchange.reads], exchange.header("content-encoding")
 
 
-def _header_parts(kind: str, headers: dict[str, list[str]]) -> Iterator[tuple[str, Sequence[bytes], None]]:
+def _header_parts(
+    kind: str, headers: dict[str, list[str]]
+) -> Iterator[tuple[str, Sequence[bytes], None]]:
     for name, values in headers.items():
         yield f"{kind} header {name}", [_bytes(f"{name}: {value}\n") for value in values], None
 
@@ -165,7 +223,8 @@ def _bytes(text: str) -> bytes:
 
 
 def _unpacked(body: bytes, coding: str | None) -> bytes | None:
-    """A body without its content coding, the same object if it has none; as far as it goes if it is cut; None if it can't be undone.
+    """A body without its content coding, the same object if it has none; as far as it goes if it is
+    cut; None if it can't be undone.
 
     Some recorders keep the header and store the body unpacked; so what is text is taken as it is.
     """

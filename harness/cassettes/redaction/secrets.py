@@ -1,6 +1,7 @@
 """This machine's secrets and this project's rules: what the scrubber and the scanner are made of.
 
-Read anew whenever something is written or scanned: an environment changes. Nothing of it is kept, printed or sent anywhere.
+Read anew whenever something is written or scanned: an environment changes. Nothing of it is kept,
+printed or sent anywhere.
 """
 
 from __future__ import annotations
@@ -20,8 +21,12 @@ from .scanner import Scanner
 
 WORDS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
 """A variable with one of these in its name holds a secret."""
-MEMBERS: Final = frozenset({"private_key", "refresh_token", "client_secret", "access_token", "id_token"})
-"""What is secret in a file of Google's credentials, https://cloud.google.com/docs/authentication/application-default-credentials."""
+MEMBERS: Final = frozenset(
+    {"private_key", "refresh_token", "client_secret", "access_token", "id_token"}
+)
+"""What is secret in a file of Google's credentials,
+https://cloud.google.com/docs/authentication/application-default-credentials.
+"""
 
 
 def guard(
@@ -31,39 +36,64 @@ def guard(
     environ: Mapping[str, str] = os.environ,
     before_record: Callable[[Exchange], Exchange | None] | None = None,
 ) -> Guard:
-    """Scrubs by the rules of the project that ``folder`` (default: the working folder) is in, and knows this machine's secrets.
+    """Scrubs by the rules of the project that ``folder`` (default: the working folder) is in, and
+    knows this machine's secrets.
 
-    ``arguments``: keys and tokens that came another way, such as on a command line. ``before_record``: see `Scrubber`.
-    Raises `CassetteError` for bad rules and for credentials that can't be read.
+    ``arguments``: keys and tokens that came another way, such as on a command line.
+    ``before_record``: see `Scrubber`. Raises `CassetteError` for bad rules and for credentials that
+    can't be read.
     """
     scrubber = Scrubber(read_rules(folder or Path.cwd()), before_record)
     return Guard(scrubber, Scanner(known_secrets(arguments, environ), scrubber))
 
 
-def known_secrets(arguments: Iterable[str] = (), environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+def known_secrets(
+    arguments: Iterable[str] = (), environ: Mapping[str, str] = os.environ
+) -> dict[str, str]:
     """What must not stand in a file: what each secret is called → its value."""
-    found = {f"the value of {name}": value for name, value in environ.items() if any(word in name.upper() for word in WORDS)}
+    found = {
+        f"the value of {name}": value
+        for name, value in environ.items()
+        if any(word in name.upper() for word in WORDS)
+    }
     for number, value in enumerate(arguments, 1):
         found[f"the key that was given as argument {number}"] = value
     for path in _credential_files(environ):
-        found |= {f"the {member} of {path.name}": value for member, value in _members(_read_credentials(path))}
+        found |= {
+            f"the {member} of {path.name}": value
+            for member, value in _members(_read_credentials(path))
+        }
     return found
 
 
 def read_rules(folder: Path) -> list[str]:
-    """``scrub`` of ``[tool.harness]`` in the nearest pyproject.toml at or above ``folder``; none if there is none."""
+    """``scrub`` of ``[tool.harness]`` in the nearest pyproject.toml at or above ``folder``; none if
+    there is none.
+    """
     path = next(
-        (place / "pyproject.toml" for place in (folder.absolute(), *folder.absolute().parents) if (place / "pyproject.toml").is_file()),
+        (
+            place / "pyproject.toml"
+            for place in (folder.absolute(), *folder.absolute().parents)
+            if (place / "pyproject.toml").is_file()
+        ),
         None,
     )
     if path is None:
         return []
     try:
-        rules = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("harness", {}).get("scrub", [])
+        rules = (
+            tomllib.loads(path.read_text(encoding="utf-8"))
+            .get("tool", {})
+            .get("harness", {})
+            .get("scrub", [])
+        )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, AttributeError) as error:
         raise CassetteError(f"{path}: not a readable pyproject.toml: {error}") from None
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
-        raise CassetteError(f'{path}: `scrub` of [tool.harness] is a list of texts, such as ["customer_id", "re:acct-[0-9]+"]')
+        raise CassetteError(
+            f'{path}: `scrub` of [tool.harness] is a list of texts, such as ["customer_id",'
+            ' "re:acct-[0-9]+"]'
+        )
     return rules
 
 
@@ -74,7 +104,9 @@ def _credential_files(environ: Mapping[str, str]) -> Iterator[Path]:
         yield Path(named)
     home = environ.get("HOME") or environ.get("USERPROFILE")
     settings = (
-        environ.get("CLOUDSDK_CONFIG") or (environ.get("APPDATA") and f"{environ['APPDATA']}/gcloud") or (home and f"{home}/.config/gcloud")
+        environ.get("CLOUDSDK_CONFIG")
+        or (environ.get("APPDATA") and f"{environ['APPDATA']}/gcloud")
+        or (home and f"{home}/.config/gcloud")
     )
     if settings:
         yield Path(settings, "application_default_credentials.json")
@@ -86,7 +118,10 @@ def _read_credentials(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
     except (OSError, ValueError) as error:
-        raise CassetteError(f"{path}: can't be read, so nobody knows which secrets it holds: {error}; repair or remove it") from None
+        raise CassetteError(
+            f"{path}: can't be read, so nobody knows which secrets it holds: {error}; repair or"
+            " remove it"
+        ) from None
 
 
 def _members(value: Any) -> Iterator[tuple[str, str]]:

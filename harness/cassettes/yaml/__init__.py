@@ -1,11 +1,13 @@
 """YAML as this project reads it: plain data only, bounded before anything recurses.
 
-libyaml finds the tokens; this module builds the data from libyaml's *events*, one at a time, so that nesting, size, aliases, tags and
-duplicate keys are judged while the parser is still at that place. (Its composer recurses in C and takes the process with it near 25,000
-levels; how deep a text is, only a parser can say, for brackets stand in words and in quotes too.) What the parser itself would take too
-long for is refused before it begins. Plain scalars follow the YAML 1.2 core schema: ``no`` and ``2026-11-21`` are strings. Our own files
-may use neither aliases nor tags; recordings of other projects (``foreign``) may: aliases share one object, ``!!binary`` gives bytes, any
-other tag is looked through.
+libyaml finds the tokens; this module builds the data from libyaml's *events*, one at a time, so
+that nesting, size, aliases, tags and duplicate keys are judged while the parser is still at that
+place. (Its composer recurses in C and takes the process with it near 25,000 levels; how deep a text
+is, only a parser can say, for brackets stand in words and in quotes too.) What the parser itself
+would take too long for is refused before it begins. Plain scalars follow the YAML 1.2 core schema:
+``no`` and ``2026-11-21`` are strings. Our own files may use neither aliases nor tags; recordings of
+other projects (``foreign``) may: aliases share one object, ``!!binary`` gives bytes, any other tag
+is looked through.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from .literal_blocks import lift
 MAX_BYTES: Final = 256 * 1024 * 1024
 MAX_DEPTH: Final = 100
 MAX_VALUES: Final = 1_000_000
-"""A text may be small and its data huge: a value of two characters takes a hundred bytes of memory and more."""
+"""A text may be small and its data huge: a value of two characters takes a hundred bytes of memory
+and more.
+"""
 MAX_TAG_LINES: Final = 100
 
 Path = tuple[str | int, ...]
@@ -55,7 +59,8 @@ class YamlError(ValueError):
 def parse(text: str | bytes, *, foreign: bool = False, max_bytes: int = MAX_BYTES) -> Any:
     """The one document in ``text`` as dicts, lists and scalars; None for an empty text.
 
-    Raises `YamlError` for anything that is not YAML, not plain data, nested deeper than `MAX_DEPTH` or longer than ``max_bytes``.
+    Raises `YamlError` for anything that is not YAML, not plain data, nested deeper than `MAX_DEPTH`
+    or longer than ``max_bytes``.
     """
     data = _bounded(text, max_bytes)
     if not foreign and (whole := _parse_short(data)) is not None:
@@ -64,7 +69,9 @@ def parse(text: str | bytes, *, foreign: bool = False, max_bytes: int = MAX_BYTE
 
 
 def _parse_short(text: bytes) -> Any:
-    """What `parse` gives, by a parser that never sees the literal blocks; None for a text without any, or with anything wrong."""
+    """What `parse` gives, by a parser that never sees the literal blocks; None for a text without
+    any, or with anything wrong.
+    """
     try:
         lifted = lift(text)
         return lifted.put_back(_Builder(lifted.text, False).build()) if lifted.blocks else None
@@ -73,28 +80,39 @@ def _parse_short(text: bytes) -> Any:
 
 
 def parse_located(text: str | bytes) -> tuple[Any, dict[Path, int]]:
-    """Like `parse`, with the line of every value: ``{("cases", 0, "expect"): 7}``; for a mapping's value, the line of its key."""
+    """Like `parse`, with the line of every value: ``{("cases", 0, "expect"): 7}``; for a mapping's
+    value, the line of its key.
+    """
     builder = _Builder(_bounded(text, MAX_BYTES), foreign=False, locate=True)
     return builder.build(), builder.lines
 
 
 def _bounded(text: str | bytes, max_bytes: int) -> bytes:
-    """The text in UTF-8, judged before the parser sees it: by its size, its encoding, and by what the parser takes too long for.
+    """The text in UTF-8, judged before the parser sees it: by its size, its encoding, and by what
+    the parser takes too long for.
 
-    libyaml compares each ``%TAG`` line with all others, and nobody can stop it: 10^5 of them are a minute. The lines that begin so are
-    counted wherever they stand, since no text that is meant has so many.
+    libyaml compares each ``%TAG`` line with all others, and nobody can stop it: 10^5 of them are a
+    minute. The lines that begin so are counted wherever they stand, since no text that is meant has
+    so many.
     """
     if len(text) > max_bytes:
         raise YamlError(f"the text has {len(text)} bytes; at most {max_bytes} are read", 1)
     try:
         data = text.encode() if isinstance(text, str) else text
     except UnicodeEncodeError as error:
-        line = text.count("\n", 0, error.start) + 1  # type: ignore[arg-type]  # only a string is encoded
-        raise YamlError("half a surrogate pair, which is no character; write the whole character", line) from None
+        # only a string is encoded
+        line = text.count("\n", 0, error.start) + 1  # type: ignore[arg-type]
+        raise YamlError(
+            "half a surrogate pair, which is no character; write the whole character", line
+        ) from None
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise YamlError("UTF-16; save the file as UTF-8", 1)
     if data.count(b"%TAG") > MAX_TAG_LINES and len(_TAG_LINE.findall(data)) > MAX_TAG_LINES:
-        raise YamlError(f"more than {MAX_TAG_LINES} lines begin with `%TAG`; write the tags out where they are used", 1)
+        raise YamlError(
+            f"more than {MAX_TAG_LINES} lines begin with `%TAG`; write the tags out where they are"
+            " used",
+            1,
+        )
     return data
 
 
@@ -148,7 +166,9 @@ class _Builder:
             line, fact = in_our_words(error, self.text)
             raise YamlError(fact, line) from None
         except yaml.reader.ReaderError as error:
-            raise YamlError(_unreadable(error), self.text.count(b"\n", 0, error.position) + 1) from None
+            raise YamlError(
+                _unreadable(error), self.text.count(b"\n", 0, error.position) + 1
+            ) from None
         return self.root
 
     def _events(self) -> Iterator[yaml.Event]:
@@ -242,7 +262,9 @@ class _Builder:
 
 
 def _word(value: Any) -> str:
-    """A key that the core schema reads as a number, boolean or null, back in words: all our keys are strings."""
+    """A key that the core schema reads as a number, boolean or null, back in words: all our keys
+    are strings.
+    """
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -251,4 +273,7 @@ def _word(value: Any) -> str:
 def _unreadable(error: yaml.reader.ReaderError) -> str:
     if "octet" in error.reason:
         return f"not UTF-8 at byte {error.position}; save the file as UTF-8"
-    return f"U+{error.character:04X} can't stand in YAML as it is; write it as an escape in double quotes"
+    return (
+        f"U+{error.character:04X} can't stand in YAML as it is; write it as an escape in double"
+        " quotes"
+    )

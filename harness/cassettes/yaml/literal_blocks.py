@@ -1,9 +1,11 @@
 """Lifts literal blocks out of a YAML text, so that a parser reads only what is left.
 
-A cassette is mostly literal blocks, and a parser looks at each of their characters in turn. `lift` takes out those that stand as we write
-them (``key: |2-``, then lines that are indented by two more) and leaves a word in the place of each. It lifts nothing from a text that
-has any character which YAML would change or refuse, nor where a block could be read in another way: then the parser has it all. It
-works on the bytes of the file, since every other form of a long text is one more copy of it.
+A cassette is mostly literal blocks, and a parser looks at each of their characters in turn. `lift`
+takes out those that stand as we write them (``key: |2-``, then lines that are indented by two more)
+and leaves a word in the place of each. It lifts nothing from a text that has any character which
+YAML would change or refuse, nor where a block could be read in another way: then the parser has it
+all. It works on the bytes of the file, since every other form of a long text is one more copy of
+it.
 
 Source: https://yaml.org/spec/1.2.2/#81-block-scalar-styles.
 """
@@ -28,14 +30,18 @@ class Lifted(NamedTuple):
     blocks: list[str]
 
     def put_back(self, data: Any) -> Any:
-        """The parsed ``data`` with every block in place of its word; None unless each word was found, once and by itself."""
+        """The parsed ``data`` with every block in place of its word; None unless each word was
+        found, once and by itself.
+        """
         words = {f"{_WORD}{index}": block for index, block in enumerate(self.blocks)}
         whole = _put_back(data, words)
         return None if words else whole
 
 
 def lift(text: bytes) -> Lifted:
-    """The text without its literal blocks, and what they hold; raises UnicodeDecodeError where it is not UTF-8."""
+    """The text without its literal blocks, and what they hold; raises UnicodeDecodeError where it
+    is not UTF-8.
+    """
     whole = Lifted(text, [])
     if not _is_verbatim(text):
         return whole
@@ -68,14 +74,17 @@ def _is_verbatim(text: bytes) -> bool:
 
 @lru_cache(maxsize=64)
 def _patterns(indent: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """What stands between two lines of a block; and the line end before the first line that is not in it, with group 1 for what that
-    line begins with, None if it is blank."""
+    """What stands between two lines of a block; and the line end before the first line that is not
+    in it, with group 1 for what that line begins with, None if it is blank."""
     return re.compile(rb"\n" + indent), re.compile(rb"\n(?!" + indent + rb"|\n) *([^\s])?")
 
 
 def _says_its_indent(text: bytes, start: int, indent: bytes) -> bool:
     """A block without a number is indented as its first line is."""
-    return text.startswith(indent, start) and not text[start + len(indent) : start + len(indent) + 1].isspace()
+    return (
+        text.startswith(indent, start)
+        and not text[start + len(indent) : start + len(indent) + 1].isspace()
+    )
 
 
 def _chomped(lines: str, mark: bytes | None) -> str:

@@ -1,11 +1,13 @@
-"""Adapters of a user's own, as a line of configuration names them: a Python function, a program over pipes, a client at a base URL.
+"""Adapters of a user's own, as a line of configuration names them: a Python function, a program
+over pipes, a client at a base URL.
 
     myproxy = mypackage.adapter:replay
     shim: anthropic = run: node shim.js
     client: unified-llm = serve: python client.py
 
-Before ``=`` stands the adapter's name and, after a colon, the event model whose expectations it is held to; without one it has an event
-model of its own, named as itself. After ``=`` stands what is called.
+Before ``=`` stands the adapter's name and, after a colon, the event model whose expectations it is
+held to; without one it has an event model of its own, named as itself. After ``=`` stands what is
+called.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ from harness.stream.exchange import Exchange
 from ..judge import Adapter, AdapterError
 from .process import MAX_PAYLOADS, run_at_base_url, run_over_pipes
 
-_LINE: Final = re.compile(r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\s*(?::\s*(?P<dialect>[a-z0-9-]+)\s*)?=\s*(?P<target>\S.*)")
+_LINE: Final = re.compile(
+    r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\s*(?::\s*(?P<dialect>[a-z0-9-]+)\s*)?=\s*(?P<target>\S.*)"
+)
 _FUNCTION: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 MAX_DEPTH: Final = 200
 MAX_WIDTH: Final = 1_000_000
@@ -43,7 +47,9 @@ _SHAPE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class NamedAdapter:
-    """One line of configuration; ``dialect`` is the event model whose expectations it is held to."""
+    """One line of configuration; ``dialect`` is the event model whose expectations it is held
+    to.
+    """
 
     name: str
     dialect: str
@@ -62,15 +68,20 @@ def read_line(line: str) -> NamedAdapter:
         raise AdapterError(f"{line.strip()!r} names no adapter; expected {_SHAPE}")
     named = NamedAdapter(found["name"], found["dialect"] or found["name"], found["target"].strip())
     if not _FUNCTION.fullmatch(named.target) and not _command(named.target):
-        raise AdapterError(f"adapter {named.name}: {named.target!r} is nothing that can be called; expected {_SHAPE}")
+        raise AdapterError(
+            f"adapter {named.name}: {named.target!r} is nothing that can be called; expected"
+            f" {_SHAPE}"
+        )
     return named
 
 
 def make_adapter(named: NamedAdapter, folder: Path, *, timeout: float = 30.0) -> Adapter:
-    """The callable that the judge knows. ``folder`` is where programs run and modules are found; ``timeout`` is seconds for one exchange.
+    """The callable that the judge knows. ``folder`` is where programs run and modules are found;
+    ``timeout`` is seconds for one exchange.
 
-    A function is called in this process, with an `Exchange`, and gives its payloads as JSON data. Raises `AdapterError` where there is no
-    such module or function; the callable raises it for an adapter that hangs, floods, crashes, or says what is no JSON.
+    A function is called in this process, with an `Exchange`, and gives its payloads as JSON data.
+    Raises `AdapterError` where there is no such module or function; the callable raises it for an
+    adapter that hangs, floods, crashes, or says what is no JSON.
     """
     kind, arguments = _command(named.target) or ("", [])
     if kind == "run":
@@ -92,13 +103,20 @@ def make_adapter(named: NamedAdapter, folder: Path, *, timeout: float = 30.0) ->
 
 
 class _Expired(BaseException):
-    """The time is up; no `Exception`, so that an adapter which retries on any of these does not retry on it."""
+    """The time is up; no `Exception`, so that an adapter which retries on any of these does not
+    retry on it.
+    """
 
 
 @contextmanager
 def _alarm(name: str, timeout: float) -> Iterator[None]:
-    """Stops a function that doesn't return; where there are no alarms (threads, Windows) nothing does, and a program is the way out."""
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+    """Stops a function that doesn't return; where there are no alarms (threads, Windows) nothing
+    does, and a program is the way out.
+    """
+    if (
+        not hasattr(signal, "setitimer")
+        or threading.current_thread() is not threading.main_thread()
+    ):
         yield
         return
 
@@ -117,7 +135,9 @@ def _alarm(name: str, timeout: float) -> Iterator[None]:
 
 
 def _command(target: str) -> tuple[str, list[str]] | None:
-    """``run: node "my shim.js"`` → ``("run", ["node", "my shim.js"])``; None for what is no command."""
+    """``run: node "my shim.js"`` → ``("run", ["node", "my shim.js"])``; None for what is no
+    command.
+    """
     kind, colon, rest = target.partition(":")
     if kind not in ("run", "serve") or not colon or not rest.startswith((" ", "\t")):
         return None
@@ -136,7 +156,9 @@ def _find(named: NamedAdapter, folder: Path) -> Any:
         for part in path.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise AdapterError(f"adapter {named.name}: {named.target} can't be imported: {error}") from None
+        raise AdapterError(
+            f"adapter {named.name}: {named.target} can't be imported: {error}"
+        ) from None
     if not callable(found):
         raise AdapterError(f"adapter {named.name}: {named.target} is no function")
     return found
@@ -144,16 +166,32 @@ def _find(named: NamedAdapter, folder: Path) -> Any:
 
 def _gather(payloads: Any, name: str) -> list[Any]:
     """What a function gave, as a list of JSON data."""
-    if payloads is None or isinstance(payloads, str | bytes | Mapping) or not isinstance(payloads, Iterable):
-        hint = "; an async function is called by asyncio.run in one that is not" if inspect.iscoroutine(payloads) else ""
-        raise AdapterError(f"adapter {name} returned {_called(payloads)}; expected a list or generator of payloads{hint}")
+    if (
+        payloads is None
+        or isinstance(payloads, str | bytes | Mapping)
+        or not isinstance(payloads, Iterable)
+    ):
+        hint = (
+            "; an async function is called by asyncio.run in one that is not"
+            if inspect.iscoroutine(payloads)
+            else ""
+        )
+        raise AdapterError(
+            f"adapter {name} returned {_called(payloads)}; expected a list or generator of"
+            f" payloads{hint}"
+        )
     gathered: list[Any] = []
     for payload in payloads:
         if odd := _find_odd(payload):
-            raise AdapterError(f"payload {len(gathered)} of adapter {name} holds {odd}; expected JSON data (of pydantic: model_dump())")
+            raise AdapterError(
+                f"payload {len(gathered)} of adapter {name} holds {odd}; expected JSON data (of"
+                " pydantic: model_dump())"
+            )
         gathered.append(payload)
         if len(gathered) > MAX_PAYLOADS:
-            raise AdapterError(f"adapter {name} gave more than {MAX_PAYLOADS:,} payloads for one exchange")
+            raise AdapterError(
+                f"adapter {name} gave more than {MAX_PAYLOADS:,} payloads for one exchange"
+            )
     return gathered
 
 
@@ -167,7 +205,9 @@ def _find_odd(payload: Any) -> str:
     while left:
         depth += 1
         if depth > MAX_DEPTH or len(left) > MAX_WIDTH:
-            return f"values nested deeper than {MAX_DEPTH} levels, or more than {MAX_WIDTH:,} of them"
+            return (
+                f"values nested deeper than {MAX_DEPTH} levels, or more than {MAX_WIDTH:,} of them"
+            )
         inner: list[Any] = []
         for value in left:
             if type(value) is dict:

@@ -1,8 +1,11 @@
-"""Adapters that are programs, in any language: one process an exchange, JSON in and JSON lines out, bounded in time and size.
+"""Adapters that are programs, in any language: one process an exchange, JSON in and JSON lines out,
+bounded in time and size.
 
-Over pipes the program gets the recorded exchange as one JSON object on stdin and prints its payloads, one JSON value a line. At a base URL
-it gets the request instead, and an address where that request is answered with the recorded bytes, read by read. Either way it runs in a
-session of its own that ends with it: what it forked is killed too. What left that session is found, on Linux, by a mark in its environment.
+Over pipes the program gets the recorded exchange as one JSON object on stdin and prints its
+payloads, one JSON value a line. At a base URL it gets the request instead, and an address where
+that request is answered with the recorded bytes, read by read. Either way it runs in a session of
+its own that ends with it: what it forked is killed too. What left that session is found, on Linux,
+by a mark in its environment.
 """
 
 from __future__ import annotations
@@ -36,28 +39,38 @@ ROUNDS: Final = 10
 """So often is looked for what is left: what forks meanwhile is found the next time."""
 
 
-def run_over_pipes(command: Sequence[str], exchange: Exchange, case: Case, folder: Path, timeout: float) -> list[Any]:
+def run_over_pipes(
+    command: Sequence[str], exchange: Exchange, case: Case, folder: Path, timeout: float
+) -> list[Any]:
     """The payloads that a program prints for the exchange on its stdin.
 
-    ``{"case", "context", "provider", "request": {"method", "url", "headers", "body"}, "status", "headers", "reads": [[at_ms, base64], …],
-    "end"}``: ``body`` is base64 too; ``request`` and ``at_ms`` may be null. Raises `AdapterError`.
+    ``{"case", "context", "provider", "request": {"method", "url", "headers", "body"}, "status",
+    "headers", "reads": [[at_ms, base64], …], "end"}``: ``body`` is base64 too; ``request`` and
+    ``at_ms`` may be null. Raises `AdapterError`.
     """
     return _run(command, _describe(exchange, case), {}, folder, timeout)
 
 
-def run_at_base_url(command: Sequence[str], exchange: Exchange, case: Case, folder: Path, timeout: float) -> list[Any]:
+def run_at_base_url(
+    command: Sequence[str], exchange: Exchange, case: Case, folder: Path, timeout: float
+) -> list[Any]:
     """The payloads that a program prints for what it is answered at ``HARNESS_BASE_URL``.
 
-    On stdin stands ``{"case", "context", "provider", "request"}``, the recorded request; whatever generate request arrives is answered.
-    Google's own variables for a base URL name the same address, and the key is a word. Raises `AdapterError`.
+    On stdin stands ``{"case", "context", "provider", "request"}``, the recorded request; whatever
+    generate request arrives is answered. Google's own variables for a base URL name the same
+    address, and the key is a word. Raises `AdapterError`.
     """
     from harness.server import serve
 
     description = _describe(exchange, case)
     sent = {key: description[key] for key in ("case", "context", "provider", "request")}
     with serve(Cassette((exchange,), Origin("loopback")), match="path", pace="step") as server:
-        address = dict.fromkeys(("HARNESS_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "CODE_ASSIST_ENDPOINT"), server.base_url)
-        return _run(command, sent, {**address, "GEMINI_API_KEY": "no-key-in-a-replay"}, folder, timeout)
+        address = dict.fromkeys(
+            ("HARNESS_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "CODE_ASSIST_ENDPOINT"), server.base_url
+        )
+        return _run(
+            command, sent, {**address, "GEMINI_API_KEY": "no-key-in-a-replay"}, folder, timeout
+        )
 
 
 def _describe(exchange: Exchange, case: Case) -> dict[str, Any]:
@@ -67,7 +80,12 @@ def _describe(exchange: Exchange, case: Case) -> dict[str, Any]:
         "context": case.context,
         "provider": case.provider or exchange.provider,
         "request": request
-        and {"method": request.method, "url": request.url, "headers": request.headers, "body": base64.b64encode(request.body).decode()},
+        and {
+            "method": request.method,
+            "url": request.url,
+            "headers": request.headers,
+            "body": base64.b64encode(request.body).decode(),
+        },
         "status": exchange.status,
         "headers": exchange.headers,
         "reads": [[at_ms, base64.b64encode(data).decode()] for at_ms, data in exchange.reads],
@@ -75,24 +93,45 @@ def _describe(exchange: Exchange, case: Case) -> dict[str, Any]:
     }
 
 
-def _run(command: Sequence[str], given: dict[str, Any], environment: dict[str, str], folder: Path, timeout: float) -> list[Any]:
-    out, said, status = run_process(command, {**os.environ, **environment}, folder, timeout, json.dumps(given).encode() + b"\n")
+def _run(
+    command: Sequence[str],
+    given: dict[str, Any],
+    environment: dict[str, str],
+    folder: Path,
+    timeout: float,
+) -> list[Any]:
+    out, said, status = run_process(
+        command, {**os.environ, **environment}, folder, timeout, json.dumps(given).encode() + b"\n"
+    )
     if status:
         words = said.decode("utf-8", "backslashreplace").strip()
-        raise AdapterError(f"{command[0]} ended with status {status}" + (f": {words}" if words else ""))
-    return [_payload(command[0], number, line) for number, line in enumerate(out.split(b"\n"), 1) if line.strip()]
+        raise AdapterError(
+            f"{command[0]} ended with status {status}" + (f": {words}" if words else "")
+        )
+    return [
+        _payload(command[0], number, line)
+        for number, line in enumerate(out.split(b"\n"), 1)
+        if line.strip()
+    ]
 
 
 def run_process(
-    command: Sequence[str], environment: Mapping[str, str], folder: Path, timeout: float, given: bytes = b""
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    timeout: float,
+    given: bytes = b"",
 ) -> tuple[bytes, bytes, int]:
-    """What a program prints that is given these bytes on stdin, the end of what it says on stderr, its status; raises `AdapterError`."""
+    """What a program prints that is given these bytes on stdin, the end of what it says on stderr,
+    its status; raises `AdapterError`.
+    """
     mark = f"{os.getpid()}-{time.monotonic_ns()}"
     with tempfile.TemporaryFile() as stdin:
         stdin.write(given)
         stdin.seek(0)
         try:
-            process = subprocess.Popen(  # noqa: S603  # the user's own configuration names the program, or it is ours
+            # the user's own configuration names the program, or it is ours
+            process = subprocess.Popen(  # noqa: S603
                 command,
                 stdin=stdin,
                 stdout=subprocess.PIPE,
@@ -108,13 +147,17 @@ def run_process(
             out, said = _gather(process, time.monotonic() + timeout, timeout)
             status = process.wait(max(0.1, timeout))
         except subprocess.TimeoutExpired:
-            raise AdapterError(f"{command[0]} closed its output and did not end within {timeout:g} s") from None
+            raise AdapterError(
+                f"{command[0]} closed its output and did not end within {timeout:g} s"
+            ) from None
         finally:
             _end_session(process.pid, f"{MARK}={mark}".encode())
     return out, said, status
 
 
-def _gather(process: subprocess.Popen[bytes], deadline: float, timeout: float) -> tuple[bytes, bytes]:
+def _gather(
+    process: subprocess.Popen[bytes], deadline: float, timeout: float
+) -> tuple[bytes, bytes]:
     """All of stdout and the end of stderr."""
     out, said = bytearray(), bytearray()
     with selectors.DefaultSelector() as selector:
@@ -131,7 +174,9 @@ def _gather(process: subprocess.Popen[bytes], deadline: float, timeout: float) -
                 key.data.extend(data)
             del said[:-_TAIL]
             if len(out) > MAX_OUTPUT:
-                raise AdapterError(f"the program printed more than {MAX_OUTPUT:,} bytes for one exchange")
+                raise AdapterError(
+                    f"the program printed more than {MAX_OUTPUT:,} bytes for one exchange"
+                )
     return bytes(out), bytes(said)
 
 
@@ -154,7 +199,9 @@ def _end_session(leader: int, mark: bytes) -> None:
 
 
 def _marked(mark: bytes) -> Iterator[int]:
-    """The processes that were started with this in their environment; none where there is no ``/proc``, and none that emptied it."""
+    """The processes that were started with this in their environment; none where there is no
+    ``/proc``, and none that emptied it.
+    """
     for environ in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):  # it has ended, or is somebody else's
             if mark in environ.read_bytes().split(b"\0"):
@@ -168,4 +215,6 @@ def _payload(program: str, number: int, line: bytes) -> Any:
         return decode_json(line)
     except ValueError as error:
         shown = line[:80].decode("utf-8", "backslashreplace")
-        raise AdapterError(f"line {number} of what {program} printed is no JSON ({error}): {shown}") from None
+        raise AdapterError(
+            f"line {number} of what {program} printed is no JSON ({error}): {shown}"
+        ) from None

@@ -1,7 +1,9 @@
-"""The client of unified-llm as an adapter: one call of it against recorded answers, told as what it sent, how long it waited, what it gave.
+"""The client of unified-llm as an adapter: one call of it against recorded answers, told as what it
+sent, how long it waited, what it gave.
 
-A case for it has ``unified-llm-client`` in its ``expect``, and says in ``context`` what is asked: ``request``, a Request of the event
-model, and ``call``, which is ``complete`` or ``stream``. The cassette's exchanges answer in their order. Nothing sleeps.
+A case for it has ``unified-llm-client`` in its ``expect``, and says in ``context`` what is asked:
+``request``, a Request of the event model, and ``call``, which is ``complete`` or ``stream``. The
+cassette's exchanges answer in their order. Nothing sleeps.
 """
 
 from __future__ import annotations
@@ -30,13 +32,18 @@ HALFWAY: Final = 0.5
 """In place of chance: the wait is neither stretched nor shortened."""
 
 
-def make_unified_llm_client(load: Callable[[str], Cassette], client: Callable[..., Client] | None = None) -> Adapter:
-    """The callable that the judge knows; ``load`` gives the cassette of a name, ``client`` makes another client than ours.
+def make_unified_llm_client(
+    load: Callable[[str], Cassette], client: Callable[..., Client] | None = None
+) -> Adapter:
+    """The callable that the judge knows; ``load`` gives the cassette of a name, ``client`` makes
+    another client than ours.
 
-    Payloads, in the order of what happens: ``{"sent": {"path", "query"?, "key"}}`` for every request, ``key`` being the headers and the
-    parameters (``?name``) that have it; ``{"waited": seconds}`` before another try; the stream events, or ``{"response": Response}``; and
-    ``{"raised": {"type", "message", "status_code"?, "retryable", "retry_after"?}}``. Raises `AdapterError` for another context, for a
-    request that can't be sent, `AdapterMissing` without httpx2.
+    Payloads, in the order of what happens: ``{"sent": {"path", "query"?, "key"}}`` for every
+    request, ``key`` being the headers and the parameters (``?name``) that have it; ``{"waited":
+    seconds}`` before another try; the stream events, or ``{"response": Response}``; and
+    ``{"raised": {"type", "message", "status_code"?, "retryable", "retry_after"?}}``. Raises
+    `AdapterError` for another context, for a request that can't be sent, `AdapterMissing` without
+    httpx2.
     """
 
     def adapt(exchange: Exchange, case: Case) -> list[Any]:
@@ -49,15 +56,21 @@ def make_unified_llm_client(load: Callable[[str], Cassette], client: Callable[..
 def _read_context(context: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     call, request = context.get("call"), context.get("request")
     if context.keys() != {"call", "request"} or call not in CALLS or not isinstance(request, dict):
-        raise AdapterError(f"context must have call ({' or '.join(CALLS)}) and request, a Request of unified-llm")
+        raise AdapterError(
+            f"context must have call ({' or '.join(CALLS)}) and request, a Request of unified-llm"
+        )
     try:
-        ask(request, dialect="unified-llm", options=None, session=Session())  # which reads no file, as the client would
+        ask(
+            request, dialect="unified-llm", options=None, session=Session()
+        )  # which reads no file, as the client would
     except TranslationError as error:
         raise AdapterError(f"context.request can't be sent: {error}") from None
     return call, request
 
 
-def _run(cassette: Cassette, call: str, request: dict[str, Any], client: Callable[..., Client] | None) -> list[Any]:
+def _run(
+    cassette: Cassette, call: str, request: dict[str, Any], client: Callable[..., Client] | None
+) -> list[Any]:
     from harness.server import serve
 
     try:
@@ -96,7 +109,9 @@ def _run(cassette: Cassette, call: str, request: dict[str, Any], client: Callabl
 def _sent(url: str, headers: Mapping[str, str]) -> dict[str, Any]:
     split = urlsplit(url)
     query = parse_qsl(split.query, keep_blank_values=True)
-    places = [name.lower() for name, value in headers.items() if KEY in value] + [f"?{name}" for name, value in query if KEY in value]
+    places = [name.lower() for name, value in headers.items() if KEY in value] + [
+        f"?{name}" for name, value in query if KEY in value
+    ]
     plain = {name: value for name, value in query if KEY not in value}
     return {"path": split.path, **({"query": plain} if plain else {}), "key": places}
 
@@ -104,4 +119,9 @@ def _sent(url: str, headers: Mapping[str, str]) -> dict[str, Any]:
 def _raised(error: Any) -> dict[str, Any]:
     given = {name: getattr(error, name, None) for name in ("status_code", "retry_after")}
     known = {name: value for name, value in given.items() if value is not None}
-    return {"type": type(error).__name__, "message": error.message, "retryable": error.retryable, **known}
+    return {
+        "type": type(error).__name__,
+        "message": error.message,
+        "retryable": error.retryable,
+        **known,
+    }

@@ -1,7 +1,9 @@
-"""The laws: what holds for every replay of every exchange, whatever the answer is, so that no golden expectation is needed.
+"""The laws: what holds for every replay of every exchange, whatever the answer is, so that no
+golden expectation is needed.
 
-Each law is a function that replays one exchange in its own ways and says in one sentence each where it does not hold. Everything that looks
-random is seeded by the body itself: the same exchange gives the same findings on every machine.
+Each law is a function that replays one exchange in its own ways and says in one sentence each where
+it does not hold. Everything that looks random is seeded by the body itself: the same exchange gives
+the same findings on every machine.
 """
 
 from __future__ import annotations
@@ -25,11 +27,12 @@ __all__ = ["LAWS", "Law", "Replayer", "check"]
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A law: its number and title, what it says, and ``findings(exchange, how)``: a sentence for each breach, none where it holds.
+    """A law: its number and title, what it says, and ``findings(exchange, how)``: a sentence for
+    each breach, none where it holds.
 
-    ``layers`` are those that ``findings`` looks at. One that looks at events alone says the same for every dialect. ``feature`` is the
-    line of the checklist that it belongs to, ``source`` its documentation. ``unasked(exchange, how)``: why it has nothing to look at; ""
-    where it has.
+    ``layers`` are those that ``findings`` looks at. One that looks at events alone says the same
+    for every dialect. ``feature`` is the line of the checklist that it belongs to, ``source`` its
+    documentation. ``unasked(exchange, how)``: why it has nothing to look at; "" where it has.
     """
 
     id: int
@@ -63,9 +66,27 @@ LAWS: Final[tuple[Law, ...]] = (
         "framing.split-reads",
         _SSE,
     ),
-    Law(2, "Legal order", "Events and payloads walk the grammar that their kind declares.", legal_order),
-    Law(3, "Nothing lost, nothing invented", "What the raw bytes say is what events and payloads carry.", nothing_lost),
-    Law(4, "Cut short", "Every prefix gives a prefix of the events, then incomplete.", cut_short, ("events",), "stream-end.cut", _SSE),
+    Law(
+        2,
+        "Legal order",
+        "Events and payloads walk the grammar that their kind declares.",
+        legal_order,
+    ),
+    Law(
+        3,
+        "Nothing lost, nothing invented",
+        "What the raw bytes say is what events and payloads carry.",
+        nothing_lost,
+    ),
+    Law(
+        4,
+        "Cut short",
+        "Every prefix gives a prefix of the events, then incomplete.",
+        cut_short,
+        ("events",),
+        "stream-end.cut",
+        _SSE,
+    ),
     Law(5, "Same twice", "A second replay gives the same events and payloads.", same_twice),
     Law(
         6,
@@ -86,7 +107,8 @@ LAWS: Final[tuple[Law, ...]] = (
     Law(
         8,
         "What goes back",
-        "After its calls have run, every call, id, name, argument and signature of the answer is sent back at its part.",
+        "After its calls have run, every call, id, name, argument and signature of the answer is"
+        " sent back at its part.",
         what_goes_back,
         ("payloads",),
         "requests.signatures",
@@ -98,4 +120,8 @@ LAWS: Final[tuple[Law, ...]] = (
 
 def check(exchange: Exchange, how: Replayer | None = None) -> list[str]:
     """The breaches of all laws by one exchange, each with the law's number in front."""
-    return [f"law {law.id}: {finding}" for law in LAWS for finding in law.findings(exchange, how or Replayer())]
+    return [
+        f"law {law.id}: {finding}"
+        for law in LAWS
+        for finding in law.findings(exchange, how or Replayer())
+    ]

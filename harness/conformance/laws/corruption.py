@@ -1,4 +1,6 @@
-"""The law about bad input (7): a body is damaged in seeded ways, and whatever comes of it must be an answer."""
+"""The law about bad input (7): a body is damaged in seeded ways, and whatever comes of it must be
+an answer.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,34 @@ from harness.providers.oracle import Facts, gather_body
 from .replayer import Replayer, plain, seeded, shown, with_reads
 
 DAMAGED = 8
-"""So many damages are tried for an exchange and an event model, other ones for each model: the events see all of them."""
+"""So many damages are tried for an exchange and an event model, other ones for each model: the
+events see all of them.
+"""
 
-_FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
-_GARBAGE = (b"\x00\xff\xfe garbage\r\n", b"<html>502</html>\n", b"data: {\r\n\r\n", b"data: null\n\n", b'{"candidates": 7}\n', b"]]}}\n")
+_FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+_GARBAGE = (
+    b"\x00\xff\xfe garbage\r\n",
+    b"<html>502</html>\n",
+    b"data: {\r\n\r\n",
+    b"data: null\n\n",
+    b'{"candidates": 7}\n',
+    b"]]}}\n",
+)
 
 
 def bad_input_is_answered(exchange: Exchange, how: Replayer) -> list[str]:
-    """Law 7: bytes flipped, cut off, doubled, mixed with garbage: no exception, and no silence about something that is there."""
+    """Law 7: bytes flipped, cut off, doubled, mixed with garbage: no exception, and no silence
+    about something that is there.
+    """
     broken = breaking_damage(exchange, how)
     return [broken[1]] if broken else []
 
@@ -33,7 +55,9 @@ def breaking_damage(exchange: Exchange, how: Replayer) -> tuple[Exchange, str] |
 
 
 def damaged_exchanges(exchange: Exchange, whose: str, count: int) -> Iterator[tuple[str, Exchange]]:
-    """So many damaged forms of an exchange, each with the name of its damage; other ones for everybody."""
+    """So many damaged forms of an exchange, each with the name of its damage; other ones for
+    everybody.
+    """
     original = plain(exchange)
     chance = seeded(original, whose)
     for _ in range(count):
@@ -43,7 +67,11 @@ def damaged_exchanges(exchange: Exchange, whose: str, count: int) -> Iterator[tu
 
 def unheard(damaged: Exchange, items: object, what: str) -> str | None:
     """What is wrong where nothing is said about a body that says something."""
-    return f"gives no {what}" if items == [] and gather_body(damaged.body, damaged.status) != Facts() else None
+    return (
+        f"gives no {what}"
+        if items == [] and gather_body(damaged.body, damaged.status) != Facts()
+        else None
+    )
 
 
 def _badly_answered(damaged: Exchange, how: Replayer) -> str | None:
@@ -88,7 +116,10 @@ def littered(body: bytes, chance: random.Random) -> bytes:
 
 def emptied(body: bytes, chance: random.Random) -> bytes:
     """A string of the JSON turns into another kind of value."""
-    return body.replace(b'"' + chance.choice((b"text", b"parts", b"candidates", b"args", b"name")) + b'": "', b'"text": [], "x": "')
+    return body.replace(
+        b'"' + chance.choice((b"text", b"parts", b"candidates", b"args", b"name")) + b'": "',
+        b'"text": [], "x": "',
+    )
 
 
 DAMAGES = (flipped, truncated, headless, doubled, littered, emptied)

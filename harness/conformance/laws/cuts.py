@@ -1,7 +1,8 @@
 """Laws about where bytes are cut: by the network (1), and by a connection that ends too early (4).
 
-Small bodies are cut at every single place. In larger ones every place is cut too, but many in one replay, like the teeth of a comb; and
-they end early behind each line and at seeded places. What fails is made small before it is told: one cut out of forty says where to look.
+Small bodies are cut at every single place. In larger ones every place is cut too, but many in one
+replay, like the teeth of a comb; and they end early behind each line and at seeded places. What
+fails is made small before it is told: one cut out of forty says where to look.
 """
 
 from __future__ import annotations
@@ -15,13 +16,25 @@ from typing import Any
 from harness.cassettes import Exchange
 from harness.pipeline import replay
 
-from .replayer import SMALL, Difference, Items, Replayer, difference, first_difference, seeded, shown, with_reads
+from .replayer import (
+    SMALL,
+    Difference,
+    Items,
+    Replayer,
+    difference,
+    first_difference,
+    seeded,
+    shown,
+    with_reads,
+)
 
 BYTEWISE = 256 * 1024
 """Bodies up to this size are fed byte by byte, and cut at every place."""
 
 COMB = 32
-"""A larger body is cut at every place in so many replays: each place stands alone among so many bytes."""
+"""A larger body is cut at every place in so many replays: each place stands alone among so many
+bytes.
+"""
 
 RANDOM_CUTS = 12
 PREFIXES = 24
@@ -35,15 +48,26 @@ Differs = Callable[[Cuts], bool]
 
 
 def cuts_dont_matter(exchange: Exchange, how: Replayer) -> list[str]:
-    """Law 1: as recorded, whole, byte by byte, at every single place of small bodies, at combs and seeded sets of places of large ones."""
+    """Law 1: as recorded, whole, byte by byte, at every single place of small bodies, at combs and
+    seeded sets of places of large ones.
+    """
     expected = how.events(exchange, cuts="whole")
     everywhere = tuple(range(1, len(exchange.body)))
-    ways: dict[replay.Cuts, tuple[str, Cuts]] = {"recorded": ("as recorded", cuts_of(exchange)), "bytes": ("byte by byte", everywhere)}
-    for way, (words, cuts) in ways.items() if len(exchange.body) <= BYTEWISE else list(ways.items())[:1]:
+    ways: dict[replay.Cuts, tuple[str, Cuts]] = {
+        "recorded": ("as recorded", cuts_of(exchange)),
+        "bytes": ("byte by byte", everywhere),
+    }
+    for way, (words, cuts) in (
+        ways.items() if len(exchange.body) <= BYTEWISE else list(ways.items())[:1]
+    ):
         parted = difference(expected, how.events(exchange, cuts=way))
         if parted is not None:
             seen = cuts and _difference(exchange, how, expected, cuts)
-            return [_shrunk(exchange, how, expected, cuts) if seen else f"read {words}, {parted.told('event', WHOLE)}"]
+            return [
+                _shrunk(exchange, how, expected, cuts)
+                if seen
+                else f"read {words}, {parted.told('event', WHOLE)}"
+            ]
     for cut_set in cut_sets(exchange):
         if _difference(exchange, how, expected, cut_set) is not None:
             return [_shrunk(exchange, how, expected, cut_set)]
@@ -56,7 +80,9 @@ def cuts_of(exchange: Exchange) -> Cuts:
 
 
 def cut_sets(exchange: Exchange, small: int = SMALL, comb: int = COMB) -> Iterator[Cuts]:
-    """The sets of places at which a body is cut, one a replay; ``small`` bytes are cut at every single place, more by a comb."""
+    """The sets of places at which a body is cut, one a replay; ``small`` bytes are cut at every
+    single place, more by a comb.
+    """
     size = len(exchange.body)
     if size <= small:
         yield from ((at,) for at in range(1, size))
@@ -68,7 +94,9 @@ def cut_sets(exchange: Exchange, small: int = SMALL, comb: int = COMB) -> Iterat
         yield tuple(sorted(chance.sample(range(1, size), min(size - 1, chance.randint(1, 40)))))
 
 
-def _difference(exchange: Exchange, how: Replayer, expected: Items, cuts: Cuts) -> Difference | None:
+def _difference(
+    exchange: Exchange, how: Replayer, expected: Items, cuts: Cuts
+) -> Difference | None:
     return difference(expected, how.events(exchange, cuts=cuts))
 
 
@@ -81,12 +109,17 @@ def _shrunk(exchange: Exchange, how: Replayer, expected: Items, cuts: Cuts) -> s
 def told(exchange: Exchange, cuts: Cuts) -> str:
     """Where a body was cut, in words."""
     body = exchange.body
-    places = ", ".join(f"byte {at} ({shown(body[max(0, at - 12) : at])} | {shown(body[at : at + 12])})" for at in cuts[:4])
+    places = ", ".join(
+        f"byte {at} ({shown(body[max(0, at - 12) : at])} | {shown(body[at : at + 12])})"
+        for at in cuts[:4]
+    )
     return f"cut at {places}" + (f" and {len(cuts) - 4} more" if len(cuts) > 4 else "")
 
 
 def fewest(cuts: Cuts, differs: Differs) -> Cuts:
-    """The failure with as few cuts as it needs: halves, quarters and so on are left out, at last single cuts, until none can be."""
+    """The failure with as few cuts as it needs: halves, quarters and so on are left out, at last
+    single cuts, until none can be.
+    """
     size = len(cuts) // 2
     while size:
         at = 0
@@ -101,7 +134,9 @@ def fewest(cuts: Cuts, differs: Differs) -> Cuts:
 
 
 def breaking_cuts(exchange: Exchange, how: Replayer) -> tuple[Cuts, Items] | None:
-    """The fewest places found at which a cut changes the events, and the events of the body as a whole; None where law 1 holds."""
+    """The fewest places found at which a cut changes the events, and the events of the body as a
+    whole; None where law 1 holds.
+    """
     expected = how.events(exchange, cuts="whole")
 
     def differs(cuts: Cuts) -> bool:
@@ -127,32 +162,51 @@ def told_short(exchange: Exchange, at: int, finding: str) -> str:
 
 
 def breaking_prefix(exchange: Exchange, how: Replayer) -> tuple[int, Items, str] | None:
-    """The first prefix whose events are wrong: its length, the events of the whole, what is wrong; None where law 4 holds."""
+    """The first prefix whose events are wrong: its length, the events of the whole, what is wrong;
+    None where law 4 holds.
+    """
     full = how.events(exchange)
     tool_code = how.finds_tool_code(exchange)
-    broken = first_prefix(exchange, prefixes(exchange), lambda short: _prefix_finding(full, how.events(short), tool_code))
+    broken = first_prefix(
+        exchange,
+        prefixes(exchange),
+        lambda short: _prefix_finding(full, how.events(short), tool_code),
+    )
     return (broken[0], full, broken[1]) if broken else None
 
 
-def prefixes(exchange: Exchange, small: int = SMALL, lines: int = LINES, chosen: int = PREFIXES) -> Sequence[int]:
-    """The lengths at which a body is cut short: all of a small one; else behind the first lines, and seeded ones."""
+def prefixes(
+    exchange: Exchange, small: int = SMALL, lines: int = LINES, chosen: int = PREFIXES
+) -> Sequence[int]:
+    """The lengths at which a body is cut short: all of a small one; else behind the first lines,
+    and seeded ones.
+    """
     body = exchange.body
     if len(body) <= small:
         return range(len(body))
     ends = [found.end() for found in re.finditer(rb"\n|\r", body)]
     chance = seeded(exchange)
-    among = {*chance.sample(ends, min(lines, len(ends))), *chance.sample(range(len(body)), min(chosen, len(body)))}
+    among = {
+        *chance.sample(ends, min(lines, len(ends))),
+        *chance.sample(range(len(body)), min(chosen, len(body))),
+    }
     return sorted(at for at in among if at < len(body))
 
 
-def first_prefix(exchange: Exchange, places: Sequence[int], judge: Callable[[Exchange], str | None]) -> tuple[int, str] | None:
-    """The shortest wrong prefix: the first of these, or a shorter one that none of these is as short as; and what is wrong with it."""
+def first_prefix(
+    exchange: Exchange, places: Sequence[int], judge: Callable[[Exchange], str | None]
+) -> tuple[int, str] | None:
+    """The shortest wrong prefix: the first of these, or a shorter one that none of these is as
+    short as; and what is wrong with it.
+    """
     held = -1
     for at in places:
         finding = judge(shortened(exchange, at))
         if finding is not None:
             between = ((less, judge(shortened(exchange, less))) for less in range(held + 1, at))
-            return next(((less, wrong) for less, wrong in between if wrong is not None), (at, finding))
+            return next(
+                ((less, wrong) for less, wrong in between if wrong is not None), (at, finding)
+            )
         held = at
     return None
 
@@ -170,7 +224,9 @@ def with_cuts(exchange: Exchange, cuts: Cuts) -> Exchange:
 
 
 def _prefix_finding(full: Items, events: Items, tool_code: bool) -> str | None:
-    """What is wrong with the events of a prefix; text that is held back as a possible tag may come out at the end."""
+    """What is wrong with the events of a prefix; text that is held back as a possible tag may come
+    out at the end.
+    """
     if not events or events[-1]["kind"] != "incomplete":
         return f"the last event is {shown(events[-1] if events else None)}, not incomplete"
     told = events[:-1]

@@ -1,4 +1,6 @@
-"""Laws about what a replay says: in legal order (2), all of it and nothing else (3), and every time the same (5)."""
+"""Laws about what a replay says: in legal order (2), all of it and nothing else (3), and every time
+the same (5).
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ _GATHERERS: dict[str, Callable[[Items, Session], Facts]] = {
 
 
 def legal_order(exchange: Exchange, how: Replayer) -> list[str]:
-    """Law 2: events walk `harness.stream.events.ORDER`, payloads the dialect's own grammar, to one of its final states."""
+    """Law 2: events walk `harness.stream.events.ORDER`, payloads the dialect's own grammar, to one
+    of its final states.
+    """
     events = how.events(exchange)
     found = []
     at = out_of_order([event["kind"] for event in events])
@@ -52,8 +56,15 @@ def illegal_payloads(payloads: Items, dialect: Dialect) -> list[str]:
     for index, payload in enumerate(payloads):
         try:
             label = dialect.label(payload)
-        except (AttributeError, KeyError, TypeError) as error:  # an adapter's payloads may be of any shape
-            return [f"payload {index}, {shown(payload)}, is not of the dialect's shape: {type(error).__name__} {error}"]
+        except (
+            AttributeError,
+            KeyError,
+            TypeError,
+        ) as error:  # an adapter's payloads may be of any shape
+            return [
+                f"payload {index}, {shown(payload)}, is not of the dialect's shape:"
+                f" {type(error).__name__} {error}"
+            ]
         following = dialect.order.get(state, {}).get(label)
         if following is None:
             return [f"payload {index}, {label}, may not come in the state {state}"]
@@ -62,14 +73,22 @@ def illegal_payloads(payloads: Items, dialect: Dialect) -> list[str]:
 
 
 def nothing_lost(exchange: Exchange, how: Replayer) -> list[str]:
-    """Law 3: the facts of the raw body are those of the events, and those of the payloads less the declared losses."""
+    """Law 3: the facts of the raw body are those of the events, and those of the payloads less the
+    declared losses.
+    """
     wire = gather_wire(exchange, how)
     interrupted = exchange.end in INTERRUPTED
     session = Session(limit=BOUNDLESS)
     payloads = how.payloads(exchange, session)
     return [
-        *_named("events", losses(wire, gather_events(how.events(exchange)), "events", interrupted=interrupted)),
-        *_named(how.dialect, carried_losses(wire, payloads, session, how.dialect, interrupted=interrupted)),
+        *_named(
+            "events",
+            losses(wire, gather_events(how.events(exchange)), "events", interrupted=interrupted),
+        ),
+        *_named(
+            how.dialect,
+            carried_losses(wire, payloads, session, how.dialect, interrupted=interrupted),
+        ),
     ]
 
 
@@ -77,21 +96,32 @@ def gather_wire(exchange: Exchange, how: Replayer) -> Facts:
     """What the raw answer says, read by the witness."""
     body = plain(exchange).body
     if how.reads_lines(exchange):
-        code = None if exchange.end in INTERRUPTED else exchange.header(EXIT_CODE)  # of a run that was ended it says just that
+        code = (
+            None if exchange.end in INTERRUPTED else exchange.header(EXIT_CODE)
+        )  # of a run that was ended it says just that
         return gather_cli(body, code or "0", exchange.header(STDERR) or "")
     return gather_body(body, exchange.status, tool_code=how.finds_tool_code(exchange))
 
 
 def gather_payloads(dialect: str, payloads: Items, session: Session) -> Facts:
-    """What payloads and session carry, for the dialect of that name. Raises what payloads of another shape make it raise."""
+    """What payloads and session carry, for the dialect of that name. Raises what payloads of
+    another shape make it raise.
+    """
     return _GATHERERS[dialect](payloads, session)
 
 
-def carried_losses(wire: Facts, payloads: Items, session: Session, dialect: str, *, interrupted: bool) -> list[str]:
+def carried_losses(
+    wire: Facts, payloads: Items, session: Session, dialect: str, *, interrupted: bool
+) -> list[str]:
     """What payloads and session lack or invent."""
     try:
         carried = gather_payloads(dialect, payloads, session)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:  # an adapter's payloads may be of any shape
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+    ) as error:  # an adapter's payloads may be of any shape
         return [f"the payloads are not of the dialect's shape: {type(error).__name__} {error}"]
     return losses(wire, carried, dialect, interrupted=interrupted)
 
@@ -106,4 +136,8 @@ def same_twice(exchange: Exchange, how: Replayer) -> list[str]:
         "events": first_difference(how.events(exchange), how.events(exchange)),
         how.dialect: first_difference(how.payloads(exchange), how.payloads(exchange)),
     }
-    return [f"{layer}, second time: {difference}" for layer, difference in differences.items() if difference is not None]
+    return [
+        f"{layer}, second time: {difference}"
+        for layer, difference in differences.items()
+        if difference is not None
+    ]

@@ -1,6 +1,8 @@
-"""How the laws replay: one provider, one dialect and one replay function for all the variants of an exchange that a law makes.
+"""How the laws replay: one provider, one dialect and one replay function for all the variants of an
+exchange that a law makes.
 
-The function is a value, so that the laws can be held against any adapter and be seen to fail on a faulty one.
+The function is a value, so that the laws can be held against any adapter and be seen to fail on a
+faulty one.
 """
 
 from __future__ import annotations
@@ -18,10 +20,14 @@ from harness.stream.session import Session
 
 Items = list[dict[str, Any]]
 BOUNDLESS = 1 << 62
-"""The limit of a session that forgets nothing: what a smaller one forgets is its contract, and no law's business."""
+"""The limit of a session that forgets nothing: what a smaller one forgets is its contract, and no
+law's business.
+"""
 
 SMALL = 512
-"""A body of at most this many bytes is tried at every single place, a larger one at places that stand for the others."""
+"""A body of at most this many bytes is tried at every single place, a larger one at places that
+stand for the others.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +41,27 @@ class Replayer:
 
     def events(self, exchange: Exchange, cuts: replaying.Cuts = "recorded") -> Items:
         """The canonical events."""
-        return self.replay(exchange, provider=self.provider, layer="events", cuts=cuts, tool_code=self.tool_code)
+        return self.replay(
+            exchange, provider=self.provider, layer="events", cuts=cuts, tool_code=self.tool_code
+        )
 
     def payloads(self, exchange: Exchange, session: Session | None = None) -> Items:
         """The payloads of the dialect."""
-        return self.replay(exchange, provider=self.provider, dialect=self.dialect, session=session, tool_code=self.tool_code)
+        return self.replay(
+            exchange,
+            provider=self.provider,
+            dialect=self.dialect,
+            session=session,
+            tool_code=self.tool_code,
+        )
 
     def finds_tool_code(self, exchange: Exchange) -> bool:
         """Whether ``<tool_code>`` of the text becomes a call."""
-        return self.tool_code if self.tool_code is not None else (self.provider or exchange.provider) == "code-assist"
+        return (
+            self.tool_code
+            if self.tool_code is not None
+            else (self.provider or exchange.provider) == "code-assist"
+        )
 
     def reads_lines(self, exchange: Exchange) -> bool:
         """Whether the answer is the output of a program, a line a message, and not an HTTP body."""
@@ -56,7 +74,9 @@ def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:
 
 
 def plain(exchange: Exchange) -> Exchange:
-    """The exchange with its body in one piece and its content encoding undone, as some recorders store it."""
+    """The exchange with its body in one piece and its content encoding undone, as some recorders
+    store it.
+    """
     try:
         body = unpack(exchange.body, exchange.header("content-encoding"))
     except zlib.error:  # no replay gets further either, and says so
@@ -66,7 +86,8 @@ def plain(exchange: Exchange) -> Exchange:
 
 def seeded(exchange: Exchange, whose: str = "") -> random.Random:
     """Chance that depends on nothing but the body, and on whose it is."""
-    return random.Random(zlib.crc32(exchange.body, zlib.crc32(whose.encode())))  # noqa: S311  # no secret, the same on every machine
+    # no secret, the same on every machine
+    return random.Random(zlib.crc32(exchange.body, zlib.crc32(whose.encode())))  # noqa: S311
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +99,17 @@ class Difference:
     got: Items
 
     def told(self, what: str, otherwise: str) -> str:
-        """What came and what comes ``otherwise``, each under its name: a law does not say which of them is right."""
-        came = f"{what} {self.index} is {shown(self.got[0])}" if self.got else f"there is no {what} {self.index}"
-        return f"{came}; {otherwise} " + (f"it is {shown(self.expected[0])}" if self.expected else "there is none")
+        """What came and what comes ``otherwise``, each under its name: a law does not say which of
+        them is right.
+        """
+        came = (
+            f"{what} {self.index} is {shown(self.got[0])}"
+            if self.got
+            else f"there is no {what} {self.index}"
+        )
+        return f"{came}; {otherwise} " + (
+            f"it is {shown(self.expected[0])}" if self.expected else "there is none"
+        )
 
 
 def difference(expected: Items, actual: Items) -> Difference | None:
@@ -99,7 +128,10 @@ def first_difference(expected: Items, actual: Items) -> str | None:
         case Difference(index, [one], [other]):
             return f"item {index} is {shown(other)} instead of {shown(one)}"
         case Difference(index, missing, extra):
-            return f"item {index} {shown((missing or extra)[0])} is {'missing' if missing else 'too much'}"
+            return (
+                f"item {index} {shown((missing or extra)[0])} is"
+                f" {'missing' if missing else 'too much'}"
+            )
 
 
 def shown(value: object) -> str:

@@ -1,7 +1,9 @@
-"""The law about what goes back (8): an answer, translated back into the request that follows it, has lost nothing of its calls.
+"""The law about what goes back (8): an answer, translated back into the request that follows it,
+has lost nothing of its calls.
 
-The event model itself says how its application goes on: the payloads of the answer are appended to a prompt, with an outcome for each call.
-What the request then holds is compared with the raw answer by the independent reader, which knows no event model.
+The event model itself says how its application goes on: the payloads of the answer are appended to
+a prompt, with an outcome for each call. What the request then holds is compared with the raw answer
+by the independent reader, which knows no event model.
 """
 
 from __future__ import annotations
@@ -21,8 +23,15 @@ from .replayer import BOUNDLESS, Replayer, plain
 
 PROMPTS: Final[dict[str, Any]] = {
     "art": [{"role": "user", "content": "Hello"}],
-    "unified-llm": {"model": "gemini-x", "messages": [{"role": "user", "content": [{"kind": "text", "text": "Hello"}]}]},
-    "anthropic": {"model": "gemini-x", "max_tokens": 1024, "messages": [{"role": "user", "content": "Hello"}]},
+    "unified-llm": {
+        "model": "gemini-x",
+        "messages": [{"role": "user", "content": [{"kind": "text", "text": "Hello"}]}],
+    },
+    "anthropic": {
+        "model": "gemini-x",
+        "max_tokens": 1024,
+        "messages": [{"role": "user", "content": "Hello"}],
+    },
     "mind": {"prompt": "Hello"},
 }
 """For each event model that asks, the prompt that the answer is taken to be an answer to."""
@@ -39,21 +48,27 @@ OTHER_SIGNED_PARTS: Final = {
 
 
 def what_goes_back(exchange: Exchange, how: Replayer) -> list[str]:
-    """Law 8: every call, id, name, argument and signature of a whole answer sits at its part of the next request.
+    """Law 8: every call, id, name, argument and signature of a whole answer sits at its part of the
+    next request.
 
-    An answer that failed, that has the results in it already, or whose calls were written into its text is not sent back here.
+    An answer that failed, that has the results in it already, or whose calls were written into its
+    text is not sent back here.
     """
     half = DIALECTS[how.dialect].requests
     if half is None or nothing_goes_back(exchange, how):
         return []
     provider = how.provider or exchange.provider or DEFAULT_PROVIDER
-    wire = gather_body(plain(exchange).body, exchange.status, tool_code=how.finds_tool_code(exchange))
+    wire = gather_body(
+        plain(exchange).body, exchange.status, tool_code=how.finds_tool_code(exchange)
+    )
     session = Session(limit=BOUNDLESS)
     payloads = how.payloads(exchange, session)
     then = [ToolOutcome({"done": True}) for _ in wire.calls] if wire.calls else "Go on."
     try:
         prompt = half.follow_up(PROMPTS[how.dialect], payloads, then)
-        body = wrap(ask(prompt, dialect=how.dialect, options=None, session=session), provider, session)
+        body = wrap(
+            ask(prompt, dialect=how.dialect, options=None, session=session), provider, session
+        )
     except TranslationError as error:
         return [f"{how.dialect}: the answer can't be sent back: {error}"]
     found = return_losses(wire, gather_request(body), OTHER_SIGNED_PARTS[how.dialect])
@@ -68,8 +83,15 @@ def nothing_goes_back(exchange: Exchange, how: Replayer) -> str:
         return f"{how.dialect} declares calls as lost"
     if how.reads_lines(exchange):
         return "a program's output is not sent back"
-    wire = gather_body(plain(exchange).body, exchange.status, tool_code=how.finds_tool_code(exchange))
-    failed = exchange.end in INTERRUPTED or wire.errors or wire.block_reason is not None or wire.open_call
+    wire = gather_body(
+        plain(exchange).body, exchange.status, tool_code=how.finds_tool_code(exchange)
+    )
+    failed = (
+        exchange.end in INTERRUPTED
+        or wire.errors
+        or wire.block_reason is not None
+        or wire.open_call
+    )
     if failed:
         return "the answer failed"
     if wire.blocks or wire.results:

@@ -1,8 +1,10 @@
-"""Makes a breach small: the same breach by an exchange with fewer messages, fields and characters, and a case that shows it.
+"""Makes a breach small: the same breach by an exchange with fewer messages, fields and characters,
+and a case that shows it.
 
-Greedy: whatever can be left out without mending the breach is left out, larger pieces first, single ones last, until nothing can: what
-is left is the smallest of its kind. Only a breach that takes very long to show uses the tries up before. The order is fixed, so that the
-same breach gives the same small exchange on every machine.
+Greedy: whatever can be left out without mending the breach is left out, larger pieces first, single
+ones last, until nothing can: what is left is the smallest of its kind. Only a breach that takes
+very long to show uses the tries up before. The order is fixed, so that the same breach gives the
+same small exchange on every machine.
 """
 
 from __future__ import annotations
@@ -32,12 +34,16 @@ Breaks = Callable[[Exchange], bool]
 
 
 def shrink(exchange: Exchange, breaks: Breaks, tries: int = TRIES) -> Exchange:
-    """The smallest exchange found for which ``breaks`` still says yes; the exchange itself where nothing can be left out."""
+    """The smallest exchange found for which ``breaks`` still says yes; the exchange itself where
+    nothing can be left out.
+    """
     search = _Search(exchange, breaks, tries)
     messages = _messages(exchange)
     if messages is None or not search.keeps(messages):
         return search.best
-    while (smaller := next((one for one in _smaller_lists(messages) if search.keeps(one)), None)) is not None:
+    while (
+        smaller := next((one for one in _smaller_lists(messages) if search.keeps(one)), None)
+    ) is not None:
         messages = smaller
     return search.best
 
@@ -54,8 +60,14 @@ class _Search:
         if self.left <= 0:
             return False
         self.left -= 1
-        headers = {name: values for name, values in self.original.headers.items() if name.lower() != "content-encoding"}
-        tried = replace(with_reads(self.original, _body_of(messages, self.original)), headers=headers)
+        headers = {
+            name: values
+            for name, values in self.original.headers.items()
+            if name.lower() != "content-encoding"
+        }
+        tried = replace(
+            with_reads(self.original, _body_of(messages, self.original)), headers=headers
+        )
         if self.breaks(tried):
             self.best = tried
             return True
@@ -115,19 +127,47 @@ def _smaller(value: Any) -> Iterator[Any]:
             return
 
 
-def as_case(exchange: Exchange, *, name: str, requirement: str, feature: str, source: str, expect: dict[str, Any]) -> str:
-    """A spec file and a cassette, as text, that show a breach; an empty expectation is for its author to fill."""
-    header = ["harness: 1", "cases:", f"- case: {name}", f"  requirement: {requirement}", f"  features: [{feature}]", f"  source: {source}"]
-    lines = [*header, f"  cassette: {NAME}", f"  provider: {exchange.provider or DEFAULT_PROVIDER}", "  expect:"]
+def as_case(
+    exchange: Exchange,
+    *,
+    name: str,
+    requirement: str,
+    feature: str,
+    source: str,
+    expect: dict[str, Any],
+) -> str:
+    """A spec file and a cassette, as text, that show a breach; an empty expectation is for its
+    author to fill.
+    """
+    header = [
+        "harness: 1",
+        "cases:",
+        f"- case: {name}",
+        f"  requirement: {requirement}",
+        f"  features: [{feature}]",
+        f"  source: {source}",
+    ]
+    lines = [
+        *header,
+        f"  cassette: {NAME}",
+        f"  provider: {exchange.provider or DEFAULT_PROVIDER}",
+        "  expect:",
+    ]
     for column, items in expect.items():
         lines.append(f"    {column}:" + (" []" if items == [] else ""))
         lines += [f"    - {_on_one_line(item)}" for item in items or ()]
-    cassette = dumps(Cassette((exchange,), Origin("written", note="made small from an exchange that breaks a law")))
+    cassette = dumps(
+        Cassette(
+            (exchange,), Origin("written", note="made small from an exchange that breaks a law")
+        )
+    )
     return f"# specs/shrunk.yaml\n{_text_of(lines)}\n# cassettes/{NAME}.yaml\n{cassette}"
 
 
 def _on_one_line(item: Any) -> str:
-    """JSON with its letters as they are; where one of them can't be printed, all that are not ASCII are escaped."""
+    """JSON with its letters as they are; where one of them can't be printed, all that are not ASCII
+    are escaped.
+    """
     text = json.dumps(item, ensure_ascii=False)
     return text if text.isprintable() else json.dumps(item)
 

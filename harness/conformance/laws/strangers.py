@@ -1,8 +1,10 @@
-"""The laws as they are asked of a user's own adapter, of which nothing is known but that an exchange goes in and payloads come out.
+"""The laws as they are asked of a user's own adapter, of which nothing is known but that an
+exchange goes in and payloads come out.
 
-It has no events, so the laws of events are asked of its payloads; it has no session and no request half, so what our own event models
-keep there is not asked for. Where its payloads are those of one of our event models, grammar, witness and losses are that model's. Each
-law takes at most as many replays as the adapter can bear: a program is started for every one.
+It has no events, so the laws of events are asked of its payloads; it has no session and no request
+half, so what our own event models keep there is not asked for. Where its payloads are those of one
+of our event models, grammar, witness and losses are that model's. Each law takes at most as many
+replays as the adapter can bear: a program is started for every one.
 """
 
 from __future__ import annotations
@@ -20,7 +22,20 @@ from harness.stream.events import INTERRUPTED
 from harness.stream.session import Session
 
 from .corruption import damaged_exchanges, unheard
-from .cuts import BYTEWISE, WHOLE, Cuts, cut_sets, cuts_of, fewest, first_prefix, prefixes, shortened, told, told_short, with_cuts
+from .cuts import (
+    BYTEWISE,
+    WHOLE,
+    Cuts,
+    cut_sets,
+    cuts_of,
+    fewest,
+    first_prefix,
+    prefixes,
+    shortened,
+    told,
+    told_short,
+    with_cuts,
+)
 from .order_and_loss import carried_losses, gather_payloads, gather_wire, illegal_payloads
 from .replayer import SMALL, Difference, Items, Replayer, difference, plain, shown
 from .respelling import FEATURES, respellings
@@ -35,7 +50,9 @@ GARBLED: Final = 24
 """So many damaged forms of an exchange a function is given."""
 
 SAME_WIRE: Final = ("LF", "CRLF", "CR", "SSE")
-"""Spellings that no client has to be told of: the others are of other wires, or change text that is JSON itself."""
+"""Spellings that no client has to be told of: the others are of other wires, or change text that is
+JSON itself.
+"""
 
 
 class AdapterFault(Exception):
@@ -50,8 +67,8 @@ class OutOfTime(Exception):
 class Stranger:
     """A user's adapter: the event model whose payloads it gives, perhaps one of its own.
 
-    ``adapt`` raises `AdapterFault`, and `OutOfTime` where it will not be called any more. ``bytewise``: whether it is also given an
-    answer byte by byte.
+    ``adapt`` raises `AdapterFault`, and `OutOfTime` where it will not be called any more.
+    ``bytewise``: whether it is also given an answer byte by byte.
     """
 
     name: str
@@ -61,7 +78,9 @@ class Stranger:
     bytewise: bool = True
 
     def outcome(self, exchange: Exchange) -> Items:
-        """The payloads, or one item that says what went wrong: so that an adapter that breaks on a variant differs there."""
+        """The payloads, or one item that says what went wrong: so that an adapter that breaks on a
+        variant differs there.
+        """
         try:
             return self.adapt(exchange)
         except AdapterFault as fault:
@@ -70,9 +89,11 @@ class Stranger:
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """A sentence, the answer that shows it, and what the adapter gives for that: ``got``, where the law says what is ``expected``.
+    """A sentence, the answer that shows it, and what the adapter gives for that: ``got``, where the
+    law says what is ``expected``.
 
-    ``feature``: the line of the checklist that the answer belongs to, where that is not the law's own.
+    ``feature``: the line of the checklist that the answer belongs to, where that is not the law's
+    own.
     """
 
     sentence: str
@@ -93,7 +114,9 @@ def _cuts(exchange: Exchange, who: Stranger) -> list[Breach]:
     came = who.adapt(with_cuts(exchange, recorded)) if recorded else expected
 
     def parted(cuts: Cuts) -> Difference | None:
-        return difference(expected, came if cuts == recorded else who.outcome(with_cuts(exchange, cuts)))
+        return difference(
+            expected, came if cuts == recorded else who.outcome(with_cuts(exchange, cuts))
+        )
 
     for cuts in chain([recorded] if recorded else (), _cut_sets(exchange, who)):
         if parted(cuts) is not None:
@@ -102,7 +125,14 @@ def _cuts(exchange: Exchange, who: Stranger) -> list[Breach]:
             got = who.outcome(shows)
             found = difference(expected, got)
             if found is not None:
-                return [Breach(f"{told(exchange, few)}, {found.told('payload', WHOLE)}", shows, expected, got)]
+                return [
+                    Breach(
+                        f"{told(exchange, few)}, {found.told('payload', WHOLE)}",
+                        shows,
+                        expected,
+                        got,
+                    )
+                ]
     return []
 
 
@@ -114,21 +144,33 @@ def _cut_sets(exchange: Exchange, who: Stranger) -> Iterator[Cuts]:
 
 
 def _order(exchange: Exchange, who: Stranger) -> list[Breach]:
-    return _of_the_model(illegal_payloads(who.adapt(exchange), DIALECTS[who.dialect]), exchange, who)
+    return _of_the_model(
+        illegal_payloads(who.adapt(exchange), DIALECTS[who.dialect]), exchange, who
+    )
 
 
 def _of_the_model(sentences: list[str], exchange: Exchange, who: Stranger) -> list[Breach]:
-    """Breaches by payloads of an event model of ours, of which our own payloads say what is expected."""
-    expected = Replayer(exchange.provider or DEFAULT_PROVIDER, who.dialect).payloads(exchange) if sentences else None
+    """Breaches by payloads of an event model of ours, of which our own payloads say what is
+    expected.
+    """
+    expected = (
+        Replayer(exchange.provider or DEFAULT_PROVIDER, who.dialect).payloads(exchange)
+        if sentences
+        else None
+    )
     return [Breach(sentence, exchange, expected) for sentence in sentences]
 
 
 def _nothing_lost(exchange: Exchange, who: Stranger) -> list[Breach]:
     how = Replayer(exchange.provider, who.dialect)
     wire = gather_wire(exchange, how)
-    if who.dialect == "anthropic":  # keeps those of its calls in the session, which a stranger has not
+    if (
+        who.dialect == "anthropic"
+    ):  # keeps those of its calls in the session, which a stranger has not
         wire = _without_signed_calls(wire)
-    found = carried_losses(wire, who.adapt(exchange), Session(), who.dialect, interrupted=exchange.end in INTERRUPTED)
+    found = carried_losses(
+        wire, who.adapt(exchange), Session(), who.dialect, interrupted=exchange.end in INTERRUPTED
+    )
     return _of_the_model(found, exchange, who)
 
 
@@ -146,12 +188,21 @@ def _cut_short(exchange: Exchange, who: Stranger) -> list[Breach]:
     full = _facts(who.adapt(exchange), who)
     if isinstance(full, str):
         return [Breach(full, exchange)]
-    loose = Replayer(exchange.provider).finds_tool_code(exchange) or exchange.provider == "gemini-cli"
+    loose = (
+        Replayer(exchange.provider).finds_tool_code(exchange) or exchange.provider == "gemini-cli"
+    )
 
     def judge(short: Exchange) -> str | None:
         payloads = who.outcome(short)
-        if not any(payload.get("type") in ("ERROR", "error") for payload in payloads if isinstance(payload, dict)):
-            return f"the last payload is {shown(payloads[-1] if payloads else None)}; nothing tells the cut"
+        if not any(
+            payload.get("type") in ("ERROR", "error")
+            for payload in payloads
+            if isinstance(payload, dict)
+        ):
+            return (
+                f"the last payload is {shown(payloads[-1] if payloads else None)}; nothing tells"
+                " the cut"
+            )
         facts = _facts(payloads, who)
         return facts if isinstance(facts, str) else None if loose else _not_a_beginning(facts, full)
 
@@ -163,7 +214,12 @@ def _cut_short(exchange: Exchange, who: Stranger) -> list[Breach]:
 def _facts(payloads: Items, who: Stranger) -> Facts | str:
     try:
         return gather_payloads(who.dialect, payloads, Session())
-    except (AttributeError, KeyError, TypeError, ValueError) as error:  # an adapter's payloads may be of any shape
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+    ) as error:  # an adapter's payloads may be of any shape
         return f"the payloads are not of the dialect's shape: {type(error).__name__} {error}"
 
 
@@ -173,18 +229,37 @@ def _not_a_beginning(facts: Facts, full: Facts) -> str | None:
         if not whole.startswith(said):
             return f"the {name} {shown(said)} do not begin {shown(whole)}"
     whole_calls = facts.calls[:-1]  # the last may lack arguments
-    return None if full.calls[: len(whole_calls)] == whole_calls else f"the calls {shown(facts.calls)} do not begin {shown(full.calls)}"
+    return (
+        None
+        if full.calls[: len(whole_calls)] == whole_calls
+        else f"the calls {shown(facts.calls)} do not begin {shown(full.calls)}"
+    )
 
 
 def _twice(exchange: Exchange, who: Stranger) -> list[Breach]:
     first, second = who.adapt(exchange), who.outcome(exchange)
     found = difference(first, second)
-    return [Breach(f"the second time, {found.told('payload', 'the first time')}", exchange, first, second)] if found else []
+    return (
+        [
+            Breach(
+                f"the second time, {found.told('payload', 'the first time')}",
+                exchange,
+                first,
+                second,
+            )
+        ]
+        if found
+        else []
+    )
 
 
 def _bare(exchange: Exchange) -> Exchange:
     """The exchange with its content encoding undone, and no header that speaks of it."""
-    headers = {name: values for name, values in exchange.headers.items() if name.lower() != "content-encoding"}
+    headers = {
+        name: values
+        for name, values in exchange.headers.items()
+        if name.lower() != "content-encoding"
+    }
     return replace(plain(exchange), headers=headers)
 
 
@@ -202,7 +277,11 @@ def _spelling(exchange: Exchange, who: Stranger) -> list[Breach]:
 def _respelled(exchange: Exchange) -> Iterator[tuple[str, Exchange]]:
     bare = _bare(exchange)
     names = SAME_WIRE if bare.body.startswith(b"data:") else SAME_WIRE[:2]
-    yield from ((name, spelled) for name, spelled in respellings(bare, Replayer(exchange.provider)) if name in names)
+    yield from (
+        (name, spelled)
+        for name, spelled in respellings(bare, Replayer(exchange.provider))
+        if name in names
+    )
 
 
 def _bad_input(exchange: Exchange, who: Stranger) -> list[Breach]:
@@ -226,7 +305,9 @@ ASKED: Final[dict[int, Findings]] = {
     6: _spelling,
     7: _bad_input,
 }
-"""Law → what it finds in a user's adapter. Law 8 is about requests, which an adapter of answers does not make."""
+"""Law → what it finds in a user's adapter. Law 8 is about requests, which an adapter of answers
+does not make.
+"""
 
 OF_OUR_MODELS: Final = frozenset({2, 3, 4})
 """Laws that must know what a payload means."""
@@ -237,5 +318,12 @@ def unasked(law: int, exchange: Exchange, who: Stranger) -> str:
     if law not in ASKED:
         return f"{who.name} takes answers and sends nothing back"
     if law in OF_OUR_MODELS and who.dialect not in DIALECTS:
-        return f"what the payloads of {who.dialect} mean is not known here; it is no event model of ours"
-    return "no part of the answer can be spelled otherwise" if law == 6 and not any(True for _ in _respelled(exchange)) else ""
+        return (
+            f"what the payloads of {who.dialect} mean is not known here; it is no event model of"
+            " ours"
+        )
+    return (
+        "no part of the answer can be spelled otherwise"
+        if law == 6 and not any(True for _ in _respelled(exchange))
+        else ""
+    )

@@ -1,15 +1,18 @@
-"""Wire mutations: named changes of a recorded answer, each with the relation that must hold between what is made of both.
+"""Wire mutations: named changes of a recorded answer, each with the relation that must hold between
+what is made of both.
 
-An answer that was recorded once stands for all that Gemini's wire may do with it: other cuts and line ends, other spellings, fields nobody
-has seen, an error in the middle. `mutate` gives the changed exchanges, `breaches` holds an adapter to the relations::
+An answer that was recorded once stands for all that Gemini's wire may do with it: other cuts and
+line ends, other spellings, fields nobody has seen, an error in the middle. `mutate` gives the
+changed exchanges, `breaches` holds an adapter to the relations::
 
     for mutation, exchange in mutate(cassette.exchanges[0]):
         ...                                    # serve it, save it, feed it to an adapter
 
     assert breaches(cassette.exchanges[0], lambda exchange: read(my_adapter(exchange))) == []
 
-``read`` makes a `Said` of an adapter's output: `said` does where its payloads are those of one of our event models, and an event model of
-your own fills it in by hand. `reader` reads our own adapters.
+``read`` makes a `Said` of an adapter's output: `said` does where its payloads are those of one of
+our event models, and an event model of your own fills it in by hand. `reader` reads our own
+adapters.
 """
 
 from __future__ import annotations
@@ -37,7 +40,9 @@ def mutate(exchange: Exchange) -> Iterator[tuple[Mutation, Exchange]]:
 
 
 def breaches(exchange: Exchange, read: Callable[[Exchange], Said]) -> list[str]:
-    """The relations that do not hold for an adapter, a sentence each. What ``read`` raises is raised."""
+    """The relations that do not hold for an adapter, a sentence each. What ``read`` raises is
+    raised.
+    """
     before = read(exchange)
     return [
         f"{mutation.name} ({mutation.relation.name}): {finding}"
@@ -46,8 +51,12 @@ def breaches(exchange: Exchange, read: Callable[[Exchange], Said]) -> list[str]:
     ]
 
 
-def reader(dialect: str, make: Callable[..., list[dict[str, Any]]] = replay, **options: Any) -> Callable[[Exchange], Said]:
-    """Reads what an adapter of one of our event models says; ``make`` is called as `harness.replay` is."""
+def reader(
+    dialect: str, make: Callable[..., list[dict[str, Any]]] = replay, **options: Any
+) -> Callable[[Exchange], Said]:
+    """Reads what an adapter of one of our event models says; ``make`` is called as `harness.replay`
+    is.
+    """
 
     def read(exchange: Exchange) -> Said:
         session = Session()
@@ -57,11 +66,15 @@ def reader(dialect: str, make: Callable[..., list[dict[str, Any]]] = replay, **o
 
 
 def said(payloads: list[dict[str, Any]], dialect: str, session: Session | None = None) -> Said:
-    """What payloads of one of our event models say; ``session``: the one that our own adapter kept signatures of calls in.
+    """What payloads of one of our event models say; ``session``: the one that our own adapter kept
+    signatures of calls in.
 
-    Raises what payloads of another shape make it raise: KeyError, TypeError, AttributeError or ValueError.
+    Raises what payloads of another shape make it raise: KeyError, TypeError, AttributeError or
+    ValueError.
     """
     facts = gather_payloads(dialect, payloads, session or Session())
     signatures = [signature for _, signature in facts.signatures]
     failed = any(payload["type"] in ("ERROR", "error") for payload in payloads)
-    return Said(facts.text, facts.thoughts, facts.calls, signatures, facts.finish, facts.usage, failed)
+    return Said(
+        facts.text, facts.thoughts, facts.calls, signatures, facts.finish, facts.usage, failed
+    )

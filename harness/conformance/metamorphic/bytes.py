@@ -1,4 +1,6 @@
-"""Mutations below the messages: where reads and lines end, what stands between events, what comes instead of an answer or behind it."""
+"""Mutations below the messages: where reads and lines end, what stands between events, what comes
+instead of an answer or behind it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,11 @@ def cut_at(places: Callable[[bytes], list[int]]) -> Callable[[Exchange], Exchang
     def change(exchange: Exchange) -> Exchange | None:
         body = exchange.body
         cuts = [0, *sorted({at for at in places(body) if 0 < at < len(body)}), len(body)]
-        return with_body(exchange, *(body[start:stop] for start, stop in pairwise(cuts))) if len(cuts) > 2 else None
+        return (
+            with_body(exchange, *(body[start:stop] for start, stop in pairwise(cuts)))
+            if len(cuts) > 2
+            else None
+        )
 
     return change
 
@@ -45,7 +51,10 @@ def around(before: bytes, between: bytes) -> Callable[[Exchange], Exchange | Non
         messages = messages_of(exchange)
         if messages is None:
             return None
-        return with_body(exchange, b"".join(before + as_stream(exchange, [one], "\n").body + between for one in messages))
+        return with_body(
+            exchange,
+            b"".join(before + as_stream(exchange, [one], "\n").body + between for one in messages),
+        )
 
     return change
 
@@ -70,7 +79,9 @@ def truncated(place: Callable[[bytes], int | None]) -> Callable[[Exchange], Exch
         if messages is None or "<tool_code>" in said:  # a block that is not whole is text
             return None
         at = place(exchange.body)
-        return replace(with_body(exchange, exchange.body[:at]), end="cut") if at is not None else None
+        return (
+            replace(with_body(exchange, exchange.body[:at]), end="cut") if at is not None else None
+        )
 
     return change
 
@@ -94,4 +105,8 @@ def followed_by(text: bytes) -> Callable[[Exchange], Exchange | None]:
 
 
 def refused(exchange: Exchange) -> Exchange | None:
-    return replace(with_body(exchange, json.dumps([ERROR]).encode()), status=503) if messages_of(exchange) else None
+    return (
+        replace(with_body(exchange, json.dumps([ERROR]).encode()), status=503)
+        if messages_of(exchange)
+        else None
+    )

@@ -1,4 +1,6 @@
-"""Takes a streamed answer apart into its messages and puts changed ones together again, in server-sent events as Gemini writes them."""
+"""Takes a streamed answer apart into its messages and puts changed ones together again, in
+server-sent events as Gemini writes them.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,36 @@ Change = Callable[[Messages], bool]
 
 
 def messages_of(exchange: Exchange) -> Messages | None:
-    """The JSON messages of a whole answer; None for one that failed or is blocked, cut or empty, compressed, or no JSON all through."""
-    if exchange.status >= 300 or exchange.end in INTERRUPTED or exchange.header("content-encoding") or exchange.provider == "gemini-cli":
+    """The JSON messages of a whole answer; None for one that failed or is blocked, cut or empty,
+    compressed, or no JSON all through.
+    """
+    if (
+        exchange.status >= 300
+        or exchange.end in INTERRUPTED
+        or exchange.header("content-encoding")
+        or exchange.provider == "gemini-cli"
+    ):
         return None
     framer = frame_by_content()
     frames = framer.feed(exchange.body) + framer.close()
     whole = [frame.json for frame in frames if frame.raw is None and isinstance(frame.json, dict)]
-    refused = any(one.get("error") or one.get("promptFeedback") or one.get("prompt_feedback") for one in (*whole, *responses(whole)))
-    return whole if len(whole) == len(frames) and not refused and any(True for _ in parts(whole)) else None
+    refused = any(
+        one.get("error") or one.get("promptFeedback") or one.get("prompt_feedback")
+        for one in (*whole, *responses(whole))
+    )
+    return (
+        whole
+        if len(whole) == len(frames) and not refused and any(True for _ in parts(whole))
+        else None
+    )
 
 
 def as_stream(exchange: Exchange, messages: Messages, end: str = "\r\n") -> Exchange:
     """The exchange with these messages for its body, one event each, in a single read."""
-    return with_body(exchange, b"".join(f"data: {json.dumps(message)}{end}{end}".encode() for message in messages))
+    return with_body(
+        exchange,
+        b"".join(f"data: {json.dumps(message)}{end}{end}".encode() for message in messages),
+    )
 
 
 def with_body(exchange: Exchange, *reads: bytes) -> Exchange:
@@ -77,17 +96,28 @@ def parts(messages: Messages) -> Iterator[tuple[list[Json], int]]:
 
 
 def calls(messages: Messages) -> Iterator[tuple[list[Json], int]]:
-    """(parts, index) of every whole call of candidate 0: one with a name and an object for its arguments, or none."""
+    """(parts, index) of every whole call of candidate 0: one with a name and an object for its
+    arguments, or none.
+    """
     for listed, at in parts(messages):
         call = listed[at].get("functionCall")
         streamed = isinstance(call, dict) and ("partialArgs" in call or "willContinue" in call)
-        if isinstance(call, dict) and call.get("name") and not streamed and isinstance(call.get("args", {}), dict):
+        if (
+            isinstance(call, dict)
+            and call.get("name")
+            and not streamed
+            and isinstance(call.get("args", {}), dict)
+        ):
             yield listed, at
 
 
 def holder_of(messages: Messages, candidate: dict[str, Json]) -> dict[str, Json]:
     """The message that a candidate stands in, without its envelope."""
-    return next(one for one in responses(messages) if any(candidate is other for other in one.get("candidates") or []))
+    return next(
+        one
+        for one in responses(messages)
+        if any(candidate is other for other in one.get("candidates") or [])
+    )
 
 
 def after(messages: Messages, part: Json) -> None:

@@ -1,4 +1,6 @@
-"""The relations between an answer and a changed one: what must be the same, may be missing, or comes on top."""
+"""The relations between an answer and a changed one: what must be the same, may be missing, or
+comes on top.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,12 @@ Json = Any
 
 @dataclass
 class Said:
-    """What an adapter says of an answer, as far as the relations compare it; whoever reads the payloads fills it in.
+    """What an adapter says of an answer, as far as the relations compare it; whoever reads the
+    payloads fills it in.
 
-    ``calls``: (name, arguments) in order. ``signatures``: in order. ``finish``: the reason as the event model has it. ``usage``: counts by
-    name. ``failed``: whether the answer ends in an error or an interruption.
+    ``calls``: (name, arguments) in order. ``signatures``: in order. ``finish``: the reason as the
+    event model has it. ``usage``: counts by name. ``failed``: whether the answer ends in an error
+    or an interruption.
     """
 
     text: str = ""
@@ -39,8 +43,15 @@ class Relation:
     findings: Holds
 
 
-def equal(*, less: Sequence[str] = (), text: str = "", calls: Callable[[list[tuple[str, Json]]], Json] | None = None) -> Relation:
-    """All facts are the same: but for those of ``less``, with ``text`` at the end, and with calls as ``calls`` makes of them."""
+def equal(
+    *,
+    less: Sequence[str] = (),
+    text: str = "",
+    calls: Callable[[list[tuple[str, Json]]], Json] | None = None,
+) -> Relation:
+    """All facts are the same: but for those of ``less``, with ``text`` at the end, and with calls
+    as ``calls`` makes of them.
+    """
 
     def findings(before: Said, after: Said) -> list[str]:
         wanted = {name: getattr(before, name) for name in FACTS if name not in less}
@@ -65,7 +76,8 @@ def equal(*, less: Sequence[str] = (), text: str = "", calls: Callable[[list[tup
 
 def _prefix(before: Said, after: Said) -> list[str]:
     found = [
-        f"{name} is {_short(getattr(after, name))}, which does not begin {_short(getattr(before, name))}"
+        f"{name} is {_short(getattr(after, name))}, which does not begin"
+        f" {_short(getattr(before, name))}"
         for name in ("text", "thoughts")
         if not getattr(before, name).startswith(getattr(after, name))
     ]
@@ -77,7 +89,10 @@ def _prefix(before: Said, after: Said) -> list[str]:
 
 PREFIX = Relation("a prefix, then an error", _prefix)
 FAILED = Relation(
-    "an error and nothing else", lambda before, after: [] if after.failed and not after.text else ["the error is not told alone"]
+    "an error and nothing else",
+    lambda before, after: (
+        [] if after.failed and not after.text else ["the error is not told alone"]
+    ),
 )
 ANSWERED = Relation("an answer of any kind", lambda before, after: [])
 

@@ -1,4 +1,6 @@
-"""Mutations of how messages are spelled: names in snake_case, enums as numbers, Code Assist's envelope, fields that nobody knows."""
+"""Mutations of how messages are spelled: names in snake_case, enums as numbers, Code Assist's
+envelope, fields that nobody knows.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""Shows that specs can say no: what our own event models give is damaged in known ways, and the specs must notice.
+"""Shows that specs can say no: what our own event models give is damaged in known ways, and the
+specs must notice.
 
-Every case that passes is judged again with its payloads, or its request, damaged: once for each damage that finds something to damage in
-it. A damage that no case of an event model notices survives; one that finds too little to damage shows nothing. A kill is a mismatch that
-the comparison finds, so nothing is killed by an exception, and the undamaged control has to pass.
+Every case that passes is judged again with its payloads, or its request, damaged: once for each
+damage that finds something to damage in it. A damage that no case of an event model notices
+survives; one that finds too little to damage shows nothing. A kill is a mismatch that the
+comparison finds, so nothing is killed by an exception, and the undamaged control has to pass.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ ALL: Final[tuple[Damage, ...]] = (*DAMAGES, *REQUEST_DAMAGES)
 
 @dataclass(slots=True)
 class Mutant:
-    """One damage of one event model: the cases in which it was applied, and those of them that noticed; ``spec: case`` each."""
+    """One damage of one event model: the cases in which it was applied, and those of them that
+    noticed; ``spec: case`` each.
+    """
 
     dialect: str
     damage: Damage
@@ -46,14 +50,20 @@ class Mutant:
             return "never applied"
         if not self.killed:
             return "survives"
-        return f"applied to {len(self.applied)} of the {ENOUGH} cases that it needs" if len(self.applied) < ENOUGH else ""
+        return (
+            f"applied to {len(self.applied)} of the {ENOUGH} cases that it needs"
+            if len(self.applied) < ENOUGH
+            else ""
+        )
 
 
 @dataclass(slots=True)
 class Proof:
-    """What a run of damages showed. ``features``: (dialect, feature) → damaged cases and those that noticed.
+    """What a run of damages showed. ``features``: (dialect, feature) → damaged cases and those that
+    noticed.
 
-    ``controls``: cells that passed undamaged; ``broken``: cells that did not, and show nothing. ``unnoticed``: damaged cases that passed.
+    ``controls``: cells that passed undamaged; ``broken``: cells that did not, and show nothing.
+    ``unnoticed``: damaged cases that passed.
     """
 
     mutants: list[Mutant]
@@ -70,27 +80,57 @@ class Proof:
     @property
     def blind(self) -> list[str]:
         """Those of the faults that are about cases which are there."""
-        found = [f"{mutant.dialect}: {mutant.damage.name}: {mutant.fault}" for mutant in self.mutants if mutant.fault and mutant.applied]
+        found = [
+            f"{mutant.dialect}: {mutant.damage.name}: {mutant.fault}"
+            for mutant in self.mutants
+            if mutant.fault and mutant.applied
+        ]
         return [*(f"{name}: differs without any damage" for name in self.broken), *found]
 
     @property
     def unapplied(self) -> list[str]:
-        """The other faults: damages of which nothing is shown, since no case has what they change."""
-        return [f"{mutant.dialect}: {mutant.damage.name}: {mutant.fault}" for mutant in self.mutants if not mutant.applied]
+        """The other faults: damages of which nothing is shown, since no case has what they
+        change.
+        """
+        return [
+            f"{mutant.dialect}: {mutant.damage.name}: {mutant.fault}"
+            for mutant in self.mutants
+            if not mutant.applied
+        ]
 
 
-def prove(cells: Iterable[Cell], load: Callable[[str], Cassette], dialects: Iterable[str] = tuple(DIALECTS)) -> Proof:
-    """Damage what these cells' own adapters give. Raises what `harness.conformance.judge.stand_on` raises for a case that stands on nothing."""
+def prove(
+    cells: Iterable[Cell],
+    load: Callable[[str], Cassette],
+    dialects: Iterable[str] = tuple(DIALECTS),
+) -> Proof:
+    """Damage what these cells' own adapters give. Raises what `harness.conformance.judge.stand_on`
+    raises for a case that stands on nothing.
+    """
     wanted = list(dialects)
-    mutants = {(name, damage.name): Mutant(name, damage) for name in wanted for damage in ALL if name in damage.of}
+    mutants = {
+        (name, damage.name): Mutant(name, damage)
+        for name in wanted
+        for damage in ALL
+        if name in damage.of
+    }
     proof = Proof(list(mutants.values()), {}, 0, [], [])
     for cell in cells:
-        if cell.column in wanted and cell.case.expect[cell.column] is not None and cell.column not in cell.case.known_failing:
+        if (
+            cell.column in wanted
+            and cell.case.expect[cell.column] is not None
+            and cell.column not in cell.case.known_failing
+        ):
             _damage(cell, load, mutants, proof)
     return proof
 
 
-def _damage(cell: Cell, load: Callable[[str], Cassette], mutants: dict[tuple[str, str], Mutant], proof: Proof) -> None:
+def _damage(
+    cell: Cell,
+    load: Callable[[str], Cassette],
+    mutants: dict[tuple[str, str], Mutant],
+    proof: Proof,
+) -> None:
     ground = stand_on(cell.case, load)
     expected, given = cell.case.expect[cell.column], produce(cell, ground)
     if cell.layer == "requests":

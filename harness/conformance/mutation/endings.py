@@ -1,4 +1,6 @@
-"""Damages at the edges of a payload stream: how blocks are numbered, why and how it ends, what it counts, what its errors say."""
+"""Damages at the edges of a payload stream: how blocks are numbered, why and how it ends, what it
+counts, what its errors say.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ def _last(payloads: Payloads, kind: str) -> dict[str, Any] | None:
 
 
 def _holder(payloads: Payloads, kind: str, path: tuple[str, ...]) -> dict[str, Any]:
-    """The object that the last name of a path in the last payload of a kind stands in; an empty one where there is none."""
+    """The object that the last name of a path in the last payload of a kind stands in; an empty one
+    where there is none.
+    """
     holder: Any = _last(payloads, kind)
     for name in path[:-1]:
         holder = holder.get(name) if holder else None

@@ -1,7 +1,7 @@
 """Damages of payload streams: one known fault each, put into what an event model's adapter gave.
 
-A damage is written once for every event model that can carry it. It gets a copy of the payloads, changes it and says whether there was
-anything to change; everything else stays as it was.
+A damage is written once for every event model that can carry it. It gets a copy of the payloads,
+changes it and says whether there was anything to change; everything else stays as it was.
 """
 
 from __future__ import annotations
@@ -11,7 +11,15 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, Final
 
-from .endings import lose_error, stop_early, wrong_count, wrong_error, wrong_index_anthropic, wrong_index_unified, wrong_stop
+from .endings import (
+    lose_error,
+    stop_early,
+    wrong_count,
+    wrong_error,
+    wrong_index_anthropic,
+    wrong_index_unified,
+    wrong_stop,
+)
 from .shapes import SHAPES, WITH_CALLS, Change, Damage, Payloads, Shape
 
 # Text
@@ -19,7 +27,14 @@ from .shapes import SHAPES, WITH_CALLS, Change, Damage, Payloads, Shape
 
 def _trim(shape: Shape) -> Change:
     def change(payloads: Payloads) -> bool:
-        found = next(((holder, key) for holder, key in shape.texts(payloads) if holder[key].strip() != holder[key]), None)
+        found = next(
+            (
+                (holder, key)
+                for holder, key in shape.texts(payloads)
+                if holder[key].strip() != holder[key]
+            ),
+            None,
+        )
         if found:
             found[0][found[1]] = found[0][found[1]].strip()
         return found is not None
@@ -69,7 +84,14 @@ def _swap(shape: Shape) -> Change:
 
 def _double(shape: Shape) -> Change:
     def change(payloads: Payloads) -> bool:
-        found = next((at for at, one in enumerate(payloads) if any(holder[key] for holder, key in shape.texts([one]))), None)
+        found = next(
+            (
+                at
+                for at, one in enumerate(payloads)
+                if any(holder[key] for holder, key in shape.texts([one]))
+            ),
+            None,
+        )
         if found is not None:
             payloads.insert(found, json.loads(json.dumps(payloads[found])))
         return found is not None
@@ -78,7 +100,11 @@ def _double(shape: Shape) -> Change:
 
 
 def _think_aloud_art(payloads: Payloads) -> bool:
-    thoughts = [one for one in payloads if one["type"] == "TOKEN" and one["tokenType"].endswith("LLM_THINKING")]
+    thoughts = [
+        one
+        for one in payloads
+        if one["type"] == "TOKEN" and one["tokenType"].endswith("LLM_THINKING")
+    ]
     for one in thoughts:
         one["tokenType"] = one["tokenType"].replace("THINKING", "RESPONSE")
     return bool(thoughts)
@@ -95,7 +121,9 @@ def _think_aloud_unified(payloads: Payloads) -> bool:
 
 
 def _think_aloud_anthropic(payloads: Payloads) -> bool:
-    thoughts = [one["delta"] for one in payloads if one.get("delta", {}).get("type") == "thinking_delta"]
+    thoughts = [
+        one["delta"] for one in payloads if one.get("delta", {}).get("type") == "thinking_delta"
+    ]
     for delta in thoughts:
         delta |= {"type": "text_delta", "text": delta.pop("thinking")}
     return bool(thoughts)
@@ -178,7 +206,14 @@ def _lose_signature_unified(payloads: Payloads) -> bool:
 
 
 def _lose_signature_anthropic(payloads: Payloads) -> bool:
-    found = next((at for at, one in enumerate(payloads) if one.get("delta", {}).get("type") == "signature_delta"), None)
+    found = next(
+        (
+            at
+            for at, one in enumerate(payloads)
+            if one.get("delta", {}).get("type") == "signature_delta"
+        ),
+        None,
+    )
     if found is not None:
         del payloads[found]
     return found is not None
@@ -210,7 +245,11 @@ DAMAGES: Final[tuple[Damage, ...]] = (
     Damage(
         "thought-as-answer",
         "thoughts are shown as the answer",
-        {"art": _think_aloud_art, "unified-llm": _think_aloud_unified, "anthropic": _think_aloud_anthropic},
+        {
+            "art": _think_aloud_art,
+            "unified-llm": _think_aloud_unified,
+            "anthropic": _think_aloud_anthropic,
+        },
     ),
     Damage("call-lost", "the first call is missing", _for_calls(_lose_call)),
     Damage("call-renamed", "the first call has another name", _for_calls(_rename_call)),
@@ -225,7 +264,11 @@ DAMAGES: Final[tuple[Damage, ...]] = (
         "a signature is missing",
         {"unified-llm": _lose_signature_unified, "anthropic": _lose_signature_anthropic},
     ),
-    Damage("index-wrong", "blocks are numbered otherwise", {"anthropic": wrong_index_anthropic, "unified-llm": wrong_index_unified}),
+    Damage(
+        "index-wrong",
+        "blocks are numbered otherwise",
+        {"anthropic": wrong_index_anthropic, "unified-llm": wrong_index_unified},
+    ),
     Damage("stopped-early", "the last payload is missing", dict.fromkeys(SHAPES, stop_early)),
     Damage(
         "stop-reason-wrong",
@@ -234,7 +277,9 @@ DAMAGES: Final[tuple[Damage, ...]] = (
             "agent-events": wrong_stop("turn.completed", ("finishReason",), "done", "error"),
             "art": wrong_stop("METADATA", ("data", "stopReason"), "STOP", "MAX_TOKENS"),
             "unified-llm": wrong_stop("FINISH", ("finish_reason", "reason"), "stop", "length"),
-            "anthropic": wrong_stop("message_delta", ("delta", "stop_reason"), "end_turn", "max_tokens"),
+            "anthropic": wrong_stop(
+                "message_delta", ("delta", "stop_reason"), "end_turn", "max_tokens"
+            ),
             "mind": wrong_stop("error", ("code",), "AGENT_ERROR", "RATE_LIMIT_EXCEEDED"),
         },
     ),
@@ -247,7 +292,15 @@ DAMAGES: Final[tuple[Damage, ...]] = (
             "anthropic": wrong_count("message_delta", ("usage", "output_tokens")),
         },
     ),
-    Damage("error-reworded", "the message of an error is another", {name: wrong_error(*place) for name, place in _ERRORS.items()}),
-    Damage("error-lost", "errors are missing", {name: lose_error(place[0]) for name, place in _ERRORS.items()}),
+    Damage(
+        "error-reworded",
+        "the message of an error is another",
+        {name: wrong_error(*place) for name, place in _ERRORS.items()},
+    ),
+    Damage(
+        "error-lost",
+        "errors are missing",
+        {name: lose_error(place[0]) for name, place in _ERRORS.items()},
+    ),
 )
 """Every damage of payloads, in the order of the table."""

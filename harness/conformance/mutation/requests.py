@@ -1,7 +1,7 @@
 """Damages of requests: one known fault each, put into what an event model's prompt was sent as.
 
-A request is the body that the API reads, in its Code Assist envelope or without. The first of a conversation's requests that a damage
-finds something in is damaged.
+A request is the body that the API reads, in its Code Assist envelope or without. The first of a
+conversation's requests that a damage finds something in is damaged.
 """
 
 from __future__ import annotations
@@ -17,17 +17,25 @@ Body = dict[str, Any]
 
 
 def _contents(body: Body) -> Iterator[Body]:
-    yield from (content for content in body.get("contents") or () if isinstance(content.get("parts"), list))
+    yield from (
+        content for content in body.get("contents") or () if isinstance(content.get("parts"), list)
+    )
 
 
 def _parts(body: Body, kind: str) -> Iterator[tuple[list[Body], int]]:
     """(parts, index) of every part that has ``kind``."""
     for content in _contents(body):
-        yield from ((content["parts"], at) for at, part in enumerate(content["parts"]) if kind in part)
+        yield from (
+            (content["parts"], at) for at, part in enumerate(content["parts"]) if kind in part
+        )
 
 
 def _declarations(body: Body) -> Iterator[list[Body]]:
-    yield from (tool["functionDeclarations"] for tool in body.get("tools") or () if tool.get("functionDeclarations"))
+    yield from (
+        tool["functionDeclarations"]
+        for tool in body.get("tools") or ()
+        if tool.get("functionDeclarations")
+    )
 
 
 def _lose_part(kind: str) -> Change:
@@ -129,7 +137,9 @@ def _lose_requirement(body: Body) -> bool:
     """The schema of a tool no longer says which arguments it needs."""
     for declarations in _declarations(body):
         for declaration in declarations:
-            if isinstance(declaration.get("parameters"), dict) and declaration["parameters"].pop("required", None):
+            if isinstance(declaration.get("parameters"), dict) and declaration["parameters"].pop(
+                "required", None
+            ):
                 return True
     return False
 
@@ -144,12 +154,16 @@ def _wrong_setting(body: Body) -> bool:
 
 
 def inside(change: Change) -> Change:
-    """The change, put into the body of a request case or into one of a conversation's; inside its envelope if it has one."""
+    """The change, put into the body of a request case or into one of a conversation's; inside its
+    envelope if it has one.
+    """
 
     def damage(sent: Any) -> bool:
         for item in sent if isinstance(sent, list) else [sent]:
             body = item.get("request") if isinstance(item, dict) else None
-            if isinstance(body, dict) and change(body["request"] if isinstance(body.get("request"), dict) else body):
+            if isinstance(body, dict) and change(
+                body["request"] if isinstance(body.get("request"), dict) else body
+            ):
                 return True
         return False
 
@@ -168,19 +182,45 @@ REQUEST_DAMAGES: Final[tuple[Damage, ...]] = (
     Damage("sent-call-lost", "a call is missing", _of(_lose_part("functionCall"))),
     Damage("sent-call-renamed", "a call has another name", _of(_change_in("functionCall", "name"))),
     Damage("sent-argument-lost", "a call lacks an argument", _of(_lose_argument)),
-    Damage("sent-id-wrong", "a call has another id", _of(_change_in("functionCall", "id"), *_WITH_IDS)),
+    Damage(
+        "sent-id-wrong", "a call has another id", _of(_change_in("functionCall", "id"), *_WITH_IDS)
+    ),
     Damage("sent-signature-lost", "a signature is missing", _of(_lose_signature, *_WITH_IDS)),
-    Damage("sent-signature-moved", "a signature stands at another part", _of(_move_signature, *_WITH_IDS)),
-    Damage("sent-result-lost", "the result of a tool is missing", _of(_lose_part("functionResponse"))),
-    Damage("sent-result-renamed", "a result belongs to another tool", _of(_change_in("functionResponse", "name"))),
-    Damage("sent-result-id-wrong", "a result belongs to another call", _of(_change_in("functionResponse", "id"), *_WITH_IDS)),
+    Damage(
+        "sent-signature-moved",
+        "a signature stands at another part",
+        _of(_move_signature, *_WITH_IDS),
+    ),
+    Damage(
+        "sent-result-lost", "the result of a tool is missing", _of(_lose_part("functionResponse"))
+    ),
+    Damage(
+        "sent-result-renamed",
+        "a result belongs to another tool",
+        _of(_change_in("functionResponse", "name")),
+    ),
+    Damage(
+        "sent-result-id-wrong",
+        "a result belongs to another call",
+        _of(_change_in("functionResponse", "id"), *_WITH_IDS),
+    ),
     Damage("sent-result-empty", "a result says nothing", _of(_empty_result)),
     Damage("sent-tool-lost", "a tool is not declared", _of(_lose_declaration)),
     Damage("sent-schema-loosened", "a tool's schema needs no argument", _of(_lose_requirement)),
-    Damage("sent-setting-wrong", "a number of the settings is another", _of(_wrong_setting, "art", "unified-llm", "anthropic")),
     Damage(
-        "sent-system-lost", "the instruction of the system is missing", _of(_lose_field("systemInstruction"), "unified-llm", "anthropic")
+        "sent-setting-wrong",
+        "a number of the settings is another",
+        _of(_wrong_setting, "art", "unified-llm", "anthropic"),
     ),
-    Damage("sent-tool-choice-lost", "which tools may be called is missing", _of(_lose_field("toolConfig"), "unified-llm", "anthropic")),
+    Damage(
+        "sent-system-lost",
+        "the instruction of the system is missing",
+        _of(_lose_field("systemInstruction"), "unified-llm", "anthropic"),
+    ),
+    Damage(
+        "sent-tool-choice-lost",
+        "which tools may be called is missing",
+        _of(_lose_field("toolConfig"), "unified-llm", "anthropic"),
+    ),
 )
 """Every damage of requests, in the order of the table."""

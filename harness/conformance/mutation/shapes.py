@@ -1,4 +1,6 @@
-"""Where each event model's payloads keep what the damages look for: pieces of text, and calls with their ids, names and arguments."""
+"""Where each event model's payloads keep what the damages look for: pieces of text, and calls with
+their ids, names and arguments.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ Change = Callable[[Any], bool]
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A damage: its name, what is wrong then, and how it is done for each event model that can carry it."""
+    """A damage: its name, what is wrong then, and how it is done for each event model that can
+    carry it.
+    """
 
     name: str
     says: str
@@ -30,7 +34,9 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call in a payload stream: the payloads that tell it, and the objects that hold its id, name and arguments."""
+    """One call in a payload stream: the payloads that tell it, and the objects that hold its id,
+    name and arguments.
+    """
 
     told: Payloads
     holder: dict[str, Any]
@@ -55,21 +61,33 @@ def _texts_unified(payloads: Payloads) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def _texts_anthropic(payloads: Payloads) -> Iterator[tuple[dict[str, Any], str]]:
-    yield from ((one["delta"], "text") for one in payloads if one.get("delta", {}).get("type") == "text_delta")
+    yield from (
+        (one["delta"], "text")
+        for one in payloads
+        if one.get("delta", {}).get("type") == "text_delta"
+    )
 
 
 def _texts_mind(payloads: Payloads) -> Iterator[tuple[dict[str, Any], str]]:
-    yield from ((one["message"]["content"][0], "text") for one in payloads if one["type"] == "assistant")
+    yield from (
+        (one["message"]["content"][0], "text") for one in payloads if one["type"] == "assistant"
+    )
 
 
 def _calls_agent_events(payloads: Payloads) -> Iterator[Call]:
-    yield from (Call([one], one, "toolId", "toolName", "input") for one in payloads if one["type"] == "tool.started")
+    yield from (
+        Call([one], one, "toolId", "toolName", "input")
+        for one in payloads
+        if one["type"] == "tool.started"
+    )
 
 
 def _calls_unified(payloads: Payloads) -> Iterator[Call]:
     for at, one in enumerate(payloads):
         if one["type"] == "TOOL_CALL_END":
-            started = next(begun for begun in reversed(payloads[:at]) if begun["type"] == "TOOL_CALL_START")
+            started = next(
+                begun for begun in reversed(payloads[:at]) if begun["type"] == "TOOL_CALL_START"
+            )
             yield Call([started, one], one["tool_call"], "id", "name", "arguments")
 
 
@@ -81,7 +99,9 @@ def _calls_anthropic(payloads: Payloads) -> Iterator[Call]:
 
 
 def _calls_mind(payloads: Payloads) -> Iterator[Call]:
-    yield from (Call([one], one, "", "name", "args") for one in payloads if one["type"] == "tool_code")
+    yield from (
+        Call([one], one, "", "name", "args") for one in payloads if one["type"] == "tool_code"
+    )
 
 
 def _no_calls(payloads: Payloads) -> Iterator[Call]:

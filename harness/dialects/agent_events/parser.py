@@ -1,8 +1,10 @@
-"""The agent-events surface as its own system has it: a parser that is fed the output of a Gemini CLI process as it comes.
+"""The agent-events surface as its own system has it: a parser that is fed the output of a Gemini
+CLI process as it comes.
 
-It is the pipeline of `harness.pipeline.replay` without a recording: the same framer, normalizer and translator, so that what it says of a stream
-is what a replay says. Two things are those of a live process: a turn is completed where the CLI prints its ``result``, and by nothing else;
-and the caller says when the output has ended.
+It is the pipeline of `harness.pipeline.replay` without a recording: the same framer, normalizer and
+translator, so that what it says of a stream is what a replay says. Two things are those of a live
+process: a turn is completed where the CLI prints its ``result``, and by nothing else; and the
+caller says when the output has ended.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ from .. import DIALECTS, Payload
 class GeminiParser:
     """AgentEvents of one process of ``gemini --output-format stream-json``.
 
-    ``agent_id`` and ``team`` stand in every event. ``ids`` makes ids (counted by default), ``clock`` gives the milliseconds of
-    ``timestamp`` (0 without one). The methods have the names of the original's interface.
+    ``agent_id`` and ``team`` stand in every event. ``ids`` makes ids (counted by default),
+    ``clock`` gives the milliseconds of ``timestamp`` (0 without one). The methods have the names of
+    the original's interface.
     """
 
     def __init__(
@@ -55,7 +58,9 @@ class GeminiParser:
         self._translator = DIALECTS["agent-events"].translator([], self._session)
 
     def _parse(self, frames: Iterable[Frame]) -> list[Payload]:
-        return [payload for frame in frames for payload in self._translate(self._normalizer.feed(frame))]
+        return [
+            payload for frame in frames for payload in self._translate(self._normalizer.feed(frame))
+        ]
 
     def _translate(self, events: Iterable[Event]) -> list[Payload]:
         if self._clock is not None:

@@ -1,10 +1,13 @@
-"""agent-events: canonical events as the AgentEvents that a team of command-line agents shares, whichever model they run.
+"""agent-events: canonical events as the AgentEvents that a team of command-line agents shares,
+whichever model they run.
 
-An event that the model has a word for becomes one AgentEvent at once, in wire order; ``turn.completed`` comes last, exactly once. A call
-of ``write_todos`` is not a tool that started but a ``todo_list``, which replaces the one before. What the model has no word for is a
-declared loss: it knows text, calls, results, errors and the end.
+An event that the model has a word for becomes one AgentEvent at once, in wire order;
+``turn.completed`` comes last, exactly once. A call of ``write_todos`` is not a tool that started
+but a ``todo_list``, which replaces the one before. What the model has no word for is a declared
+loss: it knows text, calls, results, errors and the end.
 
-`harness.dialects.agent_events.parser` is the surface that the system itself has: bytes of a process in, AgentEvents out.
+`harness.dialects.agent_events.parser` is the surface that the system itself has: bytes of a process
+in, AgentEvents out.
 """
 
 from __future__ import annotations
@@ -26,7 +29,10 @@ STATUSES: Final = frozenset({"pending", "in_progress", "completed", "cancelled"}
 
 LOSSES: Final[Mapping[str, str]] = {
     "everything-else": "all but text, calls, results, errors, the end",
-    "todo-items": "to-do items without a text or with a status that the model has no word for, such as blocked",
+    "todo-items": (
+        "to-do items without a text or with a status that the model has no word for, such as"
+        " blocked"
+    ),
 }
 
 _LABELS: Final = ("session.started", "text", "tool.started", "tool.completed", "error", "todo_list")
@@ -42,7 +48,9 @@ _ENDS: Final[Mapping[ev.End, str]] = {
 
 
 class AgentEventsTranslator:
-    """One stream: see `harness.dialects.dialect.Translator`. ``context`` of the session may have ``agentId`` and ``teamMetadata``."""
+    """One stream: see `harness.dialects.dialect.Translator`. ``context`` of the session may have
+    ``agentId`` and ``teamMetadata``.
+    """
 
     def __init__(self, tools: Sequence[Tool], session: Session) -> None:
         self.tools = tools
@@ -50,7 +58,9 @@ class AgentEventsTranslator:
         self.agent_id = session.context.get("agentId", "agent")
         self.team = session.context.get("teamMetadata", {})
         self.call: tuple[ev.CallStart, Assembly] | None = None
-        self.waiting: dict[str, list[str]] = {}  # an id of the wire → those given out for it that have no result yet
+        self.waiting: dict[
+            str, list[str]
+        ] = {}  # an id of the wire → those given out for it that have no result yet
         self.given: dict[str, str] = {}  # an id of the wire → the last one given out for it
         self.names: dict[str, str] = {}
         self.failed = False
@@ -88,7 +98,9 @@ class AgentEventsTranslator:
             return []
         if event.role is None:
             return [self.make("text", text=event.text, role="assistant", category="message")]
-        return [self.make("text", text=event.text, role="system" if event.role == "system" else None)]
+        return [
+            self.make("text", text=event.text, role="system" if event.role == "system" else None)
+        ]
 
     # Calls and results
 
@@ -116,8 +128,16 @@ class AgentEventsTranslator:
         return self._called(start.id, start.name, pieces.value())
 
     def _nameless_call(self, event: ev.NamelessCall) -> list[Payload]:
-        name = LIST_TOOL if isinstance(event.payload.get("todos"), list) else infer_name(event.payload, self.tools)
-        return self._text(ev.Text(event.raw)) if name is None else self._called(None, name, event.payload)
+        name = (
+            LIST_TOOL
+            if isinstance(event.payload.get("todos"), list)
+            else infer_name(event.payload, self.tools)
+        )
+        return (
+            self._text(ev.Text(event.raw))
+            if name is None
+            else self._called(None, name, event.payload)
+        )
 
     def _called(self, wire_id: str | None, name: str, arguments: dict[str, Any]) -> list[Payload]:
         todos = arguments.get("todos") if name == LIST_TOOL else None
@@ -129,7 +149,13 @@ class AgentEventsTranslator:
         self.session.remember(call_id, name, None)
         self._remember(call_id if wire_id is None else wire_id, call_id, name)
         if isinstance(todos, list):
-            return [self.make("todo_list", todoId=call_id, items=[item for todo in todos if (item := _todo_item(todo))])]
+            return [
+                self.make(
+                    "todo_list",
+                    todoId=call_id,
+                    items=[item for todo in todos if (item := _todo_item(todo))],
+                )
+            ]
         return [self.make("tool.started", toolName=name, toolId=call_id, input=arguments)]
 
     def _remember(self, wire_id: str, call_id: str, name: str) -> None:
@@ -142,7 +168,11 @@ class AgentEventsTranslator:
         call_id = waiting.pop(0) if waiting else self.given.get(event.id or "", event.id)
         error = event.error or (event.status if event.status not in (None, "", "success") else None)
         name = self.names.get(call_id or "", None if event.status is not None else event.name)
-        return [self.make("tool.completed", toolName=name, toolId=call_id, output=_output(event), error=error)]
+        return [
+            self.make(
+                "tool.completed", toolName=name, toolId=call_id, output=_output(event), error=error
+            )
+        ]
 
     # Errors and the end
 
@@ -157,7 +187,10 @@ class AgentEventsTranslator:
         return self._fail(message, None)
 
     def _blocked(self, event: ev.Blocked) -> list[Payload]:
-        return self._fail(": ".join(filter(None, ("the prompt was blocked", event.message or event.reason))), event.reason)
+        return self._fail(
+            ": ".join(filter(None, ("the prompt was blocked", event.message or event.reason))),
+            event.reason,
+        )
 
     def _fail(self, message: str, code: str | None) -> list[Payload]:
         self.failed = True
@@ -167,11 +200,17 @@ class AgentEventsTranslator:
         return [self.make("error", error=event.message, code=event.severity.upper() or None)]
 
     def _unknown(self, event: ev.Unknown) -> list[Payload]:
-        """A line that is no JSON is an error, one that has no end is text; anything else is JSON of an unknown kind."""
+        """A line that is no JSON is an error, one that has no end is text; anything else is JSON of
+        an unknown kind.
+        """
         if event.where == "rest":
             return [self.make("text", text=event.raw)]
         if event.where == "frame" and isinstance(event.raw, str):
-            return [self.make("error", error=f"Failed to parse JSONL: {event.raw}", code="JSONL_PARSE_ERROR")]
+            return [
+                self.make(
+                    "error", error=f"Failed to parse JSONL: {event.raw}", code="JSONL_PARSE_ERROR"
+                )
+            ]
         return []
 
     def _finish(self, event: ev.Finish) -> list[Payload]:
@@ -179,7 +218,9 @@ class AgentEventsTranslator:
         return []
 
 
-_REACTIONS: Final[Mapping[type[ev.Event], Callable[[AgentEventsTranslator, Any], list[Payload]]]] = {
+_REACTIONS: Final[
+    Mapping[type[ev.Event], Callable[[AgentEventsTranslator, Any], list[Payload]]]
+] = {
     ev.Start: AgentEventsTranslator._start,
     ev.Text: AgentEventsTranslator._text,
     ev.CallStart: AgentEventsTranslator._call_start,
@@ -198,15 +239,28 @@ _REACTIONS: Final[Mapping[type[ev.Event], Callable[[AgentEventsTranslator, Any],
 
 
 def _todo_item(todo: Any) -> Payload | None:
-    """The item in the model's words; None for one that it has no place for. A call that leaked into text says ``content``."""
-    text, status = (todo.get("description", todo.get("content")), todo.get("status")) if isinstance(todo, dict) else (None, None)
-    if not isinstance(text, str) or not text.strip() or not isinstance(status, str) or status not in STATUSES:
+    """The item in the model's words; None for one that it has no place for. A call that leaked into
+    text says ``content``.
+    """
+    text, status = (
+        (todo.get("description", todo.get("content")), todo.get("status"))
+        if isinstance(todo, dict)
+        else (None, None)
+    )
+    if (
+        not isinstance(text, str)
+        or not text.strip()
+        or not isinstance(status, str)
+        or status not in STATUSES
+    ):
         return None
     return {"text": text, "status": status}
 
 
 def _output(event: ev.ToolResult) -> str | None:
-    """The output as text: what is shown where a tool shows text, else, of a result that is the model's own JSON, that JSON."""
+    """The output as text: what is shown where a tool shows text, else, of a result that is the
+    model's own JSON, that JSON.
+    """
     match event.response:
         case None:
             return None

@@ -1,11 +1,14 @@
-"""Messages → Gemini's contents: a message a content, a block a part, at its place and with its signature.
+"""Messages → Gemini's contents: a message a content, a block a part, at its place and with its
+signature.
 
-Two things of a content are elsewhere in a message. The signature of a text stands in an empty ``thinking`` block behind it, since
-the official clients keep one only there; it goes back onto the text. The signature of a call, its name and its id are in the
-session, which remembers calls by the id of their ``tool_use``: an id that was only counted is none of the wire's and isn't sent.
+Two things of a content are elsewhere in a message. The signature of a text stands in an empty
+``thinking`` block behind it, since the official clients keep one only there; it goes back onto the
+text. The signature of a call, its name and its id are in the session, which remembers calls by the
+id of their ``tool_use``: an id that was only counted is none of the wire's and isn't sent.
 
-Gemini reads results only directly after their calls, all in one content: results come before what else the user says, in the order
-of the calls, also where a client sends each in a message of its own, or something else first.
+Gemini reads results only directly after their calls, all in one content: results come before what
+else the user says, in the order of the calls, also where a client sends each in a message of its
+own, or something else first.
 
 Sources: https://docs.anthropic.com/en/api/messages, https://ai.google.dev/api/caching#Content and
 https://ai.google.dev/gemini-api/docs/thought-signatures.
@@ -29,7 +32,9 @@ ROLES: Final = {"user": "user", "assistant": "model"}
 
 
 class _Call(NamedTuple):
-    """A call that waits for its result: how the wire knows it, and its number in the conversation."""
+    """A call that waits for its result: how the wire knows it, and its number in the
+    conversation.
+    """
 
     name: str
     id: str | None
@@ -39,7 +44,8 @@ class _Call(NamedTuple):
 class Contents:
     """The contents of one request; ``names`` are the wire's names of the caller's tools.
 
-    ``contents`` is what came of the messages so far, ``strangers`` are the ids of calls in them that the session does not know.
+    ``contents`` is what came of the messages so far, ``strangers`` are the ids of calls in them
+    that the session does not know.
     """
 
     def __init__(self, names: Mapping[str, str], session: Session) -> None:
@@ -51,10 +57,14 @@ class Contents:
         self._answered: set[str] = set()
         self._calls = 0
         self._place = 0  # where the results of the latest calls belong
-        self._results: list[tuple[int, Part]] = []  # those that stand there, with the numbers of their calls
+        self._results: list[
+            tuple[int, Part]
+        ] = []  # those that stand there, with the numbers of their calls
 
     def add(self, message: Fields) -> None:
-        """One message; an empty one is left out. Raises `TranslationError`, naming the block and its field."""
+        """One message; an empty one is left out. Raises `TranslationError`, naming the block and
+        its field.
+        """
         role = message.choose("role", ROLES)
         content = message.need("content", "a string or a list")
         parts: list[Part] = []
@@ -77,7 +87,9 @@ class Contents:
             self._place, self._results = len(self.contents), []
 
     def _answer(self, results: list[tuple[int, Part]], parts: list[Part]) -> list[Part]:
-        """Put results behind their calls, and what was said with them behind them; what can't stand there is given back."""
+        """Put results behind their calls, and what was said with them behind them; what can't stand
+        there is given back.
+        """
         if not self._results:
             self.contents.insert(self._place, {"role": ROLES["user"], "parts": []})
         answers = self.contents[self._place]["parts"]
@@ -98,7 +110,9 @@ class Contents:
         parts += translate_document(block)
 
     def _thinking(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
-        """A thought; an empty one carries the signature of the text before it, or else of an empty part."""
+        """A thought; an empty one carries the signature of the text before it, or else of an empty
+        part.
+        """
         text, signature = block.need("thinking", "a string"), block.get("signature", "a string")
         signed = {"thoughtSignature": signature} if signature else {}
         if text:
@@ -110,13 +124,20 @@ class Contents:
 
     def _redacted(self, block: Fields, _: list[Part], __: list[tuple[int, Part]]) -> None:
         block.need("data", "a string")
-        block.leave("data", "it is encrypted for the model that thought it, and Gemini refuses what it has not signed")
+        block.leave(
+            "data",
+            "it is encrypted for the model that thought it, and Gemini refuses what it has not"
+            " signed",
+        )
 
     def _tool_use(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
         """A call, as the session remembers it; a signature of the block's own wins."""
         call_id, name = block.need("id", "a string"), block.need("name", "a string")
         if call_id in self._waiting:
-            raise TranslationError(block.at("id"), f"the call before with the id {call_id!r} has no result yet; ids must differ")
+            raise TranslationError(
+                block.at("id"),
+                f"the call before with the id {call_id!r} has no result yet; ids must differ",
+            )
         arguments, own = block.need("input", "an object"), block.get("signature", "a string")
         known = self._session.calls.get(call_id)
         if known and name in (known.name, self._session.own_names.get(known.name)):
@@ -127,16 +148,31 @@ class Contents:
         self._calls += 1
         self._waiting[call_id] = call
         signed = {"thoughtSignature": signature} if signature else {}
-        parts.append({"functionCall": {**_known_id(call), "name": call.name, "args": arguments}, **signed})
+        parts.append(
+            {"functionCall": {**_known_id(call), "name": call.name, "args": arguments}, **signed}
+        )
 
     def _tool_result(self, block: Fields, _: list[Part], results: list[tuple[int, Part]]) -> None:
         call_id = block.need("tool_use_id", "a string")
         if call_id not in self._waiting:
-            reason = "has its result already" if call_id in self._answered else "was not made before it"
+            reason = (
+                "has its result already" if call_id in self._answered else "was not made before it"
+            )
             raise TranslationError(block.at("tool_use_id"), f"the call {call_id!r} {reason}")
         call = self._waiting.pop(call_id)
         self._answered.add(call_id)
-        results.append((call.number, {"functionResponse": {**_known_id(call), "name": call.name, **translate_result(block)}}))
+        results.append(
+            (
+                call.number,
+                {
+                    "functionResponse": {
+                        **_known_id(call),
+                        "name": call.name,
+                        **translate_result(block),
+                    }
+                },
+            )
+        )
 
 
 def _known_id(call: _Call) -> dict[str, str]:
@@ -158,4 +194,6 @@ _READERS: Final[Mapping[str, Mapping[str, _Reader]]] = {
         "tool_use": Contents._tool_use,
     },
 }
-"""Role → type of a block → its reader. A type that isn't here is an error: nothing is lost in silence."""
+"""Role → type of a block → its reader. A type that isn't here is an error: nothing is lost in
+silence.
+"""

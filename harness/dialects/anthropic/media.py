@@ -1,6 +1,7 @@
 """Images, documents and results of tools in Messages → Gemini's parts.
 
-Sources: https://docs.anthropic.com/en/docs/build-with-claude/vision, https://docs.anthropic.com/en/docs/build-with-claude/pdf-support and
+Sources: https://docs.anthropic.com/en/docs/build-with-claude/vision,
+https://docs.anthropic.com/en/docs/build-with-claude/pdf-support and
 https://ai.google.dev/gemini-api/docs/function-calling#multimodal.
 """
 
@@ -21,7 +22,9 @@ _CONTENT_BLOCKS: Final = ("text", "image")
 
 
 def translate_image(block: Fields) -> Payload:
-    """One part; raises `TranslationError` for a source that Gemini can't reach (a file of the Messages API)."""
+    """One part; raises `TranslationError` for a source that Gemini can't reach (a file of the
+    Messages API).
+    """
     source = _source(block, _SOURCES)
     kind = source.need("type", "a string")
     part = _from_url(source) if kind == "url" else _from_base64(source, "image")
@@ -75,7 +78,9 @@ def _inner_parts(source: Fields) -> list[Payload]:
     parts: list[Payload] = []
     for block in source.items("content"):
         kind = block.choose("type", _CONTENT_BLOCKS)
-        parts.append({"text": block.need("text", "a string")} if kind == "text" else translate_image(block))
+        parts.append(
+            {"text": block.need("text", "a string")} if kind == "text" else translate_image(block)
+        )
         block.close()
     return parts
 
@@ -83,7 +88,8 @@ def _inner_parts(source: Fields) -> list[Payload]:
 def translate_result(block: Fields) -> Payload:
     """``response`` of a ``functionResponse``, and ``parts`` if there are files in the result.
 
-    The result stands under ``content``, that of a failed tool under ``error``; a file is named in its place by a reference to its part.
+    The result stands under ``content``, that of a failed tool under ``error``; a file is named in
+    its place by a reference to its part.
     """
     content = block.get("content", "a string or a list")
     key = "error" if block.get("is_error", "true or false") else "content"
@@ -93,7 +99,11 @@ def translate_result(block: Fields) -> Payload:
     files: list[Payload] = []
     for item in block.items("content"):
         kind = item.choose("type", _RESULT_BLOCKS)
-        parts = [{"text": item.need("text", "a string")}] if kind == "text" else _result_parts(kind, item)
+        parts = (
+            [{"text": item.need("text", "a string")}]
+            if kind == "text"
+            else _result_parts(kind, item)
+        )
         item.close()
         for part in parts:
             if "text" in part:

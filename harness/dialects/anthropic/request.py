@@ -1,7 +1,9 @@
-"""The body of ``POST /v1/messages`` → the Gemini request that it asks for, and how an application goes on after an answer.
+"""The body of ``POST /v1/messages`` → the Gemini request that it asks for, and how an application
+goes on after an answer.
 
-A table or a function a field of the body; every one that Gemini has no word for is told in a warning. What must come back from earlier
-answers (signatures, names and ids of calls) is in the session.
+A table or a function a field of the body; every one that Gemini has no word for is told in a
+warning. What must come back from earlier answers (signatures, names and ids of calls) is in the
+session.
 
 Sources: https://docs.anthropic.com/en/api/messages and https://ai.google.dev/api/generate-content.
 """
@@ -27,9 +29,18 @@ SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
     "top_p": ("topP", "a number"),
     "top_k": ("topK", "a whole number"),
 }
-"""Field → that of ``generationConfig``, and its kind. One that is absent stays absent: the model's own default holds."""
+"""Field → that of ``generationConfig``, and its kind. One that is absent stays absent: the model's
+own default holds.
+"""
 
-SESSION_KEYS: Final = ("session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "threadId")
+SESSION_KEYS: Final = (
+    "session_id",
+    "sessionId",
+    "conversation_id",
+    "conversationId",
+    "thread_id",
+    "threadId",
+)
 """Keys of ``metadata``, the first that says something names the session."""
 
 THINKING: Final = {"enabled": True, "adaptive": True, "disabled": False}
@@ -42,11 +53,14 @@ LEVELS: Final = ((1024, "LOW"), (8192, "MEDIUM"))
 def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Asked:
     """The request that a Messages body asks for; see `harness.dialects.dialect.Requests`.
 
-    The session learns the conversation's id (``context["session_id"]``, from ``metadata``), which tool names were changed (``own_names``)
-    and which ids the history has already, unless the prompt is refused.
+    The session learns the conversation's id (``context["session_id"]``, from ``metadata``), which
+    tool names were changed (``own_names``) and which ids the history has already, unless the prompt
+    is refused.
     """
     if options:
-        raise TranslationError("options", "a Messages request has none; everything stands in its body")
+        raise TranslationError(
+            "options", "a Messages request has none; everything stands in its body"
+        )
     warnings: list[str] = []
     fields = Fields(prompt, "", warnings)
     model = fields.get("model", "a string")
@@ -81,7 +95,9 @@ def _messages(fields: Fields) -> list[Fields]:
 
 
 def _used_names(fields: Fields) -> Iterator[str]:
-    """Names of calls in the history, of tools that perhaps nobody declares any more; what is no call is passed over here."""
+    """Names of calls in the history, of tools that perhaps nobody declares any more; what is no
+    call is passed over here.
+    """
     for message in fields.get("messages", "a list") or ():
         content = message.get("content") if isinstance(message, Mapping) else None
         for block in content if isinstance(content, list | tuple) else ():
@@ -103,11 +119,17 @@ def _system(fields: Fields) -> Payload:
 
 
 def _generation(fields: Fields, model: str) -> Payload:
-    config = {wire: value for name, (wire, kind) in SETTINGS.items() if (value := fields.get(name, kind)) is not None}
+    config = {
+        wire: value
+        for name, (wire, kind) in SETTINGS.items()
+        if (value := fields.get(name, kind)) is not None
+    }
     stops = list(fields.get("stop_sequences", "a list") or ())
     for index, stop in enumerate(stops):
         if not isinstance(stop, str):
-            raise TranslationError(f"stop_sequences[{index}]", f"must be a string, not {shown(stop)}")
+            raise TranslationError(
+                f"stop_sequences[{index}]", f"must be a string, not {shown(stop)}"
+            )
     if stops:
         config["stopSequences"] = stops
     thinking = fields.inner("thinking")
@@ -120,9 +142,14 @@ def _generation(fields: Fields, model: str) -> Payload:
 
 
 def _thinking(thinking: Fields, model: str) -> Payload:
-    """``thinkingConfig``: a level for Gemini 3, told by the end of the model's name or the budget; else the budget itself."""
+    """``thinkingConfig``: a level for Gemini 3, told by the end of the model's name or the budget;
+    else the budget itself.
+    """
     shows = THINKING[thinking.choose("type", THINKING)]
-    budget, display = thinking.get("budget_tokens", "a whole number"), thinking.get("display", "a string")
+    budget, display = (
+        thinking.get("budget_tokens", "a whole number"),
+        thinking.get("display", "a string"),
+    )
     thinking.close()
     config: Payload = {"includeThoughts": shows and display != "omitted"}
     if shows and "gemini-3" in model:
@@ -130,7 +157,9 @@ def _thinking(thinking: Fields, model: str) -> Payload:
         if suffix in ("LOW", "MEDIUM", "HIGH"):
             config["thinkingLevel"] = suffix
         elif budget is not None:
-            config["thinkingLevel"] = next((level for most, level in LEVELS if budget <= most), "HIGH")
+            config["thinkingLevel"] = next(
+                (level for most, level in LEVELS if budget <= most), "HIGH"
+            )
     elif shows and budget is not None:
         config["thinkingBudget"] = budget
     return config
@@ -158,10 +187,11 @@ def _session_id(fields: Fields) -> dict[str, str]:
 
 
 def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
-    """The next body: the answer as the official client accumulates it, then the results of its calls or what the user says.
+    """The next body: the answer as the official client accumulates it, then the results of its
+    calls or what the user says.
 
-    A result that is no text becomes its JSON text. A block that an error breaks off is left out. Raises `TranslationError` where there
-    are not as many outcomes as calls.
+    A result that is no text becomes its JSON text. A block that an error breaks off is left out.
+    Raises `TranslationError` where there are not as many outcomes as calls.
     """
     answer = _accumulate(payloads)
     if isinstance(then, str):
@@ -169,7 +199,9 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
     else:
         calls = [block["id"] for block in answer if block["type"] == "tool_use"]
         if len(calls) != len(then):
-            raise TranslationError("", f"the answer has {len(calls)} calls, and there are {len(then)} outcomes")
+            raise TranslationError(
+                "", f"the answer has {len(calls)} calls, and there are {len(then)} outcomes"
+            )
         said = [_result(call_id, outcome) for call_id, outcome in zip(calls, then, strict=True)]
     added = [{"role": "assistant", "content": answer}] if answer else []
     added += [{"role": "user", "content": said}] if said else []
@@ -177,7 +209,9 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
 
 
 def _accumulate(payloads: Sequence[Payload]) -> list[Payload]:
-    """The content of the message, block by block: https://docs.anthropic.com/en/docs/build-with-claude/streaming."""
+    """The content of the message, block by block:
+    https://docs.anthropic.com/en/docs/build-with-claude/streaming.
+    """
     whole: list[Payload] = []
     block: Payload = {}
     arguments = ""
@@ -185,16 +219,29 @@ def _accumulate(payloads: Sequence[Payload]) -> list[Payload]:
         match payload:
             case {"type": "content_block_start", "content_block": begun}:
                 block, arguments = dict(begun), ""
-            case {"type": "content_block_delta", "delta": {"type": "input_json_delta", "partial_json": piece}}:
+            case {
+                "type": "content_block_delta",
+                "delta": {"type": "input_json_delta", "partial_json": piece},
+            }:
                 arguments += piece
-            case {"type": "content_block_delta", "delta": {"type": "signature_delta", "signature": signature}}:
+            case {
+                "type": "content_block_delta",
+                "delta": {"type": "signature_delta", "signature": signature},
+            }:
                 if block.get("type") == "thinking":  # elsewhere the client drops it
                     block["signature"] = signature
-            case {"type": "content_block_delta", "delta": {"type": "text_delta" | "thinking_delta" as kind, **piece}}:
+            case {
+                "type": "content_block_delta",
+                "delta": {"type": "text_delta" | "thinking_delta" as kind, **piece},
+            }:
                 key = kind.removesuffix("_delta")
                 block[key] += piece[key]
             case {"type": "content_block_stop"}:
-                whole.append({**block, "input": _arguments(arguments)} if block["type"] == "tool_use" else block)
+                whole.append(
+                    {**block, "input": _arguments(arguments)}
+                    if block["type"] == "tool_use"
+                    else block
+                )
     return whole
 
 
@@ -202,11 +249,17 @@ def _arguments(text: str) -> Any:
     try:
         return decode_json(text.encode()) if text else {}
     except ValueError:
-        raise TranslationError("", f"the answer has a call whose arguments are no JSON: {shown(text)}") from None
+        raise TranslationError(
+            "", f"the answer has a call whose arguments are no JSON: {shown(text)}"
+        ) from None
 
 
 def _result(call_id: str, outcome: ToolOutcome) -> Payload:
-    text = outcome.result if isinstance(outcome.result, str) else json.dumps(outcome.result, ensure_ascii=False)
+    text = (
+        outcome.result
+        if isinstance(outcome.result, str)
+        else json.dumps(outcome.result, ensure_ascii=False)
+    )
     failed = {"is_error": True} if outcome.failed else {}
     return {"type": "tool_result", "tool_use_id": call_id, "content": text, **failed}
 

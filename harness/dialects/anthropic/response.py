@@ -1,15 +1,18 @@
-"""Translation of canonical events into the stream of the Anthropic Messages API, as it is documented today.
+"""Translation of canonical events into the stream of the Anthropic Messages API, as it is
+documented today.
 
-A payload is the ``data`` object of one server-sent event: ``message_start``, content blocks one after the other, one
-``message_delta``, ``message_stop``; or ``error``, and nothing after it.
+A payload is the ``data`` object of one server-sent event: ``message_start``, content blocks one
+after the other, one ``message_delta``, ``message_stop``; or ``error``, and nothing after it.
 
-A translator is in one of five states, each a table event type → reaction: *fresh* (nothing but unknown things so far),
-*started* and *counted* (the model is known, then the first counts: ``message_start`` waits for both), *opened* and
-*over*. Which block is open, and which call is held until its arguments are whole, are values of their own.
+A translator is in one of five states, each a table event type → reaction: *fresh* (nothing but
+unknown things so far), *started* and *counted* (the model is known, then the first counts:
+``message_start`` waits for both), *opened* and *over*. Which block is open, and which call is held
+until its arguments are whole, are values of their own.
 
-What the protocol has no place for is a declared loss (``LOSSES``) or, if it isn't declared, a payload of the type
-``unknown``, which the official clients pass over. A signature that belongs to no thought stands in an empty thinking
-block of its own, after the block it signs: the official clients keep one only there. A call's goes into the session.
+What the protocol has no place for is a declared loss (``LOSSES``) or, if it isn't declared, a
+payload of the type ``unknown``, which the official clients pass over. A signature that belongs to
+no thought stands in an empty thinking block of its own, after the block it signs: the official
+clients keep one only there. A call's goes into the session.
 """
 
 from __future__ import annotations
@@ -29,7 +32,9 @@ from .request import REQUESTS
 from .stream import ENDS, ERROR_TYPES, FINAL, LOSSES, ORDER, STOP_REASONS, MessageWriter, label
 
 _METADATA_LOSSES: Final = frozenset({"id", "created", "trace_id", "credits"})
-_ANNOTATION_LOSSES: Final = frozenset({"citations", "grounding", "url_context", "logprobs", "safety_ratings", "token_count"})
+_ANNOTATION_LOSSES: Final = frozenset(
+    {"citations", "grounding", "url_context", "logprobs", "safety_ratings", "token_count"}
+)
 _LostPart = ev.Media | ev.Code | ev.CodeResult | ev.ServerCall | ev.ServerResult
 
 BARE_PAYLOADS: Final[Sequence[tuple[frozenset[str], str]]] = (
@@ -37,7 +42,9 @@ BARE_PAYLOADS: Final[Sequence[tuple[frozenset[str], str]]] = (
     (frozenset({"file_path", "content"}), "Write"),
     (frozenset({"command"}), "Bash"),
 )
-"""The keys that tell a payload without a tool name, and its tool; they go before a match of schemas."""
+"""The keys that tell a payload without a tool name, and its tool; they go before a match of
+schemas.
+"""
 
 
 class _Held(NamedTuple):
@@ -49,7 +56,9 @@ class _Held(NamedTuple):
 
 
 class Translator:
-    """One stream: ``feed`` its events, then ``close``. Ids, tool names and call signatures go to ``session``."""
+    """One stream: ``feed`` its events, then ``close``. Ids, tool names and call signatures go to
+    ``session``.
+    """
 
     def __init__(self, tools: Sequence[Tool], session: Session) -> None:
         self._tools = tools
@@ -131,7 +140,9 @@ class Translator:
             self._message.sign(event.signature)
 
     def _lost_part(self, event: _LostPart) -> None:
-        """A part that is a declared loss still ends the block before it, and its signature is still a fact."""
+        """A part that is a declared loss still ends the block before it, and its signature is still
+        a fact.
+        """
         if event.candidate > 0:
             return
         self._message.stop()
@@ -203,7 +214,9 @@ class Translator:
             self._metadata(ev.Metadata("model", {"model": event.model}))
 
     def _metadata(self, event: ev.Metadata) -> None:
-        if event.name not in _METADATA_LOSSES and (event.name != "model" or self._model not in event.raw.values()):
+        if event.name not in _METADATA_LOSSES and (
+            event.name != "model" or self._model not in event.raw.values()
+        ):
             self._message.unknown(event.raw)
 
     def _annotation(self, event: ev.Annotation) -> None:
@@ -245,7 +258,10 @@ class Translator:
     # The end by an error
 
     def _error(self, event: ev.Error) -> None:
-        self._fail(ERROR_TYPES.get(event.status if event.code is None else event.code, "api_error"), event.message)
+        self._fail(
+            ERROR_TYPES.get(event.status if event.code is None else event.code, "api_error"),
+            event.message,
+        )
 
     def _incomplete(self, event: ev.Incomplete) -> None:
         message = ENDS.get(event.end, "the stream stopped before its end")
@@ -254,7 +270,9 @@ class Translator:
         self._fail("api_error", message)
 
     def _fail(self, kind: str, message: str) -> None:
-        """An error, and before it what had come: things from before message_start, and the open call."""
+        """An error, and before it what had come: things from before message_start, and the open
+        call.
+        """
         if self._message.waiting:
             self._begin()
         self._write_held()
@@ -291,10 +309,20 @@ OPENED: Final[_Reactions] = {
     ev.Error: Translator._error,
     ev.Incomplete: Translator._incomplete,
 }
-COUNTED: Final[_Reactions] = {**dict.fromkeys(OPENED, Translator._first_thing), ev.Metadata: Translator._early_metadata}
+COUNTED: Final[_Reactions] = {
+    **dict.fromkeys(OPENED, Translator._first_thing),
+    ev.Metadata: Translator._early_metadata,
+}
 STARTED: Final[_Reactions] = {**COUNTED, ev.Usage: Translator._first_usage}
 _EARLY_END: Final[_Reactions] = {ev.Error: Translator._error, ev.Incomplete: Translator._incomplete}
-FRESH: Final[_Reactions] = {**COUNTED, ev.Start: Translator._start, ev.Unknown: Translator._unknown, **_EARLY_END}
+FRESH: Final[_Reactions] = {
+    **COUNTED,
+    ev.Start: Translator._start,
+    ev.Unknown: Translator._unknown,
+    **_EARLY_END,
+}
 OVER: Final[_Reactions] = dict.fromkeys(OPENED, Translator._ignore)
 
-ANTHROPIC: Final = Dialect("anthropic", "Anthropic Messages stream", Translator, LOSSES, ORDER, label, FINAL, REQUESTS)
+ANTHROPIC: Final = Dialect(
+    "anthropic", "Anthropic Messages stream", Translator, LOSSES, ORDER, label, FINAL, REQUESTS
+)

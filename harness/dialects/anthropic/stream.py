@@ -1,7 +1,9 @@
-"""The Anthropic Messages stream itself: what it has no place for, its reasons and errors, its order, a writer of it.
+"""The Anthropic Messages stream itself: what it has no place for, its reasons and errors, its
+order, a writer of it.
 
-Tables and shapes only; which event of ours becomes which payload is ``anthropic.py``'s business. Sources:
-https://docs.anthropic.com/en/docs/build-with-claude/streaming and https://docs.anthropic.com/en/api/errors.
+Tables and shapes only; which event of ours becomes which payload is ``anthropic.py``'s business.
+Sources: https://docs.anthropic.com/en/docs/build-with-claude/streaming and
+https://docs.anthropic.com/en/api/errors.
 """
 
 from __future__ import annotations
@@ -98,13 +100,17 @@ ORDER: Final[Mapping[str, Mapping[str, str]]] = {
     "stopped": {},
     "failed": {},
 }
-"""State → label → next state. No block is empty; one that an error breaks off has no stop; nothing follows an error."""
+"""State → label → next state. No block is empty; one that an error breaks off has no stop; nothing
+follows an error.
+"""
 
 FINAL: Final = frozenset({"stopped", "failed"})
 
 
 def label(payload: Payload) -> str:
-    """The word for a payload in `ORDER`: its type, or what block it starts, or what kind of delta it is."""
+    """The word for a payload in `ORDER`: its type, or what block it starts, or what kind of delta
+    it is.
+    """
     match payload:
         case {"type": "content_block_start", "content_block": {"type": str(block)}}:
             return f"start {block}"
@@ -122,11 +128,15 @@ _write_ascii = json.JSONEncoder(check_circular=False, separators=(",", ":")).enc
 
 
 class MessageWriter:
-    """Payloads of one message, in legal order, with the index of each block; `take` hands them out."""
+    """Payloads of one message, in legal order, with the index of each block; `take` hands them
+    out.
+    """
 
     def __init__(self) -> None:
         self.begun = False
-        self.waiting: list[Payload] = []  # what came before message_start: the official clients want that first
+        self.waiting: list[
+            Payload
+        ] = []  # what came before message_start: the official clients want that first
         self._out: list[Payload] = []
         self._index = 0
         self._block = ""  # the type of the open block, or nothing
@@ -208,14 +218,18 @@ class MessageWriter:
     def _start(self, block: Payload) -> None:
         self.stop()
         self._block = block["type"]
-        self._out.append({"type": "content_block_start", "index": self._index, "content_block": block})
+        self._out.append(
+            {"type": "content_block_start", "index": self._index, "content_block": block}
+        )
 
     def _delta(self, delta: Payload) -> None:
         self._out.append({"type": "content_block_delta", "index": self._index, "delta": delta})
 
 
 def _as_json(arguments: dict[str, Any]) -> str:
-    """Compact JSON in the characters of the arguments; escaped where UTF-8 can't hold them (a lone surrogate)."""
+    """Compact JSON in the characters of the arguments; escaped where UTF-8 can't hold them (a lone
+    surrogate).
+    """
     text = _write(arguments)
     try:
         text.encode()

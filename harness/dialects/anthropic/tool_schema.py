@@ -1,7 +1,9 @@
-"""The schema of a tool's arguments, as models behind Code Assist take it: restrictions in words, and the rest in Gemini's ``Schema``.
+"""The schema of a tool's arguments, as models behind Code Assist take it: restrictions in words,
+and the rest in Gemini's ``Schema``.
 
-Gemini's own converter (`harness.dialects.gemini_schema`) says what a ``Schema`` can say. Before it, what Code Assist refuses or ignores is written into the
-description, where the model reads it; and what tells a model nothing is taken out, so that nobody is warned of it.
+Gemini's own converter (`harness.dialects.gemini_schema`) says what a ``Schema`` can say. Before it,
+what Code Assist refuses or ignores is written into the description, where the model reads it; and
+what tells a model nothing is taken out, so that nobody is warned of it.
 """
 
 from __future__ import annotations
@@ -12,9 +14,21 @@ from typing import Any, Final
 from ..gemini_schema import to_gemini_schema
 
 HINTS: Final = frozenset(
-    ("minLength", "maxLength", "pattern", "format", "minItems", "maxItems", "exclusiveMinimum", "exclusiveMaximum", "default", "examples")
+    (
+        "minLength",
+        "maxLength",
+        "pattern",
+        "format",
+        "minItems",
+        "maxItems",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "default",
+        "examples",
+    )
 )
-"""Keywords that become ``(keyword: value)`` in the description. What is no single value stays for the converter.
+"""Keywords that become ``(keyword: value)`` in the description. What is no single value stays for
+the converter.
 
 So do the numbers of an ``enum``, which the converter can only say as a range.
 """
@@ -28,7 +42,9 @@ _MAX_DEPTH: Final = 100
 
 
 def sanitize_schema(schema: dict[str, Any], place: str) -> tuple[dict[str, Any], list[str]]:
-    """A JSON Schema as Gemini's ``Schema``, and a warning with its place for each thing that is lost; ``schema`` is not touched."""
+    """A JSON Schema as Gemini's ``Schema``, and a warning with its place for each thing that is
+    lost; ``schema`` is not touched.
+    """
     return to_gemini_schema(_hint(schema, 0), place=place)
 
 
@@ -48,14 +64,21 @@ def _hint(schema: Any, depth: int) -> Any:
         elif keyword in _MANY and isinstance(value, list):
             written[keyword] = [_hint(inner, depth + 1) for inner in value]
         else:
-            if keyword == "enum" and isinstance(value, list) and value and all(type(one) in (int, float) for one in value):
+            if (
+                keyword == "enum"
+                and isinstance(value, list)
+                and value
+                and all(type(one) in (int, float) for one in value)
+            ):
                 hints.append(f"(enum: {', '.join(map(str, value))})")
             written[keyword] = _hint(value, depth + 1) if keyword == "items" else value
     if _is_array(schema) and "items" not in schema and "prefixItems" not in schema:
         written["items"] = {}
     if hints:
         description = schema.get("description")
-        written["description"] = " ".join([description, *hints] if isinstance(description, str) and description else hints)
+        written["description"] = " ".join(
+            [description, *hints] if isinstance(description, str) and description else hints
+        )
     return written
 
 

@@ -1,7 +1,8 @@
 """Tools of a Messages request → function declarations, with names that Gemini takes.
 
-Names are changed as little as possible: one that Gemini takes stays, of the others every character that it does not take becomes ``_``.
-The session keeps which is whose, and the answer's calls come back under the caller's own names.
+Names are changed as little as possible: one that Gemini takes stays, of the others every character
+that it does not take becomes ``_``. The session keeps which is whose, and the answer's calls come
+back under the caller's own names.
 
 Sources: https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use and
 https://ai.google.dev/gemini-api/docs/function-calling.
@@ -27,7 +28,9 @@ _REFUSED: Final = re.compile(r"[^A-Za-z0-9_.:-]")
 
 
 def wire_names(names: Iterable[str]) -> dict[str, str]:
-    """The caller's names → names that Gemini takes, no two of them alike; those that it takes anyway stay."""
+    """The caller's names → names that Gemini takes, no two of them alike; those that it takes
+    anyway stay.
+    """
     own = dict.fromkeys(names)
     taken = {name for name in own if _NAME.fullmatch(name)}
     wire = {name: name for name in taken}
@@ -46,12 +49,16 @@ def wire_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def declared_names(tools: Iterable[Fields]) -> list[str]:
-    """The names of the tools, in order; raises `TranslationError` where one is missing or there twice."""
+    """The names of the tools, in order; raises `TranslationError` where one is missing or there
+    twice.
+    """
     names: list[str] = []
     for tool in tools:
         name = tool.need("name", "a string")
         if name in names:
-            raise TranslationError(tool.at("name"), f"there are two tools {name!r}; the names of tools must differ")
+            raise TranslationError(
+                tool.at("name"), f"there are two tools {name!r}; the names of tools must differ"
+            )
         names.append(name)
     return names
 
@@ -59,7 +66,8 @@ def declared_names(tools: Iterable[Fields]) -> list[str]:
 def translate_tools(tools: Iterable[Fields], names: dict[str, str]) -> list[dict[str, Any]]:
     """One entry of ``tools`` with all the functions; nothing without tools.
 
-    Tools that the Messages API defines itself (``bash_20250124``, ``web_search_20250305``) have no schema to send: `TranslationError`.
+    Tools that the Messages API defines itself (``bash_20250124``, ``web_search_20250305``) have no
+    schema to send: `TranslationError`.
     """
     declarations = [_declare(tool, names) for tool in tools]
     return [{"functionDeclarations": declarations}] if declarations else []
@@ -68,16 +76,27 @@ def translate_tools(tools: Iterable[Fields], names: dict[str, str]) -> list[dict
 def _declare(tool: Fields, names: dict[str, str]) -> dict[str, Any]:
     kind = tool.get("type", "a string")
     if kind not in (None, "custom"):
-        raise TranslationError(tool.at("type"), f"{kind!r} is the Messages API's own; only tools with an input_schema can be sent")
+        raise TranslationError(
+            tool.at("type"),
+            f"{kind!r} is the Messages API's own; only tools with an input_schema can be sent",
+        )
     name, description = tool.need("name", "a string"), tool.get("description", "a string")
-    schema, warnings = sanitize_schema(tool.need("input_schema", "an object"), tool.at("input_schema"))
+    schema, warnings = sanitize_schema(
+        tool.need("input_schema", "an object"), tool.at("input_schema")
+    )
     tool.warnings += warnings
     tool.close()
     declaration = {"name": names[name], "description": description or ""}
-    return {**declaration, "parameters": schema} if schema.get("properties") or schema.get("anyOf") else declaration
+    return (
+        {**declaration, "parameters": schema}
+        if schema.get("properties") or schema.get("anyOf")
+        else declaration
+    )
 
 
-def translate_choice(choice: Fields | None, names: dict[str, str], declared: list[str]) -> dict[str, Any]:
+def translate_choice(
+    choice: Fields | None, names: dict[str, str], declared: list[str]
+) -> dict[str, Any]:
     """``toolConfig``, empty where nothing is chosen or there is nothing to choose from."""
     if choice is None:
         return {}
@@ -86,7 +105,10 @@ def translate_choice(choice: Fields | None, names: dict[str, str], declared: lis
     if kind == "tool":
         name = choice.need("name", "a string")
         if name not in declared:
-            raise TranslationError(choice.at("name"), f"no tool {name!r} is declared; declared are {', '.join(declared) or 'none'}")
+            raise TranslationError(
+                choice.at("name"),
+                f"no tool {name!r} is declared; declared are {', '.join(declared) or 'none'}",
+            )
         allowed = {"allowedFunctionNames": [names[name]]}
     choice.close()
     if not declared:

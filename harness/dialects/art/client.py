@@ -1,7 +1,8 @@
 """ART's Gemini adapter on the official SDK: a prompt and CallOptions in, StreamEvents out.
 
-It is the request half of the dialect, one call of the SDK, and the same reading as a replay. What the SDK leaves out of its objects never
-comes this way: `harness.dialects.art.sdk_losses` names all of that which StreamEvents would show.
+It is the request half of the dialect, one call of the SDK, and the same reading as a replay. What
+the SDK leaves out of its objects never comes this way: `harness.dialects.art.sdk_losses` names all
+of that which StreamEvents would show.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ def _milliseconds() -> float:
 class GeminiAdapter:
     """Calls Gemini for ART.
 
-    ``http_options`` go to the SDK's client (``{"base_url": …}``, https://googleapis.github.io/python-genai/); without them it also reads
-    GOOGLE_GEMINI_BASE_URL. ``vertexai``: a key of Vertex AI's express mode. ``clock`` gives milliseconds for the times of METADATA, which
-    has none where it is None.
+    ``http_options`` go to the SDK's client (``{"base_url": …}``,
+    https://googleapis.github.io/python-genai/); without them it also reads GOOGLE_GEMINI_BASE_URL.
+    ``vertexai``: a key of Vertex AI's express mode. ``clock`` gives milliseconds for the times of
+    METADATA, which has none where it is None.
 
     Raises ValueError without a key, ImportError without google-genai.
     """
@@ -51,17 +53,25 @@ class GeminiAdapter:
             raise ValueError("GeminiAdapter requires an api_key")
         self.model = model or DEFAULT_MODEL
         self._provider = "vertex-ai" if vertexai else "gemini-api"
-        self._client = load_sdk().Client(api_key=api_key, vertexai=vertexai, http_options=http_options)
+        self._client = load_sdk().Client(
+            api_key=api_key, vertexai=vertexai, http_options=http_options
+        )
         self._clock = clock
 
-    async def call(self, prompt: Sequence[Mapping[str, Any]], options: Mapping[str, Any] | None = None) -> AsyncGenerator[Payload]:
-        """The StreamEvents of one call, ``END`` always the last. ``options`` are CallOptions; ``stream`` says in which of the two modes.
+    async def call(
+        self, prompt: Sequence[Mapping[str, Any]], options: Mapping[str, Any] | None = None
+    ) -> AsyncGenerator[Payload]:
+        """The StreamEvents of one call, ``END`` always the last. ``options`` are CallOptions;
+        ``stream`` says in which of the two modes.
 
-        Raises nothing for what goes wrong with prompt, SDK or stream: that is an ``ERROR``. A prompt that can't be translated
-        (`PROMPT_TRANSLATION_FAILED`) is not sent; what was left out of one is logged as a warning.
+        Raises nothing for what goes wrong with prompt, SDK or stream: that is an ``ERROR``. A
+        prompt that can't be translated (`PROMPT_TRANSLATION_FAILED`) is not sent; what was left out
+        of one is logged as a warning.
         """
         options = options or {}
-        session = Session(context={name: value for name, value in options.items() if value is not None})
+        session = Session(
+            context={name: value for name, value in options.items() if value is not None}
+        )
         session.streamed = bool(options.get("stream"))
         model = model_of(options, self.model)
         try:
@@ -77,7 +87,9 @@ class GeminiAdapter:
         async with aclosing(self._answers(asked, session.streamed)) as answers:
             async for answer in answers:
                 session.at_ms = self._clock() - begun if self._clock else None
-                payloads = reader.fail(answer) if isinstance(answer, Exception) else reader.feed(answer)
+                payloads = (
+                    reader.fail(answer) if isinstance(answer, Exception) else reader.feed(answer)
+                )
                 for payload in payloads:
                     yield payload
                 if isinstance(answer, Exception):

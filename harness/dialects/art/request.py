@@ -1,9 +1,11 @@
 """ART's way to Gemini: an ArtStandardPrompt and its CallOptions → the request.
 
-One table says what becomes of each role, another which option is which field of ``generationConfig``. Messages stay apart as ART has them:
-one content each, in their order. System messages are the exception, since they go in front of what the user says first.
+One table says what becomes of each role, another which option is which field of
+``generationConfig``. Messages stay apart as ART has them: one content each, in their order. System
+messages are the exception, since they go in front of what the user says first.
 
-ART keeps its own ids of calls and knows no signatures (both are declared losses of its answers), so calls and results are sent by name.
+ART keeps its own ids of calls and knows no signatures (both are declared losses of its answers), so
+calls and results are sent by name.
 """
 
 from __future__ import annotations
@@ -26,7 +28,18 @@ FIRST_TURN: Final = "(Initial context)"
 
 Content = dict[str, Any]
 
-_CONTEXT_OPTIONS: Final = frozenset({"threadId", "traceId", "userId", "sessionId", "stream", "callContext", "providerConfig", "model"})
+_CONTEXT_OPTIONS: Final = frozenset(
+    {
+        "threadId",
+        "traceId",
+        "userId",
+        "sessionId",
+        "stream",
+        "callContext",
+        "providerConfig",
+        "model",
+    }
+)
 """Options that are about the call and not about what is asked."""
 
 
@@ -45,7 +58,9 @@ class _Writer:
         role = message.get("role")
         write = ROLES.get(role) if isinstance(role, str) else None
         if write is None:
-            raise TranslationError(f"{place}.role", f"unknown role {role!r}; known are {', '.join(ROLES)}")
+            raise TranslationError(
+                f"{place}.role", f"unknown role {role!r}; known are {', '.join(ROLES)}"
+            )
         write(self, place, message)
 
     def add(self, role: str, parts: list[Any]) -> Content:
@@ -56,7 +71,9 @@ class _Writer:
         self.warnings.append(f"{place}: {reason}")
 
     def finish(self) -> list[Content]:
-        """The contents, the system messages in front of the first user's text, and the user speaking first."""
+        """The contents, the system messages in front of the first user's text, and the user
+        speaking first.
+        """
         if self.system:
             text = "\n\n".join(self.system)
             if self.first_user:
@@ -98,7 +115,10 @@ def _write_assistant(writer: _Writer, place: str, message: Mapping[str, Any]) ->
         if call.get("type", "function") == "function":
             parts.append({"functionCall": _function_call(call.get("function"), f"{at}.function")})
         else:
-            writer.warn(at, f"is left out; its type is {call['type']!r}, and Gemini is told of functions only")
+            writer.warn(
+                at,
+                f"is left out; its type is {call['type']!r}, and Gemini is told of functions only",
+            )
     writer.add("model", parts or [{"text": ""}])
 
 
@@ -113,21 +133,32 @@ def _function_call(function: Any, place: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise TranslationError(f"{place}.arguments", "is no JSON") from None
     if not isinstance(args, dict):
-        raise TranslationError(f"{place}.arguments", "is no JSON object in a string; Gemini's arguments are an object")
+        raise TranslationError(
+            f"{place}.arguments", "is no JSON object in a string; Gemini's arguments are an object"
+        )
     return {"name": name, "args": args}
 
 
 def _write_result(writer: _Writer, place: str, message: Mapping[str, Any]) -> None:
     for field in ("tool_call_id", "name"):
         if not isinstance(message.get(field), str) or not message[field]:
-            raise TranslationError(f"{place}.{field}", f"is missing; a {message['role']} message has tool_call_id and name")
+            raise TranslationError(
+                f"{place}.{field}",
+                f"is missing; a {message['role']} message has tool_call_id and name",
+            )
     content = message.get("content")
     _as_text(content, f"{place}.content")  # sent as it is, so it must be JSON
-    writer.add("user", [{"functionResponse": {"name": message["name"], "response": {"content": content}}}])
+    writer.add(
+        "user", [{"functionResponse": {"name": message["name"], "response": {"content": content}}}]
+    )
 
 
 def _write_request(writer: _Writer, place: str, message: Mapping[str, Any]) -> None:
-    writer.warn(place, "is left out; a tool_request is a note of ART's own, the call stands in the assistant's message")
+    writer.warn(
+        place,
+        "is left out; a tool_request is a note of ART's own, the call stands in the assistant's"
+        " message",
+    )
 
 
 ROLES: Final[Mapping[str, Callable[[_Writer, str, Mapping[str, Any]], None]]] = {
@@ -170,12 +201,20 @@ GENERATION: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Any, str], Any]]
     "topK": (("top_k", "topK"), _number),
     "stopSequences": (("stop", "stop_sequences", "stopSequences"), _strings),
 }
-"""A field of ``generationConfig`` → the options that name it, the first that is set, and how its value is read. 0 is a value."""
+"""A field of ``generationConfig`` → the options that name it, the first that is set, and how its
+value is read. 0 is a value.
+"""
 
-_KNOWN_OPTIONS: Final = _CONTEXT_OPTIONS | {"tools", "gemini"} | {name for names, _ in GENERATION.values() for name in names}
+_KNOWN_OPTIONS: Final = (
+    _CONTEXT_OPTIONS
+    | {"tools", "gemini"}
+    | {name for names, _ in GENERATION.values() for name in names}
+)
 
 
-def _generation_config(options: Mapping[str, Any], warn: Callable[[str, str], None]) -> dict[str, Any]:
+def _generation_config(
+    options: Mapping[str, Any], warn: Callable[[str, str], None]
+) -> dict[str, Any]:
     config: dict[str, Any] = {}
     for field, (names, read) in GENERATION.items():
         name = next((name for name in names if options.get(name) is not None), None)
@@ -184,32 +223,52 @@ def _generation_config(options: Mapping[str, Any], warn: Callable[[str, str], No
     gemini = options.get("gemini") or {}
     thinking = gemini.get("thinking") or {} if isinstance(gemini, Mapping) else None
     if not isinstance(thinking, Mapping):
-        raise TranslationError("options.gemini", "is not of the form {thinking: {includeThoughts, thinkingBudget}}")
+        raise TranslationError(
+            "options.gemini", "is not of the form {thinking: {includeThoughts, thinkingBudget}}"
+        )
     budget = thinking.get("thinkingBudget")
     if thinking.get("includeThoughts"):
         config["thinkingConfig"] = {"includeThoughts": True}
         if budget is not None:
-            config["thinkingConfig"]["thinkingBudget"] = _number(budget, "options.gemini.thinking.thinkingBudget")
+            config["thinkingConfig"]["thinkingBudget"] = _number(
+                budget, "options.gemini.thinking.thinkingBudget"
+            )
     elif budget is not None:
-        warn("options.gemini.thinking.thinkingBudget", "is left out; it counts only with includeThoughts")
+        warn(
+            "options.gemini.thinking.thinkingBudget",
+            "is left out; it counts only with includeThoughts",
+        )
     return config
 
 
-def _declarations(tools: Any, warn: Callable[[str, str], None], warnings: list[str]) -> list[dict[str, Any]]:
+def _declarations(
+    tools: Any, warn: Callable[[str, str], None], warnings: list[str]
+) -> list[dict[str, Any]]:
     if not isinstance(tools, list):
         raise TranslationError("options.tools", "is no list of ToolSchemas")
     declarations = []
     for number, tool in enumerate(tools):
         place = f"options.tools[{number}]"
-        if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str) or not tool["name"]:
+        if (
+            not isinstance(tool, Mapping)
+            or not isinstance(tool.get("name"), str)
+            or not tool["name"]
+        ):
             raise TranslationError(f"{place}.name", "is missing; a tool has one")
-        declaration = {"name": tool["name"]} | ({"description": tool["description"]} if tool.get("description") else {})
+        declaration = {"name": tool["name"]} | (
+            {"description": tool["description"]} if tool.get("description") else {}
+        )
         if tool.get("inputSchema") is not None:
-            declaration["parameters"], lost = to_gemini_schema(tool["inputSchema"], place=f"{place}.inputSchema")
+            declaration["parameters"], lost = to_gemini_schema(
+                tool["inputSchema"], place=f"{place}.inputSchema"
+            )
             warnings += lost
         for field in ("outputSchema", "examples"):
             if tool.get(field):
-                warn(f"{place}.{field}", "is left out; a function is declared by name, description and parameters")
+                warn(
+                    f"{place}.{field}",
+                    "is left out; a function is declared by name, description and parameters",
+                )
         declarations.append(declaration)
     return declarations
 
@@ -219,7 +278,11 @@ def model_of(options: Mapping[str, Any], default: str = DEFAULT_MODEL) -> str:
     config = options.get("providerConfig")
     config = config if isinstance(config, Mapping) else {}
     adapter = config.get("adapterOptions")
-    named = [options.get("model"), config.get("modelId"), adapter.get("model") if isinstance(adapter, Mapping) else None]
+    named = [
+        options.get("model"),
+        config.get("modelId"),
+        adapter.get("model") if isinstance(adapter, Mapping) else None,
+    ]
     return next((name for name in named if isinstance(name, str) and name), default)
 
 
@@ -244,12 +307,24 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Aske
 
 
 def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
-    """The prompt, the text of the answer, and what the user says then. Calls are a declared loss, so there are none to have outcomes."""
+    """The prompt, the text of the answer, and what the user says then. Calls are a declared loss,
+    so there are none to have outcomes.
+    """
     if not isinstance(then, str) and then:
-        raise TranslationError("results", "StreamEvents carry no calls that these could be the results of")
-    tokens = [payload["data"] for payload in payloads if payload["type"] == "TOKEN" and payload["tokenType"].endswith("LLM_RESPONSE")]
+        raise TranslationError(
+            "results", "StreamEvents carry no calls that these could be the results of"
+        )
+    tokens = [
+        payload["data"]
+        for payload in payloads
+        if payload["type"] == "TOKEN" and payload["tokenType"].endswith("LLM_RESPONSE")
+    ]
     answer = [{"role": "assistant", "content": "".join(tokens)}]
-    return [*prompt, *answer, *([{"role": "user", "content": then}] if isinstance(then, str) else [])]
+    return [
+        *prompt,
+        *answer,
+        *([{"role": "user", "content": then}] if isinstance(then, str) else []),
+    ]
 
 
 ART_REQUESTS: Final = Requests(translate, follow_up)

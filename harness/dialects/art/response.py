@@ -1,16 +1,19 @@
 """Translation of canonical events into the StreamEvents of the ART framework's Gemini adapter.
 
-A payload is one StreamEvent, ``{type, data, tokenType?, threadId, traceId, sessionId?}``: ``TOKEN`` for each piece of text or thought, one
-``METADATA`` with the latest of every count, then ``END``; or ``ERROR``, then ``END``. Who asks is the caller's to say: ``threadId``,
-``traceId``, ``sessionId`` and ``callContext`` come from ``session.context``, by those names.
+A payload is one StreamEvent, ``{type, data, tokenType?, threadId, traceId, sessionId?}``: ``TOKEN``
+for each piece of text or thought, one ``METADATA`` with the latest of every count, then ``END``; or
+``ERROR``, then ``END``. Who asks is the caller's to say: ``threadId``, ``traceId``, ``sessionId``
+and ``callContext`` come from ``session.context``, by those names.
 
-A streamed answer is passed on as it comes. A unary one is held back to its end and told in at most two tokens, the thoughts and the text.
-The times of METADATA are the recording's clock, in milliseconds since the request, and are absent where it has none.
+A streamed answer is passed on as it comes. A unary one is held back to its end and told in at most
+two tokens, the thoughts and the text. The times of METADATA are the recording's clock, in
+milliseconds since the request, and are absent where it has none.
 
-What StreamEvents have no place for is a declared loss (``LOSSES``) or, if it isn't declared, an event of the type ``UNKNOWN``, with the
-wire's object as its ``data``: consumers choose by type and pass over it. The model that answered is such a loss: METADATA has no field for
-it, and it may differ from the one that was asked (an alias such as ``gemini-flash-latest``). Only that another one goes on in the middle
-of an answer is told, as UNKNOWN.
+What StreamEvents have no place for is a declared loss (``LOSSES``) or, if it isn't declared, an
+event of the type ``UNKNOWN``, with the wire's object as its ``data``: consumers choose by type and
+pass over it. The model that answered is such a loss: METADATA has no field for it, and it may
+differ from the one that was asked (an alias such as ``gemini-flash-latest``). Only that another one
+goes on in the middle of an answer is told, as UNKNOWN.
 """
 
 from __future__ import annotations
@@ -45,12 +48,23 @@ LOSSES: Final[Mapping[str, str]] = {
     "blocked-usage": "token counts of a blocked prompt",
 }
 _METADATA_LOSSES: Final = frozenset({"id"})
-_ANNOTATION_LOSSES: Final = frozenset({"citations", "grounding", "url_context", "logprobs", "safety_ratings"})
+_ANNOTATION_LOSSES: Final = frozenset(
+    {"citations", "grounding", "url_context", "logprobs", "safety_ratings"}
+)
 
-CONTEXTS: Final[Mapping[str, str]] = {"AGENT_THOUGHT": "AGENT_THOUGHT_", "FINAL_SYNTHESIS": "FINAL_SYNTHESIS_"}
-"""``callContext`` → what its token types begin with; any other context, and none, begins with nothing."""
+CONTEXTS: Final[Mapping[str, str]] = {
+    "AGENT_THOUGHT": "AGENT_THOUGHT_",
+    "FINAL_SYNTHESIS": "FINAL_SYNTHESIS_",
+}
+"""``callContext`` → what its token types begin with; any other context, and none, begins with
+nothing.
+"""
 
-COUNTS: Final[Mapping[str, str]] = {"input": "inputTokens", "output": "outputTokens", "reasoning": "thinkingTokens"}
+COUNTS: Final[Mapping[str, str]] = {
+    "input": "inputTokens",
+    "output": "outputTokens",
+    "reasoning": "thinkingTokens",
+}
 """A count of `events.Usage` → its field of METADATA."""
 
 ORDER: Final[Mapping[str, Mapping[str, str]]] = {
@@ -68,7 +82,9 @@ class Translator:
         self._session = session
         self._out: list[Payload] = []
         self._over = False
-        self._answered = False  # something of the answer has come: a content, a reason, an annotation
+        self._answered = (
+            False  # something of the answer has come: a content, a reason, an annotation
+        )
         self._held: dict[str, str] = {}  # token type without its context → text, of a unary answer
         self._model: str | None = None
         self._metadata: Payload = {}
@@ -84,14 +100,19 @@ class Translator:
         return self._take()
 
     def close(self) -> list[Payload]:
-        """METADATA and END, or what is wrong with an answer that holds no candidate; nothing after an error."""
+        """METADATA and END, or what is wrong with an answer that holds no candidate; nothing after
+        an error.
+        """
         if not self._over:
             if self._answered:
                 self._write_held()
                 self._write("METADATA", self._metadata_so_far())
                 self._end()
             else:
-                self._fail("Error", "Invalid response structure from Gemini SDK: the answer holds no candidate")
+                self._fail(
+                    "Error",
+                    "Invalid response structure from Gemini SDK: the answer holds no candidate",
+                )
         return self._take()
 
     def _react(self, event: ev.Event) -> None:
@@ -133,7 +154,12 @@ class Translator:
             case ev.Annotation(name=name, raw=raw):
                 if name not in _ANNOTATION_LOSSES:
                     self._write("UNKNOWN", raw)
-            case ev.Unknown(raw=raw) | ev.Notice(raw=raw) | ev.ServerCall(raw=raw) | ev.ServerResult(raw=raw):
+            case (
+                ev.Unknown(raw=raw)
+                | ev.Notice(raw=raw)
+                | ev.ServerCall(raw=raw)
+                | ev.ServerResult(raw=raw)
+            ):
                 self._write("UNKNOWN", raw)
             case ev.ToolResult() | ev.Text():  # a text that is not the answer
                 self._write("UNKNOWN", msgspec.to_builtins(event))
@@ -169,7 +195,9 @@ class Translator:
             "totalGenerationTimeMs": self._session.at_ms,
             "traceId": self._said("traceId", "trace"),
         }
-        return self._metadata | {field: value for field, value in later.items() if value is not None}
+        return self._metadata | {
+            field: value for field, value in later.items() if value is not None
+        }
 
     def _fail(self, name: str, message: str, more: Mapping[str, Any] | None = None) -> None:
         self._write_held()
@@ -183,7 +211,9 @@ class Translator:
     def _write(self, kind: str, data: Any, token_kind: str | None = None) -> None:
         payload: Payload = {"type": kind, "data": data}
         if token_kind is not None:
-            payload["tokenType"] = CONTEXTS.get(self._session.context.get("callContext", ""), "") + token_kind
+            payload["tokenType"] = (
+                CONTEXTS.get(self._session.context.get("callContext", ""), "") + token_kind
+            )
         payload["threadId"] = self._said("threadId", "thread")
         payload["traceId"] = self._said("traceId", "trace")
         if "sessionId" in self._session.context:
@@ -221,4 +251,6 @@ def label(payload: Payload) -> str:
     return str(payload["type"])
 
 
-ART: Final = Dialect("art", "ART StreamEvents", Translator, LOSSES, ORDER, label, frozenset({"ended"}), ART_REQUESTS)
+ART: Final = Dialect(
+    "art", "ART StreamEvents", Translator, LOSSES, ORDER, label, frozenset({"ended"}), ART_REQUESTS
+)

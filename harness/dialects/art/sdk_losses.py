@@ -1,7 +1,9 @@
-"""What the official SDK keeps from ART's adapter: how its StreamEvents differ from those of the raw wire, and what it refuses to read.
+"""What the official SDK keeps from ART's adapter: how its StreamEvents differ from those of the raw
+wire, and what it refuses to read.
 
-Both tables are checked against every shipped cassette: a difference that no entry explains is red, and so is an entry that nothing shows.
-What the SDK drops and StreamEvents have no place for anyway (``finishMessage``) is not here.
+Both tables are checked against every shipped cassette: a difference that no entry explains is red,
+and so is an entry that nothing shows. What the SDK drops and StreamEvents have no place for anyway
+(``finishMessage``) is not here.
 """
 
 from __future__ import annotations
@@ -19,14 +21,18 @@ SPELLED: Final = frozenset({"promptFeedback", "usageMetadata", "finishReason"})
 
 
 class Answer(NamedTuple):
-    """One answer: its raw ``body``, and the names of all fields that the SDK's objects of it had (``kept``). Nothing of these is a loss."""
+    """One answer: its raw ``body``, and the names of all fields that the SDK's objects of it had
+    (``kept``). Nothing of these is a loss.
+    """
 
     body: bytes
     kept: frozenset[str]
 
 
 class Loss(NamedTuple):
-    """``explains(wire, sdk, answer)``: whether it is why the wire gives one StreamEvent (or None) of this answer and the SDK the other."""
+    """``explains(wire, sdk, answer)``: whether it is why the wire gives one StreamEvent (or None)
+    of this answer and the SDK the other.
+    """
 
     meaning: str
     explains: Callable[[Payload | None, Payload | None, Answer], bool]
@@ -35,8 +41,14 @@ class Loss(NamedTuple):
 def _unknown_is_gone(wire: Payload | None, sdk: Payload | None, answer: Answer) -> bool:
     if not _is(wire, "UNKNOWN") or _is_create_time(wire):
         return False
-    lost = _lost_names(_data(wire), _data(sdk)) - {"thoughtSignature"}  # of a part that has nothing else left it is a declared loss
-    return bool(lost) and lost.isdisjoint(answer.kept) and (sdk is None or _holds_less(_data(wire), _data(sdk)))
+    lost = _lost_names(_data(wire), _data(sdk)) - {
+        "thoughtSignature"
+    }  # of a part that has nothing else left it is a declared loss
+    return (
+        bool(lost)
+        and lost.isdisjoint(answer.kept)
+        and (sdk is None or _holds_less(_data(wire), _data(sdk)))
+    )
 
 
 def _create_time_is_gone(wire: Payload | None, sdk: Payload | None, answer: Answer) -> bool:
@@ -53,19 +65,34 @@ def _create_time_is_rewritten(wire: Payload | None, sdk: Payload | None, _: Answ
 def _usage_is_less(wire: Payload | None, sdk: Payload | None, answer: Answer) -> bool:
     ours, theirs = _usage(wire), _usage(sdk)
     unread = _lost_names(ours, theirs).isdisjoint(answer.kept) and _holds_less(ours, theirs)
-    return bool(theirs) and unread and _without(wire, "providerRawUsage") == _without(sdk, "providerRawUsage")
+    return (
+        bool(theirs)
+        and unread
+        and _without(wire, "providerRawUsage") == _without(sdk, "providerRawUsage")
+    )
 
 
 def _null_has_no_value(wire: Payload | None, sdk: Payload | None, answer: Answer) -> bool:
-    return wire is None and _is(sdk, "UNKNOWN") and set(_data(sdk)) == {"jsonPath"} and b'"nullValue"' in answer.body
+    return (
+        wire is None
+        and _is(sdk, "UNKNOWN")
+        and set(_data(sdk)) == {"jsonPath"}
+        and b'"nullValue"' in answer.body
+    )
 
 
 def _snake_case_is_unread(wire: Payload | None, sdk: Payload | None, answer: Answer) -> bool:
-    spelled = re.search(rb'"(?:prompt_feedback|usage_metadata|finish_reason)"', answer.body) and answer.kept.isdisjoint(SPELLED)
+    spelled = re.search(
+        rb'"(?:prompt_feedback|usage_metadata|finish_reason)"', answer.body
+    ) and answer.kept.isdisjoint(SPELLED)
     unseen = ("providerRawUsage", "stopReason", "inputTokens", "outputTokens", "thinkingTokens")
     if _is(wire, "METADATA") and sdk is not None:
         return bool(spelled) and _without(wire, *unseen) == sdk
-    nothing = _is(wire, "ERROR") and _is(sdk, "ERROR") and str(_data(sdk)["message"]).startswith("Invalid response structure")
+    nothing = (
+        _is(wire, "ERROR")
+        and _is(sdk, "ERROR")
+        and str(_data(sdk)["message"]).startswith("Invalid response structure")
+    )
     return bool(spelled) and nothing
 
 
@@ -83,46 +110,79 @@ def _error_is_not_first(wire: Payload | None, sdk: Payload | None, answer: Answe
 
 
 def _base64_is_url_safe(wire: Payload | None, sdk: Payload | None, _: Answer) -> bool:
-    return _is(wire, "UNKNOWN") and _is(sdk, "UNKNOWN") and _data(wire) != _data(sdk) and _url_safe(_data(wire)) == _data(sdk)
+    return (
+        _is(wire, "UNKNOWN")
+        and _is(sdk, "UNKNOWN")
+        and _data(wire) != _data(sdk)
+        and _url_safe(_data(wire)) == _data(sdk)
+    )
 
 
 def _event_is_later(wire: Payload | None, sdk: Payload | None, _: Answer) -> bool:
-    if not (_is(wire, "METADATA") and _is(sdk, "METADATA")) or _without(wire, *TIMES) != _without(sdk, *TIMES):
+    if not (_is(wire, "METADATA") and _is(sdk, "METADATA")) or _without(wire, *TIMES) != _without(
+        sdk, *TIMES
+    ):
         return False
-    return wire != sdk and all(_data(wire)[time] <= _data(sdk)[time] for time in TIMES if time in _data(wire))
+    return wire != sdk and all(
+        _data(wire)[time] <= _data(sdk)[time] for time in TIMES if time in _data(wire)
+    )
 
 
 SDK_LOSSES: Final[Mapping[str, Loss]] = {
     "unknown": Loss("fields and kinds of parts that its types do not have", _unknown_is_gone),
     "create-time": Loss("`createTime` on the Gemini API", _create_time_is_gone),
-    "create-time-form": Loss("a fraction of `createTime` that is zero: it is read as a time and written anew", _create_time_is_rewritten),
-    "usage-fields": Loss("fields of `usageMetadata` that its types do not have, such as `serviceTier`", _usage_is_less),
-    "null-value": Loss("the null of a streamed argument: the piece has no value", _null_has_no_value),
-    "snake-case": Loss("fields in snake_case, which the API's own JSON may also have", _snake_case_is_unread),
+    "create-time-form": Loss(
+        "a fraction of `createTime` that is zero: it is read as a time and written anew",
+        _create_time_is_rewritten,
+    ),
+    "usage-fields": Loss(
+        "fields of `usageMetadata` that its types do not have, such as `serviceTier`",
+        _usage_is_less,
+    ),
+    "null-value": Loss(
+        "the null of a streamed argument: the piece has no value", _null_has_no_value
+    ),
+    "snake-case": Loss(
+        "fields in snake_case, which the API's own JSON may also have", _snake_case_is_unread
+    ),
     "rest": Loss("how much of a message had come when the connection broke", _rest_is_untold),
-    "error-behind-other-keys": Loss("an error in the stream whose object does not stand first in its message", _error_is_not_first),
-    "base64": Loss("the alphabet of base64: bytes come back in the URL-safe one", _base64_is_url_safe),
-    "event-end": Loss("when a message was whole: it waits for the blank line, or for what follows a CR", _event_is_later),
+    "error-behind-other-keys": Loss(
+        "an error in the stream whose object does not stand first in its message",
+        _error_is_not_first,
+    ),
+    "base64": Loss(
+        "the alphabet of base64: bytes come back in the URL-safe one", _base64_is_url_safe
+    ),
+    "event-end": Loss(
+        "when a message was whole: it waits for the blank line, or for what follows a CR",
+        _event_is_later,
+    ),
 }
 """Name → loss, where the adapter goes on."""
 
 SDK_REFUSALS: Final[Mapping[str, str]] = {
     r"UnknownApiResponseError: .*Raw response: \ufeff": "a byte order mark",
     r"UnknownApiResponseError: .*Raw response: :": "comments of server-sent events",
-    r"UnknownApiResponseError: .*Raw response: (?:event|id|retry):": "the fields `event:`, `id:` and `retry:`",
+    r"UnknownApiResponseError: .*Raw response: (?:event|id|retry):": (
+        "the fields `event:`, `id:` and `retry:`"
+    ),
     r"UnknownApiResponseError: .*Raw response: data:\{": "`data:` without a blank behind it",
     r"UnknownApiResponseError: .*Raw response: \[DONE\]": "`[DONE]`",
     r"UnknownApiResponseError: .*Raw response: \[\{": "a JSON array instead of server-sent events",
     r"UnknownApiResponseError: .*Raw response: \{.*\}\n\{": "several messages in one event",
     r"UnknownApiResponseError: .*Raw response: \{(?!.*\}\n\{)": "a message that is broken JSON",
     r"UnknownApiResponseError: .*Raw response: [a-z]+ ": "a line of plain text",
-    r"ValidationError: .*functionCall\.args": "arguments that are no object, such as JSON in a string",
+    r"ValidationError: .*functionCall\.args": (
+        "arguments that are no object, such as JSON in a string"
+    ),
     r"ValidationError: .*thoughtSignature": "a signature that is no base64",
     r"AttributeError: 'int' object has no attribute 'upper'": "a finish reason in digits",
     r"AttributeError: 'dict' object has no attribute 'upper'": "an object where it has an enum",
     r"TypeError: '<=' not supported": "an error in the stream without a number",
 }
-"""What the message of its exception begins with → what it refuses; the adapter gives what came before, then ERROR, END."""
+"""What the message of its exception begins with → what it refuses; the adapter gives what came
+before, then ERROR, END.
+"""
 
 
 def _is(payload: Payload | None, kind: str) -> bool:
@@ -142,14 +202,21 @@ def _usage(payload: Payload | None) -> Any:
 
 
 def _without(payload: Payload | None, *fields: str) -> Payload:
-    data = {name: value for name, value in _data(payload).items() if name not in fields} if payload else {}
+    data = (
+        {name: value for name, value in _data(payload).items() if name not in fields}
+        if payload
+        else {}
+    )
     return {**(payload or {}), "data": data}
 
 
 def _holds_less(whole: Any, part: Any) -> bool:
     """Whether ``part`` is ``whole`` without some of its keys, at any depth."""
     if isinstance(whole, dict) and isinstance(part, dict):
-        inside = all(key in whole and (whole[key] == value or _holds_less(whole[key], value)) for key, value in part.items())
+        inside = all(
+            key in whole and (whole[key] == value or _holds_less(whole[key], value))
+            for key, value in part.items()
+        )
         return inside and whole != part
     return False
 
@@ -165,4 +232,8 @@ def _lost_names(whole: Any, part: Any) -> set[str]:
 def _url_safe(value: Any, key: str = "") -> Any:
     if isinstance(value, dict):
         return {name: _url_safe(inner, name) for name, inner in value.items()}
-    return value.translate(str.maketrans("+/", "-_")) if isinstance(value, str) and key in BYTES else value
+    return (
+        value.translate(str.maketrans("+/", "-_"))
+        if isinstance(value, str) and key in BYTES
+        else value
+    )

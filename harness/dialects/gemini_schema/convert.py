@@ -1,10 +1,13 @@
-"""JSON Schema → Gemini's ``Schema``, for ``parameters`` and ``responseSchema``: what that cannot say is left out and told.
+"""JSON Schema → Gemini's ``Schema``, for ``parameters`` and ``responseSchema``: what that cannot
+say is left out and told.
 
-Each node is first made flat: its ``$ref`` and ``allOf`` are joined to it, ``const`` becomes an ``enum``, a choice with null
-``nullable``. Then a table of writers says what becomes of each keyword. A schema comes from anywhere, so depth, size and warnings are
-bounded: references that multiply end in a warning.
+Each node is first made flat: its ``$ref`` and ``allOf`` are joined to it, ``const`` becomes an
+``enum``, a choice with null ``nullable``. Then a table of writers says what becomes of each
+keyword. A schema comes from anywhere, so depth, size and warnings are bounded: references that
+multiply end in a warning.
 
-Sources: https://ai.google.dev/api/caching#Schema and https://json-schema.org/draft/2020-12/json-schema-validation.
+Sources: https://ai.google.dev/api/caching#Schema and
+https://json-schema.org/draft/2020-12/json-schema-validation.
 """
 
 from __future__ import annotations
@@ -20,20 +23,27 @@ MAX_SIZE: Final = 50_000
 """So many keywords and values are looked at, each as often as references lead to it."""
 MAX_WARNINGS: Final = 100
 _JOINED: Final = frozenset({"$ref", "allOf", "$defs", "definitions", "const", "enum"})
-_BELOW: Final = frozenset({"$defs", "definitions", "properties", "items", "prefixItems", "anyOf", "oneOf", "allOf"})
+_BELOW: Final = frozenset(
+    {"$defs", "definitions", "properties", "items", "prefixItems", "anyOf", "oneOf", "allOf"}
+)
 """Where schemas stand inside a schema: they are weighed when they are reached."""
 
 _Refs = frozenset[str]
 _SCOPE: Final = object()
-"""The only key of a stand-in for a schema from elsewhere: that schema, and the references inside which it stands."""
+"""The only key of a stand-in for a schema from elsewhere: that schema, and the references inside
+which it stands.
+"""
 
 
 def to_gemini_schema(schema: Any, *, place: str) -> tuple[Schema, list[str]]:
-    """The same schema in Gemini's words, and a warning for each thing that has none: ``place.path: 'keyword' …``.
+    """The same schema in Gemini's words, and a warning for each thing that has none: ``place.path:
+    'keyword' …``.
 
-    ``schema`` is a decoded JSON Schema of any draft, or a Gemini Schema, which stays as it is. ``oneOf`` is said as ``anyOf``, several
-    types as ``anyOf`` of one each, null as ``nullable``; numbers in an ``enum``, which holds only strings, as ``minimum`` and ``maximum``.
-    A reference that leads back into itself ends in the type it refers to. Never raises; ``schema`` is not touched.
+    ``schema`` is a decoded JSON Schema of any draft, or a Gemini Schema, which stays as it is.
+    ``oneOf`` is said as ``anyOf``, several types as ``anyOf`` of one each, null as ``nullable``;
+    numbers in an ``enum``, which holds only strings, as ``minimum`` and ``maximum``. A reference
+    that leads back into itself ends in the type it refers to. Never raises; ``schema`` is not
+    touched.
     """
     converter = _Converter(schema, place)
     return converter.convert(schema, place, frozenset({"#"}), 0), converter.told()
@@ -63,20 +73,33 @@ class _Converter:
     # ---------------------------------------------------------------- one flat node
 
     def flatten(self, schema: Any, path: str, refs: _Refs, depth: int) -> Schema:
-        """One node without references and ``allOf``; ``refs`` are the references inside which it stands."""
+        """One node without references and ``allOf``; ``refs`` are the references inside which it
+        stands.
+        """
         if schema is True:
             return {}
         if not isinstance(schema, dict):
-            why = "is left out; it allows nothing" if schema is False else "is left out; a schema is an object"
+            why = (
+                "is left out; it allows nothing"
+                if schema is False
+                else "is left out; a schema is an object"
+            )
             self.warn(path, str(schema)[:40], why)
             return {}
         if _SCOPE in schema:
             schema, refs = schema[_SCOPE]
         self.left -= _weigh(schema)
         if depth > MAX_DEPTH or self.left < 0:
-            self.warn(self.place, "schema", f"is cut off where it passes {MAX_DEPTH} levels or {MAX_SIZE} values, references followed")
+            self.warn(
+                self.place,
+                "schema",
+                f"is cut off where it passes {MAX_DEPTH} levels or {MAX_SIZE} values, references"
+                " followed",
+            )
             return {}
-        flat = {str(key): value for key, value in schema.items() if key not in _JOINED} | values_of(schema)
+        flat = {str(key): value for key, value in schema.items() if key not in _JOINED} | values_of(
+            schema
+        )
         if "enum" in schema and "enum" not in flat:
             self.warn(path, "enum", "is left out; it is not a list")
         if "$ref" in schema:
@@ -96,10 +119,14 @@ class _Converter:
         """Join another schema to a flat one."""
         more = self.flatten(other, path, refs, depth + 1)
         for keyword in join(flat, {key: _enclose(value, key, refs) for key, value in more.items()}):
-            self.warn(path, keyword, "is said twice, and the two cannot be joined; the first one stays")
+            self.warn(
+                path, keyword, "is said twice, and the two cannot be joined; the first one stays"
+            )
 
     def take_null(self, flat: Schema, keyword: str, path: str, refs: _Refs, depth: int) -> None:
-        """A choice between null and others allows null beside the others; a choice of one is none."""
+        """A choice between null and others allows null beside the others; a choice of one is
+        none.
+        """
         branches = flat.get(keyword)
         if not isinstance(branches, list) or not branches:
             return
@@ -120,11 +147,15 @@ class _Converter:
             return True, refs
         if ref not in refs:
             return target, refs | {ref}
-        self.warn(path, "$ref", f"to {ref!r} leads back into itself; from here on only its type is sent")
+        self.warn(
+            path, "$ref", f"to {ref!r} leads back into itself; from here on only its type is sent"
+        )
         if not isinstance(target, dict):
             return True, refs
         stub = {key: target[key] for key in ("type", "title", "description") if key in target}
-        return (stub if "type" in stub or "properties" not in target else {"type": "object", **stub}), refs
+        return (
+            stub if "type" in stub or "properties" not in target else {"type": "object", **stub}
+        ), refs
 
     # ---------------------------------------------------------------- conversion
 
@@ -162,7 +193,9 @@ class _Converter:
         return written
 
     def take_kinds(self, flat: Schema, path: str) -> list[str]:
-        """The types that a node names, or, where it names none, the one that its other keywords mean."""
+        """The types that a node names, or, where it names none, the one that its other keywords
+        mean.
+        """
         named = flat.pop("type", [])
         kinds: list[str] = []
         for word in named if isinstance(named, list) else [named]:
@@ -173,7 +206,9 @@ class _Converter:
                 kinds.append(kind)
         if not kinds and "enum" not in flat:
             means = (("OBJECT", ("properties",)), ("ARRAY", ("items", "prefixItems")))
-            kinds = [kind for kind, keywords in means if any(keyword in flat for keyword in keywords)][:1]
+            kinds = [
+                kind for kind, keywords in means if any(keyword in flat for keyword in keywords)
+            ][:1]
         return kinds
 
 
@@ -183,7 +218,11 @@ def _enclose(value: Any, keyword: str, refs: _Refs) -> Any:
         return value
     if keyword == "properties" and isinstance(value, dict):
         return {name: _stand_in(inner, refs) for name, inner in value.items()}
-    return [_stand_in(inner, refs) for inner in value] if isinstance(value, list) else _stand_in(value, refs)
+    return (
+        [_stand_in(inner, refs) for inner in value]
+        if isinstance(value, list)
+        else _stand_in(value, refs)
+    )
 
 
 def _stand_in(schema: Any, refs: _Refs) -> Any:
@@ -199,7 +238,13 @@ def _find(root: Any, ref: Any) -> Any:
         token = token.replace("~1", "/").replace("~0", "~")
         if isinstance(node, dict) and token in node:
             node = node[token]
-        elif isinstance(node, list) and token.isascii() and token.isdigit() and len(token) < 9 and int(token) < len(node):
+        elif (
+            isinstance(node, list)
+            and token.isascii()
+            and token.isdigit()
+            and len(token) < 9
+            and int(token) < len(node)
+        ):
             node = node[int(token)]
         else:
             return None
@@ -207,7 +252,9 @@ def _find(root: Any, ref: Any) -> Any:
 
 
 def _take_values(flat: Schema, kinds: list[str]) -> list[Any] | None:
-    """The values of ``enum`` that the types allow; where no type is named, theirs are added to ``kinds``."""
+    """The values of ``enum`` that the types allow; where no type is named, theirs are added to
+    ``kinds``.
+    """
     if "enum" not in flat:
         return None
     values: list[Any] = flat.pop("enum")
@@ -220,11 +267,18 @@ def _take_values(flat: Schema, kinds: list[str]) -> list[Any] | None:
 
 def _split(flat: Schema, kinds: list[str], values: list[Any] | None) -> None:
     """Several types: each becomes a branch, with the keywords and values that are its own."""
-    branches: list[Schema] = [{"type": kind, **{key: flat[key] for key in OF_A_KIND.get(kind, ()) if key in flat}} for kind in kinds]
+    branches: list[Schema] = [
+        {"type": kind, **{key: flat[key] for key in OF_A_KIND.get(kind, ()) if key in flat}}
+        for kind in kinds
+    ]
     for key in {key for kind in kinds for key in OF_A_KIND.get(kind, ())}:
         flat.pop(key, None)
     if values is not None:
-        branches = [{**branch, "enum": those} for branch in branches if (those := [one for one in values if _is_a(one, branch["type"])])]
+        branches = [
+            {**branch, "enum": those}
+            for branch in branches
+            if (those := [one for one in values if _is_a(one, branch["type"])])
+        ]
     flat["anyOf"] = branches
 
 
@@ -249,11 +303,20 @@ def _list_values(flat: Schema, kind: str, values: list[Any]) -> bool:
 def _is_null(schema: Any) -> bool:
     if isinstance(schema, dict) and _SCOPE in schema:
         schema = schema[_SCOPE][0]
-    return isinstance(schema, dict) and (schema.get("type") in ("null", "NULL", ["null"]) or values_of(schema).get("enum") == [None])
+    return isinstance(schema, dict) and (
+        schema.get("type") in ("null", "NULL", ["null"]) or values_of(schema).get("enum") == [None]
+    )
 
 
 def _kind_of(value: Any) -> str:
-    kinds = {bool: "BOOLEAN", str: "STRING", int: "INTEGER", float: "NUMBER", list: "ARRAY", type(None): "NULL"}
+    kinds = {
+        bool: "BOOLEAN",
+        str: "STRING",
+        int: "INTEGER",
+        float: "NUMBER",
+        list: "ARRAY",
+        type(None): "NULL",
+    }
     return kinds.get(type(value), "OBJECT")
 
 

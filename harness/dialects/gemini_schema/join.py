@@ -1,4 +1,6 @@
-"""Joins two JSON Schemas that both hold for one value, as ``allOf`` and ``$ref`` with siblings ask for, where one schema can say both."""
+"""Joins two JSON Schemas that both hold for one value, as ``allOf`` and ``$ref`` with siblings ask
+for, where one schema can say both.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ Schema = dict[str, Any]
 
 
 def join(schema: Schema, other: Schema) -> list[str]:
-    """Make ``schema`` say what ``other`` says too; gives the keywords of which it cannot, where the first one's word stays.
+    """Make ``schema`` say what ``other`` says too; gives the keywords of which it cannot, where the
+    first one's word stays.
 
-    Titles, descriptions, defaults and examples don't compete: the first one's are nearer to the place.
+    Titles, descriptions, defaults and examples don't compete: the first one's are nearer to the
+    place.
     """
     disputed = []
     for keyword, value in other.items():
@@ -30,7 +34,9 @@ def join(schema: Schema, other: Schema) -> list[str]:
 
 
 def values_of(schema: Schema) -> Schema:
-    """``const`` and ``enum`` of a schema as one ``enum``; empty if it has neither, or an ``enum`` that is no list."""
+    """``const`` and ``enum`` of a schema as one ``enum``; empty if it has neither, or an ``enum``
+    that is no list.
+    """
     enum = schema.get("enum")
     if "const" not in schema:
         return {"enum": enum} if isinstance(enum, list) else {}
@@ -49,7 +55,9 @@ def _same(one: Any, other: Any) -> bool:
 
 def _has(values: list[Any], value: Any) -> bool:
     """JSON's own equality: 1 is 1.0 and not true."""
-    return any(value == other and isinstance(value, bool) == isinstance(other, bool) for other in values)
+    return any(
+        value == other and isinstance(value, bool) == isinstance(other, bool) for other in values
+    )
 
 
 def _first(one: Any, other: Any) -> Any:
@@ -91,15 +99,20 @@ def _common_types(one: Any, other: Any) -> Any:
     common = [
         kind
         for kind in (*ones, *others)
-        if (kind in ones or (kind == "integer" and "number" in ones)) and (kind in others or (kind == "integer" and "number" in others))
+        if (kind in ones or (kind == "integer" and "number" in ones))
+        and (kind in others or (kind == "integer" and "number" in others))
     ]
     return list(dict.fromkeys(map(str, common))) or UNSET
 
 
 _JOINERS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     **dict.fromkeys(("title", "description", "default", "example", "examples"), _first),
-    **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"), _higher),
-    **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"), _lower),
+    **dict.fromkeys(
+        ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"), _higher
+    ),
+    **dict.fromkeys(
+        ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"), _lower
+    ),
     "properties": _properties,
     "items": _both,
     **dict.fromkeys(("required", "propertyOrdering"), _names),

@@ -1,4 +1,6 @@
-"""What becomes of each keyword of a flat JSON Schema in Gemini's ``Schema``: one writer a keyword, in a table."""
+"""What becomes of each keyword of a flat JSON Schema in Gemini's ``Schema``: one writer a keyword,
+in a table.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,37 @@ from typing import Any, Final
 
 from .join import Schema, is_number, join
 
-KINDS: Final = {word.lower(): word for word in ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")}
+KINDS: Final = {
+    word.lower(): word
+    for word in ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
+}
 """JSON Schema's types → Gemini's, which its server reads in either case."""
-FORMATS: Final = {"STRING": ("enum", "date-time"), "NUMBER": ("float", "double"), "INTEGER": ("int32", "int64")}
-_OF_NUMBERS: Final = ("format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+FORMATS: Final = {
+    "STRING": ("enum", "date-time"),
+    "NUMBER": ("float", "double"),
+    "INTEGER": ("int32", "int64"),
+}
+_OF_NUMBERS: Final = (
+    "format",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+)
 OF_A_KIND: Final[dict[str, tuple[str, ...]]] = {
     "STRING": ("format", "minLength", "maxLength", "pattern"),
     "NUMBER": _OF_NUMBERS,
     "INTEGER": _OF_NUMBERS,
     "ARRAY": ("items", "prefixItems", "minItems", "maxItems"),
-    "OBJECT": ("properties", "required", "minProperties", "maxProperties", "propertyOrdering", "additionalProperties"),
+    "OBJECT": (
+        "properties",
+        "required",
+        "minProperties",
+        "maxProperties",
+        "propertyOrdering",
+        "additionalProperties",
+    ),
 }
 """Keywords that say something of one type only."""
 
@@ -24,13 +47,20 @@ OF_A_KIND: Final[dict[str, tuple[str, ...]]] = {
 class Node:
     """One node while it is written.
 
-    ``flat``: the JSON Schema without references; ``written``: what stands of it in Gemini's words. ``below(schema, step)`` converts a
-    schema inside it, ``warn(keyword, why)`` tells what cannot be said.
+    ``flat``: the JSON Schema without references; ``written``: what stands of it in Gemini's words.
+    ``below(schema, step)`` converts a schema inside it, ``warn(keyword, why)`` tells what cannot be
+    said.
     """
 
     __slots__ = ("below", "flat", "warn", "written")
 
-    def __init__(self, flat: Schema, written: Schema, below: Callable[[Any, str], Schema], warn: Callable[[str, str], None]) -> None:
+    def __init__(
+        self,
+        flat: Schema,
+        written: Schema,
+        below: Callable[[Any, str], Schema],
+        warn: Callable[[str, str], None],
+    ) -> None:
         self.flat, self.written, self.below, self.warn = flat, written, below, warn
 
 
@@ -63,7 +93,9 @@ def _write_bound(node: Node, keyword: str, value: Any) -> None:
 
 
 def _write_exclusive(node: Node, keyword: str, value: Any) -> None:
-    """Exact for integers; of other numbers the open end cannot be said. Draft 4 has a boolean beside the limit."""
+    """Exact for integers; of other numbers the open end cannot be said. Draft 4 has a boolean
+    beside the limit.
+    """
     limit = keyword.removeprefix("exclusive").lower()
     bound: Any = node.flat.get(limit) if value is True else value
     if value is False:
@@ -71,28 +103,42 @@ def _write_exclusive(node: Node, keyword: str, value: Any) -> None:
     if node.written.get("type") == "INTEGER" and is_number(bound) and bound == int(bound):
         join(node.written, {limit: int(bound) + (1 if limit == "minimum" else -1)})
     else:
-        node.warn(keyword, "is left out; of numbers that are no integers Gemini's Schema has no open limit")
+        node.warn(
+            keyword,
+            "is left out; of numbers that are no integers Gemini's Schema has no open limit",
+        )
 
 
 def _write_format(node: Node, keyword: str, value: Any) -> None:
     if value in FORMATS.get(node.written.get("type", ""), ()):
         node.written[keyword] = value
     else:
-        node.warn(keyword, f"{str(value)[:40]!r} is left out; Gemini's Schema has no such format for this type")
+        node.warn(
+            keyword,
+            f"{str(value)[:40]!r} is left out; Gemini's Schema has no such format for this type",
+        )
 
 
 def _write_properties(node: Node, keyword: str, value: Any) -> None:
     if isinstance(value, dict):
-        node.written[keyword] = {str(name): node.below(inner, f"{keyword}.{name}") for name, inner in value.items()}
+        node.written[keyword] = {
+            str(name): node.below(inner, f"{keyword}.{name}") for name, inner in value.items()
+        }
     else:
         node.warn(keyword, "is left out; it is not an object")
 
 
 def _write_names(node: Node, keyword: str, value: Any) -> None:
-    """``required`` and ``propertyOrdering``: of the properties that are there, since the API refuses others."""
+    """``required`` and ``propertyOrdering``: of the properties that are there, since the API
+    refuses others.
+    """
     names = value if isinstance(value, list) else [value]
     properties = node.flat.get("properties")
-    known = [name for name in names if isinstance(name, str) and isinstance(properties, dict) and name in properties]
+    known = [
+        name
+        for name in names
+        if isinstance(name, str) and isinstance(properties, dict) and name in properties
+    ]
     if known:
         node.written[keyword] = known
     if len(known) < len(names):
@@ -117,7 +163,9 @@ def _write_branches(node: Node, keyword: str, value: Any) -> None:
     elif "anyOf" in node.written:
         node.warn(keyword, "is left out beside 'anyOf'; Gemini's Schema has one list of choices")
     else:
-        node.written["anyOf"] = [node.below(branch, f"{keyword}[{at}]") for at, branch in enumerate(value)]
+        node.written["anyOf"] = [
+            node.below(branch, f"{keyword}[{at}]") for at, branch in enumerate(value)
+        ]
 
 
 def _write_additional(node: Node, keyword: str, value: Any) -> None:
@@ -134,9 +182,19 @@ def _write_examples(node: Node, keyword: str, value: Any) -> None:
 
 
 NO_WORD: Final = "is left out; Gemini's Schema has no word for it"
-_COUNTS: Final = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
+_COUNTS: Final = (
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+    "minProperties",
+    "maxProperties",
+)
 WRITERS: Final[dict[str, Writer]] = {
-    **dict.fromkeys(("title", "description", "pattern"), _write_if(lambda value: isinstance(value, str), "a string")),
+    **dict.fromkeys(
+        ("title", "description", "pattern"),
+        _write_if(lambda value: isinstance(value, str), "a string"),
+    ),
     **dict.fromkeys(("default", "example", "enum"), _write_if(lambda _: True, "")),
     "nullable": _write_if(lambda value: isinstance(value, bool), "true or false"),
     **dict.fromkeys(_COUNTS, _write_count),

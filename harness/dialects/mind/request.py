@@ -1,11 +1,11 @@
 """mind's way to Gemini: a prompt, a system prompt and the records of earlier answers → the request.
 
-A prompt is ``{"prompt", "system_prompt"?, "history"?}``. ``history`` holds, in order, what followed the prompt: the program's own records,
-and ``user`` records for what was said later. Roles alternate by themselves: texts and calls are the model's, results and questions the
-user's.
+A prompt is ``{"prompt", "system_prompt"?, "history"?}``. ``history`` holds, in order, what followed
+the prompt: the program's own records, and ``user`` records for what was said later. Roles alternate
+by themselves: texts and calls are the model's, results and questions the user's.
 
-Records have no ids and no signatures. The session that the replays of those answers filled has both: its last calls are those of the
-history, in the same order.
+Records have no ids and no signatures. The session that the replays of those answers filled has
+both: its last calls are those of the history, in the same order.
 """
 
 from __future__ import annotations
@@ -32,20 +32,31 @@ RECORDS: Final[Mapping[str, str | None]] = {
     "result": None,
     "error": None,
 }
-"""A record of the history → the role of the content that it goes into; ``result`` repeats the texts, an ``error`` is no one's turn."""
+"""A record of the history → the role of the content that it goes into; ``result`` repeats the
+texts, an ``error`` is no one's turn.
+"""
 
 
 def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Asked:
-    """See `harness.dialects.dialect.Requests`. Options are ``model_name`` and ``allowed_tools``, the names of tools to declare."""
+    """See `harness.dialects.dialect.Requests`. Options are ``model_name`` and ``allowed_tools``,
+    the names of tools to declare.
+    """
     if not isinstance(prompt, Mapping):
-        raise TranslationError("", "a prompt of mind is an object with prompt and perhaps system_prompt")
+        raise TranslationError(
+            "", "a prompt of mind is an object with prompt and perhaps system_prompt"
+        )
     for key in prompt:
         if key not in PROMPT_KEYS:
-            raise TranslationError(str(key), f"unknown key; known ones are {', '.join(PROMPT_KEYS)}")
+            raise TranslationError(
+                str(key), f"unknown key; known ones are {', '.join(PROMPT_KEYS)}"
+            )
     contents: list[dict[str, Any]] = []
     system = prompt.get("system_prompt")
     if system is not None and _text(system, "system_prompt"):
-        contents += [_content("user", {"text": system}), _content("model", {"text": ACKNOWLEDGEMENT})]
+        contents += [
+            _content("user", {"text": system}),
+            _content("model", {"text": ACKNOWLEDGEMENT}),
+        ]
     contents.append(_content("user", {"text": _text(prompt.get("prompt"), "prompt")}))
     history = prompt.get("history") or []
     if not isinstance(history, list):
@@ -64,26 +75,41 @@ def _declared(names: Any) -> list[dict[str, Any]]:
         raise TranslationError("options.allowed_tools", "is no list of names")
     for name in names:
         if name not in DECLARATIONS:
-            raise TranslationError("options.allowed_tools", f"there is no tool {name!r}; known ones are {', '.join(DECLARATIONS)}")
+            raise TranslationError(
+                "options.allowed_tools",
+                f"there is no tool {name!r}; known ones are {', '.join(DECLARATIONS)}",
+            )
     return [{"name": name, **DECLARATIONS[name]} for name in DECLARATIONS if name in names]
 
 
 class _History:
     """The records of earlier turns on their way into contents."""
 
-    def __init__(self, records: Sequence[Any], session: Session, contents: list[dict[str, Any]]) -> None:
+    def __init__(
+        self, records: Sequence[Any], session: Session, contents: list[dict[str, Any]]
+    ) -> None:
         self.records = records
         self.contents = contents
-        self.waiting: list[tuple[Payload, str | None]] = []  # calls without a result, each with its id on the wire
-        called = [index for index, record in enumerate(records) if isinstance(record, Mapping) and record.get("type") == "tool_code"]
-        self.remembered = dict(zip(reversed(called), reversed(session.calls.values()), strict=False))
+        self.waiting: list[
+            tuple[Payload, str | None]
+        ] = []  # calls without a result, each with its id on the wire
+        called = [
+            index
+            for index, record in enumerate(records)
+            if isinstance(record, Mapping) and record.get("type") == "tool_code"
+        ]
+        self.remembered = dict(
+            zip(reversed(called), reversed(session.calls.values()), strict=False)
+        )
 
     def write(self) -> None:
         for index, record in enumerate(self.records):
             place = f"history[{index}]"
             kind = record.get("type") if isinstance(record, Mapping) else None
             if not isinstance(kind, str) or kind not in RECORDS:
-                raise TranslationError(f"{place}.type", f"unknown record {kind!r}; known ones are {', '.join(RECORDS)}")
+                raise TranslationError(
+                    f"{place}.type", f"unknown record {kind!r}; known ones are {', '.join(RECORDS)}"
+                )
             role = RECORDS[kind]
             if role is None:
                 continue
@@ -105,7 +131,9 @@ class _History:
         else:
             last["parts"].append(part)
 
-    def _call(self, record: Payload, place: str, remembered: RememberedCall | None) -> dict[str, Any]:
+    def _call(
+        self, record: Payload, place: str, remembered: RememberedCall | None
+    ) -> dict[str, Any]:
         name, args = _text(record.get("name"), f"{place}.name"), record.get("args")
         if not isinstance(args, dict):
             raise TranslationError(f"{place}.args", "is no object")
@@ -119,7 +147,9 @@ class _History:
         fitting = (pair for pair in self.waiting if _answers(record, pair[0]))
         pair = next(fitting, None)
         if pair is None:
-            raise TranslationError(place, f"no call of {name} with these arguments waits for a result")
+            raise TranslationError(
+                place, f"no call of {name} with these arguments waits for a result"
+            )
         self.waiting.remove(pair)
         result = record.get("result")
         response = result if isinstance(result, dict) else {"result": result}
@@ -142,7 +172,9 @@ def _said(record: Payload, place: str) -> str:
     match record:
         case {"message": {"content": [{"type": "text", "text": str(text)}]}}:
             return text
-    raise TranslationError(f"{place}.message", "is not of the form {content: [{type: text, text: …}]}")
+    raise TranslationError(
+        f"{place}.message", "is not of the form {content: [{type: text, text: …}]}"
+    )
 
 
 def _text(value: Any, place: str) -> str:
@@ -157,7 +189,9 @@ def say(text: str) -> Payload:
 
 
 def tool_result(call: Payload, outcome: ToolOutcome) -> Payload:
-    """The ``tool_result`` record of a ``tool_code`` record, without its timestamp: an object as it is, any other value as ``result``."""
+    """The ``tool_result`` record of a ``tool_code`` record, without its timestamp: an object as it
+    is, any other value as ``result``.
+    """
     if outcome.failed:
         result: Any = {"error": outcome.result}
     else:
@@ -166,7 +200,9 @@ def tool_result(call: Payload, outcome: ToolOutcome) -> Payload:
 
 
 def waiting_calls(payloads: Sequence[Payload]) -> list[Payload]:
-    """The ``tool_code`` records of an answer that no ``tool_result`` of it answers, in their order."""
+    """The ``tool_code`` records of an answer that no ``tool_result`` of it answers, in their
+    order.
+    """
     waiting = [payload for payload in payloads if payload["type"] == "tool_code"]
     for payload in payloads:
         if payload["type"] == "tool_result":
@@ -177,7 +213,9 @@ def waiting_calls(payloads: Sequence[Payload]) -> list[Payload]:
 
 
 def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
-    """The prompt with the answer's records in its history, then the results of its calls, each beside its call, or what the user says."""
+    """The prompt with the answer's records in its history, then the results of its calls, each
+    beside its call, or what the user says.
+    """
     calls = waiting_calls(payloads)
     if isinstance(then, str):
         told = [say(then)]

@@ -1,6 +1,8 @@
-"""The tools of the mind program as the model is told of them; `harness.dialects.mind.program` runs them.
+"""The tools of the mind program as the model is told of them; `harness.dialects.mind.program` runs
+them.
 
-A stream is untrusted, so a tool is declared only if it may run: those that read files always, the others when they are named.
+A stream is untrusted, so a tool is declared only if it may run: those that read files always, the
+others when they are named.
 """
 
 from __future__ import annotations
@@ -10,12 +12,19 @@ from typing import Any, Final
 
 
 def _tool(description: str, required: Sequence[str] = (), **properties: str) -> dict[str, Any]:
-    """A declaration without its name; every parameter is a string, given as ``name=description``."""
+    """A declaration without its name; every parameter is a string, given as
+    ``name=description``.
+    """
     schema: dict[str, Any] = {
         "type": "OBJECT",
-        "properties": {name: {"type": "STRING", "description": what} for name, what in properties.items()},
+        "properties": {
+            name: {"type": "STRING", "description": what} for name, what in properties.items()
+        },
     }
-    return {"description": description, "parameters": schema | ({"required": list(required)} if required else {})}
+    return {
+        "description": description,
+        "parameters": schema | ({"required": list(required)} if required else {}),
+    }
 
 
 _FILE: Final = "Path below the project folder"
@@ -24,12 +33,27 @@ DECLARATIONS: Final[dict[str, dict[str, Any]]] = {
     "read_file": _tool("Read a text file", ["path"], path=_FILE),
     "list_directory": _tool("List a folder", path=f"{_FILE}; that folder itself by default"),
     "search_file_content": _tool(
-        "Search the lines of files", ["pattern"], pattern="Regular expression", path=f"{_FILE}, a file or a folder; everything by default"
+        "Search the lines of files",
+        ["pattern"],
+        pattern="Regular expression",
+        path=f"{_FILE}, a file or a folder; everything by default",
     ),
-    "glob": _tool("Find files by name", ["pattern"], pattern="Pattern such as **/*.py, below the project folder"),
-    "codebase_investigator": _tool("Find the files whose names fit a question", ["query"], query="Words to look for in file names"),
-    "run_shell_command": _tool("Run a shell command in the project folder", ["command"], command="The command line"),
-    "write_file": _tool("Write a text file, whole", ["path", "content"], path=_FILE, content="The text"),
+    "glob": _tool(
+        "Find files by name",
+        ["pattern"],
+        pattern="Pattern such as **/*.py, below the project folder",
+    ),
+    "codebase_investigator": _tool(
+        "Find the files whose names fit a question",
+        ["query"],
+        query="Words to look for in file names",
+    ),
+    "run_shell_command": _tool(
+        "Run a shell command in the project folder", ["command"], command="The command line"
+    ),
+    "write_file": _tool(
+        "Write a text file, whole", ["path", "content"], path=_FILE, content="The text"
+    ),
     "replace": _tool(
         "Replace a text everywhere in a file",
         ["path", "old_string", "new_string"],
@@ -40,7 +64,15 @@ DECLARATIONS: Final[dict[str, dict[str, Any]]] = {
     "google_web_search": _tool("Search the web", ["query"], query="What to search for"),
     "web_fetch": _tool("Fetch a page of the web", ["url"], url="An http or https address"),
 }
-"""Tool → what the model is told; the names are those of the records ``tool_code`` and ``tool_result``."""
+"""Tool → what the model is told; the names are those of the records ``tool_code`` and
+``tool_result``.
+"""
 
-READERS: Final = ("read_file", "list_directory", "search_file_content", "glob", "codebase_investigator")
+READERS: Final = (
+    "read_file",
+    "list_directory",
+    "search_file_content",
+    "glob",
+    "codebase_investigator",
+)
 """What may run without being named: tools that read files of the project and do nothing else."""

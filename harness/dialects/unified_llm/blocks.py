@@ -1,4 +1,6 @@
-"""What a unified-llm stream is put together from: a block while it is open, a call while it is open, the parts of media."""
+"""What a unified-llm stream is put together from: a block while it is open, a call while it is
+open, the parts of media.
+"""
 
 from __future__ import annotations
 
@@ -61,5 +63,10 @@ def media_part(event: ev.Media) -> dict[str, Any]:
     """Media as a part of the message: an image, a sound, or a document."""
     family = (event.mime_type or "").partition("/")[0]
     kind = family if family in ("image", "audio") else "document"
-    fields = {"data": event.data, "url": event.uri, "media_type": event.mime_type, "signature": event.signature}
+    fields = {
+        "data": event.data,
+        "url": event.uri,
+        "media_type": event.mime_type,
+        "signature": event.signature,
+    }
     return {"kind": kind, kind: {key: value for key, value in fields.items() if value is not None}}

@@ -1,4 +1,6 @@
-"""Reads one object of a prompt key by key, each with its type; what is wrong with it is a `TranslationError` that names the place."""
+"""Reads one object of a prompt key by key, each with its type; what is wrong with it is a
+`TranslationError` that names the place.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +43,18 @@ class Form:
         raise TranslationError(self.at(key) if key else self.place, reason)
 
     def take(self, key: str, *types: type) -> Any:
-        """The value of a key, None if it is absent; of one of ``types``, where some are given. ``true`` is no number, 1 is one."""
+        """The value of a key, None if it is absent; of one of ``types``, where some are given.
+        ``true`` is no number, 1 is one.
+        """
         self._known[key] = None
         value = self._left.pop(key, None)
         if isinstance(value, float) and types and not math.isfinite(value):
             self.fail(key, f"{value} is no number of JSON")
-        if value is None or not types or (isinstance(value, types) and (not isinstance(value, bool) or bool in types)):
+        if (
+            value is None
+            or not types
+            or (isinstance(value, types) and (not isinstance(value, bool) or bool in types))
+        ):
             return value
         if float in types and isinstance(value, int) and not isinstance(value, bool):
             return value
@@ -91,5 +99,9 @@ class Form:
 
 def show(value: Any) -> str:
     """A value as it is put into a message, cut short."""
-    text = repr(value) if isinstance(value, str | int | float | bool | None) else f"{'a list' if isinstance(value, list) else 'an object'}"
+    text = (
+        repr(value)
+        if isinstance(value, str | int | float | bool | None)
+        else f"{'a list' if isinstance(value, list) else 'an object'}"
+    )
     return text if len(text) <= 60 else f"{text[:57]}…'"

@@ -1,8 +1,10 @@
-"""unified-llm messages → Gemini contents: roles, parts of every kind, and the results of calls beside the names that they need.
+"""unified-llm messages → Gemini contents: roles, parts of every kind, and the results of calls
+beside the names that they need.
 
-One table says which kind of part may stand under which role and who reads it. A result names its call by id, Gemini wants the name, so
-names are kept while the history is read. Results that follow one another stand in one content, in the order of their calls, as the API
-demands (https://ai.google.dev/gemini-api/docs/function-calling).
+One table says which kind of part may stand under which role and who reads it. A result names its
+call by id, Gemini wants the name, so names are kept while the history is read. Results that follow
+one another stand in one content, in the order of their calls, as the API demands
+(https://ai.google.dev/gemini-api/docs/function-calling).
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ _MEDIA_TYPES: Final = {"image": "image/png"}
 
 
 class Conversation:
-    """The messages of one request: ``contents`` and the parts of the system ``instruction``, and what was left out."""
+    """The messages of one request: ``contents`` and the parts of the system ``instruction``, and
+    what was left out.
+    """
 
     def __init__(self, session: Session) -> None:
         self.contents: list[dict[str, Any]] = []
@@ -40,7 +44,9 @@ class Conversation:
         self._session = session
         self._calls: dict[str, tuple[str, int]] = {}
         self._count = 0
-        self._results: list[tuple[int, Part]] | None = None  # those of the last content, while more may join them
+        self._results: list[tuple[int, Part]] | None = (
+            None  # those of the last content, while more may join them
+        )
 
     def read(self, messages: list[Any]) -> None:
         """Every message, in order; raises `TranslationError`."""
@@ -60,13 +66,17 @@ class Conversation:
         results: list[tuple[int, Part]] = []
         parts: list[Part] = []
         for index, item in enumerate(content):
-            self._read_part(Form(item, f"{message.place}.content[{index}]"), role, call_id, results, parts)
+            self._read_part(
+                Form(item, f"{message.place}.content[{index}]"), role, call_id, results, parts
+            )
         if role == "tool" and not results:
             results = [self._plain_result(message, call_id, parts)]
             parts = []
         self._put(role, results, parts, message.place)
 
-    def _put(self, role: str, results: list[tuple[int, Part]], parts: list[Part], place: str) -> None:
+    def _put(
+        self, role: str, results: list[tuple[int, Part]], parts: list[Part], place: str
+    ) -> None:
         if not ROLES[role]:
             self.instruction += parts
         elif not results and not parts:
@@ -84,7 +94,14 @@ class Conversation:
             self._results = None
             self.contents.append({"role": ROLES[role], "parts": parts})
 
-    def _read_part(self, part: Form, role: str, call_id: str | None, results: list[tuple[int, Part]], parts: list[Part]) -> None:
+    def _read_part(
+        self,
+        part: Form,
+        role: str,
+        call_id: str | None,
+        results: list[tuple[int, Part]],
+        parts: list[Part],
+    ) -> None:
         tag = part.either("kind", "type")
         kind = part.need(tag, str)
         kind = SPRINT_KINDS.get(kind, kind)
@@ -92,7 +109,10 @@ class Conversation:
             part.fail(tag, f"{show(kind)} is not known; known are {', '.join(KINDS)}")
         roles, read = KINDS[kind]
         if role not in roles:
-            part.fail(tag, f"{kind} has no place under the role {role}; it stands under {', '.join(roles)}")
+            part.fail(
+                tag,
+                f"{kind} has no place under the role {role}; it stands under {', '.join(roles)}",
+            )
         if read is None:
             results.append(self._result(_inner(part, "tool_result"), call_id))
         else:
@@ -108,34 +128,57 @@ class Conversation:
     def _thinking(self, part: Form, kind: str) -> list[Part]:
         thinking = Form(part.need("thinking", dict), part.at("thinking"))
         part.close()
-        text, redacted, signatures = thinking.take("text", str) or "", thinking.take("redacted", bool), _signatures(thinking)
+        text, redacted, signatures = (
+            thinking.take("text", str) or "",
+            thinking.take("redacted", bool),
+            _signatures(thinking),
+        )
         thinking.close()
         if redacted or kind == "redacted_thinking":
-            self.warnings.append(f"{part.place}: redacted thinking is left out; only the provider that wrote it can read it")
+            self.warnings.append(
+                f"{part.place}: redacted thinking is left out; only the provider that wrote it can"
+                " read it"
+            )
             return []
         return _signed({"text": text, "thought": True}, {"text": "", "thought": True}, signatures)
 
     def _media(self, part: Form, kind: str) -> list[Part]:
         media = Form(part.need(kind, dict), part.at(kind))
         part.close()
-        url, data, media_type = media.take("url", str), media.take("data", str, bytes), media.take("media_type", str)
+        url, data, media_type = (
+            media.take("url", str),
+            media.take("data", str, bytes),
+            media.take("media_type", str),
+        )
         signatures = _signatures(media)
         if (url is None) == (data is None):
             media.fail("", "has either url or data, and not both")
         if url is not None and (inline := _DATA_URL.fullmatch(url)):
             url, data, media_type = None, inline[2], media_type or inline[1]
-        wire = self._inline(media, kind, data, media_type) if url is None else _file(media, url, media_type)
-        if kind == "image" and (level := _RESOLUTIONS[media.choose("detail", _RESOLUTIONS) or "auto"]):
+        wire = (
+            self._inline(media, kind, data, media_type)
+            if url is None
+            else _file(media, url, media_type)
+        )
+        if kind == "image" and (
+            level := _RESOLUTIONS[media.choose("detail", _RESOLUTIONS) or "auto"]
+        ):
             wire["mediaResolution"] = {"level": level}
         if kind == "document" and media.take("file_name", str):
-            self.warnings.append(f"{media.at('file_name')}: is left out; Gemini's parts have no file names")
+            self.warnings.append(
+                f"{media.at('file_name')}: is left out; Gemini's parts have no file names"
+            )
         media.close()
         return _signed(wire, None, signatures)
 
-    def _inline(self, media: Form, kind: str, data: str | bytes | None, media_type: str | None) -> Part:
+    def _inline(
+        self, media: Form, kind: str, data: str | bytes | None, media_type: str | None
+    ) -> Part:
         media_type = media_type or _MEDIA_TYPES.get(kind)
         if media_type is None:
-            media.fail("media_type", "is missing; it says what the data is, and Gemini must be told")
+            media.fail(
+                "media_type", "is missing; it says what the data is, and Gemini must be told"
+            )
         return {"inlineData": {"mimeType": media_type, "data": _base64(data)}}
 
     def _provider(self, part: Form, _: str) -> list[Part]:
@@ -171,7 +214,9 @@ class Conversation:
         return _signed(wire, None, signatures)
 
     def _wire_id(self, call_id: str) -> dict[str, str]:
-        """The id as the wire knows it: one that we counted says nothing to it, one that the session knows nothing of goes as it is."""
+        """The id as the wire knows it: one that we counted says nothing to it, one that the session
+        knows nothing of goes as it is.
+        """
         remembered = self._session.calls.get(call_id)
         wire_id = remembered.wire_id if remembered else call_id
         return {"id": wire_id} if wire_id else {}
@@ -183,15 +228,31 @@ class Conversation:
             result.fail(key, "is missing")
         name, at = self._call_of(call_id, result.at(key))
         content, failed = result.take("content"), result.take("is_error", bool)
-        image, media_type = result.take("image_data", str, bytes), result.take("image_media_type", str)
+        image, media_type = (
+            result.take("image_data", str, bytes),
+            result.take("image_media_type", str),
+        )
         result.close()
-        response = content if isinstance(content, dict) and not failed else {"error" if failed else "result": content}
+        response = (
+            content
+            if isinstance(content, dict) and not failed
+            else {"error" if failed else "result": content}
+        )
         wire: Part = {**self._wire_id(call_id), "name": name, "response": response}
         if image is not None:
-            wire["parts"] = [{"inlineData": {"mimeType": media_type or _MEDIA_TYPES["image"], "data": _base64(image)}}]
+            wire["parts"] = [
+                {
+                    "inlineData": {
+                        "mimeType": media_type or _MEDIA_TYPES["image"],
+                        "data": _base64(image),
+                    }
+                }
+            ]
         return at, {"functionResponse": wire}
 
-    def _plain_result(self, message: Form, call_id: str | None, parts: list[Part]) -> tuple[int, Part]:
+    def _plain_result(
+        self, message: Form, call_id: str | None, parts: list[Part]
+    ) -> tuple[int, Part]:
         """A tool's message of text alone, which names its call itself."""
         text = "".join(part["text"] for part in parts)
         return self._result(Form({"content": text, "tool_call_id": call_id}, message.place), None)
@@ -203,11 +264,17 @@ class Conversation:
         if call_id in self._session.calls:
             return self._session.calls[call_id].name, self._count + 1
         known = ", ".join(repr(known) for known in self._calls) or "none"
-        raise TranslationError(place, f"no call before it has the id {call_id!r}, and its name is needed; known ids are {known}")
+        raise TranslationError(
+            place,
+            f"no call before it has the id {call_id!r}, and its name is needed; known ids are"
+            f" {known}",
+        )
 
 
 def _inner(part: Form, *keys: str) -> Form:
-    """The object that a part holds under its kind; in the sprint's spelling it may also be the part itself."""
+    """The object that a part holds under its kind; in the sprint's spelling it may also be the part
+    itself.
+    """
     key = part.either(*keys)
     if key not in part:
         if part.has_only("signature"):
@@ -228,15 +295,23 @@ def _signatures(form: Form) -> list[str]:
 
 
 def _signed(part: Part, more: Part | None, signatures: list[str]) -> list[Part]:
-    """A part holds one signature: the first stands on it, others on empty parts of the same kind behind it."""
+    """A part holds one signature: the first stands on it, others on empty parts of the same kind
+    behind it.
+    """
     first, others = signatures[:1], signatures[1:]
     wire = [{**part, "thoughtSignature": first[0]} if first else part]
-    return wire + [{**({"text": ""} if more is None else more), "thoughtSignature": signature} for signature in others]
+    return wire + [
+        {**({"text": ""} if more is None else more), "thoughtSignature": signature}
+        for signature in others
+    ]
 
 
 def _file(media: Form, url: str, media_type: str | None) -> Part:
     if LOCAL_PATH.match(url):
-        media.fail("url", f"{show(url)} is a local path, and no files are read here; give its bytes as data")
+        media.fail(
+            "url",
+            f"{show(url)} is a local path, and no files are read here; give its bytes as data",
+        )
     return {"fileData": {**({"mimeType": media_type} if media_type else {}), "fileUri": url}}
 
 
@@ -245,7 +320,9 @@ def _base64(data: str | bytes | None) -> str:
 
 
 def _parse(text: str | bytes) -> Any:
-    """Arguments that came as JSON text; none at all are an empty object, what is no JSON is no object."""
+    """Arguments that came as JSON text; none at all are an empty object, what is no JSON is no
+    object.
+    """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     try:
         return decode_json(raw) if raw.strip() else {}
@@ -256,7 +333,9 @@ def _parse(text: str | bytes) -> Any:
 SPRINT_KINDS: Final = {"tool_use": "tool_call"}
 """The sprint's names of kinds → the specification's."""
 _ANSWERS: Final = ("user", "assistant")
-KINDS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Conversation, Form, str], list[Part]] | None]]] = {
+KINDS: Final[
+    Mapping[str, tuple[tuple[str, ...], Callable[[Conversation, Form, str], list[Part]] | None]]
+] = {
     "text": (tuple(ROLES), Conversation._text),
     "image": (_ANSWERS, Conversation._media),
     "audio": (_ANSWERS, Conversation._media),
@@ -267,4 +346,6 @@ KINDS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Conversation, Form, s
     "redacted_thinking": (("assistant",), Conversation._thinking),
     "provider": (("assistant",), Conversation._provider),
 }
-"""Kind → the roles under which it stands (a result under user is the sprint's spelling), and who reads it; results are read apart."""
+"""Kind → the roles under which it stands (a result under user is the sprint's spelling), and who
+reads it; results are read apart.
+"""

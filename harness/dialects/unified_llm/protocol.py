@@ -1,4 +1,5 @@
-"""The tables of the unified LLM specification: finish reasons, errors, the order of its stream events.
+"""The tables of the unified LLM specification: finish reasons, errors, the order of its stream
+events.
 
 Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md.
 """
@@ -29,7 +30,9 @@ ERROR_TYPES: Final[dict[int, str]] = {
     422: "InvalidRequestError",
     429: "RateLimitError",
 }
-"""HTTP status → error; 5xx are ServerError, and `STATUS_TYPES` decides where the number says nothing."""
+"""HTTP status → error; 5xx are ServerError, and `STATUS_TYPES` decides where the number says
+nothing.
+"""
 
 STATUS_TYPES: Final[dict[str, str]] = {
     "NOT_FOUND": "NotFoundError",
@@ -61,15 +64,23 @@ _CONTEXT_LENGTH_WORDS: Final = ("token count", "maximum number of tokens", "too 
 
 
 def classify(event: ev.Error) -> str:
-    """The error type of the specification: by HTTP status, by the details where that is ambiguous, then by gRPC status."""
+    """The error type of the specification: by HTTP status, by the details where that is ambiguous,
+    then by gRPC status.
+    """
     code = event.code
     if code == 400 or (code is None and event.status == "INVALID_ARGUMENT"):
         if "API_KEY_INVALID" in event.reasons:
             return "AuthenticationError"
         message = event.message.lower()
-        return "ContextLengthError" if any(words in message for words in _CONTEXT_LENGTH_WORDS) else "InvalidRequestError"
+        return (
+            "ContextLengthError"
+            if any(words in message for words in _CONTEXT_LENGTH_WORDS)
+            else "InvalidRequestError"
+        )
     if code == 429 or (code is None and event.status == "RESOURCE_EXHAUSTED"):
-        terminal = "QUOTA_EXHAUSTED" in event.reasons or any("PerDay" in quota for quota in event.quotas)
+        terminal = "QUOTA_EXHAUSTED" in event.reasons or any(
+            "PerDay" in quota for quota in event.quotas
+        )
         return "QuotaExceededError" if terminal else "RateLimitError"
     if code in ERROR_TYPES:
         return ERROR_TYPES[code]
@@ -81,13 +92,24 @@ def classify(event: ev.Error) -> str:
 def error_of(event: ev.Error) -> dict[str, Any]:
     """The error of an ``ERROR`` event; what the wire did not say is absent."""
     kind = classify(event)
-    told = {"status_code": event.code, "error_code": event.status, "retryable": kind not in FINAL_ERRORS, "retry_after": event.retry_after}
+    told = {
+        "status_code": event.code,
+        "error_code": event.status,
+        "retryable": kind not in FINAL_ERRORS,
+        "retry_after": event.retry_after,
+    }
     told["raw"] = event.raw
-    return {"type": kind, "message": event.message, **{key: value for key, value in told.items() if value is not None}}
+    return {
+        "type": kind,
+        "message": event.message,
+        **{key: value for key, value in told.items() if value is not None},
+    }
 
 
 def stream_error(event: ev.Incomplete) -> dict[str, Any]:
-    """The error of a stream that stopped before its end; ``raw`` is what there was of the last message."""
+    """The error of a stream that stopped before its end; ``raw`` is what there was of the last
+    message.
+    """
     message = f"the stream ended before it was complete ({event.end})"
     error = {"type": "StreamError", "message": message, "retryable": True}
     return {**error, "raw": event.rest} if event.rest else error

@@ -1,10 +1,11 @@
 """A unified-llm Request → the body of a Gemini request, and what an application asks next.
 
-Messages are read by `unified_llm_messages`; here is everything beside them, a function a field. What Gemini has no word for is left out
-with a warning, what is wrong is a `TranslationError` with its place. The sprint's request (``system``, ``input_schema``) is read too.
+Messages are read by `unified_llm_messages`; here is everything beside them, a function a field.
+What Gemini has no word for is left out with a warning, what is wrong is a `TranslationError` with
+its place. The sprint's request (``system``, ``input_schema``) is read too.
 
-Sources: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (Request, Tool, ToolChoice, ResponseFormat),
-https://ai.google.dev/api/generate-content.
+Sources: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (Request, Tool,
+ToolChoice, ResponseFormat), https://ai.google.dev/api/generate-content.
 """
 
 from __future__ import annotations
@@ -23,12 +24,16 @@ from .form import Form, show
 from .messages import Conversation
 
 PROVIDER: Final = "gemini"
-"""What the unified specification calls us, in ``provider``, before a model's name, and in ``provider_options``."""
+"""What the unified specification calls us, in ``provider``, before a model's name, and in
+``provider_options``.
+"""
 
 MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY", "named": "ANY"}
 """Tool choice → mode of function calling."""
 EFFORTS: Final = {"low": 1024, "medium": 4096, "high": 16384}
-"""Reasoning effort → tokens, for models before Gemini 3; later ones take the word itself as their level."""
+"""Reasoning effort → tokens, for models before Gemini 3; later ones take the word itself as their
+level.
+"""
 SETTINGS: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
     "temperature": ("temperature", (float,)),
     "top_p": ("topP", (float,)),
@@ -37,12 +42,41 @@ SETTINGS: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
 }
 """Field of a Request → field of ``generationConfig``."""
 FORMATS: Final = ("text", "json", "json_schema")
-_SAMPLING: Final = ("temperature", "topP", "topK", "seed", "presencePenalty", "frequencyPenalty", "responseLogprobs", "logprobs")
-_LENGTH: Final = ("candidateCount", "maxOutputTokens", "stopSequences", "thinkingConfig", "enableEnhancedCivicAnswers")
-_OUTPUT: Final = ("responseMimeType", "responseSchema", "responseJsonSchema", "responseFormat", "responseModalities")
-_MEDIA: Final = ("mediaResolution", "speechConfig", "imageConfig", "audioTranscriptionConfig", "translationConfig")
+_SAMPLING: Final = (
+    "temperature",
+    "topP",
+    "topK",
+    "seed",
+    "presencePenalty",
+    "frequencyPenalty",
+    "responseLogprobs",
+    "logprobs",
+)
+_LENGTH: Final = (
+    "candidateCount",
+    "maxOutputTokens",
+    "stopSequences",
+    "thinkingConfig",
+    "enableEnhancedCivicAnswers",
+)
+_OUTPUT: Final = (
+    "responseMimeType",
+    "responseSchema",
+    "responseJsonSchema",
+    "responseFormat",
+    "responseModalities",
+)
+_MEDIA: Final = (
+    "mediaResolution",
+    "speechConfig",
+    "imageConfig",
+    "audioTranscriptionConfig",
+    "translationConfig",
+)
 GENERATION_FIELDS: Final = frozenset([*_SAMPLING, *_LENGTH, *_OUTPUT, *_MEDIA])
-"""Options that belong into ``generationConfig``, also where ``provider_options`` has them beside it."""
+"""Options that belong into ``generationConfig``, also where ``provider_options`` has them beside
+it.
+"""
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 _GENERATION: Final = re.compile(r"gemini-([0-9]+)")
@@ -52,7 +86,9 @@ _SNAKE: Final = re.compile(r"_([a-z])")
 def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Asked:
     """The request that a unified-llm Request asks for; see `harness.dialects.dialect.Requests`."""
     if options:
-        raise TranslationError("options", "unified-llm has none; what it asks for stands in the Request")
+        raise TranslationError(
+            "options", "unified-llm has none; what it asks for stands in the Request"
+        )
     request = Form(prompt, "")
     model = read_model(request)
     conversation = Conversation(session)
@@ -61,7 +97,9 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Aske
         conversation.instruction.append({"text": system})
     conversation.read(request.need("messages", list))
     if not conversation.contents:
-        request.fail("messages", "none of them has content for Gemini, which answers to nothing else")
+        request.fail(
+            "messages", "none of them has content for Gemini, which answers to nothing else"
+        )
     warnings = conversation.warnings
     body: dict[str, Any] = {"contents": conversation.contents}
     if conversation.instruction:
@@ -71,7 +109,11 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Aske
         body["tools"] = [{"functionDeclarations": declarations}]
     if config := _tool_config(request, [declaration["name"] for declaration in declarations]):
         body["toolConfig"] = config
-    if generation := {**_settings(request), **_thinking(request, model), **_format(request, warnings)}:
+    if generation := {
+        **_settings(request),
+        **_thinking(request, model),
+        **_format(request, warnings),
+    }:
         body["generationConfig"] = generation
     if request.take("metadata", dict):
         warnings.append("metadata: is left out; Gemini has no place for it")
@@ -80,27 +122,55 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Aske
     return Asked(body, model, tuple(warnings))
 
 
-def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> dict[str, Any]:
-    """The Request that comes after an answer: its message as it stands, then a ``tool`` message an outcome, or what the user says.
+def follow_up(
+    prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str
+) -> dict[str, Any]:
+    """The Request that comes after an answer: its message as it stands, then a ``tool`` message an
+    outcome, or what the user says.
 
-    An answer that ended in an error has no message: what the user says follows the prompt. Raises `TranslationError` where there are
-    not as many outcomes as calls.
+    An answer that ended in an error has no message: what the user says follows the prompt. Raises
+    `TranslationError` where there are not as many outcomes as calls.
     """
-    answers = [payload["response"]["message"] for payload in payloads if payload.get("type") == "FINISH"]
+    answers = [
+        payload["response"]["message"] for payload in payloads if payload.get("type") == "FINISH"
+    ]
     messages = [*prompt["messages"], *answers]
     if isinstance(then, str):
-        return {**prompt, "messages": [*messages, {"role": "user", "content": [{"kind": "text", "text": then}]}]}
-    calls = [part["tool_call"]["id"] for answer in answers for part in answer["content"] if part["kind"] == "tool_call"]
+        return {
+            **prompt,
+            "messages": [*messages, {"role": "user", "content": [{"kind": "text", "text": then}]}],
+        }
+    calls = [
+        part["tool_call"]["id"]
+        for answer in answers
+        for part in answer["content"]
+        if part["kind"] == "tool_call"
+    ]
     if len(calls) != len(then):
-        raise TranslationError("", f"the answer has {len(calls)} calls, and there are {len(then)} outcomes; each call has one")
-    results = [tool_result(call_id, outcome.result, outcome.failed) for call_id, outcome in zip(calls, then, strict=True)]
+        raise TranslationError(
+            "",
+            f"the answer has {len(calls)} calls, and there are {len(then)} outcomes; each call"
+            " has one",
+        )
+    results = [
+        tool_result(call_id, outcome.result, outcome.failed)
+        for call_id, outcome in zip(calls, then, strict=True)
+    ]
     return {**prompt, "messages": [*messages, *results]}
 
 
 def tool_result(call_id: str, content: Any, is_error: bool = False) -> dict[str, Any]:
     """The ``tool`` message for one outcome."""
-    result = {"tool_call_id": call_id, "content": content, **({"is_error": True} if is_error else {})}
-    return {"role": "tool", "content": [{"kind": "tool_result", "tool_result": result}], "tool_call_id": call_id}
+    result = {
+        "tool_call_id": call_id,
+        "content": content,
+        **({"is_error": True} if is_error else {}),
+    }
+    return {
+        "role": "tool",
+        "content": [{"kind": "tool_result", "tool_result": result}],
+        "tool_call_id": call_id,
+    }
 
 
 def read_model(request: Form) -> str | None:
@@ -109,9 +179,15 @@ def read_model(request: Form) -> str | None:
     if model is not None and ":" in model:
         prefix, _, model = model.partition(":")
         if not prefix or not model:
-            request.fail("model", f"{prefix + ':' + model!r} has an empty {'name' if prefix else 'provider'}; write {PROVIDER}:NAME")
+            request.fail(
+                "model",
+                f"{prefix + ':' + model!r} has an empty {'name' if prefix else 'provider'}; write"
+                f" {PROVIDER}:NAME",
+            )
         if prefix != PROVIDER:
-            request.fail("model", f"{prefix}:{model} is a model of another provider; here is {PROVIDER}")
+            request.fail(
+                "model", f"{prefix}:{model} is a model of another provider; here is {PROVIDER}"
+            )
     if provider not in (None, PROVIDER):
         request.fail("provider", f"{show(provider)} is another provider; here is {PROVIDER}")
     return model or None
@@ -121,7 +197,10 @@ def read_model(request: Form) -> str | None:
 
 
 def _declarations(request: Form, warnings: list[str]) -> list[dict[str, Any]]:
-    tools = [Form(tool, f"tools[{index}]") for index, tool in enumerate(request.take("tools", list) or [])]
+    tools = [
+        Form(tool, f"tools[{index}]")
+        for index, tool in enumerate(request.take("tools", list) or [])
+    ]
     declarations = [_declaration(tool, warnings) for tool in tools]
     names = [declaration["name"] for declaration in declarations]
     for tool, name in zip(tools, names, strict=True):
@@ -133,14 +212,21 @@ def _declarations(request: Form, warnings: list[str]) -> list[dict[str, Any]]:
 def _declaration(tool: Form, warnings: list[str]) -> dict[str, Any]:
     name, description = tool.need("name", str), tool.take("description", str)
     if not _NAME.fullmatch(name):
-        tool.fail("name", f"{show(name)} is no name of a function: a letter or _, then up to 127 of A-Z a-z 0-9 _ . : -")
+        tool.fail(
+            "name",
+            f"{show(name)} is no name of a function: a letter or _, then up to 127 of A-Z a-z 0-9 _"
+            " . : -",
+        )
     tool.take("execute")  # what the application runs
     key = tool.either("parameters", "input_schema")
     schema = tool.take(key, dict, str, bytes)
     if isinstance(schema, str | bytes):
         schema = _decode(tool, key, schema)
     tool.close()
-    declaration = {"name": name, **({"description": description} if description is not None else {})}
+    declaration = {
+        "name": name,
+        **({"description": description} if description is not None else {}),
+    }
     if schema is not None:
         declaration["parameters"], unsaid = to_gemini_schema(schema, place=tool.at(key))
         warnings += unsaid
@@ -150,7 +236,9 @@ def _declaration(tool: Form, warnings: list[str]) -> dict[str, Any]:
 def _decode(tool: Form, key: str, text: str | bytes) -> dict[str, Any]:
     """A schema that came as JSON text."""
     try:
-        schema = decode_json(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
+        schema = decode_json(
+            text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+        )
     except ValueError as error:
         tool.fail(key, f"is not JSON: {error}")
     if not isinstance(schema, dict):
@@ -168,14 +256,24 @@ def _tool_config(request: Form, names: list[str]) -> dict[str, Any]:
     if mode is None:
         form.fail("mode", "is missing")
     if (mode == "named") != (name is not None):
-        form.fail("tool_name", "is missing" if name is None else f"stands beside the mode {mode}; only named has one")
+        form.fail(
+            "tool_name",
+            "is missing" if name is None else f"stands beside the mode {mode}; only named has one",
+        )
     if name is not None and name not in names:
-        form.fail("tool_name", f"{name!r} is none of the tools: {', '.join(names) or 'there are none'}")
+        form.fail(
+            "tool_name", f"{name!r} is none of the tools: {', '.join(names) or 'there are none'}"
+        )
     if not names and mode == "required":
         request.fail("tool_choice", "demands a call, and there are no tools")
     if not names:
         return {}
-    return {"functionCallingConfig": {"mode": MODES[mode], **({"allowedFunctionNames": [name]} if name else {})}}
+    return {
+        "functionCallingConfig": {
+            "mode": MODES[mode],
+            **({"allowedFunctionNames": [name]} if name else {}),
+        }
+    }
 
 
 # -------------------------------------------------------------------- generation
@@ -212,7 +310,14 @@ def _format(request: Form, warnings: list[str]) -> dict[str, Any]:
     if kind is None:
         form.fail("type", "is missing")
     if (kind == "json_schema") != (schema is not None):
-        form.fail("json_schema", "is missing" if schema is None else f"stands beside the type {kind}; only json_schema has one")
+        form.fail(
+            "json_schema",
+            (
+                "is missing"
+                if schema is None
+                else f"stands beside the type {kind}; only json_schema has one"
+            ),
+        )
     if kind == "text":
         return {}
     if schema is None:
@@ -226,21 +331,28 @@ def _format(request: Form, warnings: list[str]) -> dict[str, Any]:
 
 
 def _merge_options(request: Form, body: dict[str, Any]) -> None:
-    """``provider_options.gemini`` into the body: objects join, tools are added, anything else counts instead of ours.
+    """``provider_options.gemini`` into the body: objects join, tools are added, anything else
+    counts instead of ours.
 
     The options of other providers are theirs. Field names are read in both of the API's spellings.
     """
     options = request.take("provider_options", dict)
     if options is None:
         return
-    own = Form(_camel(Form(options, "provider_options").take(PROVIDER, dict) or {}), f"provider_options.{PROVIDER}")
+    own = Form(
+        _camel(Form(options, "provider_options").take(PROVIDER, dict) or {}),
+        f"provider_options.{PROVIDER}",
+    )
     tools, generation = own.take("tools", list), own.take("generationConfig", dict)
     if tools is not None:
         if not all(isinstance(tool, dict) for tool in tools):
             own.fail("tools", "is not a list of objects")
         body["tools"] = [*body.get("tools", []), *tools]
     rest = own.rest()
-    fields = {**_camel(generation or {}), **{key: rest.pop(key) for key in GENERATION_FIELDS & rest.keys()}}
+    fields = {
+        **_camel(generation or {}),
+        **{key: rest.pop(key) for key in GENERATION_FIELDS & rest.keys()},
+    }
     _join(body, {**rest, **({"generationConfig": fields} if fields else {})})
 
 
@@ -248,7 +360,9 @@ def _camel(value: Any) -> Any:
     """An object with its own keys in camelCase; what is none as it is."""
     if not isinstance(value, Mapping):
         return value
-    return {_SNAKE.sub(lambda found: found[1].upper(), str(key)): inner for key, inner in value.items()}
+    return {
+        _SNAKE.sub(lambda found: found[1].upper(), str(key)): inner for key, inner in value.items()
+    }
 
 
 def _join(body: dict[str, Any], more: Mapping[str, Any]) -> None:

@@ -1,9 +1,11 @@
 """unified-llm: canonical events as the StreamEvents of the unified LLM specification.
 
-One block of text or reasoning is a run of pieces of one kind; any other content closes it. Nothing is lost: what has no field of its own
-is a PROVIDER_EVENT whose ``raw`` is the wire's object. FINISH carries the whole Response, put together from the same pieces.
+One block of text or reasoning is a run of pieces of one kind; any other content closes it. Nothing
+is lost: what has no field of its own is a PROVIDER_EVENT whose ``raw`` is the wire's object. FINISH
+carries the whole Response, put together from the same pieces.
 
-Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (StreamEvent, Response, FinishReason, Usage, errors).
+Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (StreamEvent, Response,
+FinishReason, Usage, errors).
 """
 
 from __future__ import annotations
@@ -47,7 +49,11 @@ class UnifiedLlmTranslator:
         kind = type(event)
         if self.state == "over":
             return []
-        if (kind in _OF_A_CANDIDATE and event.candidate > 0) or (kind in _OF_A_CALL and event.call in self.other_calls):  # type: ignore[attr-defined]  # the sets say which have it
+        # the sets say which kinds have the attribute
+        of_another = kind in _OF_A_CANDIDATE and event.candidate > 0  # type: ignore[attr-defined]
+        if of_another or (
+            kind in _OF_A_CALL and event.call in self.other_calls  # type: ignore[attr-defined]
+        ):
             return self._other_candidate(event)
         return _HANDLERS[kind](self, event)
 
@@ -95,7 +101,11 @@ class UnifiedLlmTranslator:
         if self.block.kind != kind:
             payloads += self._close_block()
             self.block = self._new_block(kind)
-            payloads.append({"type": "TEXT_START", "text_id": self.block.id} if kind == "text" else {"type": "REASONING_START"})
+            payloads.append(
+                {"type": "TEXT_START", "text_id": self.block.id}
+                if kind == "text"
+                else {"type": "REASONING_START"}
+            )
         block = self.block
         if text:
             block.pieces.append(text)
@@ -122,12 +132,20 @@ class UnifiedLlmTranslator:
         if block.kind == "text":
             self.content.append({"kind": "text", "text": text, **signature})
             return [{"type": "TEXT_END", "text_id": block.id, **signature}]
-        self.content.append({"kind": "thinking", "thinking": {"text": text, "redacted": False, **signature}})
+        self.content.append(
+            {"kind": "thinking", "thinking": {"text": text, "redacted": False, **signature}}
+        )
         return [{"type": "REASONING_END", **signature}]
 
-    def _part(self, event: ev.Media | ev.Code | ev.CodeResult | ev.ServerCall | ev.ServerResult) -> list[Payload]:
+    def _part(
+        self, event: ev.Media | ev.Code | ev.CodeResult | ev.ServerCall | ev.ServerResult
+    ) -> list[Payload]:
         payloads = [*self._open(), *self._close_block(), provider_event(event.raw)]
-        self.content.append(media_part(event) if isinstance(event, ev.Media) else {"kind": "provider", "raw": event.raw})
+        self.content.append(
+            media_part(event)
+            if isinstance(event, ev.Media)
+            else {"kind": "provider", "raw": event.raw}
+        )
         return payloads
 
     def _tool_result(self, event: ev.ToolResult) -> list[Payload]:
@@ -146,7 +164,9 @@ class UnifiedLlmTranslator:
         return self._aside(event)
 
     def _unknown(self, event: ev.Unknown) -> list[Payload]:
-        """An unknown part is a part: it closes the block before it and has its place in the message."""
+        """An unknown part is a part: it closes the block before it and has its place in the
+        message.
+        """
         if event.where != "part" and not event.where.startswith("part kind"):
             return self._aside(event)
         payloads = [*self._open(), *self._close_block(), provider_event(event.raw)]
@@ -169,7 +189,10 @@ class UnifiedLlmTranslator:
         call_id = self.session.call_id(event.id, "call")
         self.session.remember(call_id, event.name, event.signature, event.id)
         self.call = OpenCall(call_id, event.name, event.signature)
-        return [*payloads, {"type": "TOOL_CALL_START", "tool_call": {"id": call_id, "name": event.name}}]
+        return [
+            *payloads,
+            {"type": "TOOL_CALL_START", "tool_call": {"id": call_id, "name": event.name}},
+        ]
 
     def _call_piece(self, event: ev.CallPiece) -> list[Payload]:
         if self.call is not None:
@@ -182,7 +205,9 @@ class UnifiedLlmTranslator:
             return []
         return [self._ended_call(call.id, call.name, event.arguments, call.signature)]
 
-    def _ended_call(self, call_id: str, name: str, arguments: dict[str, Any], signature: str | None) -> Payload:
+    def _ended_call(
+        self, call_id: str, name: str, arguments: dict[str, Any], signature: str | None
+    ) -> Payload:
         self.called = True
         tool_call = {"id": call_id, "name": name, "arguments": arguments}
         if signature is not None:
@@ -255,10 +280,20 @@ class UnifiedLlmTranslator:
         return {**self.counts, "raw": self.raw_usage} if self.raw_usage else {}
 
     def _response(self, finish_reason: dict[str, Any], usage: dict[str, Any]) -> dict[str, Any]:
-        told = {"id": self.id or self.session.next_id("response"), "model": self.model, "provider": "gemini"}
+        told = {
+            "id": self.id or self.session.next_id("response"),
+            "model": self.model,
+            "provider": "gemini",
+        }
         message = {"role": "assistant", "content": self.content}
         counted = {"usage": usage} if usage else {}
-        return {**told, "message": message, "finish_reason": finish_reason, **counted, "warnings": []}
+        return {
+            **told,
+            "message": message,
+            "finish_reason": finish_reason,
+            **counted,
+            "warnings": [],
+        }
 
 
 _HANDLERS: Final[dict[type[ev.Event], Callable[[UnifiedLlmTranslator, Any], list[Payload]]]] = {
@@ -285,7 +320,9 @@ _HANDLERS: Final[dict[type[ev.Event], Callable[[UnifiedLlmTranslator, Any], list
     ev.Notice: UnifiedLlmTranslator._aside,
     ev.Unknown: UnifiedLlmTranslator._unknown,
 }
-_OF_A_CANDIDATE: Final = frozenset(kind for kind in _HANDLERS if "candidate" in kind.__struct_fields__)
+_OF_A_CANDIDATE: Final = frozenset(
+    kind for kind in _HANDLERS if "candidate" in kind.__struct_fields__
+)
 _OF_A_CALL: Final = frozenset({ev.CallPiece, ev.CallEnd})
 
 

@@ -1,8 +1,9 @@
 """Reads the candidates of an answer: their parts, what stands beside them, and why they ended.
 
-One candidate gives its parts, then what the wire says about them, then its finish reason, which also ends what is open
-(https://ai.google.dev/api/generate-content#candidate). The usual one, parts and perhaps a reason, takes a short way that looks at each
-field once; any other spelling or field takes the long one.
+One candidate gives its parts, then what the wire says about them, then its finish reason, which
+also ends what is open (https://ai.google.dev/api/generate-content#candidate). The usual one, parts
+and perhaps a reason, takes a short way that looks at each field once; any other spelling or field
+takes the long one.
 """
 
 from __future__ import annotations
@@ -26,9 +27,13 @@ _ANNOTATIONS: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
     "safetyRatings": ("safety_ratings", (list,)),
     "continuationToken": ("continuation_token", (str,)),
 }
-"""Field → name of the annotation, types of the wire: a number may be a string (``"NaN"``, int64)."""
+"""Field → name of the annotation, types of the wire: a number may be a string (``"NaN"``,
+int64).
+"""
 
-_CANDIDATE: Final = spellings(" ".join(["content", "index", "finishReason", "finishMessage", *_ANNOTATIONS]))
+_CANDIDATE: Final = spellings(
+    " ".join(["content", "index", "finishReason", "finishMessage", *_ANNOTATIONS])
+)
 _CONTENT: Final = spellings("parts role")
 _USUAL_REASON: Final = (type(None), str)
 _EMPTY: Final[tuple[Json, ...]] = ({}, [], "")
@@ -41,7 +46,9 @@ class Candidates:
         self.parts = Parts(tool_code)
 
     def read(self, candidates: list[Json], calls: Sequence[Json], out: list[Event]) -> None:
-        """One ``candidates`` list. ``calls`` are those beside it: the answer's. A missing index is 0, or the place in the list."""
+        """One ``candidates`` list. ``calls`` are those beside it: the answer's. A missing index is
+        0, or the place in the list.
+        """
         if len(candidates) == 1 and not calls and self._is_read(candidates[0], out):
             return
         answered = False
@@ -83,7 +90,9 @@ class Candidates:
             out.append(Finish(FINISH_REASONS.get(reason, "other"), reason, None, 0))
         return True
 
-    def _read(self, candidate: dict[str, Json], index: int, calls: Sequence[Json], out: list[Event]) -> None:
+    def _read(
+        self, candidate: dict[str, Json], index: int, calls: Sequence[Json], out: list[Event]
+    ) -> None:
         fields = Fields(candidate, _CANDIDATE)
         if type(fields.values.get("index")) is int and fields.values["index"] >= 0:
             fields.take("index")
@@ -92,14 +101,19 @@ class Candidates:
             self._read_content(content, index, out)
         for call in calls:
             self.parts.read({"functionCall": call}, index, out)
-        reason, message = fields.take("finishReason", str, int), fields.take_raw("finishMessage", str)
+        reason, message = (
+            fields.take("finishReason", str, int),
+            fields.take_raw("finishMessage", str),
+        )
         if reason not in _NO_REASON:
             self.parts.end(index, out)
         for name, (kind, types) in _ANNOTATIONS.items():
             raw = fields.take_raw(name, *types)
             if raw is not None and next(iter(raw.values())) not in _EMPTY:
                 out.append(Annotation(kind, raw, index))
-        out += [Unknown(f"candidate field {key}", {key: value}, index) for key, value in fields.left()]
+        out += [
+            Unknown(f"candidate field {key}", {key: value}, index) for key, value in fields.left()
+        ]
         if reason not in _NO_REASON:
             word = name_reason(reason)
             said = next(iter(message.values())) if message else None
@@ -113,7 +127,9 @@ class Candidates:
             fields.take("role")
         for part in fields.take("parts", list) or ():
             self.parts.read(part, index, out)
-        out += [Unknown(f"content field {key}", {key: value}, index) for key, value in fields.left()]
+        out += [
+            Unknown(f"content field {key}", {key: value}, index) for key, value in fields.left()
+        ]
 
 
 _NO_REASON: Final = (None, "")

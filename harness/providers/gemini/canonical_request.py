@@ -1,8 +1,11 @@
-"""A request as the API reads it: two bodies that ask for the same become equal, whichever way they are spelled.
+"""A request as the API reads it: two bodies that ask for the same become equal, whichever way they
+are spelled.
 
-A table says of each message what its fields hold. Keys go to camelCase (https://protobuf.dev/programming-guides/json/), but not inside
-what a user keyed: arguments, results, JSON Schemas, labels. Bytes go to one base64, numbers to one form, a single object where a list
-belongs to a list of one, and what says no more than its absence is left out. What the table does not know is kept.
+A table says of each message what its fields hold. Keys go to camelCase
+(https://protobuf.dev/programming-guides/json/), but not inside what a user keyed: arguments,
+results, JSON Schemas, labels. Bytes go to one base64, numbers to one form, a single object where a
+list belongs to a list of one, and what says no more than its absence is left out. What the table
+does not know is kept.
 """
 
 from __future__ import annotations
@@ -27,16 +30,38 @@ MESSAGE: Final = "message"
 """A message that the table does not list, or all of whose fields are plain."""
 
 _ANYWHERE: Final = {
-    **dict.fromkeys(("args", "arguments", "default", "enum", "example", "headers", "labels", "partMetadata"), FREE),
+    **dict.fromkeys(
+        ("args", "arguments", "default", "enum", "example", "headers", "labels", "partMetadata"),
+        FREE,
+    ),
     **dict.fromkeys(("parametersJsonSchema", "responseJsonSchema", "schema"), FREE),
     **dict.fromkeys(("data", "thoughtSignature"), BYTES),
     **dict.fromkeys(("properties", "defs", "$defs"), SCHEMAS),
 }
 _NUMBERS: Final = (
-    *("temperature", "topP", "topK", "candidateCount", "maxOutputTokens", "seed", "presencePenalty", "frequencyPenalty", "logprobs"),
+    *(
+        "temperature",
+        "topP",
+        "topK",
+        "candidateCount",
+        "maxOutputTokens",
+        "seed",
+        "presencePenalty",
+        "frequencyPenalty",
+        "logprobs",
+    ),
     "thinkingBudget",
 )
-_LIMITS: Final = ("minItems", "maxItems", "minProperties", "maxProperties", "minLength", "maxLength", "minimum", "maximum")
+_LIMITS: Final = (
+    "minItems",
+    "maxItems",
+    "minProperties",
+    "maxProperties",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+)
 FIELDS: Final[dict[str, dict[str, str]]] = {
     MESSAGE: _ANYWHERE,
     "body": {
@@ -53,26 +78,49 @@ FIELDS: Final[dict[str, dict[str, str]]] = {
     "result": {"response": FREE, "parts": "part"},
     "tool": {"functionDeclarations": "declaration"},
     "declaration": {"parameters": "schema", "response": "schema"},
-    "generation": {**dict.fromkeys(_NUMBERS, NUMBER), "thinkingConfig": "generation", "responseSchema": "schema"},
+    "generation": {
+        **dict.fromkeys(_NUMBERS, NUMBER),
+        "thinkingConfig": "generation",
+        "responseSchema": "schema",
+    },
     "schema": {
         **dict.fromkeys(_LIMITS, NUMBER),
         "type": TYPE,
         **dict.fromkeys(("items", "anyOf", "prefixItems", "additionalProperties"), "schema"),
     },
 }
-"""Message → field → what it holds; https://ai.google.dev/api/generate-content and https://ai.google.dev/api/caching#Schema."""
+"""Message → field → what it holds; https://ai.google.dev/api/generate-content and
+https://ai.google.dev/api/caching#Schema.
+"""
 
 REPEATED: Final = frozenset({"contents", "parts", "tools", "functionDeclarations"})
-"""Lists of messages. Google's own samples write a list of one as its item; an empty one is an absent one."""
-EMPTY_SAYS_NOTHING: Final = frozenset({"generationConfig", "toolConfig", "labels", "safetySettings"})
+"""Lists of messages. Google's own samples write a list of one as its item; an empty one is an
+absent one.
+"""
+EMPTY_SAYS_NOTHING: Final = frozenset(
+    {"generationConfig", "toolConfig", "labels", "safetySettings"}
+)
 FALSE_SAYS_NOTHING: Final = frozenset({"thought", "willContinue"})
 
-DUMMY_SIGNATURES: Final = frozenset({"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"})
-"""Sent plain or as base64, to the same effect: https://ai.google.dev/gemini-api/docs/thought-signatures."""
+DUMMY_SIGNATURES: Final = frozenset(
+    {"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"}
+)
+"""Sent plain or as base64, to the same effect:
+https://ai.google.dev/gemini-api/docs/thought-signatures.
+"""
 
 _TYPES: Final = {
     spelling: name
-    for name in ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL", "TYPE_UNSPECIFIED")
+    for name in (
+        "STRING",
+        "NUMBER",
+        "INTEGER",
+        "BOOLEAN",
+        "ARRAY",
+        "OBJECT",
+        "NULL",
+        "TYPE_UNSPECIFIED",
+    )
     for spelling in (name, name.lower())
 }
 _SNAKE: Final = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
@@ -81,10 +129,12 @@ _STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def canonical_request(body: Any) -> Any:
-    """A decoded JSON request in the one spelling of all that mean the same; bare or in Code Assist's envelope.
+    """A decoded JSON request in the one spelling of all that mean the same; bare or in Code
+    Assist's envelope.
 
-    Of generateContent, streamGenerateContent and countTokens every documented field is known; in other requests keys, bytes and
-    numbers get their form. Never raises; idempotent; ``body`` itself is not touched. What nests too deeply comes back as it is.
+    Of generateContent, streamGenerateContent and countTokens every documented field is known; in
+    other requests keys, bytes and numbers get their form. Never raises; idempotent; ``body`` itself
+    is not touched. What nests too deeply comes back as it is.
     """
     try:
         return _read(body, "body")
@@ -97,7 +147,11 @@ def _read(value: Json, kind: str) -> Json:
     if type(value) is dict:
         if kind is FREE:
             return {key: _read(inner, FREE) for key, inner in value.items()}
-        return {key: _read(inner, "schema") for key, inner in value.items()} if kind is SCHEMAS else _read_message(value, kind)
+        return (
+            {key: _read(inner, "schema") for key, inner in value.items()}
+            if kind is SCHEMAS
+            else _read_message(value, kind)
+        )
     if type(value) is list:
         return [_read(item, kind) for item in value]
     if type(value) is float:
@@ -123,10 +177,15 @@ def _read_message(wire: dict[str, Json], kind: str) -> dict[str, Json]:
             inner = [inner]
         if not _says_nothing(name, inner):
             read[name] = spelled[key] = inner
-    if len(read) < len(spelled):  # one field in two spellings: the API refuses it, and we must not choose
+    if len(read) < len(
+        spelled
+    ):  # one field in two spellings: the API refuses it, and we must not choose
         read = spelled
     if kind == "content" and not read.get("role"):
-        read["role"] = "user"  # https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/Content
+        read["role"] = (
+            # https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/Content
+            "user"
+        )
     elif kind == "instruction":
         read.pop("role", None)  # "the role field of systemInstruction is ignored", same page
     return read
@@ -144,7 +203,9 @@ def _says_nothing(name: str, value: Json) -> bool:
 
 
 def _read_bytes(text: str) -> str:
-    """One base64 for the same bytes: either alphabet, with or without padding; a text that is none as it is."""
+    """One base64 for the same bytes: either alphabet, with or without padding; a text that is none
+    as it is.
+    """
     if text in DUMMY_SIGNATURES:
         return text
     bare = text.rstrip("=").translate(_STANDARD)

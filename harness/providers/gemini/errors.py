@@ -1,8 +1,11 @@
-"""Reads errors, in every shape in which Google and what stands between say that something went wrong.
+"""Reads errors, in every shape in which Google and what stands between say that something went
+wrong.
 
-The usual body is ``{"error": {code, message, status, details[]}}``, a google.rpc.Status (https://cloud.google.com/apis/design/errors);
-others are that in a one-element array, with the older list ``errors[]``, with a word as code, ``{"error": "text"}``, an object without
-``error``, plain text, HTML, and nothing at all. Nothing here raises and nothing is thrown away: ``raw`` is the whole body.
+The usual body is ``{"error": {code, message, status, details[]}}``, a google.rpc.Status
+(https://cloud.google.com/apis/design/errors); others are that in a one-element array, with the
+older list ``errors[]``, with a word as code, ``{"error": "text"}``, an object without ``error``,
+plain text, HTML, and nothing at all. Nothing here raises and nothing is thrown away: ``raw`` is the
+whole body.
 """
 
 from __future__ import annotations
@@ -18,26 +21,45 @@ from ..provider import Answer
 MAX_PLAIN_TEXT: Final = 500
 """A longer text is no message but a page."""
 
-_DURATION: Final = re.compile(r"(?:([0-9.]{1,30})h)?(?:([0-9.]{1,30})m)?(?:([0-9.]{1,30})s)?(?:([0-9.]{1,30})ms)?")
+_DURATION: Final = re.compile(
+    r"(?:([0-9.]{1,30})h)?(?:([0-9.]{1,30})m)?(?:([0-9.]{1,30})s)?(?:([0-9.]{1,30})ms)?"
+)
 _SECONDS: Final = (3600.0, 60.0, 1.0, 0.001)
 
 
 def read_error(body: Json, answer: Answer) -> Error:
-    """The error in a parsed body; ``code`` is the HTTP status where that says it, else the error's own number."""
+    """The error in a parsed body; ``code`` is the HTTP status where that says it, else the error's
+    own number.
+    """
     said = body[0] if type(body) is list and body else body
     error = said.get("error", said) if type(said) is dict else said
     around = said if type(said) is dict else {}
     own = error if type(error) is dict else {}
     code, status = own.get("code"), own.get("status")
-    number = code if type(code) is int else int(code) if type(code) is str and re.fullmatch("[0-9]{3}", code) else None
-    words = [status, code if number is None else None, error if type(around.get("error_description")) is str else None]
+    number = (
+        code
+        if type(code) is int
+        else int(code)
+        if type(code) is str and re.fullmatch("[0-9]{3}", code)
+        else None
+    )
+    words = [
+        status,
+        code if number is None else None,
+        error if type(around.get("error_description")) is str else None,
+    ]
     details = list(_objects(own.get("details")))
     return Error(
         message=_message(error, own, around) or _no_message(answer, number),
         code=answer.status if answer.failed else number,
         status=next((word for word in words if type(word) is str and word), None),
         reasons=[reason for detail in details if type(reason := detail.get("reason")) is str],
-        quotas=[quota for detail in details for violation in _objects(detail.get("violations")) if (quota := _quota(violation))],
+        quotas=[
+            quota
+            for detail in details
+            for violation in _objects(detail.get("violations"))
+            if (quota := _quota(violation))
+        ],
         retry_after=_retry_after(details, answer),
         raw=body,
     )
@@ -46,8 +68,14 @@ def read_error(body: Json, answer: Answer) -> Error:
 def read_error_text(text: str, answer: Answer) -> Error:
     """The error that an HTTP status and a body that is no JSON make; ``text`` may be empty."""
     plain = text.strip()
-    message = plain if plain and len(plain) <= MAX_PLAIN_TEXT and not plain.startswith("<") else _no_message(answer, None)
-    return Error(message=message, code=answer.status, retry_after=_retry_after([], answer), raw=text or None)
+    message = (
+        plain
+        if plain and len(plain) <= MAX_PLAIN_TEXT and not plain.startswith("<")
+        else _no_message(answer, None)
+    )
+    return Error(
+        message=message, code=answer.status, retry_after=_retry_after([], answer), raw=text or None
+    )
 
 
 def _no_message(answer: Answer, number: int | None) -> str:
@@ -73,7 +101,9 @@ def _quota(violation: dict[str, Any]) -> str | None:
 
 
 def _retry_after(details: list[dict[str, Any]], answer: Answer) -> float | None:
-    """Seconds, from RetryInfo or else from the header ``Retry-After``, where that is a number: a date would need a clock."""
+    """Seconds, from RetryInfo or else from the header ``Retry-After``, where that is a number: a
+    date would need a clock.
+    """
     for detail in details:
         seconds = read_duration(detail.get("retryDelay", detail.get("retry_delay")))
         if seconds is not None:
@@ -83,15 +113,27 @@ def _retry_after(details: list[dict[str, Any]], answer: Answer) -> float | None:
 
 
 def read_duration(duration: Json) -> float | None:
-    """Seconds of ``34.07s``, ``900ms``, ``1h2m3.4s`` or ``{seconds, nanos}``; None for anything else."""
+    """Seconds of ``34.07s``, ``900ms``, ``1h2m3.4s`` or ``{seconds, nanos}``; None for anything
+    else.
+    """
     if type(duration) is dict:
         seconds, nanos = duration.get("seconds", 0), duration.get("nanos", 0)
-        duration = f"{seconds}s" if nanos == 0 else f"{seconds}s{nanos / 1e6}ms" if type(nanos) is int else None
+        duration = (
+            f"{seconds}s"
+            if nanos == 0
+            else f"{seconds}s{nanos / 1e6}ms"
+            if type(nanos) is int
+            else None
+        )
     found = _DURATION.fullmatch(duration) if type(duration) is str and duration else None
     if found is None:
         return None
     try:
-        total = sum(float(amount) * unit for amount, unit in zip(found.groups(), _SECONDS, strict=True) if amount)
+        total = sum(
+            float(amount) * unit
+            for amount, unit in zip(found.groups(), _SECONDS, strict=True)
+            if amount
+        )
     except ValueError:
         return None
     return total

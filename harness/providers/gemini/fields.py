@@ -1,9 +1,9 @@
 """Reads the objects of the wire whichever way they are spelled, and loses no field of them.
 
-Protocol buffers have two JSON spellings, ``finishReason`` and ``finish_reason``, and Google's libraries write both
-(https://protobuf.dev/programming-guides/json/). `Fields` knows a field by its camelCase name and keeps the wire's own spelling for what
-is passed on raw. A field that is null is absent. What nobody took is left over, with its name: a new field can't get lost, only be
-unknown.
+Protocol buffers have two JSON spellings, ``finishReason`` and ``finish_reason``, and Google's
+libraries write both (https://protobuf.dev/programming-guides/json/). `Fields` knows a field by its
+camelCase name and keeps the wire's own spelling for what is passed on raw. A field that is null is
+absent. What nobody took is left over, with its name: a new field can't get lost, only be unknown.
 """
 
 from __future__ import annotations
@@ -19,7 +19,11 @@ _CAPITAL: Final = re.compile("[A-Z]")
 
 def spellings(names: str) -> dict[str, str]:
     """Every spelling of some camelCase names, separated by blanks → the name."""
-    return {spelling: name for name in names.split() for spelling in (_CAPITAL.sub(lambda found: f"_{found[0].lower()}", name), name)}
+    return {
+        spelling: name
+        for name in names.split()
+        for spelling in (_CAPITAL.sub(lambda found: f"_{found[0].lower()}", name), name)
+    }
 
 
 class Fields:
@@ -36,7 +40,9 @@ class Fields:
                 self._put(known.get(key), key, value)
 
     def _put(self, name: str | None, key: str, value: Json) -> None:
-        """Where both spellings are there, camelCase counts; the other one is left over if it says something else."""
+        """Where both spellings are there, camelCase counts; the other one is left over if it says
+        something else.
+        """
         if name is None:
             self._left.append((key, value))
         elif name not in self.values:
@@ -50,7 +56,9 @@ class Fields:
             self._left.append((key, value))
 
     def take(self, name: str, *types: type) -> Json:
-        """The value of a field, None if it is absent or of none of these types; then it is left over. No types: any."""
+        """The value of a field, None if it is absent or of none of these types; then it is left
+        over. No types: any.
+        """
         value = self.values.pop(name, None)
         if value is None or not types or type(value) in types:
             return value
@@ -63,7 +71,9 @@ class Fields:
         return None if value is None else {self._keys[name]: value}
 
     def merge(self, inner: Fields) -> None:
-        """Read the fields of another object as if they stood here; those of this one are left over where both have them."""
+        """Read the fields of another object as if they stood here; those of this one are left over
+        where both have them.
+        """
         for name, value in inner.values.items():
             if name in self.values and self.values[name] != value:
                 self._left.append((self._keys[name], self.values[name]))

@@ -1,4 +1,6 @@
-"""What the reasons amount to for which a candidate ends (https://ai.google.dev/api/generate-content#FinishReason)."""
+"""What the reasons amount to for which a candidate ends
+(https://ai.google.dev/api/generate-content#FinishReason).
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,24 @@ from harness.stream.events import FinishClass
 _CLASSES: Final[dict[FinishClass, str]] = {
     "stop": "STOP",
     "length": "MAX_TOKENS",
-    "content_filter": "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR "
-    "IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION",
-    "malformed": "MALFORMED_FUNCTION_CALL MALFORMED_RESPONSE UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS MISSING_THOUGHT_SIGNATURE",
+    "content_filter": (
+        "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR "
+        "IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION"
+    ),
+    "malformed": (
+        "MALFORMED_FUNCTION_CALL MALFORMED_RESPONSE UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS"
+        " MISSING_THOUGHT_SIGNATURE"
+    ),
     "continuation": "CONTINUATION",
-    "other": "FINISH_REASON_UNSPECIFIED LANGUAGE OTHER IMAGE_OTHER NO_IMAGE ESCALATION PUP_LIMITED_DISABLED",
+    "other": (
+        "FINISH_REASON_UNSPECIFIED LANGUAGE OTHER IMAGE_OTHER NO_IMAGE ESCALATION"
+        " PUP_LIMITED_DISABLED"
+    ),
 }
 
-FINISH_REASONS: Final[dict[str, FinishClass]] = {word: kind for kind, words in _CLASSES.items() for word in words.split()}
+FINISH_REASONS: Final[dict[str, FinishClass]] = {
+    word: kind for kind, words in _CLASSES.items() for word in words.split()
+}
 """Every known reason; the set is open, and one that isn't here is ``other`` too."""
 
 _NUMBERED: Final = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")

@@ -1,9 +1,10 @@
 """Reads tool calls: whole ones, and ones whose arguments are streamed in pieces.
 
 A whole call has a name and no ``willContinue``. A streamed one (``partialArgs``,
-https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc) goes on in parts that have neither name
-nor id, and ends with ``{}``, with a part that doesn't say ``willContinue``, with another name, or because other content or a finish
-reason follows. Its arguments are put together by JSON path; a piece that has no place is an `Unknown` event.
+https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc) goes
+on in parts that have neither name nor id, and ends with ``{}``, with a part that doesn't say
+``willContinue``, with another name, or because other content or a finish reason follows. Its
+arguments are put together by JSON path; a piece that has no place is an `Unknown` event.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ _NULLS: Final = spellings("nullValue").keys()
 
 
 class _OpenCall:
-    """A call whose arguments are still coming. ``signatures`` are those that came after its first part: they follow the call."""
+    """A call whose arguments are still coming. ``signatures`` are those that came after its first
+    part: they follow the call.
+    """
 
     __slots__ = ("arguments", "candidate", "id", "name", "number", "signatures")
 
@@ -52,7 +55,9 @@ class Calls:
         return self.open_call is not None and self.open_call.candidate == candidate
 
     def make_way(self, candidate: int, out: list[Event]) -> bool:
-        """Other content of a candidate begins: that ends an open call. False if the call is the answer's and the content isn't."""
+        """Other content of a candidate begins: that ends an open call. False if the call is the
+        answer's and the content isn't.
+        """
         if self.open_call is None:
             return True
         if self.open_call.candidate == 0 != candidate:
@@ -67,7 +72,14 @@ class Calls:
             out.append(CallEnd(call.number, call.arguments.value()))
             out += [Text("", signature, call.candidate) for signature in call.signatures]
 
-    def read(self, part: dict[str, Json], signature: str | None, wire: dict[str, Json], candidate: int, out: list[Event]) -> None:
+    def read(
+        self,
+        part: dict[str, Json],
+        signature: str | None,
+        wire: dict[str, Json],
+        candidate: int,
+        out: list[Event],
+    ) -> None:
         """One ``functionCall``; ``part`` is what it stands in."""
         said = _Said(wire, signature)
         call = self.open_call if self.is_open(candidate) else None
@@ -95,17 +107,29 @@ class Calls:
             out.append(CallEnd(start.call, said.arguments or {}))
 
     def _go_on(self, call: _OpenCall, said: _Said, out: list[Event]) -> None:
-        """One part of a streamed call. One that only says that it goes on opens a new array element."""
+        """One part of a streamed call. One that only says that it goes on opens a new array
+        element.
+        """
         if said.signature is not None:
             call.signatures.append(said.signature)
         for key, value in (said.arguments or {}).items():
             piece = CallPiece(call.number, write_path(key), value)
-            out.append(piece if call.arguments.add(piece.path, piece.value) else Unknown("call piece", {key: value}, call.candidate))
+            out.append(
+                piece
+                if call.arguments.add(piece.path, piece.value)
+                else Unknown("call piece", {key: value}, call.candidate)
+            )
         for wire in said.pieces or ():
             read, left = _read_piece(call.number, wire)
             placed = read is not None and call.arguments.add(read.path, read.value, read.more)
-            out.append(read if read is not None and placed else Unknown("call piece", wire, call.candidate))
-            out += [Unknown(f"call piece field {key}", {key: value}, call.candidate) for key, value in left if placed]
+            out.append(
+                read if read is not None and placed else Unknown("call piece", wire, call.candidate)
+            )
+            out += [
+                Unknown(f"call piece field {key}", {key: value}, call.candidate)
+                for key, value in left
+                if placed
+            ]
         if not said.more:
             self.end(out)
         elif not said.arguments and not said.pieces:
@@ -153,12 +177,18 @@ def _parse_arguments(arguments: Json) -> dict[str, Json] | None:
 
 
 def _read_piece(number: int, wire: Json) -> tuple[CallPiece | None, list[tuple[str, Json]]]:
-    """A piece, None where it has not just one path and one value, and its unknown fields. Null is a value if there is no other."""
+    """A piece, None where it has not just one path and one value, and its unknown fields. Null is a
+    value if there is no other.
+    """
     if type(wire) is not dict:
         return None, []
     fields = Fields(wire, _PIECE)
     path, more = fields.take("jsonPath", str), fields.take("willContinue", bool)
-    values = [fields.take("stringValue", str), fields.take("numberValue", int, float), fields.take("boolValue", bool)]
+    values = [
+        fields.take("stringValue", str),
+        fields.take("numberValue", int, float),
+        fields.take("boolValue", bool),
+    ]
     given = [value for value in values if value is not None]
     if fields.values.get("nullValue") == "NULL_VALUE":
         fields.take("nullValue")

@@ -1,18 +1,32 @@
 """The Gemini Developer API, and the reader that all of Google's surfaces share.
 
-One message is a GenerateContentResponse (https://ai.google.dev/api/generate-content#generatecontentresponse), bare or in Code Assist's
-envelope, in either spelling, from the wire or from a dump of a client library's object; or it is an error. The order of its events is
-that of ``harness/events.py``: start, metadata, usage, candidates, and last what blocked or broke it.
+One message is a GenerateContentResponse
+(https://ai.google.dev/api/generate-content#generatecontentresponse), bare or in Code Assist's
+envelope, in either spelling, from the wire or from a dump of a client library's object; or it is an
+error. The order of its events is that of ``harness/events.py``: start, metadata, usage, candidates,
+and last what blocked or broke it.
 
-Facts about the whole reply come once, and again when they change, since most surfaces repeat them in every message. A message that
-repeats all of them takes a short way.
+Facts about the whole reply come once, and again when they change, since most surfaces repeat them
+in every message. A message that repeats all of them takes a short way.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from harness.stream.events import INTERRUPTED, Annotation, Blocked, End, Event, Finish, Incomplete, Json, Metadata, Start, Unknown
+from harness.stream.events import (
+    INTERRUPTED,
+    Annotation,
+    Blocked,
+    End,
+    Event,
+    Finish,
+    Incomplete,
+    Json,
+    Metadata,
+    Start,
+    Unknown,
+)
 from harness.stream.framing import Frame
 from harness.stream.generation import Asked
 from harness.stream.session import Session
@@ -36,7 +50,9 @@ _METADATA: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
     "automaticFunctionCallingHistory": ("envelope", (list,)),
     "parsed": ("envelope", ()),
 }
-"""Field → name of the metadata, types of the wire. The last three stand in dumps of google-genai objects."""
+"""Field → name of the metadata, types of the wire. The last three stand in dumps of google-genai
+objects.
+"""
 
 _CONTENT: Final = ("candidates", "functionCalls", "promptFeedback", "usageMetadata")
 _RESPONSE: Final = spellings(" ".join(["response", "error", *_CONTENT, *_METADATA]))
@@ -50,7 +66,9 @@ class GeminiNormalizer:
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
         self._candidates = Candidates(answer.tool_code)
-        self._facts: tuple[Json, ...] | None = None  # those of the latest message; None before the first
+        self._facts: tuple[Json, ...] | None = (
+            None  # those of the latest message; None before the first
+        )
         self._seen: dict[str, Json] = {}
         self._untouched = True
         self._errors = 0
@@ -82,7 +100,9 @@ class GeminiNormalizer:
             parts.release_all(out)
             return [*out, Incomplete(end, "\n".join(texts))]
         if self._untouched and not self._answer.failed:
-            out.append(Start(self._answer.model))  # a whole answer without a message is an empty reply
+            out.append(
+                Start(self._answer.model)
+            )  # a whole answer without a message is an empty reply
         if not self._errors:
             parts.calls.end(out)
         parts.release_all(out)
@@ -109,7 +129,9 @@ class GeminiNormalizer:
             response = message
         else:
             trace, about = message.get("traceId"), message.get("metadata")
-            if type(response) is not dict or len(message) != 1 + (trace is not None) + (about is not None):
+            if type(response) is not dict or len(message) != 1 + (trace is not None) + (
+                about is not None
+            ):
                 self._read_any(message, out)
                 return
         get = response.get
@@ -118,7 +140,11 @@ class GeminiNormalizer:
         if (
             (model, identity, created, trace, about) == self._facts
             and len(response)
-            == (model is not None) + (identity is not None) + (created is not None) + (usage is not None) + (candidates is not None)
+            == (model is not None)
+            + (identity is not None)
+            + (created is not None)
+            + (usage is not None)
+            + (candidates is not None)
             and (usage is None or type(usage) is dict)
             and (candidates is None or type(candidates) is list)
         ):
@@ -136,7 +162,9 @@ class GeminiNormalizer:
             fields.merge(Fields(inner, _RESPONSE))
         error = fields.values.get("error")
         wrong = bool(error) or type(error) is dict
-        if (wrong and fields.values.keys().isdisjoint(_CONTENT)) or (self._answer.failed and not fields.values):
+        if (wrong and fields.values.keys().isdisjoint(_CONTENT)) or (
+            self._answer.failed and not fields.values
+        ):
             self._fail(message, out)
             return
         if wrong:
@@ -165,8 +193,16 @@ class GeminiNormalizer:
             if raw is not None and self._is_new(key, next(iter(raw.values()))):
                 fresh[key] = Metadata(name, raw)
         if self._facts is None:
-            out.append(Start(self._seen.get("modelVersion", self._answer.model), self._seen.get("responseId")))
-            fresh = {key: event for key, event in fresh.items() if key not in ("modelVersion", "responseId")}
+            out.append(
+                Start(
+                    self._seen.get("modelVersion", self._answer.model), self._seen.get("responseId")
+                )
+            )
+            fresh = {
+                key: event
+                for key, event in fresh.items()
+                if key not in ("modelVersion", "responseId")
+            }
         out += fresh.values()
 
     def _is_new(self, key: str, value: Json) -> bool:
@@ -183,18 +219,32 @@ class GeminiNormalizer:
 
 
 def _read_feedback(feedback: dict[str, Json], out: list[Event]) -> None:
-    """What the wire says about the prompt, among the annotations of the message, and at its end whether it was refused."""
+    """What the wire says about the prompt, among the annotations of the message, and at its end
+    whether it was refused.
+    """
     fields = Fields(feedback, _FEEDBACK)
     ratings = fields.take_raw("safetyRatings", list)
-    reason, message = fields.take("blockReason", str, int), fields.take_raw("blockReasonMessage", str)
-    beside: list[Event] = [Annotation("safety_ratings", ratings, -1)] if ratings and all(ratings.values()) else []
-    beside += [Unknown(f"promptFeedback field {key}", {key: value}, -1) for key, value in fields.left()]
+    reason, message = (
+        fields.take("blockReason", str, int),
+        fields.take_raw("blockReasonMessage", str),
+    )
+    beside: list[Event] = (
+        [Annotation("safety_ratings", ratings, -1)] if ratings and all(ratings.values()) else []
+    )
+    beside += [
+        Unknown(f"promptFeedback field {key}", {key: value}, -1) for key, value in fields.left()
+    ]
     if message and not reason:
         beside.append(Unknown("promptFeedback field blockReasonMessage", message, -1))
     finish = next((index for index, event in enumerate(out) if type(event) is Finish), len(out))
     out[finish:finish] = beside
     if reason is not None and reason != "":
-        out.append(Blocked(f"#{reason}" if type(reason) is int else reason, next(iter(message.values())) if message else None))
+        out.append(
+            Blocked(
+                f"#{reason}" if type(reason) is int else reason,
+                next(iter(message.values())) if message else None,
+            )
+        )
 
 
 def send_bare(asked: Asked, _: Session) -> dict[str, Any]:

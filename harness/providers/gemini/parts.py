@@ -1,8 +1,9 @@
 """Reads the parts of an answer: text, thoughts, calls, media, code, results of tools.
 
-A part has one field that says what it is, and others ride along: ``thought``, ``thoughtSignature``, settings of media
-(https://ai.google.dev/api/caching#Part). Whatever else it has comes out by name. Text goes through a `Splitter` where ``<tool_code>`` is
-looked for; what that holds back comes out as it was when anything else follows, so that the order stays the wire's.
+A part has one field that says what it is, and others ride along: ``thought``, ``thoughtSignature``,
+settings of media (https://ai.google.dev/api/caching#Part). Whatever else it has comes out by name.
+Text goes through a `Splitter` where ``<tool_code>`` is looked for; what that holds back comes out
+as it was when anything else follows, so that the order stays the wire's.
 """
 
 from __future__ import annotations
@@ -41,7 +42,14 @@ _KINDS: Final = (
     *("executableCode", "codeExecutionResult", "toolCall", "toolResponse"),
 )
 _ASIDE: Final = (
-    *("videoMetadata", "mediaResolution", "partMetadata", "audioTranscription", "mediaProcessing", "speechMetadata"),
+    *(
+        "videoMetadata",
+        "mediaResolution",
+        "partMetadata",
+        "audioTranscription",
+        "mediaProcessing",
+        "speechMetadata",
+    ),
     *("documentMetadata", "spreadsheetMetadata", "audioMetadata"),
 )
 _TEXT_PART: Final = frozenset({"text", "thought", "thoughtSignature"})
@@ -56,7 +64,9 @@ _INSIDE: Final = "content inside a call of another candidate"
 
 
 class Parts:
-    """The parts of one answer, of all its candidates; ``tool_code``: whether calls are looked for in its text."""
+    """The parts of one answer, of all its candidates; ``tool_code``: whether calls are looked for
+    in its text.
+    """
 
     def __init__(self, tool_code: bool) -> None:
         self.calls = Calls()
@@ -64,7 +74,12 @@ class Parts:
 
     def read(self, part: Json, candidate: int, out: list[Event]) -> None:
         """One part; the usual one, which is text and nothing else, first."""
-        if type(part) is dict and len(part) == 1 and self._splitters is None and self.calls.open_call is None:
+        if (
+            type(part) is dict
+            and len(part) == 1
+            and self._splitters is None
+            and self.calls.open_call is None
+        ):
             text = part.get("text")
             if type(text) is str:
                 out.append(Text(text, None, candidate))
@@ -73,7 +88,11 @@ class Parts:
             out.append(Unknown("part", part, candidate))
             return
         if part.keys() <= _TEXT_PART:
-            text, thought, signature = part.get("text"), part.get("thought"), part.get("thoughtSignature")
+            text, thought, signature = (
+                part.get("text"),
+                part.get("thought"),
+                part.get("thoughtSignature"),
+            )
             if type(text) is str and type(thought) in _FLAG and type(signature) in _SIGNATURE:
                 self._read_text(part, text, thought, signature or None, candidate, out)
                 return
@@ -84,7 +103,11 @@ class Parts:
         splitter = self._splitters.get(candidate) if self._splitters else None
         held = splitter.close() if splitter else ""
         if held:
-            out.append(Text(held, None, candidate) if self.calls.make_way(candidate, out) else Unknown(_INSIDE, held, candidate))
+            out.append(
+                Text(held, None, candidate)
+                if self.calls.make_way(candidate, out)
+                else Unknown(_INSIDE, held, candidate)
+            )
 
     def end(self, candidate: int, out: list[Event]) -> None:
         """The candidate gives a reason to end: nothing of it stays open."""
@@ -97,9 +120,19 @@ class Parts:
         for candidate in self._splitters or ():
             self.release(candidate, out)
 
-    def _read_text(self, part: _Wire, text: str, thought: bool | None, signature: str | None, candidate: int, out: list[Event]) -> None:
+    def _read_text(
+        self,
+        part: _Wire,
+        text: str,
+        thought: bool | None,
+        signature: str | None,
+        candidate: int,
+        out: list[Event],
+    ) -> None:
         if not text and signature is None and not thought and self.calls.is_open(candidate):
-            out.append(Annotation("part", part, candidate))  # an empty text between the pieces of a call doesn't end it
+            out.append(
+                Annotation("part", part, candidate)
+            )  # an empty text between the pieces of a call doesn't end it
         elif not self.calls.make_way(candidate, out):
             out.append(Unknown(_INSIDE, part, candidate))
         elif thought:
@@ -108,13 +141,21 @@ class Parts:
         elif self._splitters is None or not text:
             out.append(Text(text, signature, candidate))
         else:
-            self._split(self._splitters.setdefault(candidate, Splitter()), text, signature, candidate, out)
+            self._split(
+                self._splitters.setdefault(candidate, Splitter()), text, signature, candidate, out
+            )
 
-    def _split(self, splitter: Splitter, text: str, signature: str | None, candidate: int, out: list[Event]) -> None:
+    def _split(
+        self, splitter: Splitter, text: str, signature: str | None, candidate: int, out: list[Event]
+    ) -> None:
         """Text and calls of one text part; its signature goes to the last of them."""
         signed: _Signed | None = None
         for piece in splitter.feed(text):
-            signed, others = (Text(piece, None, candidate), []) if isinstance(piece, str) else self._read_block(piece, candidate)
+            signed, others = (
+                (Text(piece, None, candidate), [])
+                if isinstance(piece, str)
+                else self._read_block(piece, candidate)
+            )
             out.append(signed)
             out += others
         if signature is not None:
@@ -124,20 +165,31 @@ class Parts:
                 signed.signature = signature
 
     def _read_block(self, block: Block, candidate: int) -> tuple[_Signed, list[Event]]:
-        """What a block says: the event that can be signed, and those after it. A body of no known form makes the block text."""
+        """What a block says: the event that can be signed, and those after it. A body of no known
+        form makes the block text.
+        """
         body = parse_body(block.body)
         if body is None:
             return Text(block.raw, None, candidate), []
         number = self.calls.next_number()
         if body.name is None:
             return NamelessCall(number, body.arguments, block.raw, None, candidate), []
-        extra = (Unknown(f"tool_code field {key}", {key: value}, candidate) for key, value in body.extra.items())
-        return CallStart(number, body.name, None, None, candidate), [CallEnd(number, body.arguments), *extra]
+        extra = (
+            Unknown(f"tool_code field {key}", {key: value}, candidate)
+            for key, value in body.extra.items()
+        )
+        return CallStart(number, body.name, None, None, candidate), [
+            CallEnd(number, body.arguments),
+            *extra,
+        ]
 
     def _read_any(self, part: _Wire, candidate: int, out: list[Event]) -> None:
         """A part of any kind, of several, or of none that is known."""
         fields = Fields(part, _PART)
-        thought, signature = fields.take("thought", bool), fields.take("thoughtSignature", str) or None
+        thought, signature = (
+            fields.take("thought", bool),
+            fields.take("thoughtSignature", str) or None,
+        )
         text = fields.take("text", str)
         kinds = [kind for kind in _KINDS if type(fields.values.get(kind)) is dict]
         values = [fields.take(kind) for kind in kinds]
@@ -159,7 +211,15 @@ class Parts:
             out += [Annotation("part", raw, candidate) for raw in asides]
         out += [Unknown(f"part field {key}", {key: value}, candidate) for key, value in left]
 
-    def _read_kind(self, kind: str, part: _Wire, value: _Wire, signature: str | None, candidate: int, out: list[Event]) -> None:
+    def _read_kind(
+        self,
+        kind: str,
+        part: _Wire,
+        value: _Wire,
+        signature: str | None,
+        candidate: int,
+        out: list[Event],
+    ) -> None:
         self.release(candidate, out)
         if kind == "functionCall":
             self.calls.read(part, signature, value, candidate, out)
@@ -171,7 +231,11 @@ class Parts:
 
 def _read_media(part: _Wire, value: _Wire, signature: str | None, candidate: int) -> list[Event]:
     fields = Fields(value, _MEDIA)
-    mime_type, data, uri = fields.take("mimeType", str), fields.take("data", str), fields.take("fileUri", str)
+    mime_type, data, uri = (
+        fields.take("mimeType", str),
+        fields.take("data", str),
+        fields.take("fileUri", str),
+    )
     return [Media(mime_type, part, data, uri, part.get("thought") is True, signature, candidate)]
 
 
@@ -179,30 +243,58 @@ def _read_code(part: _Wire, value: _Wire, signature: str | None, candidate: int)
     return [Code(_text(value.get("code")), part, signature, candidate)]
 
 
-def _read_code_result(part: _Wire, value: _Wire, signature: str | None, candidate: int) -> list[Event]:
+def _read_code_result(
+    part: _Wire, value: _Wire, signature: str | None, candidate: int
+) -> list[Event]:
     outcome = value.get("outcome")
-    return [CodeResult(f"#{outcome}" if type(outcome) is int else _text(outcome), _text(value.get("output")), part, signature, candidate)]
+    return [
+        CodeResult(
+            f"#{outcome}" if type(outcome) is int else _text(outcome),
+            _text(value.get("output")),
+            part,
+            signature,
+            candidate,
+        )
+    ]
 
 
-def _read_server_call(part: _Wire, value: _Wire, signature: str | None, candidate: int) -> list[Event]:
+def _read_server_call(
+    part: _Wire, value: _Wire, signature: str | None, candidate: int
+) -> list[Event]:
     return [ServerCall(part, signature, candidate)]
 
 
-def _read_server_result(part: _Wire, value: _Wire, signature: str | None, candidate: int) -> list[Event]:
+def _read_server_result(
+    part: _Wire, value: _Wire, signature: str | None, candidate: int
+) -> list[Event]:
     return [ServerResult(part, signature, candidate)]
 
 
 def _read_result(part: _Wire, value: _Wire, signature: str | None, candidate: int) -> list[Event]:
-    """The result of a tool that ran on the other side; media in it and the like follow as a part's annotation."""
+    """The result of a tool that ran on the other side; media in it and the like follow as a part's
+    annotation.
+    """
     fields = Fields(value, _RESULT)
     response = fields.take("response")
     error = response.get("error") if type(response) is dict else None
     identity, name = fields.take("id", str), fields.take("name", str)
-    events: list[Event] = [ToolResult(identity, name, response, error if type(error) is str else None, signature, candidate)]
-    beside = {key: value for field in _BESIDE_RESULT if (raw := fields.take_raw(field)) for key, value in raw.items()}
+    events: list[Event] = [
+        ToolResult(
+            identity, name, response, error if type(error) is str else None, signature, candidate
+        )
+    ]
+    beside = {
+        key: value
+        for field in _BESIDE_RESULT
+        if (raw := fields.take_raw(field))
+        for key, value in raw.items()
+    }
     if beside:
         events.append(Annotation("part", {"functionResponse": beside}, candidate))
-    return events + [Unknown(f"functionResponse field {key}", {key: value}, candidate) for key, value in fields.left()]
+    return events + [
+        Unknown(f"functionResponse field {key}", {key: value}, candidate)
+        for key, value in fields.left()
+    ]
 
 
 def _text(value: Json) -> str:
@@ -210,7 +302,9 @@ def _text(value: Json) -> str:
     return value if type(value) is str else ""
 
 
-_WHOLE: Final = frozenset({"inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"})
+_WHOLE: Final = frozenset(
+    {"inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"}
+)
 """The kinds whose events have the wire's whole part."""
 
 _READERS: Final[dict[str, Callable[[_Wire, _Wire, str | None, int], list[Event]]]] = {

@@ -16,7 +16,9 @@ _DECLARATION: Final = spellings("name parameters parametersJsonSchema")
 
 
 def declared_tools(request_body: bytes) -> list[Tool]:
-    """The functions that a request declares, in its order, bare or in Code Assist's envelope; none if it is no such request."""
+    """The functions that a request declares, in its order, bare or in Code Assist's envelope; none
+    if it is no such request.
+    """
     try:
         request = decode_json(request_body)
     except ValueError:
@@ -27,7 +29,12 @@ def declared_tools(request_body: bytes) -> list[Tool]:
     inner = fields.take("request", dict)
     tools = (fields if inner is None else Fields(inner, _REQUEST)).take("tools", list)
     lists = [Fields(tool, _TOOL).take("functionDeclarations") for tool in _objects(tools)]
-    return [tool for one in lists for declaration in _objects(one) if (tool := _read_declaration(declaration))]
+    return [
+        tool
+        for one in lists
+        for declaration in _objects(one)
+        if (tool := _read_declaration(declaration))
+    ]
 
 
 def _read_declaration(declaration: dict[str, Json]) -> Tool | None:

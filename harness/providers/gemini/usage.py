@@ -1,7 +1,8 @@
 """Reads token counts.
 
 Counts are integers on the wire, but int64 ones may come as strings and JavaScript writes floats
-(https://protobuf.dev/programming-guides/json/); whatever else stands there is kept in ``raw``, which is the whole object.
+(https://protobuf.dev/programming-guides/json/); whatever else stands there is kept in ``raw``,
+which is the whole object.
 """
 
 from __future__ import annotations
@@ -12,16 +13,30 @@ from harness.stream.events import Json, Usage
 
 from .fields import Fields, spellings
 
-_COUNTS: Final = "promptTokenCount candidatesTokenCount thoughtsTokenCount cachedContentTokenCount toolUsePromptTokenCount totalTokenCount"
-_SPELLINGS: Final = {**spellings(_COUNTS), **dict.fromkeys(("responseTokenCount", "response_token_count"), "candidatesTokenCount")}
+_COUNTS: Final = (
+    "promptTokenCount candidatesTokenCount thoughtsTokenCount cachedContentTokenCount"
+    " toolUsePromptTokenCount totalTokenCount"
+)
+_SPELLINGS: Final = {
+    **spellings(_COUNTS),
+    **dict.fromkeys(("responseTokenCount", "response_token_count"), "candidatesTokenCount"),
+}
 _NAMES: Final = tuple(_COUNTS.split())
 
 
 def read_usage(usage: dict[str, Json]) -> Usage:
     """The counts of one ``usageMetadata``; the Live API calls the output ``responseTokenCount``."""
     get = usage.get
-    prompt, output, thoughts = get("promptTokenCount"), get("candidatesTokenCount"), get("thoughtsTokenCount")
-    cached, tool_use, total = get("cachedContentTokenCount"), get("toolUsePromptTokenCount"), get("totalTokenCount")
+    prompt, output, thoughts = (
+        get("promptTokenCount"),
+        get("candidatesTokenCount"),
+        get("thoughtsTokenCount"),
+    )
+    cached, tool_use, total = (
+        get("cachedContentTokenCount"),
+        get("toolUsePromptTokenCount"),
+        get("totalTokenCount"),
+    )
     if (
         (type(prompt) is int or (prompt is None and usage.keys().isdisjoint(_SPELLINGS)))
         and (output is None or type(output) is int)
@@ -40,6 +55,11 @@ def _whole(count: Json) -> int | None:
         return count
     if type(count) is float and count.is_integer():
         return int(count)
-    if type(count) is str and len(count) <= 20 and count.removeprefix("-").isdecimal() and count.isascii():
+    if (
+        type(count) is str
+        and len(count) <= 20
+        and count.removeprefix("-").isdecimal()
+        and count.isascii()
+    ):
         return int(count)
     return None

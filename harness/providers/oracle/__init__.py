@@ -1,7 +1,8 @@
-"""What an answer says, gathered twice: from its raw bytes, and from the events and payloads that were made of them.
+"""What an answer says, gathered twice: from its raw bytes, and from the events and payloads that
+were made of them.
 
-Both halves end in the same `Facts`, and `losses` compares them. Nothing here imports anything of ours: this is the witness behind the law
-that nothing is lost and nothing invented.
+Both halves end in the same `Facts`, and `losses` compares them. Nothing here imports anything of
+ours: this is the witness behind the law that nothing is lost and nothing invented.
 """
 
 from harness.facts.account import Facts

@@ -1,6 +1,8 @@
-"""Gathers what canonical events, and the payloads of two dialects, carry: the other half of the comparison with the raw body.
+"""Gathers what canonical events, and the payloads of two dialects, carry: the other half of the
+comparison with the raw body.
 
-Everything comes as plain JSON data, so that a program in any language can be held against the same facts.
+Everything comes as plain JSON data, so that a program in any language can be held against the same
+facts.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ _UNIFIED_COUNTS = {
 
 
 def gather_events(events: Iterable[Mapping[str, Json]]) -> Facts:
-    """The facts of candidate 0 in canonical events (``{"kind": …}``, fields at their default left out)."""
+    """The facts of candidate 0 in canonical events (``{"kind": …}``, fields at their default left
+    out).
+    """
     reader = _EventReader()
     for event in events:
         if not event.get("candidate") or event["kind"] == "annotation":
@@ -51,7 +55,9 @@ class _EventReader:
         signed_as = "other"
         match kind:
             case "start":
-                facts.others |= {wire for name, wire in _START.items() if event.get(name) is not None}
+                facts.others |= {
+                    wire for name, wire in _START.items() if event.get(name) is not None
+                }
             case "text" if not event.get("role"):  # what another than the model says is no answer
                 facts.text += event["text"]
                 signed_as = "text"
@@ -77,7 +83,11 @@ class _EventReader:
             case "tool_result":
                 facts.others.add("functionResponse")
                 status = event.get("status")
-                failed = event.get("error") is not None if status is None else status not in ("", "success")
+                failed = (
+                    event.get("error") is not None
+                    if status is None
+                    else status not in ("", "success")
+                )
                 facts.add_result(failed, event.get("response"))
             case "notice":
                 facts.notices.append(event["message"])
@@ -147,7 +157,8 @@ def _read_unified(facts: Facts, drafts: dict[str, str], payload: Mapping[str, Js
 
 
 def read_raw(facts: Facts, raw: Json) -> None:
-    """A piece of wire data in its own shape: its media, code and signature are facts; a tool's result may also come as its event.
+    """A piece of wire data in its own shape: its media, code and signature are facts; a tool's
+    result may also come as its event.
 
     Its text is none of this answer: it is another candidate's.
     """
@@ -186,14 +197,33 @@ def _check_response(facts: Facts, response: Mapping[str, Json]) -> None:
     parts = response["message"]["content"]
     said = {
         "text": (facts.text, "".join(part["text"] for part in parts if part["kind"] == "text")),
-        "thoughts": (facts.thoughts, "".join(part["thinking"]["text"] for part in parts if part["kind"] == "thinking")),
-        "calls": (facts.calls, [(c["name"], c["arguments"]) for p in parts if p["kind"] == "tool_call" for c in [p["tool_call"]]]),
+        "thoughts": (
+            facts.thoughts,
+            "".join(part["thinking"]["text"] for part in parts if part["kind"] == "thinking"),
+        ),
+        "calls": (
+            facts.calls,
+            [
+                (c["name"], c["arguments"])
+                for p in parts
+                if p["kind"] == "tool_call"
+                for c in [p["tool_call"]]
+            ],
+        ),
     }
-    facts.contradictions += [f"the Response has other {what} than the stream" for what, (once, twice) in said.items() if once != twice]
+    facts.contradictions += [
+        f"the Response has other {what} than the stream"
+        for what, (once, twice) in said.items()
+        if once != twice
+    ]
 
 
-def gather_payloads_anthropic(payloads: Iterable[Mapping[str, Json]], session_signatures: Mapping[str, str | None]) -> Facts:
-    """The facts in the payloads of the ``anthropic`` dialect; ``session_signatures``: tool id → signature that the session remembers."""
+def gather_payloads_anthropic(
+    payloads: Iterable[Mapping[str, Json]], session_signatures: Mapping[str, str | None]
+) -> Facts:
+    """The facts in the payloads of the ``anthropic`` dialect; ``session_signatures``: tool id →
+    signature that the session remembers.
+    """
     facts = Facts()
     block: dict[str, Json] = {}
     for payload in payloads:
@@ -237,7 +267,9 @@ def _read_delta(facts: Facts, block: dict[str, Json], delta: Mapping[str, Json])
             pass
 
 
-def _close_block(facts: Facts, block: Mapping[str, Json], session_signatures: Mapping[str, str | None]) -> None:
+def _close_block(
+    facts: Facts, block: Mapping[str, Json], session_signatures: Mapping[str, str | None]
+) -> None:
     if block.get("type") == "tool_use":
         facts.calls.append((block["name"], json.loads(block["json"] or "{}")))
         _sign(facts, "call", session_signatures.get(block["id"]))
@@ -250,13 +282,23 @@ def _count_anthropic(facts: Facts, usage: Mapping[str, Json] | None) -> None:
 
 def _sign(facts: Facts, kind: str, signature: str | list[str] | None) -> None:
     if signature is not None:
-        facts.signatures += [(kind, one) for one in (signature if isinstance(signature, list) else [signature])]
+        facts.signatures += [
+            (kind, one) for one in (signature if isinstance(signature, list) else [signature])
+        ]
 
 
-def count_named(facts: Facts, counts: Mapping[str, Json], names: Mapping[str, str], raw: Json) -> None:
-    """The counts that have a name of their own; from the raw object only those that have none, lest it hides that one is missing."""
-    facts.usage |= {name: count for name, count in _whole_numbers(raw).items() if name not in names.values()}
-    facts.usage |= {wire: counts[name] for name, wire in names.items() if counts.get(name) is not None}
+def count_named(
+    facts: Facts, counts: Mapping[str, Json], names: Mapping[str, str], raw: Json
+) -> None:
+    """The counts that have a name of their own; from the raw object only those that have none, lest
+    it hides that one is missing.
+    """
+    facts.usage |= {
+        name: count for name, count in _whole_numbers(raw).items() if name not in names.values()
+    }
+    facts.usage |= {
+        wire: counts[name] for name, wire in names.items() if counts.get(name) is not None
+    }
 
 
 def _whole_numbers(raw: Json) -> dict[str, int]:

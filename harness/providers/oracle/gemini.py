@@ -1,8 +1,11 @@
-"""Reads the raw body of one exchange, slowly and plainly: the whole body at once, the standard library's JSON, nothing of ours.
+"""Reads the raw body of one exchange, slowly and plainly: the whole body at once, the standard
+library's JSON, nothing of ours.
 
-It shares no code and no cleverness with the framers and normalizers, so that a fault of theirs cannot hide here. Whatever the framing (SSE,
-JSON array, JSON lines, one document, raw errors between events), the body is walked once: a ``data:`` line belongs to an SSE message, a
-brace opens a JSON document that is read where it stands, brackets and commas between documents are skipped, everything else is unreadable.
+It shares no code and no cleverness with the framers and normalizers, so that a fault of theirs
+cannot hide here. Whatever the framing (SSE, JSON array, JSON lines, one document, raw errors
+between events), the body is walked once: a ``data:`` line belongs to an SSE message, a brace opens
+a JSON document that is read where it stands, brackets and commas between documents are skipped,
+everything else is unreadable.
 """
 
 from __future__ import annotations
@@ -36,7 +39,9 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 def gather_body(body: bytes, status: int = 200, *, tool_code: bool = False) -> Facts:
-    """The facts of candidate 0 in a raw body of any of the wire's framings; ``tool_code``: ``<tool_code>`` blocks of the text are calls."""
+    """The facts of candidate 0 in a raw body of any of the wire's framings; ``tool_code``:
+    ``<tool_code>`` blocks of the text are calls.
+    """
     reader = _Reader(status)
     for message in _messages(body.decode("utf-8", "surrogateescape").removeprefix("\ufeff")):
         if isinstance(message, str):
@@ -84,7 +89,9 @@ def _messages(text: str) -> Iterator[str | tuple[Json]]:
 
 
 def _data_message(lines: list[str]) -> Iterator[str | tuple[Json]]:
-    """The message that some ``data:`` lines make together, or each by itself where only that is JSON; the list is emptied."""
+    """The message that some ``data:`` lines make together, or each by itself where only that is
+    JSON; the list is emptied.
+    """
     each, joined = list(lines), "\n".join(lines)
     lines.clear()
     if not joined.strip() or joined.strip() == "[DONE]":
@@ -100,7 +107,9 @@ def _data_message(lines: list[str]) -> Iterator[str | tuple[Json]]:
 
 
 def _document(text: str, at: int) -> tuple[Any, int]:
-    """The JSON value that begins at ``at`` and where it ends; unreadable up to the end of the line where it is none."""
+    """The JSON value that begins at ``at`` and where it ends; unreadable up to the end of the line
+    where it is none.
+    """
     try:
         value, end = _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):
@@ -114,7 +123,11 @@ def _document(text: str, at: int) -> tuple[Any, int]:
 def _pick(holder: dict[str, Json], name: str) -> Json:
     """A field in either of its two spellings; None where it is missing or null."""
     value = holder.get(name)
-    return value if value is not None else holder.get(_CAPITAL.sub(lambda found: "_" + found[0].lower(), name))
+    return (
+        value
+        if value is not None
+        else holder.get(_CAPITAL.sub(lambda found: "_" + found[0].lower(), name))
+    )
 
 
 def camel(name: str) -> str:
@@ -123,17 +136,25 @@ def camel(name: str) -> str:
 
 
 def _present(holder: dict[str, Json], known: set[str]) -> set[str]:
-    """The names of other fields that say something; ``{}``, ``[]`` and ``""`` say as little as null."""
-    return {camel(name) for name, value in holder.items() if value not in (None, {}, [], "")} - known
+    """The names of other fields that say something; ``{}``, ``[]`` and ``""`` say as little as
+    null.
+    """
+    return {
+        camel(name) for name, value in holder.items() if value not in (None, {}, [], "")
+    } - known
 
 
 def _objects(value: Json) -> list[dict[str, Json]]:
     """The objects of a list, or the one object that stands where a list should."""
-    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
+    return [
+        item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)
+    ]
 
 
 class _Reader:
-    """Reads message after message into one `Facts`; the only state is the call whose arguments are being streamed."""
+    """Reads message after message into one `Facts`; the only state is the call whose arguments are
+    being streamed.
+    """
 
     def __init__(self, status: int) -> None:
         self.facts = Facts()
@@ -174,11 +195,17 @@ class _Reader:
         feedback = _pick(message, "promptFeedback")
         if isinstance(feedback, dict):
             reason = _pick(feedback, "blockReason")
-            self.facts.block_reason = self.facts.block_reason if reason is None else _word(reason, ())
+            self.facts.block_reason = (
+                self.facts.block_reason if reason is None else _word(reason, ())
+            )
             self.facts.others |= _present(feedback, {"blockReason", "blockReasonMessage"})
         usage = _pick(message, "usageMetadata")
         if isinstance(usage, dict):
-            self.facts.usage |= {camel(name): count for name, said in usage.items() if (count := _whole(said)) is not None}
+            self.facts.usage |= {
+                camel(name): count
+                for name, said in usage.items()
+                if (count := _whole(said)) is not None
+            }
         for candidate in _objects(message.get("candidates")):
             if not _pick(candidate, "index"):
                 self._read_candidate(candidate)
@@ -200,7 +227,11 @@ class _Reader:
             self.facts.finish_message = _pick(candidate, "finishMessage")
 
     def _read_part(self, part: dict[str, Json]) -> None:
-        call, text, thought = _pick(part, "functionCall"), part.get("text"), part.get("thought") is True
+        call, text, thought = (
+            _pick(part, "functionCall"),
+            part.get("text"),
+            part.get("thought") is True,
+        )
         kind = "other"
         if isinstance(text, str):
             kind = "thought" if thought else "text"
@@ -211,11 +242,17 @@ class _Reader:
                 self.facts.text += text
         if isinstance(call, dict):
             before = len(self.facts.calls)
-            kind = "piece" if self._streamed is None else "text"  # what follows a call's first part signs no call
+            kind = (
+                "piece" if self._streamed is None else "text"
+            )  # what follows a call's first part signs no call
             self._read_call(call)
             kind = "call" if len(self.facts.calls) > before else kind
-        self.facts.media += sum(_pick(part, name) is not None for name in ("inlineData", "fileData"))
-        self.facts.code += sum(_pick(part, name) is not None for name in ("executableCode", "codeExecutionResult"))
+        self.facts.media += sum(
+            _pick(part, name) is not None for name in ("inlineData", "fileData")
+        )
+        self.facts.code += sum(
+            _pick(part, name) is not None for name in ("executableCode", "codeExecutionResult")
+        )
         answered = _pick(part, "functionResponse")
         if isinstance(answered, dict):
             self.facts.add_result(False, answered.get("response"))
@@ -246,7 +283,11 @@ class _Reader:
             self._streamed = None
 
     def _put(self, piece: dict[str, Json]) -> None:
-        values = [value for name in ("stringValue", "numberValue", "boolValue") if (value := _pick(piece, name)) is not None]
+        values = [
+            value
+            for name in ("stringValue", "numberValue", "boolValue")
+            if (value := _pick(piece, name)) is not None
+        ]
         if not values and "nullValue" not in piece and "null_value" not in piece:
             return
         path = str(_pick(piece, "jsonPath") or "")
@@ -264,7 +305,9 @@ class _Reader:
         number = code if isinstance(code, int) else None
         self.facts.open_call = self._streamed is not None
         status = error.get("status") if isinstance(error, dict) else None
-        self.facts.add_error(self._status if self._status >= 300 else number, str(message or ""), status)
+        self.facts.add_error(
+            self._status if self._status >= 300 else number, str(message or ""), status
+        )
 
 
 def _whole(count: Json) -> int | None:

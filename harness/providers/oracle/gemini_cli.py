@@ -1,7 +1,9 @@
-"""Reads the raw output of a Gemini CLI process: the other wire of the witness, as slow and plain as ``body.py``.
+"""Reads the raw output of a Gemini CLI process: the other wire of the witness, as slow and plain as
+``body.py``.
 
-Output is lines. One that is JSON is an event, or no event at all; in any other, objects with a type and a timestamp are events, and what
-stands around them is unreadable. A document over many lines is read where one begins.
+Output is lines. One that is JSON is an event, or no event at all; in any other, objects with a type
+and a timestamp are events, and what stands around them is unreadable. A document over many lines is
+read where one begins.
 """
 
 from __future__ import annotations
@@ -33,9 +35,11 @@ _DOCUMENT_COUNTS = {
 
 
 def gather_cli(body: bytes, exit_code: str = "0", stderr: str = "") -> Facts:
-    """The facts in the output of one run. ``delta`` is no fact, and neither are the times of lines but the first.
+    """The facts in the output of one run. ``delta`` is no fact, and neither are the times of lines
+    but the first.
 
-    An ``exit_code`` other than 0 is an error where the output says nothing of the end; ``stderr`` is its first line.
+    An ``exit_code`` other than 0 is an error where the output says nothing of the end; ``stderr``
+    is its first line.
     """
     facts = Facts()
     for item in _items(body.decode("utf-8", "surrogateescape").removeprefix("\ufeff")):
@@ -95,8 +99,14 @@ def _read_line(facts: Facts, line: dict[str, Json]) -> None:
     match line["type"]:
         case "init":
             named = {"model": "modelVersion", "session_id": "responseId"}
-            facts.others |= {named.get(name, camel(name)) for name, value in line.items() if value is not None and name != "type"}
-        case "message" if line.get("role") in ("assistant", "model", None) and isinstance(line.get("content"), str):
+            facts.others |= {
+                named.get(name, camel(name))
+                for name, value in line.items()
+                if value is not None and name != "type"
+            }
+        case "message" if line.get("role") in ("assistant", "model", None) and isinstance(
+            line.get("content"), str
+        ):
             facts.text += line["content"]
         case "message":
             facts.others |= {"role"} if line.get("role") == "user" else set()
@@ -104,7 +114,10 @@ def _read_line(facts: Facts, line: dict[str, Json]) -> None:
             facts.calls.append((str(_first(line, "tool_name", "name") or ""), _arguments(line)))
         case "tool_result":
             facts.others.add("functionResponse")
-            facts.add_result(line.get("status") not in (None, "", "success") or _says_why(line.get("error")), line.get("output"))
+            facts.add_result(
+                line.get("status") not in (None, "", "success") or _says_why(line.get("error")),
+                line.get("output"),
+            )
         case "error":
             facts.others |= {"severity", "message"} & line.keys()
             facts.notices.append(str(line.get("message") or ""))
@@ -133,12 +146,16 @@ def _read_document(facts: Facts, document: dict[str, Json]) -> None:
     stats = document.get("stats")
     if isinstance(stats, dict):
         models = stats.get("models")
-        per_model = [model.get("tokens") for model in models.values()] if isinstance(models, dict) else []
+        per_model = (
+            [model.get("tokens") for model in models.values()] if isinstance(models, dict) else []
+        )
         facts.others |= {"modelVersion"} if len(per_model) == 1 else set()
         count_stats(facts, stats)
     facts.text += str(document.get("response") or "")
     warnings = document.get("warnings") or []
-    facts.notices += [str(warning) for warning in (warnings if isinstance(warnings, list) else [warnings])]
+    facts.notices += [
+        str(warning) for warning in (warnings if isinstance(warnings, list) else [warnings])
+    ]
     if document.get("error") is None:
         facts.finish, facts.ended_well = "", True
     else:
@@ -146,12 +163,18 @@ def _read_document(facts: Facts, document: dict[str, Json]) -> None:
 
 
 def count_stats(facts: Facts, stats: dict[str, Json]) -> None:
-    """Statistics in either form: the named counts, of all models together, and every other whole number at their top."""
+    """Statistics in either form: the named counts, of all models together, and every other whole
+    number at their top.
+    """
     facts.usage |= gather_value({"usageMetadata": stats}).usage
     models = stats.get("models")
     streamed = not _STREAM_COUNTS.keys().isdisjoint(stats) or not isinstance(models, dict)
     names = _STREAM_COUNTS if streamed else _DOCUMENT_COUNTS
-    tokens = [stats] if streamed or not isinstance(models, dict) else [model.get("tokens") for model in models.values()]
+    tokens = (
+        [stats]
+        if streamed or not isinstance(models, dict)
+        else [model.get("tokens") for model in models.values()]
+    )
     sums: dict[str, int] = {}
     for one in filter(None, tokens):
         for name, wire in names.items():
@@ -170,7 +193,11 @@ def _decoded(value: Json) -> Json:
 
 def _fail(facts: Facts, error: Json) -> None:
     own = error if isinstance(error, dict) else {"message": error}
-    facts.add_error(own["code"] if isinstance(own.get("code"), int) else None, str(own.get("message") or ""), own.get("type"))
+    facts.add_error(
+        own["code"] if isinstance(own.get("code"), int) else None,
+        str(own.get("message") or ""),
+        own.get("type"),
+    )
 
 
 def _first(line: dict[str, Json], *names: str) -> Json:
@@ -178,7 +205,11 @@ def _first(line: dict[str, Json], *names: str) -> Json:
 
 
 def _arguments(line: dict[str, Json]) -> Json:
-    given = [value for name in ("parameters", "input") if isinstance(value := _decoded(line.get(name)), dict)]
+    given = [
+        value
+        for name in ("parameters", "input")
+        if isinstance(value := _decoded(line.get(name)), dict)
+    ]
     lists = [value for value in given if isinstance(value.get("todos"), list)]
     chosen = lists if _first(line, "tool_name", "name") == "write_todos" and lists else given
     return chosen[0] if chosen else {}

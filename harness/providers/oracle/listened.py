@@ -1,4 +1,6 @@
-"""Gathers what the payloads of the three event models carry that carry a part of an answer only: agent-events, art and mind."""
+"""Gathers what the payloads of the three event models carry that carry a part of an answer only:
+agent-events, art and mind.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,11 @@ from .carried import count_named, read_raw
 from .gemini_cli import count_stats
 from .partial import LIST_TOOL
 
-_ART_COUNTS = {"inputTokens": "promptTokenCount", "outputTokens": "candidatesTokenCount", "thinkingTokens": "thoughtsTokenCount"}
+_ART_COUNTS = {
+    "inputTokens": "promptTokenCount",
+    "outputTokens": "candidatesTokenCount",
+    "thinkingTokens": "thoughtsTokenCount",
+}
 _BLOCKED = "Gemini API call blocked: "
 
 
@@ -64,16 +70,22 @@ def gather_payloads_art(payloads: Iterable[Mapping[str, Json]]) -> Facts:
 
 
 def _count_art(facts: Facts, data: Mapping[str, Json], raw: dict[str, Json]) -> None:
-    """The counts that have a field of their own, and from the provider's object, in whichever words, the others."""
+    """The counts that have a field of their own, and from the provider's object, in whichever
+    words, the others.
+    """
     stated = Facts()
     if "models" in raw or "total_tokens" in raw:
         count_stats(stated, raw)
-    facts.usage |= {name: count for name, count in stated.usage.items() if name not in _ART_COUNTS.values()}
+    facts.usage |= {
+        name: count for name, count in stated.usage.items() if name not in _ART_COUNTS.values()
+    }
     count_named(facts, data, _ART_COUNTS, raw)
 
 
 def gather_payloads_mind(payloads: Iterable[Mapping[str, Json]]) -> Facts:
-    """The facts in the records of mind; ``finish`` is the record that ends them, by its code if it is an error."""
+    """The facts in the records of mind; ``finish`` is the record that ends them, by its code if it
+    is an error.
+    """
     facts = Facts()
     for payload in payloads:
         match payload["type"]:

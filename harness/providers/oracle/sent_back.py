@@ -1,7 +1,9 @@
-"""What goes back: reads the request that follows an answer, and says where it lacks what the answer's calls were.
+"""What goes back: reads the request that follows an answer, and says where it lacks what the
+answer's calls were.
 
-The rules are those of https://ai.google.dev/gemini-api/docs/thought-signatures: every call stands where it stood, with its id, name,
-arguments and signature, and the results stand together behind all of them, in call order.
+The rules are those of https://ai.google.dev/gemini-api/docs/thought-signatures: every call stands
+where it stood, with its id, name, arguments and signature, and the results stand together behind
+all of them, in call order.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ from harness.facts.differences import call_findings, same, short
 
 @dataclass
 class Returned:
-    """Calls and results of a request, in order: (name, arguments) and (name), with the id and the signature of each, None if it has none.
+    """Calls and results of a request, in order: (name, arguments) and (name), with the id and the
+    signature of each, None if it has none.
 
-    ``contents`` says for each call and then for each result which content it stands in. ``signatures`` are those of all other parts.
+    ``contents`` says for each call and then for each result which content it stands in.
+    ``signatures`` are those of all other parts.
     """
 
     calls: list[tuple[str, Json]] = field(default_factory=list)
@@ -29,13 +33,17 @@ class Returned:
 
 
 def gather_request(body: Json) -> Returned:
-    """The calls and results of a request as the API documents it, in its Code Assist envelope or without."""
+    """The calls and results of a request as the API documents it, in its Code Assist envelope or
+    without.
+    """
     returned = Returned()
     inner = body.get("request") if isinstance(body.get("request"), dict) else body
     for index, content in enumerate(inner.get("contents") or []):
         for part in content.get("parts") or []:
             call, result = part.get("functionCall"), part.get("functionResponse")
-            signature = part.get("thoughtSignature", part.get("thought_signature"))  # a part of an unknown kind goes back as it came
+            signature = part.get(
+                "thoughtSignature", part.get("thought_signature")
+            )  # a part of an unknown kind goes back as it came
             if isinstance(call, dict):
                 returned.calls.append((str(call.get("name") or ""), call.get("args") or {}))
                 returned.marks.append((call.get("id"), signature))
@@ -49,20 +57,36 @@ def gather_request(body: Json) -> Returned:
 
 
 def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> list[str]:
-    """What the request after an answer lacks of its calls, a sentence each; ``signed``: other kinds of parts that keep a signature."""
+    """What the request after an answer lacks of its calls, a sentence each; ``signed``: other kinds
+    of parts that keep a signature.
+    """
     found = call_findings(wire.calls, returned.calls, ordered=True)
     if found:
         return [f"sent back: {finding}" for finding in found]
     for number, (there, here) in enumerate(zip(wire.marks, returned.marks, strict=True), 1):
         found += [
-            f"{what} of call {number} {'lost' if had else 'invented'}: {short(had)} is sent back as {short(sent)}"
+            f"{what} of call {number} {'lost' if had else 'invented'}: {short(had)} is sent back as"
+            f" {short(sent)}"
             for what, had, sent in zip(("id", "signature"), there, here, strict=True)
             if (had or None) != (sent or None)
         ]
-    wanted = [(name, mark[0]) for (name, _), mark in zip(returned.calls, returned.marks, strict=True)]
+    wanted = [
+        (name, mark[0]) for (name, _), mark in zip(returned.calls, returned.marks, strict=True)
+    ]
     if not same([list(one) for one in returned.results], [list(one) for one in wanted]):
-        found.append(f"results {short(returned.results)} do not answer the calls {short(wanted)}, one each and in their order")
-    if returned.calls and returned.results and returned.call_contents[-1] >= returned.result_contents[0]:
+        found.append(
+            f"results {short(returned.results)} do not answer the calls {short(wanted)}, one each"
+            " and in their order"
+        )
+    if (
+        returned.calls
+        and returned.results
+        and returned.call_contents[-1] >= returned.result_contents[0]
+    ):
         found.append("a call stands behind the first result")
     others = [signature for kind, signature in wire.signatures if kind in signed]
-    return found + [f"signature lost: {short(one)} is not sent back" for one in others if one not in returned.signatures]
+    return found + [
+        f"signature lost: {short(one)} is not sent back"
+        for one in others
+        if one not in returned.signatures
+    ]

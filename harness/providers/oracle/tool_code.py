@@ -1,4 +1,6 @@
-"""Finds ``<tool_code>`` blocks in a whole text, for the comparison only: one pattern, three forms of body, the standard library."""
+"""Finds ``<tool_code>`` blocks in a whole text, for the comparison only: one pattern, three forms
+of body, the standard library.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,14 @@ _ARGUMENTS = ("parameters", "args", "arguments", "input")
 
 
 def find_blocks(text: str) -> list[Block]:
-    """(raw text of the block, tool name or None, arguments) of every block that can be read; the others stay text."""
-    return [(found[0], *call) for found in _BLOCK.finditer(text) if (call := _read(found[1].strip())) is not None]
+    """(raw text of the block, tool name or None, arguments) of every block that can be read; the
+    others stay text.
+    """
+    return [
+        (found[0], *call)
+        for found in _BLOCK.finditer(text)
+        if (call := _read(found[1].strip())) is not None
+    ]
 
 
 def _read(body: str) -> tuple[str | None, dict[str, Json]] | None:
@@ -38,12 +46,34 @@ def _read(body: str) -> tuple[str | None, dict[str, Json]] | None:
 def _python_call(body: str) -> tuple[str, dict[str, Json]] | None:
     try:
         tree = ast.parse(body, mode="eval").body
-        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "print" and len(tree.args) == 1:
+        if (
+            isinstance(tree, ast.Call)
+            and isinstance(tree.func, ast.Name)
+            and tree.func.id == "print"
+            and len(tree.args) == 1
+        ):
             tree = tree.args[0]
         if not isinstance(tree, ast.Call) or tree.args:
             return None
-        name = tree.func.attr if isinstance(tree.func, ast.Attribute) else tree.func.id if isinstance(tree.func, ast.Name) else None
-        return (name, {word.arg: _plain(ast.literal_eval(word.value)) for word in tree.keywords if word.arg}) if name else None
+        name = (
+            tree.func.attr
+            if isinstance(tree.func, ast.Attribute)
+            else tree.func.id
+            if isinstance(tree.func, ast.Name)
+            else None
+        )
+        return (
+            (
+                name,
+                {
+                    word.arg: _plain(ast.literal_eval(word.value))
+                    for word in tree.keywords
+                    if word.arg
+                },
+            )
+            if name
+            else None
+        )
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
 
@@ -52,4 +82,8 @@ def _plain(value: Json) -> Json:
     """A literal as JSON: a tuple is a list."""
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return {str(name): _plain(item) for name, item in value.items()} if isinstance(value, dict) else value
+    return (
+        {str(name): _plain(item) for name, item in value.items()}
+        if isinstance(value, dict)
+        else value
+    )

@@ -1,4 +1,6 @@
-"""Tells two shapes apart: what a recording has that another has not, each with a severity and the feature it touches."""
+"""Tells two shapes apart: what a recording has that another has not, each with a severity and the
+feature it touches.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _SILENT: Final = frozenset({"unknown", "aborted"})
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """One difference in shape: ``exchange`` from 1, ``path`` where it is (a field, or a word such as ``status``), ``says`` what it is."""
+    """One difference in shape: ``exchange`` from 1, ``path`` where it is (a field, or a word such
+    as ``status``), ``says`` what it is.
+    """
 
     severity: Severity
     exchange: int
@@ -33,7 +37,10 @@ def compare_cassettes(recorded: Cassette, now: Cassette) -> list[Drift]:
     """How ``now`` differs in shape from ``recorded``, exchange by exchange, the worst first."""
     found: list[Drift] = []
     for number, (old, new) in enumerate(zip(recorded.exchanges, now.exchanges, strict=False), 1):
-        found += [Drift(severity, number, path, says, feature) for severity, path, says, feature in _differences(_shape(old), _shape(new))]
+        found += [
+            Drift(severity, number, path, says, feature)
+            for severity, path, says, feature in _differences(_shape(old), _shape(new))
+        ]
     had, has = len(recorded.exchanges), len(now.exchanges)
     if had != has:
         says = f"{had} exchanges were recorded, now there are {has}"
@@ -65,11 +72,26 @@ def _answers(old: Shape, new: Shape) -> Iterator[_Found]:
     if old.status != new.status:
         yield "breaking", "status", f"{old.status} → {new.status}", "errors.http"
     if old.end != new.end and not _SILENT & {old.end, new.end}:
-        yield "breaking", "end", f"{old.end} → {new.end}", ENDS[new.end if new.end != "complete" else old.end]
+        yield (
+            "breaking",
+            "end",
+            f"{old.end} → {new.end}",
+            ENDS[new.end if new.end != "complete" else old.end],
+        )
     if old.exit_code != new.exit_code:
-        yield "breaking", "exit code", f"{old.exit_code or 'none'} → {new.exit_code or 'none'}", "gemini-cli.errors"
+        yield (
+            "breaking",
+            "exit code",
+            f"{old.exit_code or 'none'} → {new.exit_code or 'none'}",
+            "gemini-cli.errors",
+        )
     if old.media_type != new.media_type:
-        yield "breaking", "content-type", f"{old.media_type or 'none'} → {new.media_type or 'none'}", _framing(new)
+        yield (
+            "breaking",
+            "content-type",
+            f"{old.media_type or 'none'} → {new.media_type or 'none'}",
+            _framing(new),
+        )
     if old.line_end != new.line_end and old.line_end and new.line_end:
         yield "notable", "line end", f"{old.line_end} → {new.line_end}", "framing.line-ends"
     if old.readable and not new.readable:
@@ -83,13 +105,28 @@ def _framing(shape: Shape) -> str:
 def _fields(old: Shape, new: Shape) -> Iterator[_Found]:
     gone, added = old.types.keys() - new.types.keys(), new.types.keys() - old.types.keys()
     for path in _tops(gone):
-        yield place_of(path).gone, path, f"missing field ({_listed(old.types[path])})", _feature(path, old)
+        yield (
+            place_of(path).gone,
+            path,
+            f"missing field ({_listed(old.types[path])})",
+            _feature(path, old),
+        )
     for path in _tops(added):
-        yield place_of(path).new, path, f"new field ({_listed(new.types[path])})", _feature(path, new)
+        yield (
+            place_of(path).new,
+            path,
+            f"new field ({_listed(new.types[path])})",
+            _feature(path, new),
+        )
     for path in sorted(old.types.keys() & new.types.keys()):
         if more := new.types[path] - old.types[path]:
             severity: Severity = "notable" if more == {"null"} else "breaking"
-            yield severity, path, f"type {_listed(old.types[path])} → {_listed(new.types[path])}", _feature(path, new)
+            yield (
+                severity,
+                path,
+                f"type {_listed(old.types[path])} → {_listed(new.types[path])}",
+                _feature(path, new),
+            )
 
 
 def _feature(path: str, shape: Shape) -> str:
@@ -98,20 +135,31 @@ def _feature(path: str, shape: Shape) -> str:
     if feature == "errors.in-stream" and shape.status >= 400:
         return "errors.http"
     if feature == "signatures.call":
-        before = ("", *shape.parts)[shape.parts.index("signature")] if "signature" in shape.parts else ""
+        before = (
+            ("", *shape.parts)[shape.parts.index("signature")] if "signature" in shape.parts else ""
+        )
         return SIGNED.get(before, "signatures.empty-part")
     return feature
 
 
 def _tops(paths: set[str]) -> list[str]:
     """The paths below none of the others: what a field holds comes and goes with it."""
-    return sorted(path for path in paths if not any(path.startswith((f"{other}.", f"{other}[")) for other in paths))
+    return sorted(
+        path
+        for path in paths
+        if not any(path.startswith((f"{other}.", f"{other}[")) for other in paths)
+    )
 
 
 def _words(old: Shape, new: Shape) -> Iterator[_Found]:
     for path in sorted(old.words.keys() & new.words.keys()):
         if more := new.words[path] - old.words[path]:
-            yield place_of(path).word, path, f"new word {_listed(more)}, so far {_listed(old.words[path])}", _feature(path, new)
+            yield (
+                place_of(path).word,
+                path,
+                f"new word {_listed(more)}, so far {_listed(old.words[path])}",
+                _feature(path, new),
+            )
 
 
 def _order(old: Shape, new: Shape) -> Iterator[_Found]:
@@ -119,8 +167,21 @@ def _order(old: Shape, new: Shape) -> Iterator[_Found]:
     both = {*old.parts} & {*new.parts}
     was, now = (collapse(kind for kind in shape.parts if kind in both) for shape in (old, new))
     if was != now:
-        moved = next((kind for pair in zip(was, now, strict=False) if pair[0] != pair[1] for kind in (pair[1],)), (*was, *now)[-1])
-        yield "notable", "order of parts", f"{', '.join(was)} → {', '.join(now)}", KINDS.get(moved, "unknown.parts")
+        moved = next(
+            (
+                kind
+                for pair in zip(was, now, strict=False)
+                if pair[0] != pair[1]
+                for kind in (pair[1],)
+            ),
+            (*was, *now)[-1],
+        )
+        yield (
+            "notable",
+            "order of parts",
+            f"{', '.join(was)} → {', '.join(now)}",
+            KINDS.get(moved, "unknown.parts"),
+        )
 
 
 def _finish(old: Shape, new: Shape) -> Iterator[_Found]:
@@ -136,7 +197,9 @@ def _finish(old: Shape, new: Shape) -> Iterator[_Found]:
 
 
 def _counts(old: Shape, new: Shape) -> Iterator[_Found]:
-    """Which messages carry counts; where all of one object moved alike, it is told of the object alone."""
+    """Which messages carry counts; where all of one object moved alike, it is told of the object
+    alone.
+    """
     told: set[tuple[str, Rhythm, Rhythm]] = set()
     for path in sorted(old.counts.keys() & new.counts.keys()):
         was, now = old.counts[path], new.counts[path]

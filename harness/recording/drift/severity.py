@@ -1,7 +1,7 @@
 """What a difference touches and how bad it is, by its place in the message.
 
-Breaking: an application that reads the stream as it was recorded loses something or stops. Notable: it goes on, and somebody should look.
-Harmless: chance, or what the API announces as optional.
+Breaking: an application that reads the stream as it was recorded loses something or stops. Notable:
+it goes on, and somebody should look. Harmless: chance, or what the API announces as optional.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``gone``, ``new``: how bad it is when a field here is missing or new; ``word``: when an enum here has a new word."""
+    """``gone``, ``new``: how bad it is when a field here is missing or new; ``word``: when an enum
+    here has a new word.
+    """
 
     feature: str
     gone: Severity = "breaking"
@@ -36,16 +38,25 @@ PLACES: Final[tuple[tuple[str, Place], ...]] = (
     (r"^lines\[(?:init|message)\]", Place("gemini-cli.stream-json")),
     (r"^lines\[", Place("gemini-cli.unknown")),
     (r"\berror\..*\[(?:QuotaFailure|RetryInfo)\]", Place("errors.quota", word="breaking")),
-    (r"(?:^|^\[\]\.|^response\.)error\b", Place("errors.in-stream", new="breaking", word="breaking")),
+    (
+        r"(?:^|^\[\]\.|^response\.)error\b",
+        Place("errors.in-stream", new="breaking", word="breaking"),
+    ),
     (r"^(?:session_id|stats|warnings)\b", Place("gemini-cli.document")),
     (r"promptFeedback\b", Place("finish.blocked-prompt", new="breaking", word="breaking")),
-    (r"usageMetadata\.(?:cachedContentTokenCount|cacheTokensDetails)", Place("usage.cached", "harmless", "harmless")),
+    (
+        r"usageMetadata\.(?:cachedContentTokenCount|cacheTokensDetails)",
+        Place("usage.cached", "harmless", "harmless"),
+    ),
     (r"usageMetadata\.thoughtsTokenCount", Place("usage.thoughts", "notable", "notable")),
     (r"usageMetadata\.toolUse", Place("usage.tool-use", "notable", "notable")),
     (r"usageMetadata\.\w+(?:Details|Tier|Type)\b", Place("usage.details", "notable", "harmless")),
     (r"usageMetadata\b", Place("usage.totals")),
     (r"(?:traceId|\w+Credits)\b", Place("code-assist.trace-and-credits", "notable", "harmless")),
-    (r"(?:responseId|modelVersion|createTime|modelStatus)\b", Place("reply.metadata", "notable", "harmless")),
+    (
+        r"(?:responseId|modelVersion|createTime|modelStatus)\b",
+        Place("reply.metadata", "notable", "harmless"),
+    ),
     (r"safetyRatings\b", Place("annotations.safety-ratings", "harmless", "harmless", "harmless")),
     (r"citation(?:Metadata|s|Sources)\b", Place("annotations.citations", "notable")),
     (r"groundingMetadata\b", Place("annotations.grounding", "notable")),
@@ -56,19 +67,28 @@ PLACES: Final[tuple[tuple[str, Place], ...]] = (
     (_PART + r"thoughtSignature$", Place("signatures.call")),
     (_PART + r"thought$", Place("thoughts.summaries", "notable")),
     (_PART + r"text$", Place("text.streaming")),
-    (_PART + r"functionCall\.(?:partialArgs|willContinue)\b", Place("tool-calls.streamed-arguments", new="breaking")),
+    (
+        _PART + r"functionCall\.(?:partialArgs|willContinue)\b",
+        Place("tool-calls.streamed-arguments", new="breaking"),
+    ),
     (_PART + r"functionCall\.id$", Place("tool-calls.missing-id", new="harmless")),
     (_PART + r"functionCall$", Place("tool-calls.single", new="breaking")),
     (_PART + r"functionCall\b", Place("tool-calls.single")),
     (_PART + r"inlineData\b", Place("media.inline", new="breaking")),
     (_PART + r"fileData\b", Place("media.file", new="breaking")),
-    (_PART + r"(?:executableCode|codeExecutionResult)\b", Place("server-side.code-execution", word="breaking")),
+    (
+        _PART + r"(?:executableCode|codeExecutionResult)\b",
+        Place("server-side.code-execution", word="breaking"),
+    ),
     (_PART + r"(?:toolCall|toolResponse)\b", Place("server-side.tools")),
     (_PART + r"functionResponse\b", Place("server-side.tool-results")),
     (_PART + r"\w+$", Place("unknown.parts", new="breaking")),
     (_PART, Place("unknown.parts")),
     (r"candidates\[\]\.index$", Place("candidates.several", "harmless", "harmless")),
-    (r"(?:^|\.)(?:candidates\[\]|content|role|parts(?:\[\])?|candidates)$", Place("text.empty-parts", word="breaking")),
+    (
+        r"(?:^|\.)(?:candidates\[\]|content|role|parts(?:\[\])?|candidates)$",
+        Place("text.empty-parts", word="breaking"),
+    ),
     (r"^response$", Place("code-assist.envelope", new="breaking")),
 )
 """Pattern of a path → what is there; the first that fits. Paths are looked up in camelCase."""
@@ -84,7 +104,11 @@ FINISH: Final[dict[FinishClass, str]] = {
 }
 """What a finish reason amounts to → feature; any other is `finish.other`."""
 
-ENDS: Final[dict[str, str]] = {"complete": "stream-end.clean", "cut": "stream-end.cut", "reset": "stream-end.reset"}
+ENDS: Final[dict[str, str]] = {
+    "complete": "stream-end.clean",
+    "cut": "stream-end.cut",
+    "reset": "stream-end.reset",
+}
 
 KINDS: Final[dict[str, str]] = {
     "text": "text.streaming",
@@ -94,7 +118,11 @@ KINDS: Final[dict[str, str]] = {
 }
 """Kind of a part → the feature that its place among the others is about."""
 
-SIGNED: Final[dict[str, str]] = {"call": "signatures.call", "text": "signatures.text", "thought": "signatures.thought"}
+SIGNED: Final[dict[str, str]] = {
+    "call": "signatures.call",
+    "text": "signatures.text",
+    "thought": "signatures.thought",
+}
 """What stands before a signature → feature."""
 
 _SNAKE: Final = re.compile(r"_([a-z])")
@@ -103,4 +131,11 @@ _SNAKE: Final = re.compile(r"_([a-z])")
 def place_of(path: str) -> Place:
     """What stands at a path, in either spelling."""
     camel = _SNAKE.sub(lambda found: found[1].upper(), path)
-    return next((place for pattern, place in PLACES if re.search(pattern, path) or re.search(pattern, camel)), ELSEWHERE)
+    return next(
+        (
+            place
+            for pattern, place in PLACES
+            if re.search(pattern, path) or re.search(pattern, camel)
+        ),
+        ELSEWHERE,
+    )

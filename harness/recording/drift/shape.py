@@ -1,8 +1,9 @@
 """The shape of an exchange: everything about its form and nothing of its wording.
 
-Told from the raw messages, not from events: a field that no provider of ours reads has to be seen here. A path is as on the wire,
-``candidates[].content.parts[].text``; a line of the Gemini CLI stands under its type, ``lines[result].status``, an object with an
-``@type`` in its list under its last word, and what is data (arguments, results, names of models) is not walked into.
+Told from the raw messages, not from events: a field that no provider of ours reads has to be seen
+here. A path is as on the wire, ``candidates[].content.parts[].text``; a line of the Gemini CLI
+stands under its type, ``lines[result].status``, an object with an ``@type`` in its list under its
+last word, and what is data (arguments, results, names of models) is not walked into.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from harness.stream.exchange import Exchange
 from harness.stream.framing import Frame
 
 Rhythm = frozenset[str]
-"""In which messages something stands: ``running`` (from one on in all), ``final`` (in the last alone), ``not in the last``, ``here and
-there``. In a short stream several may be true."""
+"""In which messages something stands: ``running`` (from one on in all), ``final`` (in the last
+alone), ``not in the last``, ``here and there``. In a short stream several may be true."""
 
 HIDDEN: Final = "another word"
 """Stands for a word that does not look like one of an enum, and so may be wording."""
@@ -33,13 +34,18 @@ _MAPS: Final = re.compile(r"(?:^|\.)(?:stats\.models|stats\.tools\.byName|errors
 """Objects whose keys are names."""
 _KEY: Final = re.compile(r"[A-Za-z_@$][A-Za-z0-9_]{0,63}")
 _ENUM: Final = re.compile(
-    r"(?:reason|status|type|category|probability|severity|modality|outcome|language|role|tier|stage|state|level|mode)$", re.IGNORECASE
+    r"(?:reason|status|type|category|probability|severity|modality|outcome|language|role|tier|stage|state|level|mode)$",
+    re.IGNORECASE,
 )
 """Names of fields that hold a word of a list."""
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_./+-]{0,63}")
-_COUNTS: Final = re.compile(r"(?:^|\.)(?:usageMetadata|usage_metadata|lines\[result\]\.stats|^stats)(?:\.[^.\[]+)?$")
+_COUNTS: Final = re.compile(
+    r"(?:^|\.)(?:usageMetadata|usage_metadata|lines\[result\]\.stats|^stats)(?:\.[^.\[]+)?$"
+)
 _FINISH: Final = re.compile(r"candidates\[\]\.(?:finishReason|finish_reason)$")
-_ASIDE: Final = frozenset(spellings("thought thoughtSignature videoMetadata partMetadata mediaResolution"))
+_ASIDE: Final = frozenset(
+    spellings("thought thoughtSignature videoMetadata partMetadata mediaResolution")
+)
 """What stands beside the content of a part."""
 _LINES: Final = {"tool_use": "call", "tool_result": "tool result", "error": "notice"}
 _KINDS: Final = {
@@ -52,8 +58,9 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """``types``: path → JSON types; ``words``: path of an enum → its words; ``parts``: kinds of the first candidate's parts, runs of one
-    kind as one; ``counts``: path of a count → its `Rhythm`; ``finish``: the last finish reason, and in which messages one stands."""
+    """``types``: path → JSON types; ``words``: path of an enum → its words; ``parts``: kinds of the
+    first candidate's parts, runs of one kind as one; ``counts``: path of a count → its `Rhythm`;
+    ``finish``: the last finish reason, and in which messages one stands."""
 
     status: int
     end: End
@@ -81,7 +88,11 @@ def shape_of(exchange: Exchange, frames: Sequence[Frame]) -> Shape:
         for path, said in walk.words.items():
             words.setdefault(path, set()).update(said)
     telling = [walk for walk in walked if not walk.is_error]
-    counts = {path: rhythm([path in walk.types for walk in telling]) for path in types if _COUNTS.search(path)}
+    counts = {
+        path: rhythm([path in walk.types for walk in telling])
+        for path in types
+        if _COUNTS.search(path)
+    }
     finishes = [walk.finish for walk in walked]
     return Shape(
         status=exchange.status,
@@ -200,17 +211,28 @@ def _parts(message: Json) -> list[str]:
     first = candidates[0] if type(candidates) is list and candidates else None
     content = first.get("content") if type(first) is dict else None
     parts = content.get("parts") if type(content) is dict else None
-    return [kind for part in (parts if type(parts) is list else []) if type(part) is dict for kind in _part(part)]
+    return [
+        kind
+        for part in (parts if type(parts) is list else [])
+        if type(part) is dict
+        for kind in _part(part)
+    ]
 
 
 def _part(part: dict[str, Json]) -> list[str]:
-    """What a part holds, and its signature as a thing of its own: text that is cut in other places is signed in other pieces."""
+    """What a part holds, and its signature as a thing of its own: text that is cut in other places
+    is signed in other pieces.
+    """
     held = [_KINDS.get(name, shown_key(name)) for name in part if name not in _ASIDE]
     if held == ["text"]:
         held = ["thought"] if part.get("thought") is True else ["text"]
         if part["text"] == "":
             held = []
-    return [*held, "signature"] if part.get("thoughtSignature") or part.get("thought_signature") else held
+    return (
+        [*held, "signature"]
+        if part.get("thoughtSignature") or part.get("thought_signature")
+        else held
+    )
 
 
 def _line_end(body: bytes) -> str:

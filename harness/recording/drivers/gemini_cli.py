@@ -1,7 +1,10 @@
-"""Records a program as a process: what it writes to stdout with the times of its coming, and how it ended.
+"""Records a program as a process: what it writes to stdout with the times of its coming, and how it
+ended.
 
-For the Gemini CLI, whose output is the wire (https://github.com/google-gemini/gemini-cli/blob/main/docs/cli/headless.md), and for any
-program with a prompt on its command line. Its exit code and what it wrote to stderr stand as headers beside the output.
+For the Gemini CLI, whose output is the wire
+(https://github.com/google-gemini/gemini-cli/blob/main/docs/cli/headless.md), and for any program
+with a prompt on its command line. Its exit code and what it wrote to stderr stand as headers beside
+the output.
 """
 
 from __future__ import annotations
@@ -43,19 +46,35 @@ class ProgramDriver:
         if not isinstance(prompt, str):
             raise ReplayError("gemini-cli is asked by a prompt, a text; this request has none")
         model = self._settings.model or ask.model or os.environ.get("HARNESS_MODEL")
-        command = [*self._settings.program, "-p", prompt, "--output-format", "stream-json" if ask.streamed else "json"]
+        command = [
+            *self._settings.program,
+            "-p",
+            prompt,
+            "--output-format",
+            "stream-json" if ask.streamed else "json",
+        ]
         command += [*(["-m", model] if model else []), *self._settings.arguments]
-        run_program(self._tape, command, environ=_environ(self._settings), time_limit_s=self._settings.timeout_s or TIME_LIMIT_S)
+        run_program(
+            self._tape,
+            command,
+            environ=_environ(self._settings),
+            time_limit_s=self._settings.timeout_s or TIME_LIMIT_S,
+        )
 
     def close(self) -> None:
         pass
 
 
 def told_by_program(settings: Settings) -> dict[str, str]:
-    """The origin of a program's output, which holds no request: whom it asks is told by its environment."""
+    """The origin of a program's output, which holds no request: whom it asks is told by its
+    environment.
+    """
     environ = _environ(settings)
     hosts = {urlsplit(environ[name]).hostname for name in BASE_URLS if environ.get(name)}
-    told = {"kind": "loopback" if hosts and hosts <= LOOPBACK else "recorded", "client": Path(settings.program[0]).name}
+    told = {
+        "kind": "loopback" if hosts and hosts <= LOOPBACK else "recorded",
+        "client": Path(settings.program[0]).name,
+    }
     model = settings.model or environ.get("HARNESS_MODEL")
     return {**told, "model": model} if model else told
 
@@ -70,11 +89,18 @@ def _environ(settings: Settings) -> dict[str, str]:
     return environ
 
 
-def run_program(tape: Tape, command: list[str], *, environ: Mapping[str, str] | None = None, time_limit_s: float = TIME_LIMIT_S) -> int:
-    """Run a command and take its output; returns its exit code, negative for the signal that ended it.
+def run_program(
+    tape: Tape,
+    command: list[str],
+    *,
+    environ: Mapping[str, str] | None = None,
+    time_limit_s: float = TIME_LIMIT_S,
+) -> int:
+    """Run a command and take its output; returns its exit code, negative for the signal that ended
+    it.
 
-    End `complete` for a program that exited, `cut` for one that was killed, `aborted` for one that we ended after ``time_limit_s``.
-    Raises `ReplayError` for a program that does not start.
+    End `complete` for a program that exited, `cut` for one that was killed, `aborted` for one that
+    we ended after ``time_limit_s``. Raises `ReplayError` for a program that does not start.
     """
     take = tape.begin(None)
     process = _start(command, environ)
@@ -113,7 +139,8 @@ def _start(command: list[str], environ: Mapping[str, str] | None) -> subprocess.
 
 @contextmanager
 def _ending(process: subprocess.Popen[bytes], time_limit_s: float) -> Iterator[threading.Event]:
-    """End the process when its time is over, which sets the event, or when whoever reads it gives up.
+    """End the process when its time is over, which sets the event, or when whoever reads it gives
+    up.
 
     With it all that it started: the pipes are open as long as one of them has them.
     """

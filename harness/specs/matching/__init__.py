@@ -1,8 +1,10 @@
-"""Compares what was expected with what came, and says what differs in as few findings as the difference deserves.
+"""Compares what was expected with what came, and says what differs in as few findings as the
+difference deserves.
 
-`compare` decides first, in one pass (`equality`, `operators`), and only explains what is not equal: it walks down to the difference
-(`explaining`), and goes through lists by a plan (`planning`: who stands beside whom) in which one lost block is one finding, though
-it shifts every number after it (`shifting`), and a text that was cut differently is one finding, however many pieces it has
+`compare` decides first, in one pass (`equality`, `operators`), and only explains what is not equal:
+it walks down to the difference (`explaining`), and goes through lists by a plan (`planning`: who
+stands beside whom) in which one lost block is one finding, though it shifts every number after it
+(`shifting`), and a text that was cut differently is one finding, however many pieces it has
 (`joining`).
 """
 

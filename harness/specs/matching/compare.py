@@ -8,16 +8,20 @@ from .mismatch import Mismatch
 from .operators import MAX_TRIES, Bindings
 
 DEEP = "nested too deeply to be compared"
-GAVE_UP = f"given up after {MAX_TRIES:,} tries: use fewer items with operators in $unordered and $contains, or simpler patterns"
+GAVE_UP = (
+    f"given up after {MAX_TRIES:,} tries: use fewer items with operators in $unordered and"
+    " $contains, or simpler patterns"
+)
 
 
 def compare(expected: Json, actual: Json, *, limit: int = 100) -> list[Mismatch]:
     """What differs between an expectation and a JSON value; empty if nothing does.
 
-    Exact: true is not 1, 1 equals 1.0, key order never matters; operators of the expectation say where it is not. ``$same`` binds its
-    name at the first use that matches, in the order of the expectation; inside ``$contains`` and ``$unordered`` the first choice that
-    works for that list is kept. At most ``limit`` findings; if there are more, one more at ``$`` says how many. Raises nothing for
-    JSON data.
+    Exact: true is not 1, 1 equals 1.0, key order never matters; operators of the expectation say
+    where it is not. ``$same`` binds its name at the first use that matches, in the order of the
+    expectation; inside ``$contains`` and ``$unordered`` the first choice that works for that list
+    is kept. At most ``limit`` findings; if there are more, one more at ``$`` says how many. Raises
+    nothing for JSON data.
     """
     try:
         bindings = Bindings()
@@ -30,7 +34,11 @@ def compare(expected: Json, actual: Json, *, limit: int = 100) -> list[Mismatch]
         return [Mismatch("$", "changed", note=DEEP)]
     mismatches = explainer.mismatches or [Mismatch("$", "changed", expected, actual)]
     if explainer.hidden:
-        mismatches.append(Mismatch("$", "changed", note=f"and {explainer.hidden:,} more differences that are not shown"))
+        mismatches.append(
+            Mismatch(
+                "$", "changed", note=f"and {explainer.hidden:,} more differences that are not shown"
+            )
+        )
     if bindings.gave_up or explainer.bindings.gave_up:
         mismatches.append(Mismatch("$", "changed", note=GAVE_UP))
     return mismatches

@@ -1,8 +1,9 @@
 """When two JSON values are the same: true is not 1, 1 equals 1.0, key order never matters.
 
-Two values with the same canonical encoding are the same, and encoding runs in C. What encodes differently may still be equal (1 beside
-1.0), or can't be encoded (a lone surrogate): then Python's own ``==`` decides all but one thing, that it takes True for 1, and what it
-calls equal is walked by hand.
+Two values with the same canonical encoding are the same, and encoding runs in C. What encodes
+differently may still be equal (1 beside 1.0), or can't be encoded (a lone surrogate): then Python's
+own ``==`` decides all but one thing, that it takes True for 1, and what it calls equal is walked by
+hand.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def equal(expected: Json, actual: Json) -> bool:
 
 
 def equal_if_plain(expected: Json, actual: Json) -> bool | None:
-    """As `equal`, for what mostly is: one encoding of each is all that takes. None where an operator may stand in ``expected``."""
+    """As `equal`, for what mostly is: one encoding of each is all that takes. None where an
+    operator may stand in ``expected``.
+    """
     try:
         encoded = _ENCODER.encode(expected)
         if _OPERATOR in encoded:
@@ -49,9 +52,11 @@ def is_plain(expected: Json) -> bool:
 
 
 def may_hold(value: Json, mark: bytes) -> bool:
-    """Whether a mapping in ``value`` begins with these bytes, a brace and a quote first; True also where that is not known.
+    """Whether a mapping in ``value`` begins with these bytes, a brace and a quote first; True also
+    where that is not known.
 
-    The canonical encoding is searched instead of the value: quotes inside a string are escaped there, so it cannot be a string's.
+    The canonical encoding is searched instead of the value: quotes inside a string are escaped
+    there, so it cannot be a string's.
     """
     if not isinstance(value, dict | list):
         return False

@@ -1,8 +1,9 @@
 """What differs between an expectation and a value, as findings.
 
-A walk down to where the difference is. Mappings without operators go through deepdiff, which is imported when the first one is met;
-lists go through a plan of their own (`explain_list`); where operators are, each key is asked in turn, in the order of the
-expectation, because names are bound in that order.
+A walk down to where the difference is. Mappings without operators go through deepdiff, which is
+imported when the first one is met; lists go through a plan of their own (`explain_list`); where
+operators are, each key is asked in turn, in the order of the expectation, because names are bound
+in that order.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from .validate import CHECKS
 class Explainer:
     """Collects at most ``limit`` findings and counts the rest in ``hidden``.
 
-    ``courses`` say how the counted numbers around the present value are shifted; ``silenced`` are paths of numbers that another
-    finding answers for.
+    ``courses`` say how the counted numbers around the present value are shifted; ``silenced`` are
+    paths of numbers that another finding answers for.
     """
 
     def __init__(self, limit: int) -> None:
@@ -69,7 +70,9 @@ class Explainer:
         else:
             self.explain(path, want, got)
 
-    def _explain_mapping(self, path: Path, expected: dict[str, Json], actual: dict[str, Json]) -> None:
+    def _explain_mapping(
+        self, path: Path, expected: dict[str, Json], actual: dict[str, Json]
+    ) -> None:
         own = (((key,), want, got) for key, want, got in fields(expected, actual))
         for steps, want, got in _deep_fields(expected, actual) if is_plain(expected) else own:
             self._explain_field((*path, *steps), want, got)
@@ -80,7 +83,12 @@ class Explainer:
         before = len(self.mismatches) + self.hidden
         if operator == "$json" and (value := parse_json(actual, self.bindings)) is not NOTHING:
             self.explain((*path, operator), argument, value)
-        elif operator == "$contains" and isinstance(argument, dict) and isinstance(actual, dict) and not operator_of(argument):
+        elif (
+            operator == "$contains"
+            and isinstance(argument, dict)
+            and isinstance(actual, dict)
+            and not operator_of(argument)
+        ):
             for key, want, got in fields(argument, actual):
                 if want is not NOTHING:
                     self._explain_field((*path, key), want, got)
@@ -91,20 +99,51 @@ class Explainer:
         elif operator == "$literal" and is_plain(argument):
             self.explain(path, argument, actual)
         elif operator == "$same" and isinstance(argument, str) and argument in self.bindings.bound:
-            self.add(path, "changed", self.bindings.bound[argument], actual, f"not what $same: {argument} stood for at first")
+            self.add(
+                path,
+                "changed",
+                self.bindings.bound[argument],
+                actual,
+                f"not what $same: {argument} stood for at first",
+            )
         elif operator == "$absent":
             self.add(path, "extra", None, actual, "the key must not be there")
         if len(self.mismatches) + self.hidden == before:
-            self.add(path, "changed", expected, actual, CHECKS[operator](argument) or _reason(operator, argument, actual))
+            self.add(
+                path,
+                "changed",
+                expected,
+                actual,
+                CHECKS[operator](argument) or _reason(operator, argument, actual),
+            )
 
     def _explain_contained(self, path: Path, wanted: list[Json], actual: list[Json]) -> None:
         place = 0
         for index, item in enumerate(wanted):
-            found = next((at for at in range(place, len(actual)) if self._try(item, actual[at])), None)
+            found = next(
+                (at for at in range(place, len(actual)) if self._try(item, actual[at])), None
+            )
             if found is None:
-                near = next((at for at in range(place, len(actual)) if _label(item) and _label(item) == _label(actual[at])), None)
-                got, where = (None, "") if near is None else (actual[near], f"; the next of its kind is [{near}]")
-                self.add((*path, "$contains", index), "missing", item, got, f"no item after the ones before it matches{where}")
+                near = next(
+                    (
+                        at
+                        for at in range(place, len(actual))
+                        if _label(item) and _label(item) == _label(actual[at])
+                    ),
+                    None,
+                )
+                got, where = (
+                    (None, "")
+                    if near is None
+                    else (actual[near], f"; the next of its kind is [{near}]")
+                )
+                self.add(
+                    (*path, "$contains", index),
+                    "missing",
+                    item,
+                    got,
+                    f"no item after the ones before it matches{where}",
+                )
             else:
                 place = found + 1
 
@@ -132,7 +171,9 @@ class Explainer:
             self.explain((*path, "$unordered", lost[0]), wanted[lost[0]], actual[next(iter(left))])
             return
         for index in sorted(lost):
-            self.add((*path, "$unordered", index), "missing", wanted[index], None, "no item matches")
+            self.add(
+                (*path, "$unordered", index), "missing", wanted[index], None, "no item matches"
+            )
         for place in left:
             self.add((*path, place), "extra", None, actual[place])
 
@@ -154,7 +195,9 @@ def _reason(operator: str, argument: Json, actual: Json) -> str:
     match operator:
         case "$any":
             return f"any {argument} was expected"
-        case "$re" if isinstance(actual, str) and isinstance(pattern := read_pattern(argument), Pattern):
+        case "$re" if isinstance(actual, str) and isinstance(
+            pattern := read_pattern(argument), Pattern
+        ):
             return pattern.refuses(actual) or "the whole text must match the pattern"
         case "$json":
             return "a string that is JSON was expected"
@@ -166,15 +209,28 @@ def _reason(operator: str, argument: Json, actual: Json) -> str:
             return f"{operator} does not accept this"
 
 
-def _deep_fields(expected: dict[str, Json], actual: dict[str, Json]) -> Iterator[tuple[Path, Json, Json]]:
-    """deepdiff's walk through two mappings and the mappings in them, in the order of their paths: what stands where, on either side.
+def _deep_fields(
+    expected: dict[str, Json], actual: dict[str, Json]
+) -> Iterator[tuple[Path, Json, Json]]:
+    """deepdiff's walk through two mappings and the mappings in them, in the order of their paths:
+    what stands where, on either side.
 
-    It decides about keys. All other values are handed back to us, because numbers, lists and texts have rules of their own here.
+    It decides about keys. All other values are handed back to us, because numbers, lists and texts
+    have rules of their own here.
     """
-    from deepdiff import DeepDiff  # not before something differs: it takes longer to import than most runs take
+    from deepdiff import (
+        DeepDiff,
+    )  # not before something differs: it takes longer to import than most runs take
 
     others = _Others()
-    found = DeepDiff(expected, actual, view="tree", ignore_private_variables=False, threshold_to_diff_deeper=0, custom_operators=[others])
+    found = DeepDiff(
+        expected,
+        actual,
+        view="tree",
+        ignore_private_variables=False,
+        threshold_to_diff_deeper=0,
+        custom_operators=[others],
+    )
     for level in found.get("dictionary_item_removed", ()):
         others.fields.append((tuple(level.path(output_format="list")), level.t1, NOTHING))
     for level in found.get("dictionary_item_added", ()):

@@ -1,8 +1,9 @@
 """Fingerprints of list items: what two items have in common, as values that can be hashed.
 
-One walk turns an item into a flat tuple of tokens. Equal items have equal tokens. With its counted numbers masked (`counted`), an item of a
-list in which one block was lost still has the fingerprint of its partner; with one text masked as well, the pieces of one text have the
-same `Frame`, so that they can be joined and compared however they were cut.
+One walk turns an item into a flat tuple of tokens. Equal items have equal tokens. With its counted
+numbers masked (`counted`), an item of a list in which one block was lost still has the fingerprint
+of its partner; with one text masked as well, the pieces of one text have the same `Frame`, so that
+they can be joined and compared however they were cut.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ _MAPPING, _LIST, _END, _TEXT = (object() for _ in range(4))
 
 
 def counted(key: str | None, value: Json) -> Number | None:
-    """The name and number of a value that counts: ``("index", 4)`` for 4 at a key of `COUNTERS`, ``("call_ ids", 3)`` for ``call_3``."""
+    """The name and number of a value that counts: ``("index", 4)`` for 4 at a key of `COUNTERS`,
+    ``("call_ ids", 3)`` for ``call_3``.
+    """
     if isinstance(value, str):
         found = _COUNTED_ID.fullmatch(value)
         return (f"{found[1]} ids", int(found[2])) if found else None
@@ -47,7 +50,8 @@ def canonical(value: Json) -> Tokens:
 
 
 class Fingerprint(Struct, frozen=True, gc=False):
-    """``exact`` tells equal items; ``masked`` items that are equal but for counted numbers; ``numbers`` are those, in token order.
+    """``exact`` tells equal items; ``masked`` items that are equal but for counted numbers;
+    ``numbers`` are those, in token order.
 
     ``texts``: the other strings, each with its place among the tokens.
     """
@@ -73,13 +77,17 @@ def fingerprint(item: Json) -> Fingerprint:
     exact = tuple(tokens)
     for place, (name, _) in found.numbers:
         tokens[place] = name
-    is_piece = isinstance(item, dict) and len(found.texts) <= MAX_TEXTS and len(tokens) <= MAX_TOKENS
+    is_piece = (
+        isinstance(item, dict) and len(found.texts) <= MAX_TEXTS and len(tokens) <= MAX_TOKENS
+    )
     texts = tuple(found.texts) if is_piece else ()
     return Fingerprint(exact, tuple(tokens), tuple(number for _, number in found.numbers), texts)
 
 
 def frames(item: Fingerprint) -> Iterator[tuple[Tokens, str]]:
-    """Each way to see an item as a piece of text: the tokens without one of its strings, and that string."""
+    """Each way to see an item as a piece of text: the tokens without one of its strings, and that
+    string.
+    """
     for place, text in item.texts:
         yield (*item.masked[:place], _TEXT, *item.masked[place + 1 :]), text
 

@@ -1,7 +1,8 @@
-"""Pieces of one text, joined: consecutive items that differ in one string only become one `Unit`, so that cuts do not disturb an alignment.
+"""Pieces of one text, joined: consecutive items that differ in one string only become one `Unit`,
+so that cuts do not disturb an alignment.
 
-Which string that is, nobody says: every string of an item is tried as the text of a piece (`frames`), and a way to see items counts if two
-items of the window are different pieces of it.
+Which string that is, nobody says: every string of an item is tried as the text of a piece
+(`frames`), and a way to see items counts if two items of the window are different pieces of it.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from .fingerprint import COUNTERS, Fingerprint, Number, Tokens, frames
 class Unit(Struct, frozen=True):
     """Items ``start`` to ``stop``: one item, or the pieces of a text.
 
-    ``exact`` and ``masked`` are its keys, None for an item with operators. ``frame`` is what the pieces have in common, ``texts`` are
-    the pieces.
+    ``exact`` and ``masked`` are its keys, None for an item with operators. ``frame`` is what the
+    pieces have in common, ``texts`` are the pieces.
     """
 
     start: int
@@ -35,7 +36,9 @@ def single(place: int, item: Fingerprint | None, text: str = "") -> Unit:
 
 
 class Joiner:
-    """Makes units of both sides of a window; the sides are lists of fingerprints, None for an item with operators."""
+    """Makes units of both sides of a window; the sides are lists of fingerprints, None for an item
+    with operators.
+    """
 
     def __init__(self, *sides: Sequence[Fingerprint | None]) -> None:
         self._names: dict[Tokens, int] = {}
@@ -59,14 +62,22 @@ class Joiner:
             else:
                 texts = tuple(found[frame] for _, found in items[start:stop])
                 key = (frame, "".join(texts))
-                units.append(Unit(offset + start, offset + stop, (*key, first.numbers), key, frame, texts))
+                units.append(
+                    Unit(offset + start, offset + stop, (*key, first.numbers), key, frame, texts)
+                )
             start = stop
         return units
 
     def _frames(self, item: Fingerprint | None) -> dict[int, str]:
-        return {self._names.setdefault(frame, len(self._names)): text for frame, text in frames(item)} if item else {}
+        return (
+            {self._names.setdefault(frame, len(self._names)): text for frame, text in frames(item)}
+            if item
+            else {}
+        )
 
-    def _run(self, items: list[tuple[Fingerprint | None, dict[int, str]]], start: int) -> tuple[int, int | None]:
+    def _run(
+        self, items: list[tuple[Fingerprint | None, dict[int, str]]], start: int
+    ) -> tuple[int, int | None]:
         """The end of the longest run of pieces from ``start``, and its frame."""
         last, found = items[start]
         shared = found.keys() & self._variety.keys()
@@ -82,11 +93,14 @@ class Joiner:
 
 
 def _step(before: tuple[Number, ...], after: tuple[Number, ...]) -> tuple[int, ...] | None:
-    """By how much each number grows between two pieces of one text: an id may count them, an index must stay; None if they are not
-    one text.
+    """By how much each number grows between two pieces of one text: an id may count them, an index
+    must stay; None if they are not one text.
     """
     if [name for name, _ in before] != [name for name, _ in after]:
         return None
     step = tuple(later - earlier for (_, earlier), (_, later) in zip(before, after, strict=True))
-    fine = all(by == 0 or (by == 1 and name not in COUNTERS) for (name, _), by in zip(before, step, strict=True))
+    fine = all(
+        by == 0 or (by == 1 and name not in COUNTERS)
+        for (name, _), by in zip(before, step, strict=True)
+    )
     return step if fine else None

@@ -1,7 +1,8 @@
-"""The findings of two lists: one for each run, each text that was cut differently, each pair that differs; and each shift once.
+"""The findings of two lists: one for each run, each text that was cut differently, each pair that
+differs; and each shift once.
 
-The plan says who stands beside whom. The counted numbers of all pairs are looked at before the first finding is written, because a run is
-told together with the shift that it causes.
+The plan says who stands beside whom. The counted numbers of all pairs are looked at before the
+first finding is written, because a run is told together with the shift that it causes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from .explain import Explainer
 
 
-def explain_list(explainer: Explainer, path: Path, expected: list[Json], actual: list[Json]) -> None:
+def explain_list(
+    explainer: Explainer, path: Path, expected: list[Json], actual: list[Json]
+) -> None:
     """Add what differs between two lists."""
     walk = _Walk(explainer, path, expected, actual)
     walk.look()
@@ -27,13 +30,15 @@ def explain_list(explainer: Explainer, path: Path, expected: list[Json], actual:
 
 
 class _Walk:
-    """``shifts`` stand at the step where they begin, ``notes`` at the run that caused one; ``numbers`` are the paths that `tell`
-    answers for.
+    """``shifts`` stand at the step where they begin, ``notes`` at the run that caused one;
+    ``numbers`` are the paths that `tell` answers for.
 
     ``unequal`` are the steps whose pair differs in more than counted numbers.
     """
 
-    def __init__(self, explainer: Explainer, path: Path, expected: list[Json], actual: list[Json]) -> None:
+    def __init__(
+        self, explainer: Explainer, path: Path, expected: list[Json], actual: list[Json]
+    ) -> None:
         self.explainer, self.path = explainer, path
         self.expected, self.actual = expected, actual
         self.plain = is_plain(expected)
@@ -44,7 +49,9 @@ class _Walk:
         self.unequal: set[int] = set()
 
     def look(self) -> None:
-        """Find the shifts along the pairs, the runs that caused them, and the pairs that are equal but for them."""
+        """Find the shifts along the pairs, the runs that caused them, and the pairs that are equal
+        but for them.
+        """
         courses = self.explainer.courses
         seen: list[Seen] = []
         for number, step in enumerate(self.steps):
@@ -54,8 +61,14 @@ class _Walk:
                 if not alike:
                     self.unequal.add(number)
         if not all(follows(courses.get(item.sighting.counter, ()), item.sighting) for item in seen):
-            looked_at = [(number, step) for number, step in enumerate(self.steps) if step.left and step.right]
-            seen = [Seen(number, sighting) for number, step in looked_at for sighting in self._sight(step)[0]]
+            looked_at = [
+                (number, step) for number, step in enumerate(self.steps) if step.left and step.right
+            ]
+            seen = [
+                Seen(number, sighting)
+                for number, step in looked_at
+                for sighting in self._sight(step)[0]
+            ]
             for shift in find_shifts(seen, courses, self._find_cause):
                 self.shifts.setdefault(shift.first.step, []).append(shift)
                 if shift.cause is not None:
@@ -73,24 +86,32 @@ class _Walk:
             explainer.silenced = covered
             if step.kind not in PAIRS:
                 self._tell_run(step, self.notes.get(number, []))
-            elif number in self.unequal or not (self.plain or is_plain(self.expected[step.left.start])):
+            elif number in self.unequal or not (
+                self.plain or is_plain(self.expected[step.left.start])
+            ):
                 self._tell_pair(step)
             explainer.silenced = silenced
         explainer.courses = courses
 
     def _equal(self, step: Step) -> bool:
         expected, actual = self.expected[step.left.start], self.actual[step.right.start]
-        return equal(expected, actual) if self.plain else self.explainer.loose.meets(expected, actual)
+        return (
+            equal(expected, actual) if self.plain else self.explainer.loose.meets(expected, actual)
+        )
 
     def _sight(self, step: Step) -> tuple[list[Sighting], bool]:
         i, j = step.left.start, step.right.start
         return sightings(self.expected[i], self.actual[j], self.explainer.loose, (*self.path, i))
 
     def _find_cause(self, since: int, until: int, name: str, sure: bool) -> int | None:
-        """The last run or recut text of these steps that has numbers of this name; else, if we need not be sure, the last one at all."""
+        """The last run or recut text of these steps that has numbers of this name; else, if we need
+        not be sure, the last one at all.
+        """
         causes = [number for number in range(since, until) if self.steps[number].kind not in PAIRS]
         last = causes[-1] if causes and not sure else None
-        return next((number for number in reversed(causes) if self._counts(self.steps[number], name)), last)
+        return next(
+            (number for number in reversed(causes) if self._counts(self.steps[number], name)), last
+        )
 
     def _counts(self, step: Step, name: str) -> bool:
         items = [*(self.expected[i] for i in step.left), *(self.actual[j] for j in step.right)]
@@ -106,9 +127,15 @@ class _Walk:
         if shift.stays:
             note = f"{shift.words()} from here"
         else:
-            note = f"{shift.words()} here, {shift.count} times, then as before" if shift.count > 1 else ""
+            note = (
+                f"{shift.words()} here, {shift.count} times, then as before"
+                if shift.count > 1
+                else ""
+            )
         if sighting.by:  # a number that is as expected again is no finding
-            self.explainer.add(sighting.path, "moved" if note else "changed", sighting.expected, sighting.got, note)
+            self.explainer.add(
+                sighting.path, "moved" if note else "changed", sighting.expected, sighting.got, note
+            )
 
     def _tell_run(self, step: Step, notes: list[str]) -> None:
         add, place = self.explainer.add, self._place(step.left or step.right)
@@ -116,9 +143,21 @@ class _Walk:
             texts = ["".join(pieces) for pieces in step.pieces]
             cuts = f"{_count(len(step.left), 'piece')} expected, {len(step.right):,} got"
             if texts[0] == texts[1]:
-                add(place, "recut", [*step.pieces[0]], [*step.pieces[1]], "; ".join([f"same text, cut differently: {cuts}", *notes]))
+                add(
+                    place,
+                    "recut",
+                    [*step.pieces[0]],
+                    [*step.pieces[1]],
+                    "; ".join([f"same text, cut differently: {cuts}", *notes]),
+                )
             else:
-                add(place, "changed", texts[0], texts[1], "; ".join([f"the texts of these pieces, joined: {cuts}", *notes]))
+                add(
+                    place,
+                    "changed",
+                    texts[0],
+                    texts[1],
+                    "; ".join([f"the texts of these pieces, joined: {cuts}", *notes]),
+                )
             return
         items = [self.expected[i] for i in step.left] or [self.actual[j] for j in step.right]
         shown = items[0] if len(items) == 1 else items
@@ -129,7 +168,11 @@ class _Walk:
             add(place, "extra", None, shown, note)
 
     def _tell_pair(self, step: Step) -> None:
-        expected, actual, place = self.expected[step.left.start], self.actual[step.right.start], self._place(step.left)
+        expected, actual, place = (
+            self.expected[step.left.start],
+            self.actual[step.right.start],
+            self._place(step.left),
+        )
         if self.explainer.bindings.meets(expected, actual):
             return
         if likeness(expected, actual, self.explainer.loose):

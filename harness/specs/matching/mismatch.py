@@ -1,7 +1,9 @@
-"""What a comparison found: one `Mismatch` a difference, its path as a person writes it, and all of them as lines for a terminal.
+"""What a comparison found: one `Mismatch` a difference, its path as a person writes it, and all of
+them as lines for a terminal.
 
-A path begins without a dot (``[3].delta``, ``usage.total``), a run of items is ``[12..14]``, a key that is no plain word is quoted, and the
-whole value is ``$``. Nothing that a model wrote reaches a terminal raw: what is not printable is escaped.
+A path begins without a dot (``[3].delta``, ``usage.total``), a run of items is ``[12..14]``, a key
+that is no plain word is quoted, and the whole value is ``$``. Nothing that a model wrote reaches a
+terminal raw: what is not printable is escaped.
 """
 
 from __future__ import annotations
@@ -27,10 +29,11 @@ _WORD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 class Mismatch(Struct, frozen=True):
     """One difference.
 
-    ``path`` counts items as the expectation does, for ``extra`` as we got them. ``kind``: ``changed``; ``missing`` (expected, not
-    got); ``extra`` (got, not expected); ``moved`` (a counted number is off by the same amount from here on); ``recut`` (same text,
-    cut differently). ``expected`` and ``got`` are JSON values, None where there is none; of a run of items a list. ``note`` is a
-    sentence or ``""``.
+    ``path`` counts items as the expectation does, for ``extra`` as we got them. ``kind``:
+    ``changed``; ``missing`` (expected, not got); ``extra`` (got, not expected); ``moved`` (a
+    counted number is off by the same amount from here on); ``recut`` (same text, cut differently).
+    ``expected`` and ``got`` are JSON values, None where there is none; of a run of items a list.
+    ``note`` is a sentence or ``""``.
     """
 
     path: str
@@ -55,7 +58,9 @@ def _write_step(step: str | int | range) -> str:
 
 
 def sides(mismatch: Mismatch) -> tuple[str | None, str | None]:
-    """What was expected and what came, as JSON text; None where nothing stands there. Long values are shortened in the middle."""
+    """What was expected and what came, as JSON text; None where nothing stands there. Long values
+    are shortened in the middle.
+    """
     expected, got = mismatch.expected, mismatch.got
     if mismatch.kind == "changed" and expected is None and got is None:
         return None, None  # about the comparison, not about a value
@@ -72,8 +77,14 @@ def _value(value: Json) -> str:
 
 
 def visible(text: str) -> str:
-    """A text with everything that could move a cursor, hide or turn around its surroundings written as an escape."""
-    return text if text.isprintable() else "".join(char if char.isprintable() else _escaped(char) for char in text)
+    """A text with everything that could move a cursor, hide or turn around its surroundings written
+    as an escape.
+    """
+    return (
+        text
+        if text.isprintable()
+        else "".join(char if char.isprintable() else _escaped(char) for char in text)
+    )
 
 
 def _escaped(char: str) -> str:

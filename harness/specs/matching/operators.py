@@ -1,9 +1,11 @@
 """The operators of an expectation: what each one accepts, and whether a value meets an expectation.
 
-An operator is a mapping with exactly one key, one of `OPERATORS`; any other ``$`` key is data. Meeting is a walk from left to right, in the
-order of the expectation, with `Bindings` for what ``$same`` has seen; a failed try takes its bindings back. Where there is a choice
-(``$contains``, ``$unordered``) the first that works for that list is taken and kept. What all this may cost in one comparison is limited:
-`MAX_TRIES`, `MAX_PATTERN_STEPS`; beyond, nothing matches any more and `Bindings.gave_up` says so.
+An operator is a mapping with exactly one key, one of `OPERATORS`; any other ``$`` key is data.
+Meeting is a walk from left to right, in the order of the expectation, with `Bindings` for what
+``$same`` has seen; a failed try takes its bindings back. Where there is a choice (``$contains``,
+``$unordered``) the first that works for that list is taken and kept. What all this may cost in one
+comparison is limited: `MAX_TRIES`, `MAX_PATTERN_STEPS`; beyond, nothing matches any more and
+`Bindings.gave_up` says so.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ from .patterns import Pattern, PatternError
 TYPES: Final[dict[str, Callable[[Json], bool]]] = {
     "string": lambda value: isinstance(value, str),
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-    "integer": lambda value: not isinstance(value, bool) and (isinstance(value, int) or (isinstance(value, float) and value.is_integer())),
+    "integer": lambda value: (
+        not isinstance(value, bool)
+        and (isinstance(value, int) or (isinstance(value, float) and value.is_integer()))
+    ),
     "boolean": lambda value: isinstance(value, bool),
     "object": lambda value: isinstance(value, dict),
     "array": lambda value: isinstance(value, list),
@@ -32,14 +37,17 @@ TYPES: Final[dict[str, Callable[[Json], bool]]] = {
 MAX_TRIES: Final = 200_000
 """Tries to place an item of ``$contains`` or ``$unordered``, in one comparison; about a second."""
 MAX_PATTERN_STEPS: Final = 2_000_000_000
-"""The sum of the bounds of all ``$re``, in one comparison; the real steps are far fewer, and ten seconds the worst measured."""
+"""The sum of the bounds of all ``$re``, in one comparison; the real steps are far fewer, and ten
+seconds the worst measured.
+"""
 
 NOTHING: Final[Any] = type("Nothing", (), {"__repr__": lambda self: "NOTHING"})()
 """The value of a key that is not there."""
 
 
 class Bindings:
-    """What one comparison remembers: values that ``$same`` has bound, what patterns and JSON said of a text, and what is left to spend.
+    """What one comparison remembers: values that ``$same`` has bound, what patterns and JSON said
+    of a text, and what is left to spend.
 
     ``loose``: ``$same`` binds nothing and accepts everything, for looking ahead.
     """
@@ -79,25 +87,32 @@ def operator_of(expected: Json) -> str | None:
 
 
 def matches(expected: Json, actual: Json, bindings: Bindings) -> bool:
-    """Whether ``actual`` is as expected; after a False the bindings are not to be trusted (`Bindings.meets` takes care of that)."""
+    """Whether ``actual`` is as expected; after a False the bindings are not to be trusted
+    (`Bindings.meets` takes care of that).
+    """
     operator = operator_of(expected)
     if operator is not None:
         return OPERATORS[operator](expected[operator], actual, bindings)
     if isinstance(expected, dict):
         return isinstance(actual, dict) and all(
-            want is not NOTHING and got is not NOTHING and matches(want, got, bindings) for _, want, got in fields(expected, actual)
+            want is not NOTHING and got is not NOTHING and matches(want, got, bindings)
+            for _, want, got in fields(expected, actual)
         )
     if isinstance(expected, list):
         return (
             isinstance(actual, list)
             and len(expected) == len(actual)
-            and all(matches(want, got, bindings) for want, got in zip(expected, actual, strict=True))
+            and all(
+                matches(want, got, bindings) for want, got in zip(expected, actual, strict=True)
+            )
         )
     return equal(expected, actual)
 
 
 def fields(expected: dict[str, Json], actual: dict[str, Json]) -> Iterator[tuple[str, Json, Json]]:
-    """Each key of either side with both values, `NOTHING` where it has none; a key that is absent as asked is left out."""
+    """Each key of either side with both values, `NOTHING` where it has none; a key that is absent
+    as asked is left out.
+    """
     for key, want in expected.items():
         got = actual.get(key, NOTHING)
         if got is not NOTHING or want != {"$absent": True}:
@@ -138,7 +153,9 @@ def place_in_order(wanted: list[Json], actual: list[Json], bindings: Bindings) -
 
 
 def place_anywhere(wanted: list[Json], actual: list[Json], bindings: Bindings) -> list[int] | None:
-    """A partner of its own for each wanted item, or None. Items without operators take any equal one: those are all alike."""
+    """A partner of its own for each wanted item, or None. Items without operators take any equal
+    one: those are all alike.
+    """
     free: dict[Any, list[int]] = {}
     for index in range(len(actual) - 1, -1, -1):
         free.setdefault(canonical(actual[index]), []).append(index)
@@ -153,15 +170,23 @@ def place_anywhere(wanted: list[Json], actual: list[Json], bindings: Bindings) -
     rest = [index for index in range(len(wanted)) if index not in found]
     left, right = [wanted[index] for index in rest], [actual[place] for place in places]
     named = not bindings.loose and may_hold(left, b'{"$same"')
-    placed = _try_places(left, right, bindings, in_order=False) if named else _pair_up(left, right, bindings)
+    placed = (
+        _try_places(left, right, bindings, in_order=False)
+        if named
+        else _pair_up(left, right, bindings)
+    )
     if placed is None:
         return None
     found.update((index, places[place]) for index, place in zip(rest, placed, strict=True))
     return [found[index] for index in range(len(wanted))]
 
 
-def _try_places(wanted: list[Json], actual: list[Json], bindings: Bindings, *, in_order: bool) -> list[int] | None:
-    """Try places from the left, item by item; where an item finds none, the one before it moves on."""
+def _try_places(
+    wanted: list[Json], actual: list[Json], bindings: Bindings, *, in_order: bool
+) -> list[int] | None:
+    """Try places from the left, item by item; where an item finds none, the one before it moves
+    on.
+    """
     # In order and without names the leftmost places are the best there are: nobody need move.
     may_move = not in_order or (not bindings.loose and may_hold(wanted, b'{"$same"'))
     chosen: list[int] = []
@@ -187,7 +212,9 @@ def _try_places(wanted: list[Json], actual: list[Json], bindings: Bindings, *, i
 
 
 def _pair_up(wanted: list[Json], actual: list[Json], bindings: Bindings) -> list[int] | None:
-    """A partner for each wanted item that binds no names: whoever finds only taken ones asks their owners to move (Kuhn's algorithm)."""
+    """A partner for each wanted item that binds no names: whoever finds only taken ones asks their
+    owners to move (Kuhn's algorithm).
+    """
     fits: dict[tuple[int, int], bool] = {}
     owner: dict[int, int] = {}
     place_of: dict[int, int] = {}
@@ -216,7 +243,9 @@ def _pair_up(wanted: list[Json], actual: list[Json], bindings: Bindings) -> list
     return [place_of[index] for index in range(len(wanted))]
 
 
-def _move_along(free: int, asked_by: dict[int, int], owner: dict[int, int], place_of: dict[int, int]) -> None:
+def _move_along(
+    free: int, asked_by: dict[int, int], owner: dict[int, int], place_of: dict[int, int]
+) -> None:
     """Give a free place to its asker, that one's old place to who asked for it, and so on."""
     place: int | None = free
     while place is not None:
@@ -227,7 +256,9 @@ def _move_along(free: int, asked_by: dict[int, int], owner: dict[int, int], plac
 
 
 def _any(argument: Json, actual: Json, _: Bindings) -> bool:
-    return argument is True or (isinstance(argument, str) and argument in TYPES and TYPES[argument](actual))
+    return argument is True or (
+        isinstance(argument, str) and argument in TYPES and TYPES[argument](actual)
+    )
 
 
 def _re(argument: Json, actual: Json, bindings: Bindings) -> bool:
@@ -261,11 +292,18 @@ def _contains(argument: Json, actual: Json, bindings: Bindings) -> bool:
         return isinstance(actual, list) and place_in_order(argument, actual, bindings) is not None
     if not isinstance(argument, dict) or not isinstance(actual, dict) or operator_of(argument):
         return False
-    return all(want is NOTHING or (got is not NOTHING and matches(want, got, bindings)) for _, want, got in fields(argument, actual))
+    return all(
+        want is NOTHING or (got is not NOTHING and matches(want, got, bindings))
+        for _, want, got in fields(argument, actual)
+    )
 
 
 def _unordered(argument: Json, actual: Json, bindings: Bindings) -> bool:
-    if not isinstance(argument, list) or not isinstance(actual, list) or len(argument) != len(actual):
+    if (
+        not isinstance(argument, list)
+        or not isinstance(actual, list)
+        or len(argument) != len(actual)
+    ):
         return False
     return place_anywhere(argument, actual, bindings) is not None
 

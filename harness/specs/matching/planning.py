@@ -1,9 +1,12 @@
-"""How two lists that differ are gone through: which items are partners, which runs are missing or extra, which text was cut differently.
+"""How two lists that differ are gone through: which items are partners, which runs are missing or
+extra, which text was cut differently.
 
-What is the same at both ends is set aside first, so that a single deletion costs one pass. The rest is joined into units and aligned twice,
-by exact fingerprints and by those with counted numbers masked; the alignment with fewer differences wins. What finds no partner is aligned
-once more piece by piece, and what is left then is paired by likeness. Items with operators have no fingerprint: they are asked whether
-they accept an item, with names unbound, so that a plan never depends on what a name was bound to.
+What is the same at both ends is set aside first, so that a single deletion costs one pass. The rest
+is joined into units and aligned twice, by exact fingerprints and by those with counted numbers
+masked; the alignment with fewer differences wins. What finds no partner is aligned once more piece
+by piece, and what is left then is paired by likeness. Items with operators have no fingerprint:
+they are asked whether they accept an item, with names unbound, so that a plan never depends on what
+a name was bound to.
 """
 
 from __future__ import annotations
@@ -34,8 +37,9 @@ TAGS: Final = ("type", "kind")
 class Step(Struct, frozen=True):
     """Items of the expectation beside items of what we got, by their numbers.
 
-    A ``pair`` has one of each and need not be equal, ``same`` is one that is, but perhaps for names; ``missing`` has none on the
-    right, ``extra`` none on the left. ``recut`` has both, and in ``pieces`` their texts, which need not be the same text.
+    A ``pair`` has one of each and need not be equal, ``same`` is one that is, but perhaps for
+    names; ``missing`` has none on the right, ``extra`` none on the left. ``recut`` has both, and in
+    ``pieces`` their texts, which need not be the same text.
     """
 
     kind: Literal["same", "pair", "missing", "extra", "recut"]
@@ -50,7 +54,9 @@ def plan(expected: list[Json], actual: list[Json], loose: Bindings) -> list[Step
 
 
 def likeness(expected: Json, actual: Json, loose: Bindings) -> float:
-    """0 if two items have so little in common that they are rather one lost and one new; else more the more they share."""
+    """0 if two items have so little in common that they are rather one lost and one new; else more
+    the more they share.
+    """
     if isinstance(expected, dict) and isinstance(actual, dict):
         keys = {*expected, *actual}
         shared = [key for key in keys if key in expected and key in actual]
@@ -75,9 +81,14 @@ class _Planner:
         left, right = len(self.expected), len(self.actual)
         shortest = min(left, right)
         head = next((i for i in range(shortest) if not self._equal(i, i)), shortest)
-        tail = next((i for i in range(shortest - head) if not self._equal(left - 1 - i, right - 1 - i)), shortest - head)
+        tail = next(
+            (i for i in range(shortest - head) if not self._equal(left - 1 - i, right - 1 - i)),
+            shortest - head,
+        )
         middle = self._middle(range(head, left - tail), range(head, right - tail))
-        return self._settle_runs([*_pairs(0, 0, head, "same"), *middle, *_pairs(left - tail, right - tail, tail, "same")])
+        return self._settle_runs(
+            [*_pairs(0, 0, head, "same"), *middle, *_pairs(left - tail, right - tail, tail, "same")]
+        )
 
     def _equal(self, i: int, j: int) -> bool:
         if self.plain:
@@ -89,13 +100,19 @@ class _Planner:
         item = self._left(i)
         if item is not None:
             return bool(self._key(item) == self._key(self._right(j)))
-        return sightings(self.expected[i], self.actual[j], self.loose)[1] if self.masked else self._equal(i, j)
+        return (
+            sightings(self.expected[i], self.actual[j], self.loose)[1]
+            if self.masked
+            else self._equal(i, j)
+        )
 
     def _key(self, item: Fingerprint | Unit) -> Any:
         return item.masked if self.masked else item.exact
 
     def _left(self, i: int) -> Fingerprint | None:
-        """The fingerprint of an expected item, made when it is first asked for; None if it has operators."""
+        """The fingerprint of an expected item, made when it is first asked for; None if it has
+        operators.
+        """
         if i not in self._lefts:
             item = self.expected[i]
             self._lefts[i] = fingerprint(item) if self.plain or is_plain(item) else None
@@ -121,7 +138,9 @@ class _Planner:
         return steps + self._gap(units[a:], others[b:])
 
     def _align_best(self, units: list[Unit], others: list[Unit]) -> Pairs:
-        """The alignment with fewer differences, by exact or by masked keys; ``masked`` remembers which."""
+        """The alignment with fewer differences, by exact or by masked keys; ``masked`` remembers
+        which.
+        """
         exact = self._align(units, others)
         if any(self._right(j).numbers for unit in others for j in range(unit.start, unit.stop)):
             self.masked = True
@@ -132,9 +151,14 @@ class _Planner:
         return exact
 
     def _align(self, units: list[Unit], others: list[Unit]) -> Pairs:
-        """Align by keys; what has its key on one side only is left out first. None is the key of an item with operators."""
+        """Align by keys; what has its key on one side only is left out first. None is the key of an
+        item with operators.
+        """
         names: dict[Any, int] = {}
-        left = [-1 if unit.exact is None else names.setdefault(self._key(unit), len(names)) for unit in units]
+        left = [
+            -1 if unit.exact is None else names.setdefault(self._key(unit), len(names))
+            for unit in units
+        ]
         right = [names.setdefault(self._key(unit), len(names)) for unit in others]
         common, is_open = {*left} & {*right}, -1 in left
         lefts = [u for u, name in enumerate(left) if name < 0 or name in common]
@@ -146,7 +170,10 @@ class _Planner:
                 return name == right[rights[b]]
             return other.stop - other.start == 1 and self._accepts(unit.start, other.start)
 
-        return [(lefts[a], rights[b]) for a, b in align(len(lefts), len(rights), same, OPEN_STEPS if is_open else STEPS)]
+        return [
+            (lefts[a], rights[b])
+            for a, b in align(len(lefts), len(rights), same, OPEN_STEPS if is_open else STEPS)
+        ]
 
     def _jumps(self, pairs: Pairs) -> int:
         """How often the shift of a counted number changes along the pairs."""
@@ -154,7 +181,9 @@ class _Planner:
         shifts: dict[str, int] = {}
         for i, j in pairs:
             item = self._left(i)
-            for (name, one), (_, other) in zip(item.numbers if item else (), self._right(j).numbers, strict=False):
+            for (name, one), (_, other) in zip(
+                item.numbers if item else (), self._right(j).numbers, strict=False
+            ):
                 if other != one and shifts.get(name, 0) != other - one:
                     jumps += 1
                     shifts[name] = other - one
@@ -164,7 +193,11 @@ class _Planner:
         """Steps through units that found no partner: piece by piece, then by likeness."""
         left = [single(i, self._left(i), text) for unit in units for i, text in _pieces(unit)]
         right = [single(j, self._right(j), text) for unit in others for j, text in _pieces(unit)]
-        is_text = len(units) == len(others) == 1 and units[0].frame is not None and units[0].frame == others[0].frame
+        is_text = (
+            len(units) == len(others) == 1
+            and units[0].frame is not None
+            and units[0].frame == others[0].frame
+        )
         aligned_before = len(left) == len(units) and len(right) == len(others)
         steps: list[Step] = []
         a = b = 0
@@ -175,7 +208,9 @@ class _Planner:
         return steps + self._leftovers(left[a:], right[b:], is_text=is_text)
 
     def _leftovers(self, left: list[Unit], right: list[Unit], *, is_text: bool) -> list[Step]:
-        """Steps through items that are equal to none. Pieces of one text that are not as many on both sides are not told one by one."""
+        """Steps through items that are equal to none. Pieces of one text that are not as many on
+        both sides are not told one by one.
+        """
         if not left or not right:
             return _apart(_span(left), _span(right))
         if is_text and len(left) != len(right):
@@ -184,8 +219,13 @@ class _Planner:
         if len(left) == len(right) == 1 or len(left) * len(right) > MAX_SCORES:
             pairs = [(place, place) for place in range(min(len(left), len(right)))]
         else:
-            items, others = [self.expected[unit.start] for unit in left], [self.actual[unit.start] for unit in right]
-            pairs = best_pairs(len(left), len(right), lambda u, v: likeness(items[u], others[v], self.loose))
+            items, others = (
+                [self.expected[unit.start] for unit in left],
+                [self.actual[unit.start] for unit in right],
+            )
+            pairs = best_pairs(
+                len(left), len(right), lambda u, v: likeness(items[u], others[v], self.loose)
+            )
         steps: list[Step] = []
         a = b = 0
         for u, v in pairs:
@@ -195,8 +235,8 @@ class _Planner:
         return steps + _apart(_span(left[a:]), _span(right[b:]))
 
     def _settle_runs(self, steps: list[Step]) -> list[Step]:
-        """Move each run up, over pairs that it could as well have begun with, to where it names the fewest different numbers: a whole
-        block.
+        """Move each run up, over pairs that it could as well have begun with, to where it names the
+        fewest different numbers: a whole block.
         """
         settled: list[Step] = []
         for step in steps:
@@ -209,8 +249,18 @@ class _Planner:
             run = _slid(step, -up, -up)
             if settled and settled[-1].kind == run.kind:
                 last = settled.pop()
-                run = Step(run.kind, range(last.left.start, run.left.stop), range(last.right.start, run.right.stop))
-            settled += [run, *(_slid(replace(pair, kind="pair"), len(step.left), len(step.right)) for pair in moved)]
+                run = Step(
+                    run.kind,
+                    range(last.left.start, run.left.stop),
+                    range(last.right.start, run.right.stop),
+                )
+            settled += [
+                run,
+                *(
+                    _slid(replace(pair, kind="pair"), len(step.left), len(step.right))
+                    for pair in moved
+                ),
+            ]
         return settled
 
     def _best_slide(self, step: Step, before: list[Step]) -> int:
@@ -220,7 +270,11 @@ class _Planner:
             pair, leaving = before[-up], run.stop - up
             if pair.kind not in PAIRS:
                 break
-            if not (self._accepts(leaving, pair.right.start) if step.left else self._accepts(pair.left.start, leaving)):
+            if not (
+                self._accepts(leaving, pair.right.start)
+                if step.left
+                else self._accepts(pair.left.start, leaving)
+            ):
                 break
             spread = self._spread(step, up)
             if spread < fewest:
@@ -228,7 +282,9 @@ class _Planner:
         return best
 
     def _spread(self, step: Step, up: int) -> int:
-        """How many different counted numbers a run would name if it were moved up by so many items."""
+        """How many different counted numbers a run would name if it were moved up by so many
+        items.
+        """
         if step.left:
             items = [self._left(i - up) or fingerprint(self.expected[i - up]) for i in step.left]
         else:
@@ -245,7 +301,10 @@ def _span(units: list[Unit]) -> range:
 
 
 def _pairs(i: int, j: int, count: int, kind: Literal["same", "pair"] = "pair") -> list[Step]:
-    return [Step(kind, range(i + place, i + place + 1), range(j + place, j + place + 1)) for place in range(count)]
+    return [
+        Step(kind, range(i + place, i + place + 1), range(j + place, j + place + 1))
+        for place in range(count)
+    ]
 
 
 def _apart(left: range, right: range) -> list[Step]:
@@ -265,15 +324,29 @@ def _slid(step: Step, left: int, right: int) -> Step:
 
 
 def _together(unit: Unit, other: Unit) -> list[Step]:
-    """Two units with the same text: pair by pair where they are cut alike; between the first and the last other cut they are recut."""
+    """Two units with the same text: pair by pair where they are cut alike; between the first and
+    the last other cut they are recut.
+    """
     if unit.frame is None or other.frame is None or unit.texts == other.texts:
         return _pairs(unit.start, other.start, unit.stop - unit.start)
     left, right = unit.texts, other.texts
     shortest = min(len(left), len(right))
     head = next((place for place in range(shortest) if left[place] != right[place]), shortest)
-    tail = next((place for place in range(shortest - head) if left[-1 - place] != right[-1 - place]), shortest - head)
-    between, beside = range(unit.start + head, unit.stop - tail), range(other.start + head, other.stop - tail)
+    tail = next(
+        (place for place in range(shortest - head) if left[-1 - place] != right[-1 - place]),
+        shortest - head,
+    )
+    between, beside = (
+        range(unit.start + head, unit.stop - tail),
+        range(other.start + head, other.stop - tail),
+    )
     pieces = left[head : len(left) - tail], right[head : len(right) - tail]
     # An empty piece more or less is no cut.
-    middle = [Step("recut", between, beside, pieces)] if between and beside else _apart(between, beside)
-    return [*_pairs(unit.start, other.start, head), *middle, *_pairs(unit.stop - tail, other.stop - tail, tail)]
+    middle = (
+        [Step("recut", between, beside, pieces)] if between and beside else _apart(between, beside)
+    )
+    return [
+        *_pairs(unit.start, other.start, head),
+        *middle,
+        *_pairs(unit.stop - tail, other.stop - tail, tail),
+    ]

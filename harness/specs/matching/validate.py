@@ -1,7 +1,8 @@
-"""Operators that are written wrongly, found before anything is compared, so that a spec can name the line.
+"""Operators that are written wrongly, found before anything is compared, so that a spec can name
+the line.
 
-A walk over the expectation with a stack of its own; a table says for each operator what may stand behind it, and which part of that is an
-expectation again.
+A walk over the expectation with a stack of its own; a table says for each operator what may stand
+behind it, and which part of that is an expectation again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ Path = tuple[str | int, ...]
 
 
 def check_expectation(expected: Json) -> list[tuple[Path, str]]:
-    """What is wrong with the operators of an expectation, in reading order: the path to the operator's key, and a message.
+    """What is wrong with the operators of an expectation, in reading order: the path to the
+    operator's key, and a message.
 
     Only known operators are looked at: a mapping with another ``$`` key, or with two keys, is data.
     """
@@ -28,7 +30,11 @@ def check_expectation(expected: Json) -> list[tuple[Path, str]]:
         operator = operator_of(value)
         if operator is not None:
             argument, path = value[operator], (*path, operator)
-            fault = OUT_OF_PLACE if operator == "$absent" and not may_be_absent else CHECKS[operator](argument)
+            fault = (
+                OUT_OF_PLACE
+                if operator == "$absent" and not may_be_absent
+                else CHECKS[operator](argument)
+            )
             if fault:
                 faults.append((path, fault))
             value = argument if operator in HOLDERS else None
@@ -37,7 +43,9 @@ def check_expectation(expected: Json) -> list[tuple[Path, str]]:
 
 
 def _inside(path: Path, value: Json, operator: str | None) -> Iterator[tuple[Path, Json, bool]]:
-    """The expectations inside a value, and whether ``$absent`` may stand there: only as the value of a key."""
+    """The expectations inside a value, and whether ``$absent`` may stand there: only as the value
+    of a key.
+    """
     if operator == "$json":
         yield path, value, False
     elif isinstance(value, dict):
@@ -77,7 +85,10 @@ def _check_same(argument: Json) -> str:
 def _check_contains(argument: Json) -> str:
     operator = operator_of(argument)
     if operator is not None:
-        return f"$contains takes a string, a list or a mapping of keys, not the operator {operator}; put that one inside"
+        return (
+            f"$contains takes a string, a list or a mapping of keys, not the operator {operator};"
+            " put that one inside"
+        )
     if isinstance(argument, str | list | dict):
         return ""
     return f"$contains takes a string, a list or a mapping of keys, not {kind_of(argument)}"
@@ -89,14 +100,21 @@ def _check_unordered(argument: Json) -> str:
 
 def _check_absent(argument: Json) -> str:
     found = "false" if argument is False else kind_of(argument)
-    return "" if argument is True else f"$absent takes true, not {found}; write true, or what the key must be"
+    return (
+        ""
+        if argument is True
+        else f"$absent takes true, not {found}; write true, or what the key must be"
+    )
 
 
 def _check_nothing(_: Json) -> str:
     return ""
 
 
-OUT_OF_PLACE: Final = "$absent stands only as the value of a key, which must then not exist; leave the item out instead"
+OUT_OF_PLACE: Final = (
+    "$absent stands only as the value of a key, which must then not exist; leave the item out"
+    " instead"
+)
 
 HOLDERS: Final = frozenset({"$json", "$contains", "$unordered"})
 """The operators with expectations inside."""

@@ -1,8 +1,9 @@
 """Bytes of an answer into frames: each one message of the provider, with its place in the body.
 
-Framers are incremental: bytes may be cut anywhere, each byte is looked at a fixed number of times, and what is not complete is held as
-the pieces it came in. Nothing is thrown away: what is no message comes out as a frame with ``raw`` text. `frame_by_content` chooses by
-the first byte: ``[`` is a JSON array (`documents`), anything else server-sent events (`sse`).
+Framers are incremental: bytes may be cut anywhere, each byte is looked at a fixed number of times,
+and what is not complete is held as the pieces it came in. Nothing is thrown away: what is no
+message comes out as a frame with ``raw`` text. `frame_by_content` chooses by the first byte: ``[``
+is a JSON array (`documents`), anything else server-sent events (`sse`).
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class _ByContent:
             data = self._skip(data)
             if not data:
                 return []
-            self.chosen = JsonArrayFramer(self.max_frame) if data[0] == 0x5B else SseFramer(self.max_frame)
+            self.chosen = (
+                JsonArrayFramer(self.max_frame) if data[0] == 0x5B else SseFramer(self.max_frame)
+            )
             self.chosen.offset = self.skipped
         return self.chosen.feed(data, at_ms)
 

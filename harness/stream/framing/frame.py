@@ -1,4 +1,6 @@
-"""What every framer makes and rests on: the frame, its fault, and bytes that are held until a message is complete."""
+"""What every framer makes and rests on: the frame, its fault, and bytes that are held until a
+message is complete.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ class FramingError(ValueError):
 class Frame(msgspec.Struct, gc=False):
     """One message: ``json`` if it was valid JSON (then ``raw`` is None), else its text.
 
-    ``offset`` is the byte where the message begins, ``at_ms`` the time of the read that completed it. ``partial``: the stream ended
-    inside it.
+    ``offset`` is the byte where the message begins, ``at_ms`` the time of the read that completed
+    it. ``partial``: the stream ended inside it.
     """
 
     offset: int
@@ -40,7 +42,9 @@ class Framer(Protocol):
         """What is left when the body has ended."""
 
 
-def make_frame(data: bytes | memoryview, offset: int, at_ms: float | None, partial: bool = False) -> Frame:
+def make_frame(
+    data: bytes | memoryview, offset: int, at_ms: float | None, partial: bool = False
+) -> Frame:
     """A frame of these bytes: decoded, or as text where they are no JSON."""
     try:
         value = decode_json(data)
@@ -51,7 +55,9 @@ def make_frame(data: bytes | memoryview, offset: int, at_ms: float | None, parti
 
 def too_long(start: int, limit: int) -> FramingError:
     """The fault of a message that began at ``start``."""
-    return FramingError(f"the message at byte {start} is longer than {limit} bytes; raise the limit to read it")
+    return FramingError(
+        f"the message at byte {start} is longer than {limit} bytes; raise the limit to read it"
+    )
 
 
 def as_text(data: bytes | memoryview) -> str:
@@ -60,7 +66,9 @@ def as_text(data: bytes | memoryview) -> str:
 
 
 class Pieces:
-    """Bytes that are held until a message is complete: appending costs the same whatever is held already."""
+    """Bytes that are held until a message is complete: appending costs the same whatever is held
+    already.
+    """
 
     def __init__(self, max_frame: int) -> None:
         self.max_frame = max_frame

@@ -1,4 +1,6 @@
-"""JSON that stands by itself: documents over one or many lines, the elements of an array, a whole body as one message."""
+"""JSON that stands by itself: documents over one or many lines, the elements of an array, a whole
+body as one message.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def _skip_blanks(data: bytes, position: int) -> int:
 
 
 class BareJson:
-    """JSON documents that stand by themselves, over one or many lines; what else stands there is raw, a line at a time."""
+    """JSON documents that stand by themselves, over one or many lines; what else stands there is
+    raw, a line at a time.
+    """
 
     def __init__(self, max_frame: int) -> None:
         self.pieces = Pieces(max_frame)
@@ -32,7 +36,14 @@ class BareJson:
                 if line[position : position + 1] not in (b"{", b"["):
                     text = line[position:].rstrip()
                     if text:
-                        frames.append(make_frame(text, offset + position, at_ms, partial=not line.endswith((b"\n", b"\r"))))
+                        frames.append(
+                            make_frame(
+                                text,
+                                offset + position,
+                                at_ms,
+                                partial=not line.endswith((b"\n", b"\r")),
+                            )
+                        )
                     return
             end = self.brackets.find_end(line, position)
             self.pieces.add(line[position:] if end < 0 else line[position:end], offset + position)
@@ -45,17 +56,23 @@ class BareJson:
         """End a document that was left open."""
         if self.pieces.held:
             self.brackets = Brackets()
-            frames.append(make_frame(self.pieces.take().rstrip(), self.pieces.started, None, partial))
+            frames.append(
+                make_frame(self.pieces.take().rstrip(), self.pieces.started, None, partial)
+            )
 
 
 class JsonArrayFramer:
-    """The elements of one JSON array, each as soon as it is complete; ``feed`` expects the array to begin the body."""
+    """The elements of one JSON array, each as soon as it is complete; ``feed`` expects the array to
+    begin the body.
+    """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         self.offset = 0
         self.pieces = Pieces(max_frame)
         self.brackets = Brackets()
-        self.place = "before"  # before the array, between elements, inside a nested element, inside a scalar one, after the array
+        # before the array, between elements, inside a nested element, inside a scalar one, after
+        # the array
+        self.place = "before"
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
         frames: list[Frame] = []
@@ -69,7 +86,11 @@ class JsonArrayFramer:
         if not self.pieces.held:
             return []
         text = self.pieces.take().strip()
-        return [make_frame(text, self.pieces.started, None, partial=self.place != "after")] if text else []
+        return (
+            [make_frame(text, self.pieces.started, None, partial=self.place != "after")]
+            if text
+            else []
+        )
 
     def _step(self, data: bytes, position: int, at_ms: float | None, frames: list[Frame]) -> int:
         if self.place == "before":
@@ -105,7 +126,9 @@ class JsonArrayFramer:
 
 
 class DocumentFramer:
-    """The whole body as one message: for answers that are errors, whose text must stay in one piece whatever it is."""
+    """The whole body as one message: for answers that are errors, whose text must stay in one piece
+    whatever it is.
+    """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         self.pieces = Pieces(max_frame)

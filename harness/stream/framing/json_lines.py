@@ -1,8 +1,10 @@
-"""Frames the standard output of the Gemini CLI: JSON lines, and everything else that a terminal program says among them.
+"""Frames the standard output of the Gemini CLI: JSON lines, and everything else that a terminal
+program says among them.
 
-A line is a message. Where a line is no JSON, the messages that are glued to something in it are cut out, and the rest is text; where the
-output is one JSON document over many lines (``--output-format json``), that document is the message. A message is known by what the
-caller says is one, so that an object inside a damaged line is not taken for a line of its own.
+A line is a message. Where a line is no JSON, the messages that are glued to something in it are cut
+out, and the rest is text; where the output is one JSON document over many lines (``--output-format
+json``), that document is the message. A message is known by what the caller says is one, so that an
+object inside a damaged line is not taken for a line of its own.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ class JsonLinesFramer:
         self.offset = 0  # of the first byte that is in no finished line
         self.held: list[bytes] = []  # the pieces of the line that has no end yet
         self.size = 0
-        self.document: list[tuple[int, bytes]] = []  # the lines of an open document, each with its place
+        self.document: list[
+            tuple[int, bytes]
+        ] = []  # the lines of an open document, each with its place
         self.before = b""  # what stands before it on its first line
         self.brackets = Brackets()
 
@@ -52,8 +56,15 @@ class JsonLinesFramer:
         frames: list[Frame] = []
         rest = b"".join(self.held)
         self.held.clear()
-        if len(self.document) == 1 and rest and not _GOES_ON.match(rest) and _message(rest.strip()) is None:
-            self.document.append((self.offset, rest))  # too little to tell whether the document goes on
+        if (
+            len(self.document) == 1
+            and rest
+            and not _GOES_ON.match(rest)
+            and _message(rest.strip()) is None
+        ):
+            self.document.append(
+                (self.offset, rest)
+            )  # too little to tell whether the document goes on
         elif self.document and rest:
             self._in_document(rest, self.offset, None, frames)
         elif self.offset == 0 and rest.startswith(_BOM):
@@ -74,7 +85,10 @@ class JsonLinesFramer:
             self.held.append(piece)
             self.size += len(piece)
             if self.size > self.max_frame:
-                raise FramingError(f"the line at byte {self.offset} is longer than {self.max_frame} bytes; raise the limit to read it")
+                raise FramingError(
+                    f"the line at byte {self.offset} is longer than {self.max_frame} bytes; raise"
+                    " the limit to read it"
+                )
 
     def _line(self, line: bytes, offset: int, at_ms: float | None, frames: list[Frame]) -> None:
         if offset == 0 and line.startswith(_BOM):
@@ -84,7 +98,14 @@ class JsonLinesFramer:
         else:
             self._read(line, offset, at_ms, frames)
 
-    def _read(self, line: bytes, offset: int, at_ms: float | None, frames: list[Frame], partial: bool = False) -> None:
+    def _read(
+        self,
+        line: bytes,
+        offset: int,
+        at_ms: float | None,
+        frames: list[Frame],
+        partial: bool = False,
+    ) -> None:
         """A line outside a document; a blank one says nothing."""
         if not line.strip():
             return
@@ -108,9 +129,15 @@ class JsonLinesFramer:
         else:
             _add_text(line[start:], offset + start, at_ms, frames, partial)
 
-    def _in_document(self, line: bytes, offset: int, at_ms: float | None, frames: list[Frame]) -> None:
-        """A line after one that opens an object: the first must look like a field of it, and none may be a message itself."""
-        if (len(self.document) == 1 and not _GOES_ON.match(line)) or _message(line.strip()) is not None:
+    def _in_document(
+        self, line: bytes, offset: int, at_ms: float | None, frames: list[Frame]
+    ) -> None:
+        """A line after one that opens an object: the first must look like a field of it, and none
+        may be a message itself.
+        """
+        if (len(self.document) == 1 and not _GOES_ON.match(line)) or _message(
+            line.strip()
+        ) is not None:
             self._give_up(at_ms, frames)
             self._line(line, offset, at_ms, frames)
             return
@@ -149,17 +176,25 @@ def _glued(line: bytes) -> list[tuple[int, int, Any]]:
 
 
 def _message(data: bytes) -> dict[str, Any] | None:
-    """An event of the CLI: all of them have a type and a timestamp (https://geminicli.com/docs/cli/headless)."""
+    """An event of the CLI: all of them have a type and a timestamp
+    (https://geminicli.com/docs/cli/headless).
+    """
     if not data.startswith(b"{"):
         return None
     try:
         value = decode_json(data)
     except ValueError:
         return None
-    return value if type(value) is dict and type(value.get("type")) is str and "timestamp" in value else None
+    return (
+        value
+        if type(value) is dict and type(value.get("type")) is str and "timestamp" in value
+        else None
+    )
 
 
-def _add_text(text: bytes, offset: int, at_ms: float | None, frames: list[Frame], partial: bool = False) -> None:
+def _add_text(
+    text: bytes, offset: int, at_ms: float | None, frames: list[Frame], partial: bool = False
+) -> None:
     stripped = text.strip()
     if stripped:
         raw = stripped.decode("utf-8", "backslashreplace")

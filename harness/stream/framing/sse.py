@@ -1,7 +1,9 @@
-"""Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), with two liberties that Gemini's wire needs.
+"""Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), with two
+liberties that Gemini's wire needs.
 
-A JSON document may stand bare: an error in mid-stream comes so, a unary reply is nothing else, and JSON lines are many of them. And
-``data:`` lines of one event that are only valid JSON one by one are one message each.
+A JSON document may stand bare: an error in mid-stream comes so, a unary reply is nothing else, and
+JSON lines are many of them. And ``data:`` lines of one event that are only valid JSON one by one
+are one message each.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from .json_documents import BareJson
 
 
 class SseFramer:
-    """Server-sent events, and JSON documents between them. Comments and the fields event, id and retry carry no message."""
+    """Server-sent events, and JSON documents between them. Comments and the fields event, id and
+    retry carry no message.
+    """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         self.max_frame = max_frame
@@ -74,7 +78,9 @@ class SseFramer:
         return frames
 
     def _take_whole(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
-        """The usual read, which is one event of one line and nothing else; whether it was that, and its line valid JSON."""
+        """The usual read, which is one event of one line and nothing else; whether it was that, and
+        its line valid JSON.
+        """
         size = len(data)
         if size > self.usual_size or self.line.held or self.data or self.bare.pieces.held:
             return False
@@ -102,7 +108,9 @@ class SseFramer:
         if self.data_size > self.max_frame:
             raise too_long(self.starts[0], self.max_frame)
 
-    def _take_other(self, line: bytes, at_ms: float | None, offset: int, frames: list[Frame]) -> None:
+    def _take_other(
+        self, line: bytes, at_ms: float | None, offset: int, frames: list[Frame]
+    ) -> None:
         if _length(line) > self.max_frame:  # in pieces, it would be refused where it is held
             raise too_long(offset, self.max_frame)
         if self.bare.pieces.held or not _is_field(line):
@@ -129,8 +137,11 @@ class SseFramer:
         if len(self.data) == 1:
             line = self.data.pop()
             self.starts.clear()
-            # The decoder minds neither the blank before a message nor the line end behind it; text keeps what is its own.
-            frame = make_frame(line[5:] if len(line) < _LONG else memoryview(line)[5:], start, at_ms, partial)
+            # The decoder minds neither the blank before a message nor the line end behind it; text
+            # keeps what is its own.
+            frame = make_frame(
+                line[5:] if len(line) < _LONG else memoryview(line)[5:], start, at_ms, partial
+            )
             if frame.raw is not None:
                 frame.raw = as_text(_field_value(line))
             frames.append(frame)
@@ -170,5 +181,7 @@ _LONG: Final = 1 << 20
 
 
 def _field_value(line: bytes) -> bytes:
-    """What stands after ``data:``, without line end and without the one space that the standard allows there."""
+    """What stands after ``data:``, without line end and without the one space that the standard
+    allows there.
+    """
     return line[6 if line[5:6] == b" " else 5 :].removesuffix(b"\n").removesuffix(b"\r")

@@ -1,7 +1,7 @@
 """The mind program's tools for files, none of which reaches anything outside the project folder.
 
-A path comes from the model, so it is not believed: it is resolved first, through every symlink, and refused where it leads out. What is
-found while walking is looked at the same way.
+A path comes from the model, so it is not believed: it is resolved first, through every symlink, and
+refused where it leads out. What is found while walking is looked at the same way.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ class ToolError(ValueError):
 
 
 class Files:
-    """The tools, for one project folder. Each takes its arguments and gives a JSON object, or raises `ToolError` or OSError."""
+    """The tools, for one project folder. Each takes its arguments and gives a JSON object, or
+    raises `ToolError` or OSError.
+    """
 
     def __init__(self, project: Path) -> None:
         self.project = project.resolve()
@@ -59,7 +61,10 @@ class Files:
 
     def list_directory(self, arguments: Arguments) -> dict[str, Any]:
         folder = self.inside(arguments.get("path", "."))
-        entries = [{"name": entry.name, "type": "dir" if entry.is_dir() else "file"} for entry in folder.iterdir()]
+        entries = [
+            {"name": entry.name, "type": "dir" if entry.is_dir() else "file"}
+            for entry in folder.iterdir()
+        ]
         return {"entries": sorted(entries, key=lambda entry: entry["name"]), "count": len(entries)}
 
     def search_file_content(self, arguments: Arguments) -> dict[str, Any]:
@@ -67,7 +72,9 @@ class Files:
             pattern = Pattern(f".*(?:{arguments['pattern']}).*")
         except PatternError as error:
             raise ToolError(str(error)) from None
-        matches = list(islice(self._matches(pattern, self.inside(arguments.get("path", "."))), MAX_MATCHES))
+        matches = list(
+            islice(self._matches(pattern, self.inside(arguments.get("path", "."))), MAX_MATCHES)
+        )
         return {"matches": matches, "count": len(matches)}
 
     def _matches(self, pattern: Pattern, start: Path) -> Iterator[dict[str, Any]]:
@@ -84,13 +91,20 @@ class Files:
         pattern = arguments["pattern"]
         if not pattern or Path(pattern).is_absolute() or ".." in Path(pattern).parts:
             raise ToolError(f"{pattern!r} is no pattern below the project folder")
-        names = sorted(islice((self._name(path) for path in self.project.glob(pattern) if self._is_inside(path)), MAX_NAMES))
+        names = sorted(
+            islice(
+                (self._name(path) for path in self.project.glob(pattern) if self._is_inside(path)),
+                MAX_NAMES,
+            )
+        )
         return {"matches": names, "count": len(names)}
 
     def codebase_investigator(self, arguments: Arguments) -> dict[str, Any]:
         words = arguments["query"].lower().split()
         names = (self._name(path) for path in self._walk(self.project))
-        fitting = [name for name in names if any(word in name.rpartition("/")[2].lower() for word in words)]
+        fitting = [
+            name for name in names if any(word in name.rpartition("/")[2].lower() for word in words)
+        ]
         return {"relevant_files": fitting[:MAX_RELEVANT]}
 
     def write_file(self, arguments: Arguments) -> dict[str, Any]:
@@ -115,8 +129,12 @@ class Files:
             raise ToolError(f"{name} is no text in UTF-8") from None
 
     def _walk(self, start: Path) -> Iterator[Path]:
-        """The files below a folder, or the file itself, in the order of their names; at most `MAX_WALKED`."""
-        return islice((path for path in _files(start) if self._is_inside(path) and path.is_file()), MAX_WALKED)
+        """The files below a folder, or the file itself, in the order of their names; at most
+        `MAX_WALKED`.
+        """
+        return islice(
+            (path for path in _files(start) if self._is_inside(path) and path.is_file()), MAX_WALKED
+        )
 
     def _is_inside(self, path: Path) -> bool:
         try:

@@ -1,8 +1,10 @@
-"""The command: a prompt in, Gemini's answers and the results of its tools out, one JSON record a line.
+"""The command: a prompt in, Gemini's answers and the results of its tools out, one JSON record a
+line.
 
-The request is what `harness.request` gives, the records of an answer are what `harness.replay` would give, and what goes back after the
-tools have run is the dialect's own `follow_up`: the program adds arguments, a key, the loop and the clock. Stdout is protocol and nothing
-else; whatever a person might want to know goes to stderr.
+The request is what `harness.request` gives, the records of an answer are what `harness.replay`
+would give, and what goes back after the tools have run is the dialect's own `follow_up`: the
+program adds arguments, a key, the loop and the clock. Stdout is protocol and nothing else; whatever
+a person might want to know goes to stderr.
 """
 
 from __future__ import annotations
@@ -29,13 +31,18 @@ from ..tools import DECLARATIONS, READERS
 from .files import Arguments, Files, ToolError
 from .shell_and_web import SEARCH_URL, Acting
 
-NO_KEY: Final = "GEMINI_API_KEY not found. Please set it in a .env file, as an environment variable, or pass it with --api-key."
+NO_KEY: Final = (
+    "GEMINI_API_KEY not found. Please set it in a .env file, as an environment variable, or pass it"
+    " with --api-key."
+)
 MAX_ROUNDS: Final = 50
 """Answers in a row that ask for tools; a model that goes on is stopped."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program; returns its exit code: 0, or 1 after an error. Wrong arguments exit with 2."""
+    """Run the program; returns its exit code: 0, or 1 after an error. Wrong arguments exit with
+    2.
+    """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     chosen = _parse(argv)
@@ -53,20 +60,37 @@ def main(argv: Sequence[str] | None = None) -> int:
         sdk = load_sdk()
     except ImportError as error:
         return say.fail(str(error))
-    options = {"model_name": chosen.model_name or setting("GEMINI_MODEL") or DEFAULT_MODEL, "allowed_tools": chosen.allowed_tools}
-    tools = Toolbox(Path(chosen.project_dir), chosen.allowed_tools, setting("MIND_GOOGLE_SEARCH_URL") or SEARCH_URL)
+    options = {
+        "model_name": chosen.model_name or setting("GEMINI_MODEL") or DEFAULT_MODEL,
+        "allowed_tools": chosen.allowed_tools,
+    }
+    tools = Toolbox(
+        Path(chosen.project_dir),
+        chosen.allowed_tools,
+        setting("MIND_GOOGLE_SEARCH_URL") or SEARCH_URL,
+    )
     try:
         with sdk.Client(api_key=key, vertexai=False) as client:
             list_models(client)
             prompt = {"prompt": chosen.prompt, "system_prompt": chosen.system_prompt}
-            return converse(prompt, options, Gemini(client, streamed=chosen.output_format == "stream-json"), tools, say)
+            return converse(
+                prompt,
+                options,
+                Gemini(client, streamed=chosen.output_format == "stream-json"),
+                tools,
+                say,
+            )
     except BrokenPipeError:  # whoever read has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 
 def _parse(argv: Sequence[str] | None) -> Namespace:
-    parser = ArgumentParser(prog="harness-mind", description="Ask Gemini, and run the tools that it asks for.", allow_abbrev=False)
+    parser = ArgumentParser(
+        prog="harness-mind",
+        description="Ask Gemini, and run the tools that it asks for.",
+        allow_abbrev=False,
+    )
     parser.add_argument("-p", "--prompt", required=True, help="what to ask")
     parser.add_argument("--system-prompt", default="", help="what the model is told before")
     parser.add_argument("--output-format", choices=("stream-json", "text"), default="stream-json")
@@ -76,14 +100,27 @@ def _parse(argv: Sequence[str] | None) -> Namespace:
         metavar="NAMES",
         help="tools beside those that read files, separated by commas: " + ", ".join(DECLARATIONS),
     )
-    parser.add_argument("--api-key", default="", help="default: GEMINI_API_KEY of .env, then of the environment")
-    parser.add_argument("--model-name", default="", help=f"default: GEMINI_MODEL of .env, then of the environment, then {DEFAULT_MODEL}")
-    parser.add_argument("--project-dir", default=".", help="the folder that the tools work in (default: the present one)")
+    parser.add_argument(
+        "--api-key", default="", help="default: GEMINI_API_KEY of .env, then of the environment"
+    )
+    parser.add_argument(
+        "--model-name",
+        default="",
+        help=f"default: GEMINI_MODEL of .env, then of the environment, then {DEFAULT_MODEL}",
+    )
+    parser.add_argument(
+        "--project-dir",
+        default=".",
+        help="the folder that the tools work in (default: the present one)",
+    )
     chosen = parser.parse_args(argv)
     named = chosen.allowed_tools.replace(",", " ").split()
     for name in named:
         if name not in DECLARATIONS:
-            parser.error(f"--allowed-tools: there is no tool {name!r}; known ones are {', '.join(DECLARATIONS)}")
+            parser.error(
+                f"--allowed-tools: there is no tool {name!r}; known ones are"
+                f" {', '.join(DECLARATIONS)}"
+            )
     if not Path(chosen.project_dir).is_dir():
         parser.error(f"--project-dir: {chosen.project_dir!r} is no folder")
     chosen.allowed_tools = [name for name in DECLARATIONS if name in READERS or name in named]
@@ -91,7 +128,9 @@ def _parse(argv: Sequence[str] | None) -> Namespace:
 
 
 def read_settings(path: Path) -> dict[str, str]:
-    """The ``NAME=value`` lines of a ``.env`` file, perhaps quoted or after ``export``; none if there is no such file."""
+    """The ``NAME=value`` lines of a ``.env`` file, perhaps quoted or after ``export``; none if
+    there is no such file.
+    """
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -103,12 +142,16 @@ def read_settings(path: Path) -> dict[str, str]:
             value = value.strip()
             quote = value[:1]
             quoted = quote in ("'", '"') and value.find(quote, 1) > 0
-            settings[name.strip()] = value[1 : value.index(quote, 1)] if quoted else value.partition(" #")[0].strip()
+            settings[name.strip()] = (
+                value[1 : value.index(quote, 1)] if quoted else value.partition(" #")[0].strip()
+            )
     return settings
 
 
 def list_models(client: Any) -> None:
-    """The first page of the models on stderr; that it can't be had is worth a line there and no more."""
+    """The first page of the models on stderr; that it can't be had is worth a line there and no
+    more.
+    """
     try:
         names = [model.name for model in client.models.list().page]
     except failures() as error:
@@ -184,10 +227,15 @@ class Gemini:
 
 
 class Toolbox:
-    """The tools that may run, by name. What a model asks for is checked against what it was told."""
+    """The tools that may run, by name. What a model asks for is checked against what it was
+    told.
+    """
 
     def __init__(self, project: Path, allowed: Sequence[str], search_url: str = SEARCH_URL) -> None:
-        tools: dict[str, Callable[[Arguments], dict[str, Any]]] = {**Files(project).tools, **Acting(project, search_url).tools}
+        tools: dict[str, Callable[[Arguments], dict[str, Any]]] = {
+            **Files(project).tools,
+            **Acting(project, search_url).tools,
+        }
         self._tools = {name: tools[name] for name in allowed}
 
     def run(self, name: str, args: Mapping[str, Any]) -> ToolOutcome:
@@ -195,7 +243,9 @@ class Toolbox:
         try:
             return ToolOutcome(self._find(name)(_check(name, args)))
         except OSError as error:
-            return ToolOutcome(error.strerror or str(error), failed=True)  # without the path, which would be the user's own
+            return ToolOutcome(
+                error.strerror or str(error), failed=True
+            )  # without the path, which would be the user's own
         except ValueError as error:
             return ToolOutcome(str(error), failed=True)
 
@@ -203,7 +253,9 @@ class Toolbox:
         if name in self._tools:
             return self._tools[name]
         if name in DECLARATIONS:
-            raise ToolError(f"the tool {name} is not allowed here; --allowed-tools names those that are")
+            raise ToolError(
+                f"the tool {name} is not allowed here; --allowed-tools names those that are"
+            )
         raise ToolError(f"there is no tool {name}; there are {', '.join(self._tools)}")
 
 
@@ -211,7 +263,9 @@ def _check(name: str, args: Mapping[str, Any]) -> Arguments:
     parameters = DECLARATIONS[name]["parameters"]
     for argument, value in args.items():
         if argument not in parameters["properties"]:
-            raise ToolError(f"{name} has no argument {argument!r}; it has {', '.join(parameters['properties'])}")
+            raise ToolError(
+                f"{name} has no argument {argument!r}; it has {', '.join(parameters['properties'])}"
+            )
         if not isinstance(value, str):
             raise ToolError(f"the argument {argument} of {name} is no string")
     for argument in parameters.get("required", ()):
@@ -220,12 +274,22 @@ def _check(name: str, args: Mapping[str, Any]) -> Arguments:
     return args
 
 
-def converse(prompt: Mapping[str, Any], options: Mapping[str, Any], gemini: Gemini, tools: Toolbox, say: Speaker) -> int:
-    """Ask, run what the answer asks for, send all results back together, until an answer asks for nothing; returns the exit code."""
+def converse(
+    prompt: Mapping[str, Any],
+    options: Mapping[str, Any],
+    gemini: Gemini,
+    tools: Toolbox,
+    say: Speaker,
+) -> int:
+    """Ask, run what the answer asks for, send all results back together, until an answer asks for
+    nothing; returns the exit code.
+    """
     session = Session()
     for _ in range(MAX_ROUNDS):
         records = []
-        for record in gemini.answer(ask(prompt, dialect="mind", options=options, session=session), session):
+        for record in gemini.answer(
+            ask(prompt, dialect="mind", options=options, session=session), session
+        ):
             records.append(record)
             if record["type"] == "error":
                 return say.fail(record["message"], record["code"])

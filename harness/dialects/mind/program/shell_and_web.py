@@ -1,6 +1,8 @@
-"""The mind program's tools that reach beyond reading: shell and web. They run only where ``--allowed-tools`` names them.
+"""The mind program's tools that reach beyond reading: shell and web. They run only where
+``--allowed-tools`` names them.
 
-Of the shell only the working folder and a time limit are promised: what it runs may do whatever the user may.
+Of the shell only the working folder and a time limit are promised: what it runs may do whatever the
+user may.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ _LINK: Final = re.compile(r'href="(?:/url\?q=)?(https?://[^"&]{1,2000})')
 class Acting:
     """The tools, for one project folder. ``search_url`` answers ``?q=…`` with a page of links."""
 
-    def __init__(self, project: Path, search_url: str = SEARCH_URL, shell_seconds: float = SHELL_SECONDS) -> None:
+    def __init__(
+        self, project: Path, search_url: str = SEARCH_URL, shell_seconds: float = SHELL_SECONDS
+    ) -> None:
         self._project = project
         self._search_url = search_url
         self._shell_seconds = shell_seconds
@@ -42,8 +46,11 @@ class Acting:
         }
 
     def run_shell_command(self, arguments: Arguments) -> dict[str, Any]:
-        """Runs in a process group of its own, so that the time limit ends what the command started, too."""
-        process = subprocess.Popen(  # noqa: S602  # a shell is what this tool is, and the user named it
+        """Runs in a process group of its own, so that the time limit ends what the command started,
+        too.
+        """
+        # a shell is what this tool is, and the user named it
+        process = subprocess.Popen(  # noqa: S602
             arguments["command"],
             shell=True,
             cwd=self._project,
@@ -57,14 +64,20 @@ class Acting:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            raise ToolError(f"the command ran longer than {self._shell_seconds:g} s and was ended") from None
+            raise ToolError(
+                f"the command ran longer than {self._shell_seconds:g} s and was ended"
+            ) from None
         return {"stdout": _text(out), "stderr": _text(err), "exit_code": process.returncode}
 
     def google_web_search(self, arguments: Arguments) -> dict[str, Any]:
         page = _fetch(f"{self._search_url}?q={quote_plus(arguments['query'])}")
         own = urlsplit(self._search_url).hostname
         found = dict.fromkeys(unquote(link) for link in _LINK.findall(page))
-        return {"results": [{"url": url} for url in found if urlsplit(url).hostname != own][:MAX_RESULTS]}
+        return {
+            "results": [{"url": url} for url in found if urlsplit(url).hostname != own][
+                :MAX_RESULTS
+            ]
+        }
 
     def web_fetch(self, arguments: Arguments) -> dict[str, Any]:
         return {"url": arguments["url"], "content": _fetch(arguments["url"])}
@@ -73,9 +86,11 @@ class Acting:
 def _fetch(url: str) -> str:
     if urlsplit(url).scheme not in ("http", "https"):
         raise ToolError(f"{url!r} is no http or https address")
-    request = Request(url, headers={"User-Agent": "gemini-conformance"})  # noqa: S310  # the scheme is checked above
+    # the scheme is checked above
+    request = Request(url, headers={"User-Agent": "gemini-conformance"})  # noqa: S310
     try:
-        with urlopen(request, timeout=WEB_SECONDS) as answer:  # noqa: S310  # the scheme is checked above
+        # the scheme is checked above
+        with urlopen(request, timeout=WEB_SECONDS) as answer:  # noqa: S310
             return _text(answer.read(MAX_OUTPUT))
     except HTTPException as error:
         raise ToolError(f"{url}: {type(error).__name__} {error}") from None

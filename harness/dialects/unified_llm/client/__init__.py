@@ -1,7 +1,9 @@
-"""The unified LLM client for Gemini: the same Requests, stream events and Responses as in a replay, but really sent.
+"""The unified LLM client for Gemini: the same Requests, stream events and Responses as in a replay,
+but really sent.
 
-`Client` and `AsyncClient` stand on the pipeline that the replays run through: a Request is translated by the dialect, the answer's reads
-go through framing, provider and dialect as they come. Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md.
+`Client` and `AsyncClient` stand on the pipeline that the replays run through: a Request is
+translated by the dialect, the answer's reads go through framing, provider and dialect as they come.
+Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md.
 """
 
 from .accumulator import StreamAccumulator

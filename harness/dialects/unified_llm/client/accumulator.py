@@ -1,7 +1,9 @@
-"""Rebuilds a Response from the events of its stream, piece by piece, without looking at the one that FINISH carries.
+"""Rebuilds a Response from the events of its stream, piece by piece, without looking at the one
+that FINISH carries.
 
-Two things are in no piece, and are taken from FINISH: id, model, provider and warnings; and which PROVIDER_EVENTs stand for parts of the
-message, and between which others, since an unknown part looks like an unknown fact beside the parts.
+Two things are in no piece, and are taken from FINISH: id, model, provider and warnings; and which
+PROVIDER_EVENTs stand for parts of the message, and between which others, since an unknown part
+looks like an unknown fact beside the parts.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ _ASIDE: Final = "aside"
 
 
 class StreamAccumulator:
-    """Feed it every event in order; `response` is then what `Client.complete` returns for the same answer."""
+    """Feed it every event in order; `response` is then what `Client.complete` returns for the same
+    answer.
+    """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self._content: list[dict[str, Any]] = []
@@ -40,12 +44,16 @@ class StreamAccumulator:
             case "REASONING_DELTA":
                 self._pieces.append(event["reasoning_delta"])
             case "TEXT_END":
-                self._content.append({"kind": "text", "text": "".join(self._pieces), **_signature(event)})
+                self._content.append(
+                    {"kind": "text", "text": "".join(self._pieces), **_signature(event)}
+                )
             case "REASONING_END":
                 thinking = {"text": "".join(self._pieces), "redacted": False, **_signature(event)}
                 self._content.append({"kind": "thinking", "thinking": thinking})
             case "TOOL_CALL_END":
-                self._content.append({"kind": "tool_call", "tool_call": {**event["tool_call"], "type": "function"}})
+                self._content.append(
+                    {"kind": "tool_call", "tool_call": {**event["tool_call"], "type": "function"}}
+                )
             case "PROVIDER_EVENT":
                 self._content.append(_media(event["raw"]) or {"kind": _ASIDE, "raw": event["raw"]})
             case "FINISH":
@@ -60,21 +68,28 @@ class StreamAccumulator:
 
     @property
     def response(self) -> Response:
-        """The whole answer. Raises the stream's error if it ended in one, `StreamError` if it has not ended."""
+        """The whole answer. Raises the stream's error if it ended in one, `StreamError` if it has
+        not ended.
+        """
         if self._error is not None:
             raise self._error
         if self._finish is None:
             raise StreamError("the stream has not ended yet, so there is no response")
         told = self._finish["response"]
         whole = {key: told[key] for key in ("id", "model", "provider")}
-        whole["message"] = {"role": "assistant", "content": self._settled(told["message"]["content"])}
+        whole["message"] = {
+            "role": "assistant",
+            "content": self._settled(told["message"]["content"]),
+        }
         whole["finish_reason"] = self._finish["finish_reason"]
         if "usage" in self._finish:
             whole["usage"] = self._finish["usage"]
         return Response({**whole, "warnings": told["warnings"]})
 
     def _settled(self, told: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The content: our own parts in their order, and between them those of the provider's events that FINISH tells for parts."""
+        """The content: our own parts in their order, and between them those of the provider's
+        events that FINISH tells for parts.
+        """
         own = [part for part in self._content if part["kind"] != _ASIDE]
         asides = [part["raw"] for part in self._content if part["kind"] == _ASIDE]
         content: list[dict[str, Any]] = []
@@ -94,7 +109,9 @@ def _signature(event: Event) -> dict[str, Any]:
 
 def _media(raw: Any) -> dict[str, Any] | None:
     """The wire's part as the message has it; None if it is no image, sound or file."""
-    key = next((key for key in _MEDIA if isinstance(raw, dict) and isinstance(raw.get(key), dict)), None)
+    key = next(
+        (key for key in _MEDIA if isinstance(raw, dict) and isinstance(raw.get(key), dict)), None
+    )
     if key is None:
         return None
     fields = {_camel(name): value for name, value in raw[key].items() if isinstance(value, str)}

@@ -1,4 +1,6 @@
-"""One call, without the network: where a Request is sent and as what, and what its answer becomes as the bytes come."""
+"""One call, without the network: where a Request is sent and as what, and what its answer becomes
+as the bytes come.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ _FIRST_VERSION: Final = re.compile(r"^/v[0-9][a-z0-9]*(?=/)")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a provider listens: its address, the path of a call, the header that has the key, and the folder of its own models."""
+    """Where a provider listens: its address, the path of a call, the header that has the key, and
+    the folder of its own models.
+    """
 
     base_url: str
     path: str
@@ -42,14 +46,20 @@ class Endpoint:
 
 ENDPOINTS: Final = {
     "gemini-api": Endpoint("https://generativelanguage.googleapis.com", "/v1beta/{model}:{method}"),
-    "vertex-ai": Endpoint("https://aiplatform.googleapis.com", "/v1/{model}:{method}", folder="publishers/google/"),
-    "code-assist": Endpoint("https://cloudcode-pa.googleapis.com", "/v1internal:{method}", "authorization", "Bearer "),
+    "vertex-ai": Endpoint(
+        "https://aiplatform.googleapis.com", "/v1/{model}:{method}", folder="publishers/google/"
+    ),
+    "code-assist": Endpoint(
+        "https://cloudcode-pa.googleapis.com", "/v1internal:{method}", "authorization", "Bearer "
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request as it is sent, and what reads its answer. ``warnings``: what of the Request was left out, each with its place."""
+    """A request as it is sent, and what reads its answer. ``warnings``: what of the Request was
+    left out, each with its place.
+    """
 
     url: str
     headers: dict[str, str]
@@ -65,35 +75,59 @@ class Call:
 
 
 class Caller:
-    """Turns Requests into `Call`s: knows key, address and provider, from the arguments or else the environment.
+    """Turns Requests into `Call`s: knows key, address and provider, from the arguments or else the
+    environment.
 
     Raises `ConfigurationError` without a key and for an unknown provider.
     """
 
-    def __init__(self, api_key: str | None, base_url: str | None, provider: str, session: Session | None) -> None:
+    def __init__(
+        self, api_key: str | None, base_url: str | None, provider: str, session: Session | None
+    ) -> None:
         if provider not in ENDPOINTS:
-            raise ConfigurationError(f"unknown provider {provider!r}; known are {', '.join(ENDPOINTS)}")
+            raise ConfigurationError(
+                f"unknown provider {provider!r}; known are {', '.join(ENDPOINTS)}"
+            )
         key = api_key or next((os.environ[name] for name in KEY_NAMES if os.environ.get(name)), "")
         if not key:
             raise ConfigurationError(f"no API key; pass api_key, or set {' or '.join(KEY_NAMES)}")
         self._endpoint = ENDPOINTS[provider]
         self._key = key.strip()
-        self._base_url = (base_url or os.environ.get(BASE_URL_NAME) or self._endpoint.base_url).rstrip("/")
+        self._base_url = (
+            base_url or os.environ.get(BASE_URL_NAME) or self._endpoint.base_url
+        ).rstrip("/")
         self._provider = provider
         self.session = session or Session()
 
     def prepare(self, request: Mapping[str, Any], *, stream: bool) -> Call:
-        """The call that a Request asks for; raises `TranslationError` for what is wrong with it, before anything is sent."""
-        asked = ask(with_files(request), dialect=UNIFIED_LLM.name, options=None, session=self.session)
+        """The call that a Request asks for; raises `TranslationError` for what is wrong with it,
+        before anything is sent.
+        """
+        asked = ask(
+            with_files(request), dialect=UNIFIED_LLM.name, options=None, session=self.session
+        )
         if not asked.model:
             raise ConfigurationError("the request names no model; write model: gemini:NAME")
         body = wrap(asked, self._provider, self.session)
         try:
-            content = json.dumps(body, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+            content = json.dumps(
+                body, ensure_ascii=True, separators=(",", ":"), allow_nan=False
+            ).encode("ascii")
         except (TypeError, ValueError, RecursionError) as error:
             raise TranslationError("", f"the request is no JSON: {error}") from None
-        headers = {"content-type": "application/json", self._endpoint.header: f"{self._endpoint.prefix}{self._key}"}
-        return Call(self._url(asked.model, stream), headers, content, self._provider, asked.model, self.session, asked.warnings)
+        headers = {
+            "content-type": "application/json",
+            self._endpoint.header: f"{self._endpoint.prefix}{self._key}",
+        }
+        return Call(
+            self._url(asked.model, stream),
+            headers,
+            content,
+            self._provider,
+            asked.model,
+            self.session,
+            asked.warnings,
+        )
 
     def _url(self, model: str, stream: bool) -> str:
         """The address; a version that the base URL has already is not added again."""
@@ -108,12 +142,18 @@ class Caller:
 
 
 class Reading:
-    """The pipeline of one answer, fed as its bytes come: frames, canonical events, stream events. ``begun``: it has given one."""
+    """The pipeline of one answer, fed as its bytes come: frames, canonical events, stream events.
+    ``begun``: it has given one.
+    """
 
     def __init__(self, call: Call, status: int, headers: Mapping[str, str]) -> None:
         provider = PROVIDERS[call.provider]
-        self._framer = provider.framer(MAX_FRAME) if 200 <= status < 300 else DocumentFramer(MAX_FRAME)
-        self._normalizer = provider.normalizer(Answer(status, headers, call.model, provider.tool_code))
+        self._framer = (
+            provider.framer(MAX_FRAME) if 200 <= status < 300 else DocumentFramer(MAX_FRAME)
+        )
+        self._normalizer = provider.normalizer(
+            Answer(status, headers, call.model, provider.tool_code)
+        )
         self._translator = UNIFIED_LLM.translator(declared_tools(call.content), call.session)
         self._warnings = [{"message": warning} for warning in call.warnings]
         self._fault = ""

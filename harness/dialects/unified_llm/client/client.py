@@ -1,6 +1,8 @@
-"""The client: sends Requests over HTTP, once more where that may help, and gives stream events or the whole Response.
+"""The client: sends Requests over HTTP, once more where that may help, and gives stream events or
+the whole Response.
 
-Two of them, alike but for ``await``. What is sent and what becomes of the bytes is `calling`'s; here are connection, time and retries.
+Two of them, alike but for ``await``. What is sent and what becomes of the bytes is `calling`'s;
+here are connection, time and retries.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from .tool_loop import after_tools, executable, run, run_async
 try:
     import httpx2
 except ImportError as error:
-    raise ImportError("the client needs httpx2: pip install 'gemini-conformance[clients]'") from error
+    raise ImportError(
+        "the client needs httpx2: pip install 'gemini-conformance[clients]'"
+    ) from error
 
 Result = TypeVar("Result")
 
@@ -39,7 +43,9 @@ ENDS: Final[tuple[tuple[type[Exception], End], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds: until there is a connection, until a whole answer comes, between two reads of a stream."""
+    """Seconds: until there is a connection, until a whole answer comes, between two reads of a
+    stream.
+    """
 
     connect: float = 10.0
     request: float = 120.0
@@ -47,17 +53,21 @@ class Timeouts:
 
     def of(self, stream: bool) -> httpx2.Timeout:
         """For one call."""
-        return httpx2.Timeout(self.request, connect=self.connect, read=self.stream_read if stream else self.request)
+        return httpx2.Timeout(
+            self.request, connect=self.connect, read=self.stream_read if stream else self.request
+        )
 
 
 class Client:
     """A synchronous client; use it in ``with``, or `close` it.
 
-    ``api_key``: else GEMINI_API_KEY or GOOGLE_API_KEY; it goes into a header, never into the URL. ``base_url``: else GEMINI_BASE_URL,
-    else the provider's. ``provider``: ``gemini-api``, ``vertex-ai`` or ``code-assist`` (whose key is an access token). ``session``
-    remembers ids and signatures of earlier answers. ``sleep`` takes seconds. ``transport`` is httpx2's.
+    ``api_key``: else GEMINI_API_KEY or GOOGLE_API_KEY; it goes into a header, never into the URL.
+    ``base_url``: else GEMINI_BASE_URL, else the provider's. ``provider``: ``gemini-api``,
+    ``vertex-ai`` or ``code-assist`` (whose key is an access token). ``session`` remembers ids and
+    signatures of earlier answers. ``sleep`` takes seconds. ``transport`` is httpx2's.
 
-    A call raises `TranslationError` for a Request that is wrong, before anything is sent, and an `SDKError` for what goes wrong then.
+    A call raises `TranslationError` for a Request that is wrong, before anything is sent, and an
+    `SDKError` for what goes wrong then.
     """
 
     def __init__(
@@ -81,17 +91,22 @@ class Client:
     def complete(self, request: Mapping[str, Any]) -> Response:
         """The whole answer."""
         call = self._caller.prepare(request, stream=False)
-        return self._retrying(lambda: _whole(list(self._events(call, self._timeouts.of(stream=False)))))
+        return self._retrying(
+            lambda: _whole(list(self._events(call, self._timeouts.of(stream=False))))
+        )
 
     def stream(self, request: Mapping[str, Any]) -> Generator[Payload]:
-        """The stream events as they come. What goes wrong before the first one raises, after trying again; later it is an ERROR event."""
+        """The stream events as they come. What goes wrong before the first one raises, after trying
+        again; later it is an ERROR event.
+        """
         return self._stream(self._caller.prepare(request, stream=True))
 
     def generate(self, request: Mapping[str, Any], *, max_tool_rounds: int = 1) -> Response:
-        """The answer after the tools that it called have been run and their results sent, up to ``max_tool_rounds`` times.
+        """The answer after the tools that it called have been run and their results sent, up to
+        ``max_tool_rounds`` times.
 
-        A tool has an ``execute(arguments)``; where none of them has one, the first answer is returned with its calls. The answers before
-        are the Response's ``steps``.
+        A tool has an ``execute(arguments)``; where none of them has one, the first answer is
+        returned with its calls. The answers before are the Response's ``steps``.
         """
         steps, tools = [self.complete(request)], executable(request)
         while tools and steps[-1].tool_calls and len(steps) <= max_tool_rounds:
@@ -106,7 +121,12 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def _stream(self, call: Call) -> Generator[Payload]:
@@ -123,7 +143,9 @@ class Client:
         """One try: the events of its answer."""
         end: End = "complete"
         try:
-            with self._http.stream("POST", call.url, headers=call.headers, content=call.content, timeout=timeout) as answer:
+            with self._http.stream(
+                "POST", call.url, headers=call.headers, content=call.content, timeout=timeout
+            ) as answer:
                 reading = call.reading(answer.status_code, answer.headers)
                 try:
                     for data in answer.iter_bytes():
@@ -148,7 +170,9 @@ class Client:
 
 
 class AsyncClient:
-    """`Client` for asyncio: use it in ``async with``; ``sleep`` is awaited, ``transport`` is an asynchronous one."""
+    """`Client` for asyncio: use it in ``async with``; ``sleep`` is awaited, ``transport`` is an
+    asynchronous one.
+    """
 
     def __init__(
         self,
@@ -173,7 +197,9 @@ class AsyncClient:
         call = self._caller.prepare(request, stream=False)
 
         async def attempt() -> Response:
-            return _whole([event async for event in self._events(call, self._timeouts.of(stream=False))])
+            return _whole(
+                [event async for event in self._events(call, self._timeouts.of(stream=False))]
+            )
 
         return await self._retrying(attempt)
 
@@ -182,7 +208,9 @@ class AsyncClient:
         return self._stream(self._caller.prepare(request, stream=True))
 
     async def generate(self, request: Mapping[str, Any], *, max_tool_rounds: int = 1) -> Response:
-        """As `Client.generate`; an ``execute`` may be a coroutine function, one that is not runs in a thread."""
+        """As `Client.generate`; an ``execute`` may be a coroutine function, one that is not runs in
+        a thread.
+        """
         steps, tools = [await self.complete(request)], executable(request)
         while tools and steps[-1].tool_calls and len(steps) <= max_tool_rounds:
             request = after_tools(request, steps[-1], await run_async(tools, steps[-1]))
@@ -196,7 +224,12 @@ class AsyncClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         await self.aclose()
 
     async def _stream(self, call: Call) -> AsyncGenerator[Payload]:
@@ -214,7 +247,9 @@ class AsyncClient:
         """One try: the events of its answer."""
         end: End = "complete"
         try:
-            async with self._http.stream("POST", call.url, headers=call.headers, content=call.content, timeout=timeout) as answer:
+            async with self._http.stream(
+                "POST", call.url, headers=call.headers, content=call.content, timeout=timeout
+            ) as answer:
                 reading = call.reading(answer.status_code, answer.headers)
                 try:
                     async for data in answer.aiter_bytes():
@@ -253,7 +288,9 @@ def _whole(events: list[Payload]) -> Response:
 
 
 def _end(error: httpx2.RequestError, reading: Reading) -> End:
-    """How an answer ended that stopped halfway; one that never began was too late, which another try will not mend."""
+    """How an answer ended that stopped halfway; one that never began was too late, which another
+    try will not mend.
+    """
     if isinstance(error, httpx2.TimeoutException) and not reading.begun:
         raise error
     return next(end for kind, end in ENDS if isinstance(error, kind))

@@ -12,7 +12,8 @@ from typing import Any, Final
 class SDKError(Exception):
     """What every error of the client is.
 
-    ``retryable``: whether another try may help. ``cause``: the exception behind it, if there is one.
+    ``retryable``: whether another try may help. ``cause``: the exception behind it, if there is
+    one.
     """
 
     retryable = False
@@ -24,10 +25,12 @@ class SDKError(Exception):
 
 
 class ProviderError(SDKError):
-    """The provider refused, by status or inside the stream; of none of the kinds below: a number that nobody knows.
+    """The provider refused, by status or inside the stream; of none of the kinds below: a number
+    that nobody knows.
 
-    ``status_code``: the HTTP status or the error's own number; ``error_code``: its gRPC name; ``retry_after``: seconds that the
-    provider asks to wait; ``raw``: the body. Each is None where the answer didn't say.
+    ``status_code``: the HTTP status or the error's own number; ``error_code``: its gRPC name;
+    ``retry_after``: seconds that the provider asks to wait; ``raw``: the body. Each is None where
+    the answer didn't say.
     """
 
     retryable = True
@@ -77,7 +80,9 @@ class ServerError(ProviderError):
 
 
 class ContentFilterError(ProviderError):
-    """The specification's name for refused content. Gemini tells it in the finish reason, which is no error, so this is never raised."""
+    """The specification's name for refused content. Gemini tells it in the finish reason, which is
+    no error, so this is never raised.
+    """
 
 
 class ContextLengthError(ProviderError):
@@ -89,13 +94,17 @@ class QuotaExceededError(ProviderError):
 
 
 class RequestTimeoutError(ProviderError):
-    """No answer in time: the provider says so (408, DEADLINE_EXCEEDED), or the client stopped waiting."""
+    """No answer in time: the provider says so (408, DEADLINE_EXCEEDED), or the client stopped
+    waiting.
+    """
 
     retryable = False
 
 
 class AbortError(SDKError):
-    """The specification's name for a request that its caller stopped; Python's own cancellation takes its place here."""
+    """The specification's name for a request that its caller stopped; Python's own cancellation
+    takes its place here.
+    """
 
 
 class NetworkError(SDKError):
@@ -109,17 +118,23 @@ class StreamError(SDKError):
 
     retryable = True
 
-    def __init__(self, message: str, *, raw: Any = None, cause: BaseException | None = None) -> None:
+    def __init__(
+        self, message: str, *, raw: Any = None, cause: BaseException | None = None
+    ) -> None:
         super().__init__(message, cause=cause)
         self.raw = raw
 
 
 class InvalidToolCallError(SDKError):
-    """The specification's name for arguments that are no JSON; Gemini sends objects, so this is never raised."""
+    """The specification's name for arguments that are no JSON; Gemini sends objects, so this is
+    never raised.
+    """
 
 
 class UnsupportedToolChoiceError(SDKError):
-    """The specification's name for a choice that a provider does not have; Gemini has all four, so this is never raised."""
+    """The specification's name for a choice that a provider does not have; Gemini has all four, so
+    this is never raised.
+    """
 
 
 class NoObjectGeneratedError(SDKError):
@@ -133,7 +148,15 @@ class ConfigurationError(SDKError):
 BY_TYPE: Final[dict[str, type[ProviderError]]] = {
     kind.__name__: kind
     for kind in (
-        *(ProviderError, AuthenticationError, AccessDeniedError, NotFoundError, InvalidRequestError, RateLimitError, ServerError),
+        *(
+            ProviderError,
+            AuthenticationError,
+            AccessDeniedError,
+            NotFoundError,
+            InvalidRequestError,
+            RateLimitError,
+            ServerError,
+        ),
         *(ContextLengthError, QuotaExceededError, RequestTimeoutError),
     )
 }

@@ -1,4 +1,6 @@
-"""Reads the local files that a Request names, which the translation itself never does: their bytes take the place of the path."""
+"""Reads the local files that a Request names, which the translation itself never does: their bytes
+take the place of the path.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +17,30 @@ MEDIA: Final = ("image", "audio", "document")
 
 
 def with_files(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The Request with the data of its files; ``request`` itself is not touched. What is no message is left to the translation.
+    """The Request with the data of its files; ``request`` itself is not touched. What is no message
+    is left to the translation.
 
     Raises `TranslationError` for a file that can't be read.
     """
     messages = request.get("messages")
     if not isinstance(messages, list):
         return dict(request)
-    return {**request, "messages": [_message(message, f"messages[{index}]") for index, message in enumerate(messages)]}
+    return {
+        **request,
+        "messages": [
+            _message(message, f"messages[{index}]") for index, message in enumerate(messages)
+        ],
+    }
 
 
 def _message(message: Any, place: str) -> Any:
     content = message.get("content") if isinstance(message, Mapping) else None
     if not isinstance(content, list):
         return message
-    return {**message, "content": [_part(part, f"{place}.content[{index}]") for index, part in enumerate(content)]}
+    return {
+        **message,
+        "content": [_part(part, f"{place}.content[{index}]") for index, part in enumerate(content)],
+    }
 
 
 def _part(part: Any, place: str) -> Any:

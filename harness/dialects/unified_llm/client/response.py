@@ -1,4 +1,6 @@
-"""A whole answer: the specification's Response, plain JSON data with the accessors that it names."""
+"""A whole answer: the specification's Response, plain JSON data with the accessors that it
+names.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from .errors import NoObjectGeneratedError
 
 
 class Response(dict[str, Any]):
-    """``{"id", "model", "provider", "message", "finish_reason", "usage"?, "warnings"}``, as FINISH has it."""
+    """``{"id", "model", "provider", "message", "finish_reason", "usage"?, "warnings"}``, as FINISH
+    has it.
+    """
 
     def __init__(self, told: Mapping[str, Any], before: Sequence[Response] = ()) -> None:
         super().__init__(told)
@@ -24,7 +28,9 @@ class Response(dict[str, Any]):
 
     @property
     def total_usage(self) -> dict[str, int]:
-        """Each count added up over the steps; one that no step has is absent. What the wire said stands in the steps' own ``raw``."""
+        """Each count added up over the steps; one that no step has is absent. What the wire said
+        stands in the steps' own ``raw``.
+        """
         total: dict[str, int] = {}
         for step in self.steps:
             for name, count in step.get("usage", {}).items():
@@ -46,7 +52,9 @@ class Response(dict[str, Any]):
     @property
     def reasoning(self) -> str:
         """All its thinking, joined; empty if there is none."""
-        return "".join(part["thinking"]["text"] for part in self.content if part["kind"] == "thinking")
+        return "".join(
+            part["thinking"]["text"] for part in self.content if part["kind"] == "thinking"
+        )
 
     @property
     def tool_calls(self) -> list[dict[str, Any]]:
@@ -55,7 +63,9 @@ class Response(dict[str, Any]):
 
     @property
     def object(self) -> Any:
-        """The text as the JSON that a ``response_format`` asked for; raises `NoObjectGeneratedError` for text that is none."""
+        """The text as the JSON that a ``response_format`` asked for; raises
+        `NoObjectGeneratedError` for text that is none.
+        """
         try:
             return decode_json(self.text.encode("utf-8", "surrogatepass"))
         except ValueError as error:

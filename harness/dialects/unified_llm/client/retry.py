@@ -14,11 +14,13 @@ from .errors import SDKError
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """``max_retries`` tries after the first, waiting ``base_delay`` seconds, ``multiplier`` times as long each time, at most ``max_delay``.
+    """``max_retries`` tries after the first, waiting ``base_delay`` seconds, ``multiplier`` times
+    as long each time, at most ``max_delay``.
 
-    Each wait is stretched by a random factor from 0.5 to 1.5 (``chance`` gives numbers from 0 to 1), never beyond ``max_delay``. What the
-    provider asks for replaces the wait if it is at most ``max_delay``; where it is longer nothing is tried again.
-    ``on_retry(error, retry, seconds)`` is told before each wait, retries counted from 1.
+    Each wait is stretched by a random factor from 0.5 to 1.5 (``chance`` gives numbers from 0 to
+    1), never beyond ``max_delay``. What the provider asks for replaces the wait if it is at most
+    ``max_delay``; where it is longer nothing is tried again. ``on_retry(error, retry, seconds)`` is
+    told before each wait, retries counted from 1.
     """
 
     max_retries: int = 2

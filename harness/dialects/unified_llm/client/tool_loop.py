@@ -1,4 +1,6 @@
-"""What running an answer's calls gives, and what is asked then: each tool's own ``execute``, all at once, outcomes in call order."""
+"""What running an answer's calls gives, and what is asked then: each tool's own ``execute``, all at
+once, outcomes in call order.
+"""
 
 from __future__ import annotations
 
@@ -20,22 +22,32 @@ MAX_AT_ONCE: Final = 8
 
 def executable(request: Mapping[str, Any]) -> Tools:
     """The tools of a Request that say how they are run, by name."""
-    return {tool["name"]: tool["execute"] for tool in request.get("tools") or [] if tool.get("execute") is not None}
+    return {
+        tool["name"]: tool["execute"]
+        for tool in request.get("tools") or []
+        if tool.get("execute") is not None
+    }
 
 
-def after_tools(request: Mapping[str, Any], response: Response, outcomes: list[ToolOutcome]) -> dict[str, Any]:
+def after_tools(
+    request: Mapping[str, Any], response: Response, outcomes: list[ToolOutcome]
+) -> dict[str, Any]:
     """The Request that sends the outcomes of an answer's calls."""
     return follow_up(request, [{"type": "FINISH", "response": response}], outcomes)
 
 
 def run(tools: Tools, response: Response) -> list[ToolOutcome]:
-    """The outcome of each call; one of an unknown tool, or of a tool that raises, is a failure that the model is told."""
+    """The outcome of each call; one of an unknown tool, or of a tool that raises, is a failure that
+    the model is told.
+    """
     with ThreadPoolExecutor(MAX_AT_ONCE) as pool:
         return list(pool.map(lambda call: _run_one(tools, call), response.tool_calls))
 
 
 async def run_async(tools: Tools, response: Response) -> list[ToolOutcome]:
-    """As `run`; an ``execute`` may be a coroutine function too, one that is not runs in a thread."""
+    """As `run`; an ``execute`` may be a coroutine function too, one that is not runs in a
+    thread.
+    """
     places = asyncio.Semaphore(MAX_AT_ONCE)
 
     async def run_one(call: Mapping[str, Any]) -> ToolOutcome:
@@ -51,7 +63,8 @@ def _run_one(tools: Tools, call: Mapping[str, Any]) -> ToolOutcome:
         return _unknown(tools, call)
     try:
         return ToolOutcome(execute(call["arguments"]))
-    except Exception as error:  # noqa: BLE001  # a tool is the caller's code: whatever it raises, the model is told and goes on
+    # a tool is the caller's code: whatever it raises, the model is told and goes on
+    except Exception as error:  # noqa: BLE001
         return _failure(error)
 
 
