@@ -1,23 +1,8 @@
-"""What tests share: what a machine may lack (a test without it is skipped, unless HARNESS_REQUIRE
-names it), and what a run prints.
-"""
+"""What a run of the tests prints at its end."""
 
 from __future__ import annotations
 
-import os
-
 import pytest
-
-
-def need(name: str, there: object, reason: str) -> None:
-    """Go on if ``there`` is true; else skip with the reason, or fail where HARNESS_REQUIRE (names
-    joined by commas) has the name.
-    """
-    if there:
-        return
-    if name in os.environ.get("HARNESS_REQUIRE", "").split(","):
-        pytest.fail(f"{name} is required here: {reason}")
-    pytest.skip(reason)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

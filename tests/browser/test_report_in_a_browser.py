@@ -17,11 +17,8 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsing import Reader, Visit
-from conftest import need
 from msgspec.structs import replace
 from playwright.sync_api import Browser, sync_playwright
-from report_samples import FIVE, HEADER, HOSTILE, HOSTILE_HEADER, MIXED, hostile, result, run_of
 
 from harness.cli.report import read_run, write_files
 from harness.conformance.results import (
@@ -35,6 +32,18 @@ from harness.conformance.results import (
     Stream,
 )
 from harness.report import Run, render
+from tests.browser.browsing import Reader, Visit
+from tests.support.need import need
+from tests.support.report_samples import (
+    FIVE,
+    HEADER,
+    HOSTILE,
+    HOSTILE_HEADER,
+    MIXED,
+    hostile,
+    result,
+    run_of,
+)
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -19,12 +19,12 @@ from typing import Any, Final
 
 import httpx2
 import pytest
-from conftest import need
 from google import genai
 from google.genai import types
 
 from harness.cassettes import Cassette, Exchange, Origin, Request
 from harness.server import Server, serve
+from tests.support.need import need
 
 HERE: Final = Path(__file__).parent
 MODEL: Final = "gemini-3-flash-preview"

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from conftest import need
-from record_cli import CLI, HERE, LIMIT_S, Run, _prepare
 
 from harness.server import serve
+from tests.clients.record_cli import CLI, HERE, LIMIT_S, Run, _prepare
+from tests.support.need import need
 
 PROMPT: Final = "What is in this folder?"
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from conftest import need
-from record_cli import CASSETTES, CLI, ROOT, Run, record_run
 
 from harness import load
 from harness.cassettes import Cassette, Exchange
 from harness.recording.drift import compare_cassettes
+from tests.clients.record_cli import CASSETTES, CLI, ROOT, Run, record_run
+from tests.support.need import need
 
 SHIPPED: Final = ROOT / "cassettes" / "gemini-cli"
 

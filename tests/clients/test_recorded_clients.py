@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_clients import PROMPTS, Cli, run_node, said, tape
 
 from harness import load
 from harness.recording.cassette import Playback, use_cassette
 from harness.recording.relay import relay
 from harness.server import serve
+from tests.clients.test_clients import PROMPTS, Cli, run_node, said, tape
 
 
 @pytest.mark.parametrize("prompt", ["text", "call", "broken", "cut", "no key"])

@@ -12,13 +12,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import need
 
 import harness
 from harness.recording.asks import ask_prompts
 from harness.recording.drivers.code_assist import TOKENS, find_token
 from harness.recording.drivers.genai import KEYS, MissingCredentials
 from harness.recording.run import Limits, Settings, record_requests
+from tests.support.need import need
 
 MODEL = os.environ.get("HARNESS_MODEL", "gemini-3.8-flash")
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import need
 
 from harness.dialects.unified_llm.client import Client, StreamAccumulator
 from harness.dialects.unified_llm.client.call import KEY_NAMES
+from tests.support.need import need
 
 MODEL = os.environ.get("HARNESS_MODEL", "gemini-3.8-flash")
 

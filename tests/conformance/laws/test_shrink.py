@@ -1,0 +1,206 @@
+"""A known fault is shrunk to the smallest thing that shows it, a cut, a prefix, a field, and comes
+as a case; laws cost few replays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cassettes import Exchange, Origin, Request, loads
+from harness.conformance.laws import LAWS
+from harness.conformance.laws.cuts import (
+    BYTEWISE,
+    COMB,
+    LINES,
+    PREFIXES,
+    RANDOM_CUTS,
+    cut_sets,
+    fewest,
+    first_prefix,
+    prefixes,
+)
+from harness.conformance.laws.judge import LawCell, cells, hold, ready_made_case
+from harness.conformance.laws.replayer import SMALL, Replayer
+from harness.conformance.project import Project, yaml_files
+from harness.dialects import DIALECTS
+from harness.pipeline.replay import replay as our_replay
+from harness.stream.exchange import Exchange as AnyExchange
+
+Items = list[dict[str, Any]]
+URL = (
+    "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+)
+MESSAGES = (
+    b'data: {"candidates": [{"content": {"parts": [{"text": "Hello \xe2\x82\xac there"}],"role": "model"},"index": 0}],'
+    b'"modelVersion": "m"}\n\n',
+    b'data: {"candidates": [{"content": {"parts": [{"functionCall": {"name": "lamp","args": {"on": true}},'
+    b'"thoughtSignature": "QUJD"}]}}]}\n\n',
+    b'data: {"candidates": [{"finishReason": "STOP","index": 0}],"usageMetadata": {"promptTokenCount": 7}}\n\n',
+)
+BODY = b"".join(MESSAGES)
+LARGE = MESSAGES[0] * 12 + BODY + MESSAGES[0] * 12
+Fault = Callable[[Items, AnyExchange, Any], Items]
+
+
+def exchange(body: bytes) -> Exchange:
+    return Exchange(
+        Request("POST", URL), 200, {}, ((1.0, body),), "complete", "", "gemini-api", True
+    )
+
+
+def shrunk(number: int, body: bytes, fault: Fault) -> tuple[AnyExchange, str]:
+    """The exchange that a fault is shrunk to, and its spec."""
+
+    def replay(recorded: AnyExchange, **options: Any) -> Items:
+        return fault(our_replay(recorded, **options), recorded, options.get("cuts"))
+
+    cell = LawCell(
+        LAWS[number - 1], "gemini-api/hello", 1, exchange(body), "events", Origin("written")
+    )
+    assert hold(cell).verdict == "passed"
+    assert hold(cell, replay).verdict == "failed"
+    spec, cassette = ready_made_case(cell, replay).split("\n# cassettes/gemini-api/shrunk.yaml\n")
+    return loads(cassette).exchanges[0], spec
+
+
+def cut_inside(sign: bytes) -> Fault:
+    """Loses its last event where a read ends behind the first byte of a sign."""
+
+    def fault(items: Items, recorded: AnyExchange, cuts: Any) -> Items:
+        at = recorded.body.find(sign) + 1
+        return (
+            items[:-1]
+            if at and (cuts == "bytes" or (isinstance(cuts, tuple) and at in cuts))
+            else items
+        )
+
+    return fault
+
+
+@pytest.mark.parametrize("body", [BODY, LARGE], ids=["small", "large"])
+def test_a_cut_is_shrunk_to_the_one_place_in_the_one_message_that_needs_it(body: bytes) -> None:
+    small, spec = shrunk(1, body, cut_inside("€".encode()))
+    assert [data for _, data in small.reads] == [
+        b'data: {"candidates": [{"content": {"parts": [{"text": "\xe2',
+        b'\x82\xac"}]}}]}\n\n',
+    ]
+    assert '- {"kind": "text", "text": "€"}' in spec
+
+
+@pytest.mark.parametrize("body", [BODY, LARGE], ids=["small", "large"])
+def test_a_prefix_is_shrunk_to_the_shortest_that_shows_it(body: bytes) -> None:
+    def fault(items: Items, recorded: AnyExchange, _: Any) -> Items:
+        return (
+            [one for one in items if one["kind"] != "incomplete"]
+            if b'"thoughtS' in recorded.body
+            else items
+        )
+
+    small, spec = shrunk(4, body, fault)
+    assert small.body == b'data: {"candidates": [{"content": {"parts": [{"thoughtS'
+    assert small.end == "cut"
+    assert '- {"$contains": {"kind": "incomplete", "end": "cut"}}' in spec
+
+
+@pytest.mark.parametrize("body", [BODY, LARGE], ids=["small", "large"])
+def test_a_field_is_shrunk_to_the_shortest_value_in_the_fewest_fields(body: bytes) -> None:
+    def fault(items: Items, _: AnyExchange, __: Any) -> Items:
+        return [
+            {name: value for name, value in one.items() if name != "signature"} for one in items
+        ]
+
+    small, _ = shrunk(3, body, fault)
+    assert (
+        small.body
+        == b'data: {"candidates": [{"content": {"parts": [{"thoughtSignature": "Q"}]}}]}\n\n'
+    )
+
+
+def test_a_text_is_shrunk_by_single_characters_too() -> None:
+    def fault(items: Items, _: AnyExchange, __: Any) -> Items:
+        whole = "".join(one.get("text", "") for one in items if one.get("kind") == "text")
+        return (
+            [one for one in items if one.get("kind") != "text"]
+            if "e" in whole and "t" in whole
+            else items
+        )
+
+    small, _ = shrunk(3, BODY, fault)
+    assert small.body == b'data: {"candidates": [{"content": {"parts": [{"text": "te"}]}}]}\n\n'
+
+
+def test_the_fewest_cuts_are_found_wherever_they_stand() -> None:
+    for needed in combinations((1, 7, 8, 30, 63), 2):
+        wanted = set(needed)
+        assert fewest(tuple(range(1, 64)), wanted.issubset) == needed
+    assert fewest((4,), lambda cuts: True) == (4,)
+
+
+def test_every_place_of_a_body_is_cut_in_few_replays() -> None:
+    for size in (2, SMALL, SMALL + 1, 5000):
+        sets = list(cut_sets(exchange(b"x" * size)))
+        assert {at for cuts in sets for at in cuts} == set(range(1, size))
+        assert len(sets) <= SMALL + COMB
+    small = list(cut_sets(exchange(b"x" * SMALL)))
+    assert {len(cuts) for cuts in small} == {1}
+    assert len(list(cut_sets(exchange(b"x" * (BYTEWISE + 1))))) < COMB
+
+
+def test_a_large_body_is_cut_short_behind_its_lines_and_the_shortest_wrong_prefix_is_found() -> (
+    None
+):
+    large = exchange(LARGE)
+    tried = prefixes(large)
+    assert {at for at in range(1, len(LARGE)) if LARGE[at - 1 : at] == b"\n"} <= set(tried)
+    assert first_prefix(
+        large, tried, lambda short: "wrong" if len(short.body) >= 1111 else None
+    ) == (1111, "wrong")
+    assert first_prefix(replace(large, reads=()), [0], lambda short: None) is None
+
+
+def test_a_cut_costs_one_pass_over_the_body_and_a_larger_body_no_more_of_them() -> None:
+    def passes(number: int, body: bytes) -> list[int]:
+        fed: list[int] = []
+
+        def replay(recorded: AnyExchange, **options: Any) -> Items:
+            fed.append(len(recorded.body))
+            return our_replay(recorded, **options)
+
+        assert LAWS[number - 1].findings(exchange(body), Replayer(replay=replay)) == []
+        return fed
+
+    small, large = passes(1, LARGE), passes(1, LARGE * 10)
+    assert len(small) == len(large) == 3 + COMB + RANDOM_CUTS
+    assert set(large) == {len(LARGE) * 10}  # each is fed the body once
+    assert len(passes(4, LARGE * 10)) <= 1 + LINES + PREFIXES
+    assert len(passes(1, BODY[:200])) <= 3 + 200
+
+
+def test_the_laws_take_little_time() -> None:
+    """All of them over all shipped cassettes take less than 60 s on two cores: so a tenth of these
+    less than 8 s of one.
+    """
+    root = Path(__file__).parents[3]
+    project = Project([root / "specs"], root / "cassettes")
+    names = [
+        file.relative_to(root / "cassettes").with_suffix("").as_posix()
+        for file in yaml_files(root / "cassettes")
+    ]
+    found = [
+        cell
+        for name in names
+        for cell in cells(name, project.cassette(name).exchanges, list(DIALECTS))
+    ]
+    exchanges = set(sorted({(cell.cassette, cell.number) for cell in found})[::10])
+    began = time.process_time()
+    held = [hold(cell).verdict for cell in found if (cell.cassette, cell.number) in exchanges]
+    assert time.process_time() - began < 8
+    assert set(held) == {"passed", "not-run"}
+    assert len(held) > 1000

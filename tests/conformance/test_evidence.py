@@ -1,0 +1,253 @@
+"""Evidence: how a stream came, where a layer first differs and what that was made of, and the laws
+that an exchange breaks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness import replay
+from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
+from harness.conformance.evidence import (
+    MAX_FINDINGS,
+    MAX_GREEN_REQUEST,
+    MAX_LINE,
+    describe,
+    examine,
+    try_laws,
+)
+from harness.conformance.judge import Cell
+from harness.conformance.laws import Law, Replayer
+from harness.conformance.project import Project, kind_of, yaml_files
+from harness.conformance.results import MOST_READS, Breach, CaseResult, Evidence, Read
+from harness.providers import identified
+from harness.specs import Case
+
+URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse&key=AIzaSecret"
+FIRST = 'data: {"candidates": [{"content": {"parts": [{"text": "Hé"}]}}]}\r\n\r\n'.encode()
+LAST = b'data: {"candidates": [{"content": {"parts": [{"text": "llo"}]}, "finishReason": "STOP"}]}\r\n\r\n'
+WHOLE = identified(
+    Exchange(
+        Request("POST", URL, body=b'{"contents": []}'),
+        200,
+        {},
+        ((12.5, FIRST), (40.0, LAST)),
+        "complete",
+    )
+)
+
+
+def judged(
+    expected: Any, column: str = "unified-llm", exchange: Exchange = WHOLE, **keys: Any
+) -> CaseResult:
+    def load(name: str) -> Cassette:
+        if name != "x/y":
+            raise CassetteError(f"no cassette {name}")
+        return Cassette((exchange,), Origin("written", date="2026-11-21"))
+
+    facts: dict[str, Any] = {
+        "case": "c",
+        "requirement": "r",
+        "features": ("f",),
+        "source": "https://s.example",
+        "cassette": "x/y",
+    }
+    case = Case(**(facts | {"expect": {column: expected}} | keys))
+    return examine(Cell(case, "a.yaml", column), load)
+
+
+def evidence(result: CaseResult) -> Evidence:
+    assert result.evidence is not None
+    return result.evidence
+
+
+def test_a_stream_is_described_by_its_reads_its_bytes_and_its_request_without_keys() -> None:
+    stream = describe(WHOLE, "gemini-api")
+    assert stream.reads == (Read(12.5, len(FIRST)), Read(40.0, len(LAST)))
+    assert (stream.status, stream.size, stream.reads_total, len(stream.digest)) == (
+        200,
+        len(FIRST + LAST),
+        2,
+        32,
+    )
+    assert stream.sent is not None
+    assert stream.sent.body == '{"contents": []}'
+    assert "AIza" not in stream.sent.url
+
+
+@pytest.mark.parametrize(
+    ("cuts", "inside"),
+    [
+        ((len(FIRST),), ["", ""]),
+        ((20,), ["message", ""]),
+        ((FIRST.index("é".encode()) + 1,), ["character", ""]),
+        ((20, 40, len(FIRST), len(FIRST) + 1), ["message", "message", "", "message", ""]),
+    ],
+)
+def test_a_read_says_what_it_ends_inside_of(cuts: tuple[int, ...], inside: list[str]) -> None:
+    places = [0, *cuts, len(FIRST + LAST)]
+    reads = tuple((None, (FIRST + LAST)[start:stop]) for start, stop in pairwise(places))
+    assert [
+        read.inside for read in describe(replace(WHOLE, reads=reads), "gemini-api").reads
+    ] == inside
+
+
+def test_many_reads_are_put_together_and_none_is_lost() -> None:
+    reads = tuple((float(at), bytes([byte])) for at, byte in enumerate(FIRST + LAST))
+    stream = describe(replace(WHOLE, reads=reads), "gemini-api")
+    assert len(stream.reads) <= MOST_READS
+    assert (
+        sum(read.size for read in stream.reads)
+        == sum(read.number for read in stream.reads)
+        == stream.reads_total
+        == len(reads)
+    )
+
+
+def test_a_cell_that_holds_keeps_a_digest_of_what_came_and_no_layers() -> None:
+    held = evidence(judged({"$any": True}))
+    other = evidence(judged({"$any": True}, exchange=replace(WHOLE, reads=((1.0, LAST),))))
+    assert held.layers == ()
+    assert held.breaches is None
+    assert len(held.digest) == 32
+    assert held.digest == evidence(judged({"$contains": []})).digest != other.digest
+
+
+def test_layers_stand_around_the_first_difference_and_what_it_was_made_of() -> None:
+    got = _payloads()
+    wrong = [
+        {**item, "text": "?"} if item.get("delta") == "llo" or item.get("text") == "llo" else item
+        for item in got
+    ]
+    place = next(
+        index for index, (one, other) in enumerate(zip(got, wrong, strict=True)) if one != other
+    )
+    layers = {view.layer: view for view in evidence(judged(wrong)).layers}
+    assert [view.layer for view in evidence(judged(wrong)).layers] == [
+        "frames",
+        "events",
+        "payloads",
+    ]
+    assert layers["payloads"].first == place
+    assert layers["payloads"].differs
+    assert "llo" in layers["payloads"].lines[place - layers["payloads"].start]
+    event = layers["events"]
+    assert event.first is not None
+    assert "llo" in event.lines[event.first - event.start]
+    assert not event.differs
+    assert layers["frames"].first == 1
+
+
+def _payloads() -> list[dict[str, Any]]:
+    return replay(WHOLE)
+
+
+def test_the_lowest_layer_that_the_case_expects_and_that_differs_is_marked() -> None:
+    result = judged(None, expect={"events": [{"kind": "start"}], "unified-llm": []})
+    layers = {view.layer: view for view in evidence(result).layers}
+    assert result.first_layer == "events"
+    assert layers["events"].differs
+    assert layers["events"].first == 0
+    assert layers["payloads"].differs
+
+
+def test_under_an_operator_no_place_is_marked() -> None:
+    payloads = evidence(judged({"$contains": [{"type": "nothing"}]})).layers[-1]
+    assert payloads.first is None
+    assert not payloads.differs
+    assert payloads.total == len(_payloads())
+
+
+def test_a_request_case_shows_the_prompt_and_the_request() -> None:
+    prompt = {"anthropic": {"messages": [{"role": "user", "content": "Hi"}]}}
+    result = judged({"request": {}}, "anthropic", cassette="", prompt=prompt)
+    assert [view.layer for view in evidence(result).layers] == ["prompt", "requests"]
+    assert any("Hi" in line for line in evidence(result).layers[0].lines)
+    assert evidence(result).stream is None
+    held = judged({"$any": True}, "anthropic", cassette="", prompt=prompt)
+    assert held.verdict == "passed"
+    assert 0 < len(evidence(held).layers[1].lines) <= MAX_GREEN_REQUEST
+
+
+def test_every_turn_of_a_conversation_has_its_stream_and_its_request() -> None:
+    root = Path(__file__).parents[2]
+    project = Project([root / "specs"], root / "cassettes")
+    specs = (file for file in yaml_files(root / "specs") if kind_of(file) == "spec")
+    cell = next(cell for file in specs for cell in project.cells(file) if len(cell.case.turns) > 1)
+    found = evidence(examine(cell, project.cassette))
+    assert len(found.before) == len(cell.case.turns) - 1
+    assert all(stream and stream.sent for stream in (*found.before, found.stream))
+    assert len({stream.digest for stream in (*found.before, found.stream) if stream}) == len(
+        cell.case.turns
+    )
+
+
+def test_a_cassette_that_is_not_there_gives_no_evidence() -> None:
+    assert judged([], cassette="z").evidence is None
+
+
+def test_a_long_line_says_how_long_it_is() -> None:
+    long = replace(WHOLE, reads=((1.0, LAST.replace(b"llo", b"o" * 3000)),))
+    lines = [line for view in evidence(judged([], exchange=long)).layers for line in view.lines]
+    assert max(map(len, lines)) <= MAX_LINE + 40
+    assert any("characters)" in line for line in lines)
+
+
+def test_a_broken_law_is_told_with_its_counterexample() -> None:
+    def load(name: str) -> Cassette:
+        return Cassette((WHOLE,), Origin("written"))
+
+    def breaks(exchange: Exchange, how: Replayer) -> list[str]:
+        return (
+            [f"byte {at} of {len(exchange.body)}" for at in range(9)]
+            if how.dialect == "anthropic"
+            else []
+        )
+
+    laws = (Law(1, "One", "", breaks), Law(2, "Two", "", lambda exchange, how: []))
+    tried = evidence(try_laws(judged([], "anthropic"), load, laws)).breaches
+    size = len(FIRST + LAST)
+    assert tried == (
+        Breach(1, "One", (f"byte 0 of {size}", f"byte 1 of {size}", f"byte 2 of {size}")),
+    )
+    assert evidence(try_laws(judged([]), load, laws)).breaches == ()
+    assert evidence(try_laws(judged([]), load)).breaches == ()
+
+
+def test_laws_are_not_tried_where_they_would_say_nothing_about_the_cell() -> None:
+    def load(name: str) -> Cassette:
+        return Cassette((WHOLE,), Origin("written"))
+
+    for result in (
+        judged([], cassette="z"),
+        msgspec.structs.replace(judged([]), adapter="somebody-elses"),
+    ):
+        assert try_laws(result, load) == result
+
+
+def test_findings_are_kept_as_far_as_they_fit_and_counted_all() -> None:
+    frame = 'data: {"candidates": [{"content": {"parts": [{"text": "%s"}]}}]}\n\n'
+    exchange = replace(
+        WHOLE,
+        reads=tuple((None, (frame % f"{number}{'o' * 990}").encode()) for number in range(12)),
+    )
+    wrong = [
+        {**item, "delta": item["delta"] + "?"} if "delta" in item else item
+        for item in replay(exchange)
+    ]
+    result = judged(wrong, exchange=exchange)
+    assert (len(result.findings), result.findings_total) == (3, 12)
+    assert (
+        sum(len(one.expected or "") + len(one.got or "") for one in result.findings) <= MAX_FINDINGS
+    )
+
+
+def test_evidence_is_plain_data() -> None:
+    result = judged([])
+    assert msgspec.json.decode(msgspec.json.encode(result), type=CaseResult) == result

@@ -1,0 +1,266 @@
+"""Wire mutations: each changes what it says, every relation holds for our event models, and each
+relation can be broken.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness
+from harness.cassettes import Exchange, Request
+from harness.cli.main import main
+from harness.conformance.metamorphic import MUTATIONS, Said, breaches, mutate, reader, said
+from harness.conformance.metamorphic.relations import ANSWERED, FAILED, PREFIX, equal
+from harness.dialects import DIALECTS
+from harness.pipeline.replay import replay
+from harness.providers.oracle import gather_body
+
+ROOT = Path(__file__).parents[2]
+URL = (
+    "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+)
+ANSWER = (
+    'data: {"candidates": [{"content": {"parts": [{"text": "hm","thought": true}]}}],"usageMetadata": {"promptTokenCount": 7}}\r\n\r\n'
+    'data: {"candidates": [{"content": {"parts": [{"text": "Héllo","thoughtSignature": "QQ=="}]}}]}\r\n\r\n'
+    'data: {"candidates": [{"content": {"parts": [{"functionCall": {"id": "i","name": "f","args": {"a": "b"}},"thoughtSignature": "Qg=="},'
+    '{"functionCall": {"name": "g","args": {}}}]},"finishReason": "STOP"}],"usageMetadata": {"candidatesTokenCount": 2}}\r\n\r\n'
+).encode()
+EXCHANGE = Exchange(
+    Request("POST", URL),
+    200,
+    {},
+    ((None, ANSWER[:40]), (None, ANSWER[40:])),
+    "complete",
+    "",
+    "gemini-api",
+    True,
+)
+Items = list[dict[str, Any]]
+
+
+def test_every_mutation_finds_something_in_an_answer_that_has_everything() -> None:
+    assert {mutation.name for mutation in MUTATIONS} - {
+        mutation.name for mutation, _ in mutate(EXCHANGE)
+    } == {"cut-inside-tags"}
+    assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS)
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+def test_a_mutation_changes_the_bytes_or_their_reads_alone(mutation: Any) -> None:
+    changed = mutation.change(EXCHANGE)
+    if changed is not None:
+        assert changed.request == EXCHANGE.request
+        assert (changed.reads, changed.end) != (
+            EXCHANGE.reads,
+            EXCHANGE.end,
+        ) or mutation.name == "crlf"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_relation_holds_for_our_event_models(dialect: str) -> None:
+    assert breaches(EXCHANGE, reader(dialect)) == []
+
+
+CUTS = {"uncut", "cut-every-byte", "cut-anywhere", "cut-inside-characters", "cut-inside-line-ends"}
+SHIPPED = (
+    "gemini-api/calls-and-text",
+    "gemini-api/parallel-calls",
+    "code-assist/tool-code-split",
+    "vertex-ai/streamed-arguments",
+    "gemini-api/text",
+)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_relation_holds_for_shipped_answers(name: str) -> None:
+    for exchange in harness.load(ROOT / "cassettes" / f"{name}.yaml").exchanges:
+        assert breaches(exchange, reader("unified-llm", provider=exchange.provider)) == []
+
+
+def test_the_shipped_cassettes_carry_every_mutation() -> None:
+    found: Counter[str] = Counter()
+    for name in (
+        *SHIPPED,
+        "gemini-api/signatures-text",
+        "gemini-api/signatures-calls",
+        "gemini-api/non-ascii-text",
+    ):
+        for exchange in harness.load(ROOT / "cassettes" / f"{name}.yaml").exchanges:
+            found.update(mutation.name for mutation, _ in mutate(exchange))
+    assert set(found) == {mutation.name for mutation in MUTATIONS}
+
+
+@pytest.mark.parametrize(
+    "unfit",
+    [
+        replace(EXCHANGE, status=500),
+        replace(EXCHANGE, end="cut"),
+        replace(EXCHANGE, reads=((None, b"<html>"),)),
+        replace(
+            EXCHANGE, reads=((None, b'data: {"promptFeedback": {"blockReason": "SAFETY"}}\n\n'),)
+        ),
+        replace(EXCHANGE, reads=((None, ANSWER + b'data: {"error": {"code": 500}}\n\n'),)),
+        replace(EXCHANGE, headers={"Content-Encoding": ["gzip"]}),
+        replace(EXCHANGE, provider="gemini-cli"),
+    ],
+)
+def test_an_answer_that_is_not_whole_is_only_cut_anew(unfit: Exchange) -> None:
+    assert {mutation.name for mutation, _ in mutate(unfit)} <= CUTS
+
+
+def faulty(fault: Callable[[Items, Exchange], Items]) -> Callable[..., Items]:
+    return lambda exchange, **options: fault(replay(exchange, **options), exchange)
+
+
+FAULTS: dict[str, Callable[[Items, Exchange], Items]] = {
+    "snake-case": lambda items, exchange: [
+        one for one in items if b"finish_reason" not in exchange.body or one["type"] != "TEXT_DELTA"
+    ],
+    "truncated": lambda items, exchange: [one for one in items if one["type"] != "ERROR"],
+    "huge-text": lambda items, exchange: [
+        one for one in items if len(str(one.get("delta"))) < 1000
+    ],
+    "error-instead": lambda items, exchange: [one for one in items if one["type"] != "ERROR"],
+    "cut-every-byte": lambda items, exchange: items[:-1] if len(exchange.reads) > 50 else items,
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_an_adapter_that_minds_is_told_of(name: str) -> None:
+    found = breaches(EXCHANGE, reader("unified-llm", faulty(FAULTS[name])))
+    assert any(finding.startswith(f"{name} (") for finding in found), found
+
+
+def test_the_mutated_wire_says_what_the_mutation_says() -> None:
+    by_name = {mutation.name: changed for mutation, changed in mutate(EXCHANGE)}
+    assert gather_body(by_name["parallel-split"].body).calls == gather_body(ANSWER).calls
+    assert gather_body(by_name["arguments-streamed"].body).calls == gather_body(ANSWER).calls
+    assert [mark[0] for mark in gather_body(by_name["ids-repeated"].body).marks] == ["same", "same"]
+    assert [mark[0] for mark in gather_body(by_name["ids-missing"].body).marks] == [None, None]
+    assert gather_body(by_name["unknown-reason"].body).finish == "BRAND_NEW"
+    assert gather_body(by_name["usage-last"].body).usage == gather_body(ANSWER).usage
+    assert b'"usageMetadata"' not in by_name["no-usage"].body
+    assert by_name["parallel-split"].body.count(b"data: ") == 4
+
+
+BEFORE = Said("ab", "t", [("f", {})], ["s"], "stop", {"n": 1})
+
+
+@pytest.mark.parametrize(
+    ("relation", "after", "holds"),
+    [
+        (equal(), BEFORE, True),
+        (equal(), replace(BEFORE, calls=[]), False),
+        (equal(less=["usage"]), replace(BEFORE, usage={}), True),
+        (equal(text="c"), replace(BEFORE, text="abc"), True),
+        (equal(text="c"), BEFORE, False),
+        (
+            equal(calls=lambda said: [*said, *said]),
+            replace(BEFORE, calls=[("f", {}), ("f", {})]),
+            True,
+        ),
+        (PREFIX, replace(BEFORE, text="a", failed=True), True),
+        (PREFIX, replace(BEFORE, text="a"), False),
+        (PREFIX, replace(BEFORE, text="b", failed=True), False),
+        (PREFIX, replace(BEFORE, calls=[("f", {"cut": 1})], failed=True), True),
+        (PREFIX, replace(BEFORE, calls=[("g", {}), ("f", {})], failed=True), False),
+        (FAILED, Said(failed=True), True),
+        (FAILED, replace(BEFORE, failed=True), False),
+        (ANSWERED, Said(), True),
+    ],
+)
+def test_a_relation_holds_or_not(relation: Any, after: Said, holds: bool) -> None:
+    assert (relation.findings(BEFORE, after) == []) is holds
+
+
+def test_the_command_lists_the_catalogue_and_writes_cassettes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["mutate"]) == 0
+    assert "snake-case" in capsys.readouterr().out
+    recording = str(ROOT / "cassettes" / "gemini-api" / "text.yaml")
+    target = tmp_path / "out"
+    assert main(["mutate", recording, "--only", "snake-case", "-o", str(target)]) == 0
+    assert capsys.readouterr().out == "snake-case: equal\n"
+    (written,) = harness.load(target / "snake-case.yaml").exchanges
+    assert b"finish_reason" in written.body
+    assert main(["mutate", recording, "-o", str(target)]) == 2
+    assert main(["mutate", recording, "--exchange", "99"]) == 2
+    assert main(["mutate", recording, "--only", "cut-inside-tags"]) == 1
+
+
+def test_a_truncation_ends_where_it_says() -> None:
+    by_name = {
+        mutation.name: changed
+        for mutation, changed in mutate(EXCHANGE)
+        if mutation.name.startswith("truncated")
+    }
+    assert {changed.end for changed in by_name.values()} == {"cut"}
+    assert all(ANSWER.startswith(changed.body) for changed in by_name.values())
+    assert by_name["truncated-at-once"].body == b""
+    assert by_name["truncated-behind-event"].body == ANSWER[: ANSWER.index(b"\r\n\r\n") + 4]
+    assert by_name["truncated-in-character"].body.endswith(b"H\xc3")
+    assert by_name["truncated-late"].body == ANSWER[:-1]
+    assert 0 < len(by_name["truncated-anywhere"].body) < len(ANSWER)
+    again = {mutation.name: changed.body for mutation, changed in mutate(EXCHANGE)}
+    assert again["truncated-anywhere"] == by_name["truncated-anywhere"].body
+
+
+NAMED = {
+    "cut in every way": {
+        "uncut",
+        "cut-every-byte",
+        "cut-anywhere",
+        "cut-inside-characters",
+        "cut-inside-tags",
+        "cut-inside-line-ends",
+    },
+    "line ends": {"lf", "cr", "crlf"},
+    "comments and unknown fields": {"comments", "event-fields", "unknown-fields"},
+    "spellings": {"snake-case", "numeric-reasons", "envelope"},
+    "unknown things": {"unknown-part", "unknown-reason", "unknown-block"},
+    "counts": {"no-usage", "usage-last"},
+    "signatures": {"signature-moved"},
+    "calls": {"parallel-split", "arguments-streamed", "ids-repeated", "ids-missing"},
+    "finish": {"finish-twice", "finish-missing", "text-after-finish"},
+    "errors": {"error-raw", "error-as-event", "error-as-array", "error-instead"},
+    "truncation": {
+        "truncated",
+        "truncated-at-once",
+        "truncated-behind-event",
+        "truncated-in-character",
+        "truncated-anywhere",
+    },
+    "candidates": {"second-candidate"},
+    "values": {
+        "huge-text",
+        "empty-text",
+        "large-integer",
+        "lone-surrogate",
+        "deep-argument",
+        "too-deep",
+    },
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_the_catalogue_has_what_a_wire_is_known_to_do(kind: str) -> None:
+    assert NAMED[kind] <= {mutation.name for mutation in MUTATIONS}
+
+
+def test_a_user_s_own_adapter_is_held_to_the_relations_by_its_payloads_alone() -> None:
+    def mine(exchange: Exchange) -> Items:
+        return replay(exchange, dialect="unified-llm")
+
+    assert breaches(EXCHANGE, lambda exchange: said(mine(exchange), "unified-llm")) == []
+    found = breaches(
+        EXCHANGE,
+        lambda exchange: said(FAULTS["truncated"](mine(exchange), exchange), "unified-llm"),
+    )
+    assert any(finding.startswith("truncated-late (a prefix, then an error)") for finding in found)

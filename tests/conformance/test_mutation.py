@@ -1,0 +1,311 @@
+"""``harness prove`` says no where specs are blind, and yes to the shipped ones."""
+
+from __future__ import annotations
+
+import copy
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
+from harness.cli.main import main
+from harness.conformance.mutation import ALL, DAMAGES, ENOUGH, REQUEST_DAMAGES, Damage, Proof, prove
+from harness.conformance.project import Project, kind_of, yaml_files
+from harness.dialects import DIALECTS
+from harness.pipeline.replay import replay
+
+ROOT = Path(__file__).parents[2]
+URL = (
+    "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+)
+ANSWER = (
+    b'data: {"candidates": [{"content": {"parts": [{"text": "hm","thought": true,"thoughtSignature": "QQ=="}]}}],"modelVersion": "m"}\n\n'
+    b'data: {"candidates": [{"content": {"parts": [{"text": "Hel "}]}}]}\n\n'
+    b'data: {"candidates": [{"content": {"parts": [{"text": "lo"},{"functionCall": {"id": "i","name": "f","args": {"a": 1,"b": 2}}}]},'
+    b'"finishReason": "STOP"}],"usageMetadata": {"promptTokenCount": 7,"candidatesTokenCount": 2}}\n\n'
+)
+FAILED = b'{"error": {"code": 400, "message": "no", "status": "INVALID_ARGUMENT"}}'
+EXCHANGES = (
+    Exchange(Request("POST", URL), 200, {}, ((None, ANSWER),), "complete", "", "gemini-api", True),
+    Exchange(Request("POST", URL), 400, {}, ((None, FAILED),), "complete", "", "gemini-api", True),
+)
+BODY: Mapping[str, Any] = {
+    "contents": [
+        {"role": "user", "parts": [{"text": "a"}]},
+        {
+            "role": "model",
+            "parts": [
+                {
+                    "functionCall": {"id": "i", "name": "f", "args": {"a": 1}},
+                    "thoughtSignature": "QQ==",
+                },
+                {"text": "b"},
+            ],
+        },
+        {
+            "role": "user",
+            "parts": [{"functionResponse": {"id": "i", "name": "f", "response": {"r": 1}}}],
+        },
+    ],
+    "tools": [
+        {
+            "functionDeclarations": [
+                {"name": "f", "parameters": {"type": "OBJECT", "required": ["a"]}}
+            ]
+        }
+    ],
+    "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
+    "systemInstruction": {"parts": [{"text": "s"}]},
+    "generationConfig": {"temperature": 1.0},
+}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name"), [(dialect, damage.name) for damage in DAMAGES for dialect in damage.of]
+)
+def test_every_damage_of_payloads_changes_something_and_nothing_but_payloads(
+    dialect: str, name: str
+) -> None:
+    (damage,) = (one for one in DAMAGES if one.name == name)
+    given = [replay(exchange, dialect=dialect) for exchange in EXCHANGES]
+    done = []
+    for payloads in given:
+        damaged = copy.deepcopy(payloads)
+        done.append(damage.of[dialect](damaged))
+        assert (damaged != payloads) is done[-1]
+    assert any(done)
+
+
+@pytest.mark.parametrize("enveloped", [False, True])
+@pytest.mark.parametrize("damage", REQUEST_DAMAGES, ids=lambda damage: damage.name)
+def test_every_damage_of_requests_changes_one_request(damage: Any, enveloped: bool) -> None:
+    body = {"model": "m", "request": BODY} if enveloped else BODY
+    (change, *_) = damage.of.values()
+    one: Any = copy.deepcopy({"request": body})
+    assert change(one)
+    assert one != {"request": body}
+    turns: Any = [{"error": "no"}, *(copy.deepcopy({"request": body}) for _ in range(2))]
+    assert change(turns)
+    assert [turn == {"request": body} for turn in turns[1:]] == [False, True]
+    assert not change({"error": "no"})
+
+
+def test_names_are_unique() -> None:
+    names = [damage.name for damage in ALL]
+    assert len(set(names)) == len(names)
+    assert {name for damage in ALL for name in damage.of} == set(DIALECTS)
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Proof:
+    project = Project([ROOT / "specs"], ROOT / "cassettes")
+    cells = [
+        cell
+        for file in yaml_files(ROOT / "specs")
+        if kind_of(file) == "spec"
+        for cell in project.cells(file)
+    ]
+    return prove(cells, project.cassette)
+
+
+def test_the_shipped_specs_notice_every_damage(shipped: Proof) -> None:
+    assert shipped.faults == []
+    assert shipped.controls > 1000
+
+
+def test_every_damage_is_applied_to_enough_cases_of_every_event_model(shipped: Proof) -> None:
+    assert {(mutant.dialect, mutant.damage.name) for mutant in shipped.mutants} == {
+        (name, one.name) for one in ALL for name in one.of
+    }
+    assert min(len(mutant.applied) for mutant in shipped.mutants) >= ENOUGH
+
+
+SPEC = """\
+harness: 1
+cases:
+- case: {name}
+  requirement: It says hello.
+  features: [text.streaming]
+  source: https://ai.google.dev/api/generate-content
+  cassette: hello
+  expect:
+    mind: {expect}
+"""
+
+
+def project(folder: Path, *expectations: str) -> Path:
+    """A project whose cases are all on the same answer, with these expectations."""
+    (folder / "cassettes").mkdir()
+    (folder / "specs").mkdir()
+    (folder / "cassettes" / "hello.yaml").write_text(
+        dumps(Cassette(EXCHANGES[:1], Origin("written"))), encoding="utf-8"
+    )
+    for number, expect in enumerate(expectations):
+        (folder / "specs" / f"{number}.yaml").write_text(
+            SPEC.format(name=f"c-{number}", expect=expect), encoding="utf-8"
+        )
+    return folder
+
+
+BLIND = "{$any: array}"
+SEEING = "[{$any: true}, {$any: true}, {$contains: {type: tool_code, name: f, args: {a: 1, b: 2}}}]"
+
+
+def run(folder: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, str]:
+    status = main(
+        ["prove", "--specs", str(folder / "specs"), "--cassettes", str(folder / "cassettes"), *more]
+    )
+    return status, capsys.readouterr().out
+
+
+def test_a_survivor_ends_red(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out = run(project(tmp_path, BLIND, BLIND, BLIND), capsys, "--unnoticed")
+    assert status == 1
+    assert "! mind: call-lost: survives" in out
+    assert "- 0.yaml: c-0[mind]: call-lost" in out
+
+
+def test_what_notices_kills_and_what_was_never_applied_is_summed_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out = run(project(tmp_path, SEEING, BLIND, BLIND), capsys)
+    assert status == 1
+    assert "mind: call-lost" not in out
+    assert "mind: call-renamed" not in out
+    assert "! mind: parts-swapped: survives" in out
+    assert re.search(r"^call-lost +1/3$", out, re.MULTILINE)
+    assert "error-lost" not in out
+    (summed_up,) = re.findall(r"(.*) damages never applied: no case has what they change", out)
+    status, out = run(tmp_path, capsys, "--unnoticed")
+    assert status == 1
+    named = re.findall(r"^- mind: (.*): never applied$", out, re.MULTILINE)
+    assert "error-lost" in named
+    assert summed_up == f"! {len(named)}"
+
+
+def test_a_damage_that_finds_too_few_cases_shows_too_little(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out = run(project(tmp_path, SEEING), capsys)
+    assert status == 1
+    assert "! mind: call-lost: applied to 1 of the 3 cases that it needs" in out
+
+
+def test_a_case_that_fails_undamaged_shows_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out = run(project(tmp_path, "[]"), capsys)
+    assert status == 1
+    assert "! 0.yaml: c-0[mind]: differs without any damage" in out
+    known = sum("mind" in damage.of for damage in ALL)
+    assert f"! {known} damages never applied: " in out
+    assert out.endswith(
+        f"\n{known} damages of 0 cells: 0 of 0 damaged cells noticed; {known + 1} faults\n"
+    )
+
+
+def test_without_a_spec_there_is_nothing_to_prove(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(project(tmp_path), capsys)[0] == 1
+
+
+NO_NEED = (
+    "aiohttp",
+    "anthropic",
+    "google",
+    "httpx",
+    "httpx2",
+    "hypothesis",
+    "jsonschema",
+    "mypy",
+    "orjson",
+    "playwright",
+    "xdist",
+    "tqdm",
+)
+
+
+def test_it_reads_the_folders_where_it_stands_and_needs_no_development_package(
+    tmp_path: Path,
+) -> None:
+    script = f"import sys; sys.modules.update(dict.fromkeys({NO_NEED!r})); from harness.cli.main import main; sys.exit(main(['prove']))"
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=project(tmp_path, SEEING),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert "! mind: call-lost: applied to 1 of the 3 cases that it needs" in ran.stdout
+
+
+def test_an_exception_kills_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(payloads: Any) -> bool:
+        raise KeyError("not a kill")
+
+    monkeypatch.setattr(
+        "harness.conformance.mutation.DAMAGES", (Damage("broken", "it raises", {"mind": breaks}),)
+    )
+    found = Project([project(tmp_path, SEEING) / "specs"], tmp_path / "cassettes")
+    with pytest.raises(KeyError):
+        prove(
+            [cell for file in yaml_files(tmp_path / "specs") for cell in found.cells(file)],
+            found.cassette,
+            ["mind"],
+        )
+
+
+NAMED = {
+    "a signature": {"signature-lost", "sent-signature-lost"},
+    "a call": {"call-lost", "sent-call-lost"},
+    "an argument": {"argument-lost", "sent-argument-lost"},
+    "stopped early": {"stopped-early"},
+    "parts merged or swapped": {
+        "parts-merged",
+        "parts-swapped",
+        "sent-parts-swapped",
+        "sent-contents-merged",
+    },
+    "another id, index, reason to stop, count": {
+        "id-wrong",
+        "sent-id-wrong",
+        "index-wrong",
+        "stop-reason-wrong",
+        "usage-wrong",
+    },
+    "text trimmed": {"text-trimmed"},
+    "thought shown as answer": {"thought-as-answer"},
+}
+
+
+@pytest.mark.parametrize("fault", NAMED)
+def test_the_faults_that_every_suite_must_notice_are_in_the_table(fault: str) -> None:
+    assert NAMED[fault] <= {damage.name for damage in ALL}
+
+
+WITHOUT: Mapping[str, set[str]] = {
+    "signature-lost": {"agent-events", "art", "mind"},  # have no signatures
+    "call-lost": {"art"},  # declares calls as lost
+    "call-renamed": {"art"},
+    "argument-lost": {"art"},
+    "id-wrong": {"art", "mind"},  # mind's calls have no id
+    "index-wrong": {"agent-events", "art", "mind"},  # number no block
+    "usage-wrong": {"agent-events", "mind"},  # count nothing
+    "thought-as-answer": {
+        "agent-events",
+        "mind",
+    },  # show no thought that could be taken for the answer
+}
+
+
+def test_every_event_model_carries_every_damage_that_it_has_a_place_for() -> None:
+    for damage in DAMAGES:
+        assert set(DIALECTS) - set(damage.of) == WITHOUT.get(damage.name, set()), damage.name

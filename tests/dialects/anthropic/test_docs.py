@@ -1,0 +1,164 @@
+"""The page about the anthropic dialect says what the code does: each of its tables is held against
+the table in the code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness
+from harness.dialects.anthropic import request as requests
+from harness.dialects.anthropic.contents import _READERS
+from harness.dialects.anthropic.response import BARE_PAYLOADS, OPENED
+from harness.dialects.anthropic.stream import ERROR_TYPES, LOSSES, ORDER, STOP_REASONS
+from harness.dialects.anthropic.tool_schema import HINTS, SILENT
+from harness.dialects.anthropic.tools import CHOICES, MAX_NAME
+from harness.stream import events as ev
+
+PAGE = Path(__file__).parents[3] / "docs" / "dialect-anthropic.md"
+_CODE = re.compile(r"`([^`]+)`")
+
+Row = list[str]
+
+
+def tables() -> dict[str, list[Row]]:
+    """Each table of the page by the first cell of its head."""
+    found: dict[str, list[Row]] = {}
+    for table in re.findall(r"(?:^\|.*\n)+", PAGE.read_text(encoding="utf-8"), re.MULTILINE):
+        head, _, *rows = [
+            [cell.strip() for cell in line.strip("|").split(" | ")]
+            for line in table.replace(" |\n", "\n").splitlines()
+        ]
+        assert head[0] not in found, f"two tables of {head[0]}"
+        found[head[0]] = rows
+    return found
+
+
+TABLES = tables()
+
+
+def words(cell: str) -> list[str]:
+    return _CODE.findall(cell)
+
+
+def spread(name: str) -> dict[str, str]:
+    """A table as a mapping: every word of the first cell → the word in the second."""
+    return {word: words(row[1])[0] for row in TABLES[name] for word in words(row[0])}
+
+
+SIMPLE: dict[str, Mapping[Any, Any]] = {
+    "finish": STOP_REASONS,
+    "status": ERROR_TYPES,
+    "`tool_choice.type`": CHOICES,
+    "`thinking.type`": requests.THINKING,
+}
+
+
+@pytest.mark.parametrize("name", SIMPLE)
+def test_tables_of_words_are_those_of_the_code(name: str) -> None:
+    assert spread(name) == {
+        str(word): str(meaning).lower() if meaning in (True, False) else meaning
+        for word, meaning in SIMPLE[name].items()
+    }
+
+
+def test_losses() -> None:
+    assert {words(row[0])[0]: row[1] for row in TABLES["loss"]} == LOSSES
+
+
+def test_order() -> None:
+    assert {words(row[0])[0]: words(row[1]) if len(row) > 1 else [] for row in TABLES["state"]} == {
+        state: list(following) for state, following in ORDER.items()
+    }
+
+
+def test_every_kind_of_event_has_a_row_and_a_reaction() -> None:
+    kinds = [word for row in TABLES["canonical event"] for word in words(row[0])]
+    assert sorted(kinds) == sorted(ev.KINDS)
+    assert {ev.KINDS[kind] for kind in kinds} == set(OPENED)
+
+
+def test_bare_payloads() -> None:
+    assert [(frozenset(words(row[0])), words(row[1])[0]) for row in TABLES["keys"]] == list(
+        BARE_PAYLOADS
+    )
+
+
+def test_blocks() -> None:
+    assert [(words(row[0])[0], words(row[1])[0]) for row in TABLES["role"]] == [
+        (role, kind) for role, kinds in _READERS.items() for kind in kinds
+    ]
+
+
+def test_keywords_that_become_words() -> None:
+    hints, enum, silent = TABLES["keyword"]
+    assert (set(words(hints[0])), words(enum[0]), set(words(silent[0]))) == (
+        set(HINTS),
+        ["enum"],
+        set(SILENT),
+    )
+
+
+def test_session_keys_and_levels() -> None:
+    assert tuple(words(row[0])[0] for row in TABLES["session key"]) == requests.SESSION_KEYS
+    *levels, above = TABLES["budget up to"]
+    assert tuple((int(words(row[0])[0]), words(row[1])[0]) for row in levels) == requests.LEVELS
+    assert above == ["above", "`HIGH`"]
+    assert f"at most {MAX_NAME}." in PAGE.read_text(encoding="utf-8")
+
+
+BODY: dict[str, Any] = {
+    "model": "gemini-2.5-pro",
+    "stream": True,
+    "system": "s",
+    "messages": [{"role": "user", "content": "a"}],
+    "tools": [{"name": "f", "input_schema": {}}],
+    "tool_choice": {"type": "any"},
+    "max_tokens": 1,
+    "temperature": 1,
+    "top_p": 1,
+    "top_k": 1,
+    "stop_sequences": ["x"],
+    "thinking": {"type": "enabled"},
+    "output_config": {"format": {"type": "json_schema", "schema": {}}},
+    "metadata": {"thread_id": "t"},
+}
+
+
+@pytest.mark.filterwarnings("ignore:tool_choice.type. left out")
+@pytest.mark.parametrize("row", TABLES["field of the body"], ids=lambda row: words(row[0])[0])
+def test_another_value_of_a_field_changes_what_the_page_names(row: Row) -> None:
+    [field], whole = words(row[0]), places(BODY)
+    changed = (
+        {**BODY, field: [{"role": "user", "content": "b"}]}
+        if field == "messages"
+        else {**BODY, field: None}
+    )
+    without = places(changed)
+    assert {place for place in whole if whole[place] != without.get(place)} == {
+        word for word in words(row[1]) if word in whole
+    }
+    assert all(word in whole or word == "format" for word in words(row[1]))
+
+
+def test_every_field_that_is_read_is_on_the_page() -> None:
+    assert {words(row[0])[0] for row in TABLES["field of the body"]} == set(BODY)
+    with pytest.warns(harness.TranslationWarning, match=r"^other: left out"):
+        harness.request({**BODY, "other": 1}, dialect="anthropic")
+
+
+def places(body: dict[str, Any]) -> dict[str, Any]:
+    """The fields of the request, those of its two configurations one by one."""
+    found: dict[str, Any] = {}
+    for key, value in harness.request(body, dialect="anthropic").items():
+        found |= (
+            {f"{key}.{name}": inner for name, inner in value.items()}
+            if key.endswith("Config")
+            else {key: value}
+        )
+    return found

@@ -1,0 +1,325 @@
+"""The pages about art, mind and agent-events say what the code does: tables are held against
+tables, what becomes of an event is tried.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import Session, Tool
+from harness.cassettes.yaml import parse
+from harness.dialects import DIALECTS
+from harness.dialects.agent_events.response import STATUSES
+from harness.dialects.art.request import DEFAULT_MODEL, FIRST_TURN, GENERATION, ROLES
+from harness.dialects.art.response import CONTEXTS, COUNTS
+from harness.dialects.art.sdk_losses import SDK_LOSSES, SDK_REFUSALS
+from harness.dialects.mind.program.main import MAX_ROUNDS
+from harness.dialects.mind.program.shell_and_web import SHELL_SECONDS
+from harness.dialects.mind.request import ACKNOWLEDGEMENT, PROMPT_KEYS, RECORDS
+from harness.dialects.mind.request import DEFAULT_MODEL as MIND_MODEL
+from harness.dialects.mind.tools import DECLARATIONS, READERS
+from harness.pipeline.request import ask
+from harness.stream import events as ev
+
+DOCS = Path(__file__).parents[2] / "docs"
+SPECS = DOCS.parent / "specs"
+NAMES = ("art", "mind", "agent-events")
+_CODE = re.compile(r"`([^`]+)`")
+
+Row = list[str]
+
+
+def text(name: str) -> str:
+    return (DOCS / f"dialect-{name}.md").read_text(encoding="utf-8")
+
+
+def tables(name: str) -> dict[str, list[Row]]:
+    """Each table of a page by the first cell of its head."""
+    found: dict[str, list[Row]] = {}
+    for table in re.findall(r"(?:^\|.*\n)+", text(name), re.MULTILINE):
+        head, _, *rows = [
+            [cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")]
+            for line in table.splitlines()
+        ]
+        assert head[0] not in found, f"two tables of {head[0]}"
+        found[head[0]] = rows
+    return found
+
+
+TABLES = {name: tables(name) for name in NAMES}
+
+
+def words(cell: str) -> list[str]:
+    return _CODE.findall(cell)
+
+
+def spread(name: str, table: str) -> dict[str, list[str]]:
+    """A table as a mapping: the word in the first cell → the words in the second."""
+    return {words(row[0])[0]: words(row[1]) for row in TABLES[name][table]}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_losses(name: str) -> None:
+    assert {words(row[0])[0]: row[1] for row in TABLES[name]["loss"]} == DIALECTS[name].losses
+
+
+def test_every_loss_of_every_event_model_is_shown_by_a_case() -> None:
+    shown: dict[str, set[str]] = {name: set() for name in DIALECTS}
+    for spec in sorted(SPECS.glob("*/*.yaml")):
+        for case in parse(spec.read_text(encoding="utf-8"))["cases"]:
+            for name, losses in case.get("not_carried", {}).items():
+                shown[name].update(losses)
+    assert shown == {name: set(dialect.losses) for name, dialect in DIALECTS.items()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_order(name: str) -> None:
+    assert spread(name, "state") == {
+        state: list(following) for state, following in DIALECTS[name].order.items()
+    }
+
+
+CALL: Sequence[ev.Event] = [
+    ev.CallStart(1, "f", "c1"),
+    ev.CallPiece(1, "$.a", 1),
+    ev.CallEnd(1, {"a": 1}),
+]
+SAMPLES: Mapping[str, Sequence[ev.Event]] = {
+    "start": [ev.Start("m")],
+    "metadata": [ev.Metadata("created", {"createTime": "t"})],
+    "text": [ev.Text("b")],
+    "reasoning": [ev.Reasoning("hm")],
+    "call_start": CALL,
+    "call_piece": CALL,
+    "call_end": CALL,
+    "nameless_call": [ev.NamelessCall(1, {"a": 1}, "raw")],
+    "tool_result": [ev.ToolResult("c1", "f", {"n": 1})],
+    "media": [ev.Media("image/png", {}, data="AA==")],
+    "code": [ev.Code("1+1", {})],
+    "code_result": [ev.CodeResult("OK", "2", {})],
+    "server_call": [ev.ServerCall({"toolCall": {}})],
+    "server_result": [ev.ServerResult({"toolResponse": {}})],
+    "annotation": [ev.Annotation("citations", {"citationMetadata": {}})],
+    "usage": [ev.Usage({"promptTokenCount": 3}, input=3)],
+    "blocked": [ev.Blocked("SAFETY")],
+    "finish": [ev.Finish("stop", "STOP")],
+    "error": [ev.Error("no", 503)],
+    "notice": [ev.Notice("warning", "loop", {"type": "error"})],
+    "incomplete": [ev.Incomplete("cut")],
+    "unknown": [ev.Unknown("frame", "oops")],
+}
+
+
+def payloads(
+    name: str, events: Sequence[ev.Event], tools: Sequence[Tool] = ()
+) -> list[dict[str, Any]]:
+    translator = DIALECTS[name].translator(tools, Session())
+    given = [payload for event in events for payload in translator.feed(event)] + translator.close()
+    return [{key: value for key, value in payload.items() if key != "eventId"} for payload in given]
+
+
+def effect(name: str, kind: str) -> set[str]:
+    """The types of the payloads that are there, or differ, because of an event of this kind."""
+    before: list[ev.Event] = [] if kind == "start" else [ev.Start("m"), ev.Text("a")]
+    if kind in ("error", "blocked", "incomplete") and name == "agent-events":
+        before.append(ev.Finish("stop", "STOP"))  # so that the end would have been a good one
+    after, base = (
+        Counter(json.dumps(one, sort_keys=True) for one in payloads(name, events))
+        for events in ([*before, *SAMPLES[kind]], before)
+    )
+    return {str(json.loads(one)["type"]) for one in after - base}
+
+
+@pytest.mark.parametrize("kind", ev.KINDS)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_becomes_of_an_event(name: str, kind: str) -> None:
+    (row,) = [row for row in TABLES[name]["event"] if kind in words(row[0])]
+    assert set(words(row[1])) == effect(name, kind)
+    assert words(row[1]) or row[1] == "nothing"
+
+
+def test_every_event_of_the_tables_is_one() -> None:
+    for name in NAMES:
+        assert Counter(word for row in TABLES[name]["event"] for word in words(row[0])) == Counter(
+            list(ev.KINDS)
+        )
+
+
+LIMITED = ev.Error("no", None, "RESOURCE_EXHAUSTED")
+TODO = {"description": "A", "content": "A", "status": "pending"}
+EXAMPLES: Mapping[tuple[str, str], Sequence[ev.Event]] = {
+    ("art", "start"): [ev.Start("another")],
+    ("art", "text"): [ev.Text("b", role="system")],
+    ("art", "annotation"): [ev.Annotation("token_count", {"tokenCount": 3})],
+    ("art", "usage"): [ev.Text("b"), ev.Usage({"promptTokenCount": 3}, input=3)],
+    ("mind", "nameless_call"): [ev.NamelessCall(1, {"a": 1}, "raw")],
+    ("mind", "tool_result"): [ev.ToolResult("c1", "f", error="no")],
+    ("mind", "finish"): [ev.Finish("failed", "error")],
+    ("mind", "error"): [LIMITED],
+    ("agent-events", "call_end"): [
+        ev.CallStart(1, "write_todos", "c2"),
+        ev.CallEnd(1, {"todos": [TODO]}),
+    ],
+    ("agent-events", "nameless_call"): [ev.NamelessCall(1, {"todos": [TODO]}, "raw")],
+    ("agent-events", "tool_result"): [*CALL, ev.ToolResult("c1", "f", "text", "no")],
+    ("agent-events", "finish"): [ev.Finish("failed", "error")],
+    ("agent-events", "unknown"): [ev.Unknown("rest", "oops")],
+}
+"""What a row says besides the sample, by an event that shows it."""
+
+
+def strings(value: Any) -> set[str]:
+    """Every key and every text in a value."""
+    if isinstance(value, dict):
+        return set().union(map(str, value), *map(strings, value.values()))
+    return set().union(*map(strings, value)) if isinstance(value, list | tuple) else {str(value)}
+
+
+def is_shown(word: str, shown: set[str]) -> bool:
+    """Whether a word of a table stands in what the code gave: ``{a, b}`` are keys, ``<…>`` is any
+    text, a type may be told by its end.
+    """
+    if word.startswith("{"):
+        return {name.strip(" :…") for name in word.strip("{}").split(",")} <= shown
+    pattern = re.sub("<[a-z]+>", ".+", re.escape(word)) + "$"
+    return any(re.search(rf"(?:^|_){pattern}", one) for one in shown)
+
+
+@pytest.mark.parametrize("kind", ev.KINDS)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_word_about_an_event_is_one_of_the_code(name: str, kind: str) -> None:
+    (row,) = [row for row in TABLES[name]["event"] if kind in words(row[0])]
+    examples = [
+        sample
+        for word in words(row[0])
+        for sample in (SAMPLES[word], EXAMPLES.get((name, word), ()))
+    ]
+    tried = [
+        payloads(name, [ev.Start("m"), *events], tools)
+        for events in examples
+        for tools in ([], [Tool("f", {"properties": {"a": {}}})])
+    ]
+    shown = strings(
+        [*tried, "write_todos", "todos", "RESOURCE_EXHAUSTED"]
+    )  # what the wire says, and not the payloads
+    assert [word for word in words(row[2]) if not is_shown(word, shown)] == []
+
+
+ASKED: Mapping[str, Any] = {
+    "system": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}],
+    "user": [{"role": "user", "content": "u"}],
+    "assistant": [
+        {
+            "role": "assistant",
+            "content": "a",
+            "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}],
+        }
+    ],
+    "tool_request": [{"role": "tool_request", "content": "t"}],
+    "tool_result": [{"role": "tool_result", "tool_call_id": "1", "name": "f", "content": "r"}],
+    "tool": [{"role": "tool", "tool_call_id": "1", "name": "f", "content": "r"}],
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_word_about_a_role_is_one_of_the_code(role: str) -> None:
+    (row,) = [row for row in TABLES["art"]["role"] if words(row[0]) == [role]]
+    asked = ask(ASKED[role], dialect="art", options=None, session=Session())
+    assert [
+        word
+        for word in words(row[1])
+        if not is_shown(word, strings([asked.body, ASKED[role], *ROLES]))
+    ] == []
+    assert ("left out with a warning" in row[1] and not asked.body["contents"]) == bool(
+        asked.warnings
+    )
+    if words(row[1])[:1] in (["user"], ["model"]):
+        assert asked.body["contents"][-1]["role"] == words(row[1])[0]
+
+
+def test_every_word_about_a_record_is_one_of_the_code() -> None:
+    call = {"type": "tool_code", "name": "f", "args": {}}
+    history = [call, {**call, "type": "tool_result", "result": 1}]
+    shown = strings(
+        ask(
+            {"prompt": "p", "history": history}, dialect="mind", options=None, session=Session()
+        ).body
+    )
+    for record, role, how in TABLES["mind"]["record"]:
+        assert [word for word in words(how) if not is_shown(word, shown)] == [], record
+        assert words(role) or role == "nothing", record
+
+
+def test_art() -> None:
+    assert spread("art", "`callContext`") == {
+        context: [begins] for context, begins in CONTEXTS.items()
+    }
+    assert spread("art", "count") == {count: [field] for count, field in COUNTS.items()}
+    assert [words(row[0]) for row in TABLES["art"]["role"]] == [[role] for role in ROLES]
+    assert spread("art", "setting") == {
+        setting: list(options) for setting, (options, _) in GENERATION.items()
+    }
+    assert {words(row[0])[0]: row[1] for row in TABLES["art"]["difference"]} == {
+        name: loss.meaning for name, loss in SDK_LOSSES.items()
+    }
+    assert [row[0] for row in TABLES["art"]["refused by the SDK"]] == list(SDK_REFUSALS.values())
+    assert f"`{DEFAULT_MODEL}`" in text("art")
+    assert f"`{FIRST_TURN}`" in text("art")
+
+
+def test_mind() -> None:
+    assert spread("mind", "record") == {
+        record: [role] if role else [] for record, role in RECORDS.items()
+    }
+    tools = {words(row[0])[0]: row[1:] for row in TABLES["mind"]["tool"]}
+    assert tools == {
+        name: ["always" if name in READERS else "when named", declared["description"]]
+        for name, declared in DECLARATIONS.items()
+    }
+    for said in (ACKNOWLEDGEMENT, MIND_MODEL):
+        assert f"`{said}`" in text("mind")
+    assert all(f'"{key}"' in text("mind") for key in PROMPT_KEYS)
+    assert f"time limit ({SHELL_SECONDS:g} s)" in text("mind")
+    assert f"after {MAX_ROUNDS} answers in a row" in text("mind")
+
+
+def listed(todo: Any) -> list[Any]:
+    """The items of a to-do list of this one."""
+    (made,) = (
+        one
+        for one in payloads(
+            "agent-events", [ev.CallStart(1, "write_todos"), ev.CallEnd(1, {"todos": [todo]})]
+        )
+        if "items" in one
+    )
+    items: list[Any] = made["items"]
+    return items
+
+
+def test_agent_events() -> None:
+    (text, status, skipped) = TABLES["agent-events"]["to-do item"]
+    assert DIALECTS["agent-events"].requests is None
+    assert (text[0], status[0], skipped) == (
+        "`description`",
+        "`status`",
+        ["no object, blank text, another status", "skipped"],
+    )
+    to, alike = words(text[1])
+    assert [listed({name: " A ", "status": "pending"}) for name in (words(text[0])[0], alike)] == [
+        [{to: " A ", "status": "pending"}]
+    ] * 2
+    assert {
+        word
+        for word in words(status[1])
+        if listed({**TODO, "status": word}) == [{to: "A", "status": word}]
+    } == STATUSES
+    assert [
+        listed(todo) for todo in ("A", {**TODO, "description": " "}, {**TODO, "status": "blocked"})
+    ] == [[], [], []]

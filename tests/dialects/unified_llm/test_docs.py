@@ -1,0 +1,156 @@
+"""The page about the unified-llm dialect says what the code does: each of its tables is held
+against the table in the code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness
+from harness import Session, TranslationError
+from harness.dialects import DIALECTS
+from harness.dialects.gemini_schema.convert import MAX_DEPTH, MAX_SIZE
+from harness.dialects.gemini_schema.keywords import FORMATS, WRITERS
+from harness.dialects.unified_llm import request as requests
+from harness.dialects.unified_llm.client import RetryPolicy
+from harness.dialects.unified_llm.messages import KINDS, ROLES
+from harness.dialects.unified_llm.protocol import (
+    ERROR_TYPES,
+    FINAL_ERRORS,
+    FINISH_REASONS,
+    ORDER,
+    STATUS_TYPES,
+)
+from harness.dialects.unified_llm.response import UNIFIED_LLM
+from harness.stream import events as ev
+
+ROOT = Path(__file__).parents[3]
+TEXT = (ROOT / "docs" / "dialect-unified-llm.md").read_text(encoding="utf-8")
+_CODE = re.compile(r"`([^`]+)`")
+
+
+def tables() -> dict[str, list[list[str]]]:
+    """Each table of the page by the first cell of its head."""
+    found: dict[str, list[list[str]]] = {}
+    for table in re.findall(r"(?:^\|.*\n)+", TEXT, re.MULTILINE):
+        head, _, *rows = [
+            [cell.strip() for cell in line.strip().strip("|").split("|")]
+            for line in table.splitlines()
+        ]
+        assert head[0] not in found, f"two tables of {head[0]}"
+        found[head[0]] = rows
+    return found
+
+
+TABLES = tables()
+
+
+def words(cell: str) -> list[str]:
+    return _CODE.findall(cell) or cell.split()
+
+
+def spread(name: str) -> dict[str, str]:
+    """A table as a mapping: every word of the first cell → the first word of the second."""
+    return {word: words(row[1])[0] for row in TABLES[name] for word in words(row[0])}
+
+
+SIMPLE: dict[str, Mapping[Any, Any]] = {
+    "finish": FINISH_REASONS,
+    "status": ERROR_TYPES,
+    "gRPC status": STATUS_TYPES,
+    "choice": requests.MODES,
+    "effort": requests.EFFORTS,
+}
+
+
+@pytest.mark.parametrize("name", SIMPLE)
+def test_tables_of_words_are_those_of_the_code(name: str) -> None:
+    assert spread(name) == {str(word): str(meaning) for word, meaning in SIMPLE[name].items()}
+
+
+def test_the_order_of_events() -> None:
+    assert {words(row[0])[0]: set(words(row[1])) for row in TABLES["state"]} == {
+        state: set(then) for state, then in ORDER.items()
+    }
+
+
+def test_every_canonical_event_has_a_row() -> None:
+    told = [word for row in TABLES["canonical event"] for word in words(row[0])]
+    assert sorted(told) == sorted(ev.KINDS)
+
+
+def test_the_keys_of_every_event() -> None:
+    """Each type has the keys of its row in some recording, and none has another one."""
+    seen: dict[str, set[str]] = {}
+    for path in sorted((ROOT / "cassettes").glob("*/*.yaml")):
+        for exchange in harness.load(path).exchanges:
+            for payload in harness.replay(exchange) if exchange.generates else ():
+                seen.setdefault(payload["type"], set()).update(payload.keys() - {"type"})
+    assert {words(row[0])[0]: set(words(row[1])) for row in TABLES["type"]} == seen
+
+
+def test_every_field_of_a_request_has_a_row() -> None:
+    with pytest.raises(TranslationError) as raised:
+        requests.translate(
+            {"messages": [{"role": "user", "content": "x"}], "typo": 1}, {}, Session()
+        )
+    known = str(raised.value).partition("known here are ")[2].split(", ")
+    assert sorted(
+        word for row in TABLES["field of the Request"] for word in words(row[0])
+    ) == sorted(known)
+    settings = {row[0].strip("`"): words(row[1])[0] for row in TABLES["field of the Request"]}
+    for field, (wire, _) in requests.SETTINGS.items():
+        assert settings[field] == f"generationConfig.{wire}"
+
+
+def test_roles_and_kinds() -> None:
+    told = {
+        word: words(row[1])[0] if row[1].startswith("a content") else ""
+        for row in TABLES["role"]
+        for word in words(row[0])
+    }
+    contents = {
+        role: next(iter(_CODE.findall(row[1]))) for row in TABLES["role"] for role in words(row[0])
+    }
+    assert set(told) == set(ROLES)
+    assert contents == {role: wire or "systemInstruction" for role, wire in ROLES.items()}
+    assert {word: words(row[1]) for row in TABLES["kind"] for word in words(row[0])} == {
+        kind: list(roles) for kind, (roles, _) in KINDS.items()
+    }
+
+
+def test_every_keyword_of_a_schema_has_a_row() -> None:
+    assert sorted(word for row in TABLES["keyword"] for word in words(row[0])) == sorted(WRITERS)
+    (formats,) = [row[1] for row in TABLES["keyword"] if row[0] == "`format`"]
+    assert _CODE.findall(formats) == [name for names in FORMATS.values() for name in names]
+    assert f"At most {MAX_DEPTH} levels and {MAX_SIZE} values" in TEXT
+
+
+def test_what_is_not_mended_by_another_try() -> None:
+    sentence = re.search(r"Another try will not mend (.*?); every other", TEXT, re.DOTALL)
+    assert sentence
+    assert set(_CODE.findall(sentence[1])) == FINAL_ERRORS
+
+
+def test_nothing_is_declared_lost() -> None:
+    assert "**Declared losses**: none." in TEXT
+    assert not UNIFIED_LLM.losses
+    assert DIALECTS["unified-llm"] is UNIFIED_LLM
+
+
+def test_the_retries_are_those_of_the_policy() -> None:
+    policy = RetryPolicy()
+    assert (policy.max_retries, policy.base_delay, policy.multiplier, policy.max_delay) == (
+        2,
+        1,
+        2,
+        60,
+    )
+    assert "Two more tries" in TEXT
+    assert "after 1 and 2 seconds" in TEXT
+    assert "up to 60 seconds" in TEXT

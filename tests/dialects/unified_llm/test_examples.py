@@ -1,0 +1,142 @@
+"""The pipelines of examples/, run as a user runs them: as a program, against a cassette that is
+served on loopback.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.server import serve
+
+ROOT = Path(__file__).parents[3]
+CASSETTE = ROOT / "cassettes" / "gemini-api" / "unified-llm-attractor.yaml"
+KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GEMINI_BASE_URL")
+REVERSE = "Write a function that reverses a string, in Go."
+
+
+def attractor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The program, without any key of this machine."""
+    clean = {name: value for name, value in os.environ.items() if name not in KEYS}
+    command = [sys.executable, str(ROOT / "examples" / "attractor.py"), *arguments]
+    return subprocess.run(
+        command,
+        env={**clean, **environment},
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+
+
+def test_attractor_run_gemini_dot_completes_a_simple_codergen_turn() -> None:
+    with serve(CASSETTE, pace="instant") as server:
+        done = attractor(
+            "run",
+            "examples/gemini.dot",
+            "--seed",
+            REVERSE,
+            GEMINI_API_KEY="any",
+            GEMINI_BASE_URL=server.base_url,
+        )
+        assert server.misses == []
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (
+        done.stdout
+        == "agent: func Reverse(s string) string {\n\tr := []rune(s)\n\tslices.Reverse(r)\n\treturn string(r)\n}\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["gemini", "search"])
+def test_attractor_lint_passes_without_a_key(name: str) -> None:
+    done = attractor("lint", f"examples/{name}.dot")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (
+        done.stdout == f"examples/{name}.dot: {3 if name == 'gemini' else 4} nodes, nothing wrong\n"
+    )
+
+
+def test_the_agent_searches_until_it_knows_and_its_answer_goes_to_the_next_node() -> None:
+    """Use case 3: the server answers only the recorded requests, so that each result and signature
+    came back at its place.
+    """
+    seed = ("--project", "examples/project", "--seed", "Who calls Run, and why?")
+    with serve(CASSETTE, pace="instant") as server:
+        done = attractor(
+            "run",
+            "examples/search.dot",
+            *seed,
+            GEMINI_API_KEY="any",
+            GEMINI_BASE_URL=server.base_url,
+        )
+        assert server.misses == []
+        assert len(server.unused) == 1, "all are asked for but the one of gemini.dot"
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (
+        done.stdout
+        == "find: main in cmd/main.go calls Run, for the night.\nreview: Main calls Run at night.\n"
+    )
+
+
+def test_without_a_key_it_says_so_and_fails() -> None:
+    done = attractor("run", "examples/gemini.dot", "--seed", REVERSE)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert (
+        done.stderr
+        == "attractor: no API key; pass api_key, or set GEMINI_API_KEY or GOOGLE_API_KEY\n"
+    )
+
+
+def test_an_error_of_the_provider_is_told() -> None:
+    with serve(CASSETTE, pace="instant", fault="status:401") as server:
+        done = attractor(
+            "run",
+            "examples/gemini.dot",
+            "--seed",
+            REVERSE,
+            GEMINI_API_KEY="any",
+            GEMINI_BASE_URL=server.base_url,
+        )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("attractor: ")
+
+
+WRONG = {
+    "": "1: the end of the file stands where a pipeline begins",
+    "graph x {}": "1: graph stands where a pipeline begins",
+    "digraph x {": "1: the end of the file stands where the name of a node belongs",
+    "digraph x { a [type=start": "1: the end of the file stands where , or ] belongs",
+    "digraph x { a [type] }": "1: the attributes of a are not of the form [key=value, key=value]",
+    "digraph x { a [type=start] a ->": "1: the end of the file stands where the name of a node belongs",
+    "digraph x { a [type=magic] }": "1: a has the type 'magic'; known are start, codergen, exit",
+    "digraph x { a [type=start, modle=m] }": "1: a has an unknown attribute 'modle'; known are type",
+    "digraph x {\n a [type=codergen, model=m] }": "2: a has no prompt",
+    'digraph x { a [type=codergen, prompt=p, model="gemini-2.0-flash"] }': "1: 'gemini-2.0-flash' is no model; write provider:model",
+    'digraph x { a [type=codergen, prompt=p, model="gemini:m", max_turns=0] }': "1: max_turns is '0'; it is a number from 1",
+    "digraph x { a [type=exit] }": "1: there are 0 nodes of the type start; a pipeline has one",
+    "digraph x {\n a [type=start]\n}": "2: from a no way leads to an exit",
+    "digraph x { a [type=start] b [type=exit] a -> b a -> c }": "1: two edges leave a",
+    "digraph x { a [type=start] b [type=exit] c [type=exit] a -> b }": "1: no way leads from start to c",
+    'digraph x { a [type=start] b [type=codergen, model="g:m", prompt="{{.c_output}}"] c [type=exit] a -> b -> c }': (
+        "1: b asks for c_output, which is not there yet; there are seed"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_lint_says_what_is_wrong_and_where(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "wrong.dot"
+    path.write_text(text, encoding="utf-8")
+    main = runpy.run_path(str(ROOT / "examples" / "attractor.py"))["main"]
+    assert main(["lint", str(path)]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith(f"attractor: {path}:{WRONG[text]}")

@@ -1,0 +1,585 @@
+"""unified-llm's way to Gemini: what a Request becomes, what is refused and where, and that an
+answer goes back whole.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import harness
+from harness import Exchange, Session, ToolOutcome, TranslationError, TranslationWarning
+from harness.dialects.unified_llm.messages import KINDS, ROLES
+from harness.dialects.unified_llm.request import follow_up, translate
+
+CASSETTES = Path(__file__).parents[3] / "cassettes"
+HELLO = {"role": "user", "content": [{"kind": "text", "text": "Hello"}]}
+
+
+def ask(prompt: Any, session: Session | None = None) -> dict[str, Any]:
+    before = deepcopy(prompt)
+    body = translate(prompt, {}, session or Session()).body
+    assert prompt == before, "the prompt is not touched"
+    return body
+
+
+def parts(*content: Any, role: str = "user") -> list[dict[str, Any]]:
+    body = ask({"messages": [{"role": role, "content": list(content)}]})
+    assert len(body["contents"]) == 1
+    return list(body["contents"][0]["parts"])
+
+
+def call(call_id: str = "c1", **more: Any) -> dict[str, Any]:
+    return {
+        "kind": "tool_call",
+        "tool_call": {"id": call_id, "name": "search_file", "arguments": {"q": call_id}, **more},
+    }
+
+
+def result(call_id: str = "c1", content: Any = "found", **more: Any) -> dict[str, Any]:
+    return {
+        "kind": "tool_result",
+        "tool_result": {"tool_call_id": call_id, "content": content, **more},
+    }
+
+
+def turn(*content: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": list(content)}
+
+
+def tool(*content: Any) -> dict[str, Any]:
+    return {"role": "tool", "content": list(content)}
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "no object": ([], "a list stands where an object belongs"),
+    "no messages": ({"model": "m"}, "messages: is missing"),
+    "nothing to answer": (
+        {"messages": []},
+        "messages: none of them has content for Gemini, which answers to nothing else",
+    ),
+    "only a system message": (
+        {"messages": [{"role": "system", "content": "Be brief."}]},
+        "messages: none of them has content for Gemini, which answers to nothing else",
+    ),
+    "unknown role": (
+        {"messages": [HELLO, {"role": "model", "content": "x"}]},
+        "messages[1].role: 'model' is not known; known are system, developer, user, assistant, tool",
+    ),
+    "no role": ({"messages": [{"content": "x"}]}, "messages[0].role: is missing"),
+    "no content": ({"messages": [{"role": "user"}]}, "messages[0].content: is missing"),
+    "unknown kind": (
+        {"messages": [{"role": "user", "content": [{"kind": "video", "video": {}}]}]},
+        "messages[0].content[0].kind: 'video' is not known; known are text, image, audio, document, tool_call, tool_result, thinking, "
+        "redacted_thinking, provider",
+    ),
+    "unknown key of a part": (
+        {"messages": [{"role": "user", "content": [{"kind": "text", "text": "x", "txt": 1}]}]},
+        "messages[0].content[0].txt: unknown key; known here are kind, type, text, signature",
+    ),
+    "unknown key of a message": (
+        {"messages": [{"role": "user", "content": "x", "cache": 1}]},
+        "messages[0].cache: unknown key; known here are role, content, tool_call_id, name",
+    ),
+    "image in a system message": (
+        {
+            "messages": [
+                {
+                    "role": "system",
+                    "content": [{"kind": "image", "image": {"url": "https://x/y.png"}}],
+                }
+            ]
+        },
+        "messages[0].content[0].kind: image has no place under the role system; it stands under user, assistant",
+    ),
+    "call of the user": (
+        {"messages": [{"role": "user", "content": [call()]}]},
+        "messages[0].content[0].kind: tool_call has no place under the role user; it stands under assistant",
+    ),
+    "local path": (
+        {
+            "messages": [
+                {"role": "user", "content": [{"kind": "image", "image": {"url": "./cat.png"}}]}
+            ]
+        },
+        "messages[0].content[0].image.url: './cat.png' is a local path, and no files are read here; give its bytes as data",
+    ),
+    "url and data": (
+        {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [
+                        {"kind": "image", "image": {"url": "https://x/y.png", "data": "QUJD"}}
+                    ],
+                }
+            ]
+        },
+        "messages[0].content[0].image: has either url or data, and not both",
+    ),
+    "audio of no type": (
+        {"messages": [{"role": "user", "content": [{"kind": "audio", "audio": {"data": "QUJD"}}]}]},
+        "messages[0].content[0].audio.media_type: is missing; it says what the data is, and Gemini must be told",
+    ),
+    "arguments that are no JSON": (
+        {"messages": [HELLO, turn(call(arguments='{"q":'))]},
+        "messages[1].content[0].tool_call.arguments: is not a JSON object, and Gemini's functions take nothing else",
+    ),
+    "arguments that are a list": (
+        {"messages": [HELLO, turn(call(arguments="[1]"))]},
+        "messages[1].content[0].tool_call.arguments: is not a JSON object, and Gemini's functions take nothing else",
+    ),
+    "custom call": (
+        {"messages": [HELLO, turn(call(type="custom"))]},
+        "messages[1].content[0].tool_call.type: 'custom' is not known; Gemini's calls are functions",
+    ),
+    "result of no call": (
+        {"messages": [HELLO, turn(call("a"), call("b")), tool(result("c"))]},
+        "messages[2].content[0].tool_result.tool_call_id: no call before it has the id 'c', and its name is needed; known ids are 'a', 'b'",
+    ),
+    "result before its call": (
+        {"messages": [tool(result("a")), turn(call("a"))]},
+        "messages[0].content[0].tool_result.tool_call_id: no call before it has the id 'a', and its name is needed; known ids are none",
+    ),
+    "result without an id": (
+        {"messages": [{"role": "tool", "content": "found"}]},
+        "messages[0].tool_call_id: is missing",
+    ),
+    "signature of another type": (
+        {"messages": [HELLO, turn({"kind": "text", "text": "x", "signature": [1]})]},
+        "messages[1].content[0].signature: is not a string or a list of strings",
+    ),
+    "name of a tool": (
+        {"messages": [HELLO], "tools": [{"name": "9lives"}]},
+        "tools[0].name: '9lives' is no name of a function: a letter or _, then up to 127 of A-Z a-z 0-9 _ . : -",
+    ),
+    "two tools of one name": (
+        {"messages": [HELLO], "tools": [{"name": "f"}, {"name": "f"}]},
+        "tools[0].name: 'f' is the name of two tools",
+    ),
+    "schema that is no JSON": (
+        {"messages": [HELLO], "tools": [{"name": "f", "input_schema": "{"}]},
+        "tools[0].input_schema: is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+    ),
+    "schema that is no object": (
+        {"messages": [HELLO], "tools": [{"name": "f", "input_schema": "[]"}]},
+        "tools[0].input_schema: a list stands where an object belongs",
+    ),
+    "tool choice": (
+        {"messages": [HELLO], "tools": [{"name": "f"}], "tool_choice": "any"},
+        "tool_choice.mode: 'any' is not known; known are auto, none, required, named",
+    ),
+    "choice of an unknown tool": (
+        {
+            "messages": [HELLO],
+            "tools": [{"name": "f"}],
+            "tool_choice": {"mode": "named", "tool_name": "g"},
+        },
+        "tool_choice.tool_name: 'g' is none of the tools: f",
+    ),
+    "choice of a tool without its name": (
+        {"messages": [HELLO], "tools": [{"name": "f"}], "tool_choice": {"mode": "named"}},
+        "tool_choice.tool_name: is missing",
+    ),
+    "a name beside another mode": (
+        {
+            "messages": [HELLO],
+            "tools": [{"name": "f"}],
+            "tool_choice": {"mode": "auto", "tool_name": "f"},
+        },
+        "tool_choice.tool_name: stands beside the mode auto; only named has one",
+    ),
+    "a demand without tools": (
+        {"messages": [HELLO], "tool_choice": "required"},
+        "tool_choice: demands a call, and there are no tools",
+    ),
+    "format": (
+        {"messages": [HELLO], "response_format": {"type": "xml"}},
+        "response_format.type: 'xml' is not known; known are text, json, json_schema",
+    ),
+    "no schema": (
+        {"messages": [HELLO], "response_format": {"type": "json_schema"}},
+        "response_format.json_schema: is missing",
+    ),
+    "temperature": (
+        {"messages": [HELLO], "temperature": True},
+        "temperature: True is not a number",
+    ),
+    "max_tokens that is no number": (
+        {"messages": [HELLO], "max_tokens": True},
+        "max_tokens: True is not a whole number",
+    ),
+    "max_tokens": (
+        {"messages": [HELLO], "max_tokens": 0},
+        "max_tokens: 0 leaves no room for an answer",
+    ),
+    "stop_sequences": (
+        {"messages": [HELLO], "stop_sequences": [1]},
+        "stop_sequences: is not a list of strings",
+    ),
+    "effort": (
+        {"messages": [HELLO], "reasoning_effort": "none"},
+        "reasoning_effort: 'none' is not known; known are low, medium, high",
+    ),
+    "provider": (
+        {"messages": [HELLO], "provider": "openai"},
+        "provider: 'openai' is another provider; here is gemini",
+    ),
+    "model of another provider": (
+        {"messages": [HELLO], "model": "anthropic:claude"},
+        "model: anthropic:claude is a model of another provider; here is gemini",
+    ),
+    "model without a provider": (
+        {"messages": [HELLO], "model": ":m"},
+        "model: ':m' has an empty provider; write gemini:NAME",
+    ),
+    "provider without a model": (
+        {"messages": [HELLO], "model": "gemini:"},
+        "model: 'gemini:' has an empty name; write gemini:NAME",
+    ),
+    "unknown key": (
+        {"messages": [HELLO], "top_k": 3},
+        "top_k: unknown key; known here are provider, model, system, messages, tools, tool_choice, temperature, top_p, max_tokens, "
+        "stop_sequences, reasoning_effort, response_format, metadata, provider_options",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_wrong_is_refused_with_message_and_field(name: str) -> None:
+    prompt, message = REFUSED[name]
+    with pytest.raises(TranslationError) as raised:
+        ask(prompt)
+    assert str(raised.value) == message
+
+
+WORDS = """
+    messages role content kind type text image audio url data media_type detail tool_call tool_use tool_result tool_call_id id name
+    arguments input signature thinking redacted raw provider is_error image_data tools parameters input_schema description
+    tool_choice mode tool_name response_format json_schema temperature max_tokens stop_sequences reasoning_effort model system
+    provider_options gemini generationConfig thinking_config topK metadata user assistant tool auto named low
+"""
+NAMES = st.sampled_from(WORDS.split())
+LEAVES = st.one_of(
+    NAMES,
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=3),
+    st.binary(max_size=3),
+)
+ANYTHING = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=25,
+)
+PARTS = st.one_of(
+    ANYTHING,
+    st.fixed_dictionaries(
+        {"kind": st.sampled_from([*KINDS])},
+        optional=dict.fromkeys(KINDS, ANYTHING) | {"signature": ANYTHING},
+    ),
+    st.just(call()),
+    st.builds(result, st.sampled_from(["c1", "c2"]), ANYTHING),
+)
+MESSAGES = st.fixed_dictionaries(
+    {"role": st.sampled_from([*ROLES]), "content": st.lists(PARTS, max_size=3) | ANYTHING}
+)
+REQUESTS = st.fixed_dictionaries(
+    {"messages": st.lists(MESSAGES | st.just(HELLO) | st.just(turn(call())), max_size=4)},
+    optional={
+        "tools": st.lists(
+            st.fixed_dictionaries(
+                {"name": st.sampled_from(["f", "g", ""])}, optional={"parameters": ANYTHING}
+            ),
+            max_size=2,
+        ),
+        "provider_options": ANYTHING | st.fixed_dictionaries({"gemini": ANYTHING}),
+        **dict.fromkeys(
+            (
+                "tool_choice",
+                "response_format",
+                "temperature",
+                "stop_sequences",
+                "reasoning_effort",
+                "model",
+                "system",
+            ),
+            ANYTHING,
+        ),
+    },
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(REQUESTS | ANYTHING)
+def test_whatever_is_asked_it_is_translated_or_refused(prompt: Any) -> None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TranslationWarning)
+            body = harness.request(prompt, dialect="unified-llm")
+            envelope = harness.request(
+                {**prompt, "model": "m"}, dialect="unified-llm", provider="code-assist"
+            )
+    except TranslationError:
+        return
+    assert body["contents"] == envelope["request"]["contents"]
+
+
+REFUSED_OPTIONS = [
+    ({"tools": [1]}, "tools: is not a list of objects"),
+    ({"generationConfig": [1]}, "generationConfig: a list is not an object"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED_OPTIONS)
+def test_options_that_would_break_the_body_are_refused(options: Any, message: str) -> None:
+    with pytest.raises(TranslationError) as raised:
+        ask({"messages": [HELLO], "provider_options": {"gemini": options}})
+    assert str(raised.value) == f"provider_options.gemini.{message}"
+
+
+def test_options_are_refused() -> None:
+    with pytest.raises(TranslationError, match="options: unified-llm has none"):
+        translate({"messages": [HELLO]}, {"model": "m"}, Session())
+
+
+def test_bytes_are_sent_as_base64() -> None:
+    assert parts({"kind": "image", "image": {"data": b"ABC"}}) == [
+        {"inlineData": {"mimeType": "image/png", "data": "QUJD"}}
+    ]
+
+
+def test_parallel_results_stand_in_one_content_in_the_order_of_their_calls() -> None:
+    body = ask(
+        {
+            "messages": [
+                HELLO,
+                turn(call("a"), call("b")),
+                tool(result("b")),
+                tool(result("a")),
+                HELLO,
+            ]
+        }
+    )
+    assert [content["role"] for content in body["contents"]] == ["user", "model", "user", "user"]
+    assert [part["functionResponse"]["id"] for part in body["contents"][2]["parts"]] == ["a", "b"]
+
+
+def test_the_latest_call_of_an_id_gives_the_name() -> None:
+    later = {"kind": "tool_call", "tool_call": {"id": "a", "name": "other"}}
+    body = ask(
+        {"messages": [HELLO, turn(call("a")), tool(result("a")), turn(later), tool(result("a"))]}
+    )
+    names = [
+        part["functionResponse"]["name"]
+        for content in body["contents"]
+        for part in content["parts"]
+        if "functionResponse" in part
+    ]
+    assert names == ["search_file", "other"]
+
+
+def test_a_session_knows_names_signatures_and_ids_of_earlier_answers() -> None:
+    session = Session()
+    session.remember("call_1", "search_file", "c2ln", None)
+    session.remember("x9", "search_file", None, "x9")
+    body = ask(
+        {
+            "messages": [
+                HELLO,
+                turn(call("call_1"), call("x9")),
+                tool(result("call_1"), result("x9")),
+            ]
+        },
+        session,
+    )
+    counted, given = body["contents"][1]["parts"]
+    assert counted == {
+        "functionCall": {"name": "search_file", "args": {"q": "call_1"}},
+        "thoughtSignature": "c2ln",
+    }
+    assert given["functionCall"]["id"] == "x9"
+    assert [part["functionResponse"].get("id") for part in body["contents"][2]["parts"]] == [
+        None,
+        "x9",
+    ]
+    alone = ask({"messages": [HELLO, tool(result("call_1"))]}, session)
+    assert alone["contents"][1]["parts"] == [
+        {"functionResponse": {"name": "search_file", "response": {"result": "found"}}}
+    ]
+
+
+def test_a_signature_in_the_prompt_wins() -> None:
+    session = Session()
+    session.remember("a", "search_file", "b2xk", "a")
+    (part,) = ask({"messages": [HELLO, turn(call("a", signature="bmV3"))]}, session)["contents"][1][
+        "parts"
+    ]
+    assert part["thoughtSignature"] == "bmV3"
+
+
+def generating() -> Iterator[tuple[str, Exchange]]:
+    for path in sorted(CASSETTES.glob("*/*.yaml")):
+        for number, exchange in enumerate(harness.load(path).exchanges, 1):
+            if exchange.generates:
+                yield f"{path.parent.name}/{path.stem}#{number}", exchange
+
+
+def next_request(
+    exchange: Exchange, session: Session | None
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The answer's payloads and the request after it, whose calls have all been run."""
+    payloads = harness.replay(exchange, session=session)
+    calls = (
+        sum(payload["type"] == "TOOL_CALL_END" for payload in payloads)
+        if payloads[-1]["type"] == "FINISH"
+        else 0
+    )
+    prompt = {"model": "gemini-3-pro-preview", "messages": [HELLO]}
+    before = deepcopy(payloads)
+    after = follow_up(prompt, payloads, [ToolOutcome({"n": number}) for number in range(calls)])
+    assert payloads == before
+    assert prompt == {"model": "gemini-3-pro-preview", "messages": [HELLO]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TranslationWarning)
+        return payloads, harness.request(after, dialect="unified-llm", session=session)
+
+
+WITH_CALLS = [
+    pytest.param(exchange, id=name)
+    for name, exchange in generating()
+    if any(payload["type"] == "TOOL_CALL_END" for payload in harness.replay(exchange))
+]
+
+
+def test_there_are_cassettes_with_calls() -> None:
+    assert len(WITH_CALLS) > 80
+
+
+def recorded_calls(exchange: Exchange) -> list[dict[str, Any]]:
+    """Name, id and signature of each whole call of candidate 0, from the events."""
+    ended = {
+        event["call"]: event["arguments"]
+        for event in harness.replay(exchange, layer="events")
+        if event["kind"] == "call_end"
+    }
+    starts = [
+        event
+        for event in harness.replay(exchange, layer="events")
+        if event["kind"] == "call_start" and not event.get("candidate")
+    ]
+    return [
+        {
+            "name": start["name"],
+            "id": start.get("id") or None,
+            "args": ended[start["call"]],
+            "signature": start.get("signature"),
+        }
+        for start in starts
+        if start["call"] in ended
+    ]
+
+
+def sent_calls(body: dict[str, Any]) -> list[dict[str, Any]]:
+    sent = [
+        part for content in body["contents"] for part in content["parts"] if "functionCall" in part
+    ]
+    return [
+        {
+            "name": part["functionCall"]["name"],
+            "id": part["functionCall"].get("id"),
+            "args": part["functionCall"]["args"],
+            "signature": part.get("thoughtSignature"),
+        }
+        for part in sent
+    ]
+
+
+@pytest.mark.parametrize("exchange", WITH_CALLS)
+def test_every_call_of_an_answer_goes_back_with_its_id_name_arguments_and_signature(
+    exchange: Exchange,
+) -> None:
+    session = Session()
+    payloads, body = next_request(exchange, session)
+    if payloads[-1]["type"] != "FINISH":
+        assert sent_calls(body) == []
+        return
+    expected = recorded_calls(exchange)
+    sent = sent_calls(body)
+    assert [one for one in sent if one in expected] == expected
+    assert len(sent) == sum(payload["type"] == "TOOL_CALL_END" for payload in payloads)
+    results = [part["functionResponse"] for part in body["contents"][-1]["parts"]]
+    assert [(one["name"], one.get("id")) for one in results] == [
+        (one["name"], one["id"]) for one in sent
+    ]
+    assert [one["response"] for one in results] == [{"n": number} for number in range(len(sent))]
+
+
+@pytest.mark.parametrize(
+    "exchange", [pytest.param(exchange, id=name) for name, exchange in generating()]
+)
+def test_every_signature_of_an_answer_goes_back_in_order_also_without_a_session(
+    exchange: Exchange,
+) -> None:
+    payloads = harness.replay(exchange)
+    answers = [payload["response"] for payload in payloads if payload["type"] == "FINISH"]
+    if not answers:
+        assert payloads[-1]["type"] == "ERROR"
+        return
+    _, body = next_request(exchange, None)
+    of_the_answer = [
+        event for event in harness.replay(exchange, layer="events") if not event.get("candidate")
+    ]
+    wholes = [
+        event["raw"] if event["kind"] == "unknown" else {"thoughtSignature": event.get("signature")}
+        for event in of_the_answer
+    ]
+    signed = [
+        whole["thoughtSignature"]
+        for whole in wholes
+        if isinstance(whole, dict) and whole.get("thoughtSignature")
+    ]
+    assert [
+        part["thoughtSignature"]
+        for content in body["contents"]
+        for part in content["parts"]
+        if "thoughtSignature" in part
+    ] == signed
+
+
+def test_what_the_user_says_follows_the_answer() -> None:
+    payloads = [{"type": "FINISH", "response": {"message": turn({"kind": "text", "text": "Hi"})}}]
+    after = follow_up({"messages": [HELLO], "temperature": 1}, payloads, "And now?")
+    assert after == {
+        "messages": [
+            HELLO,
+            turn({"kind": "text", "text": "Hi"}),
+            {"role": "user", "content": [{"kind": "text", "text": "And now?"}]},
+        ],
+        "temperature": 1,
+    }
+
+
+def test_an_answer_that_failed_has_no_message() -> None:
+    after = follow_up({"messages": [HELLO]}, [{"type": "ERROR", "error": {}}], "Again")
+    assert [message["role"] for message in after["messages"]] == ["user", "user"]
+
+
+def test_each_call_has_one_outcome() -> None:
+    payloads = [{"type": "FINISH", "response": {"message": turn(call("a"))}}]
+    with pytest.raises(TranslationError, match="the answer has 1 calls, and there are 2 outcomes"):
+        follow_up({"messages": [HELLO]}, payloads, [ToolOutcome(1), ToolOutcome(2)])
+    after = follow_up({"messages": [HELLO]}, payloads, [ToolOutcome("no disk", failed=True)])
+    assert json.dumps(ask(after)["contents"][-1]["parts"]) == json.dumps(
+        [{"functionResponse": {"id": "a", "name": "search_file", "response": {"error": "no disk"}}}]
+    )

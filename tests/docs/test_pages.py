@@ -1,0 +1,167 @@
+"""The documentation is true: files are written, commands run and Python executed as each page
+shows, in an empty project.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from harness.cassettes.yaml import parse
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+NEEDS = {"spec-language.md": ["cassette-format.md"]}
+"""Pages that go on where another one ends."""
+
+_BLOCK = re.compile(
+    r"(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<language>\w+)\n(?P<body>.*?)```\n", re.DOTALL
+)
+_LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+
+
+def blocks(page: Path) -> list[re.Match[str]]:
+    return list(_BLOCK.finditer(page.read_text(encoding="utf-8")))
+
+
+def surroundings() -> dict[str, str]:
+    """The environment of somebody at a terminal, with this Python's commands."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {
+        **{name: value for name, value in os.environ.items() if name != "CI"},
+        "PATH": path,
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+
+
+def run_page(page: Path, folder: Path, environment: dict[str, str]) -> int:
+    """Write, execute and run what the page shows; returns how many blocks that were."""
+    done = 0
+    for block in blocks(page):
+        if block["file"]:
+            target = folder / block["file"]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(block["body"], encoding="utf-8", newline="\n")
+        elif block["language"] == "python":
+            subprocess.run(
+                [sys.executable, "-W", "error", "-c", block["body"]],
+                cwd=folder,
+                env=environment,
+                check=True,
+            )
+        elif block["language"] == "console":
+            run_console(block["body"], folder, environment)
+        else:
+            continue
+        done += 1
+    return done
+
+
+def run_console(text: str, folder: Path, environment: dict[str, str]) -> None:
+    """Each ``$ command``, and the output shown below it: ``…`` stands for anything, over lines
+    where it is a line of its own.
+    """
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, *shown = part.splitlines()
+        ran = subprocess.run(
+            shlex.split(command),
+            cwd=folder,
+            env=environment,
+            text=True,
+            encoding="utf-8",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        assert ran.returncode == 0, f"$ {command}\n{ran.stdout}"
+        assert fits(shown, ran.stdout.splitlines()), (
+            f"$ {command}\n{ran.stdout}\nis not what the page shows:\n" + "\n".join(shown)
+        )
+
+
+def fits(shown: list[str], lines: list[str]) -> bool:
+    if not shown:
+        return not lines
+    if shown[0] == "…":
+        return len(shown) == 1 or any(
+            fits(shown[1:], lines[start:]) for start in range(len(lines) + 1)
+        )
+    pattern = re.sub(r"([\[\]?*])", r"[\1]", shown[0]).replace("…", "*")
+    return (
+        bool(lines)
+        and fnmatchcase(lines[0].rstrip(), pattern.rstrip())
+        and fits(shown[1:], lines[1:])
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_shows_is_so(page: Path, tmp_path: Path) -> None:
+    environment = surroundings()
+    for needed in NEEDS.get(page.name, []):
+        run_page(page.parent / needed, tmp_path, environment)
+    assert run_page(page, tmp_path, environment) > 0
+    specs = tmp_path / "specs"
+    if specs.exists():
+        command = [sys.executable, "-m", "pytest", "specs", "-q", "-p", "no:cacheprovider"]
+        ran = subprocess.run(
+            command, cwd=tmp_path, env=environment, text=True, capture_output=True, check=False
+        )
+        assert ran.returncode == 0, ran.stdout
+
+
+def test_the_commands_of_the_workflow_run(tmp_path: Path) -> None:
+    """In the project of the README, as CI runs them: all but the installation of the package."""
+    environment = surroundings()
+    run_page(ROOT / "README.md", tmp_path, environment)
+    (workflow,) = (
+        parse(block["body"])
+        for block in blocks(ROOT / "docs" / "github-actions.md")
+        if block["language"] == "yaml"
+    )
+    commands = [
+        step["run"]
+        for step in workflow["jobs"]["replay"]["steps"]
+        if not step.get("run", "pip").startswith("pip")
+    ]
+    assert len(commands) == 3
+    environment |= {"CI": "true", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+    for command in commands:
+        ran = subprocess.run(
+            ["bash", "-ec", command],
+            cwd=tmp_path,
+            env=environment,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+        assert ran.returncode == 0, f"{command}\n{ran.stdout}{ran.stderr}"
+    assert "The one cell passed." in (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert (
+        tmp_path / workflow["jobs"]["replay"]["steps"][-1]["with"]["path"] / "index.html"
+    ).exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in _LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_yaml_that_is_shown_is_yaml(page: Path) -> None:
+    for block in blocks(page):
+        if block["language"] == "yaml":
+            assert parse(block["body"]), page.name
+
+
+def test_the_check_of_output_can_fail() -> None:
+    assert fits(["a … c", "…", "z"], ["a b c", "x", "y", "z"])
+    assert not fits(["a", "z"], ["a", "y", "z"])
+    assert not fits(["a"], ["a", "b"])

@@ -1,0 +1,386 @@
+"""Calls whose arguments come in pieces, calls beside the parts, and calls that a model wrote as
+text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.providers import PROVIDERS
+from harness.stream.events import End
+from tests.support.normalizing import Json, call, candidate, content, parts
+
+CODE = {"executableCode": {"language": "PYTHON", "code": "1+1"}}
+IMAGE = {"inlineData": {"mimeType": "image/png", "data": "AQID"}}
+
+# Calls whose arguments are streamed
+
+
+def streamed(*calls: Json) -> list[Json]:
+    return content(*[parts({"functionCall": one}) for one in calls])
+
+
+def piece(number: int, path: str, value: Json, more: bool = False) -> Json:
+    return {
+        "kind": "call_piece",
+        "call": number,
+        "path": path,
+        **({} if value is None else {"value": value}),
+        **({"more": True} if more else {}),
+    }
+
+
+def text_piece(path: str, text: str, more: bool = True) -> Json:
+    return {
+        "partialArgs": [
+            {"jsonPath": path, "stringValue": text, **({"willContinue": True} if more else {})}
+        ],
+        "willContinue": True,
+    }
+
+
+START = {"kind": "call_start", "call": 1, "name": "f"}
+
+
+def test_arguments_in_pieces() -> None:
+    messages = [
+        parts({"functionCall": {"name": "f", "willContinue": True}, "thoughtSignature": "S"}),
+        parts({"functionCall": text_piece("$.location", "Bos")}),
+        parts({"functionCall": text_piece("$.location", "ton")}),
+        parts({"functionCall": text_piece("$.location", "", more=False)}),
+        parts(
+            {
+                "functionCall": {
+                    "partialArgs": [{"jsonPath": "$.days", "numberValue": 3}],
+                    "willContinue": True,
+                }
+            }
+        ),
+        candidate(content={"parts": [{"functionCall": {}}]}, finishReason="STOP"),
+    ]
+    assert content(*messages) == [
+        {**START, "signature": "S"},
+        piece(1, "$.location", "Bos", more=True),
+        piece(1, "$.location", "ton", more=True),
+        piece(1, "$.location", ""),
+        piece(1, "$.days", 3),
+        {"kind": "call_end", "call": 1, "arguments": {"location": "Boston", "days": 3}},
+        {"kind": "finish", "reason": "stop", "raw": "STOP"},
+    ]
+
+
+OPENING = parts({"functionCall": {"name": "f", "willContinue": True}})
+END_OF_CALL = {"kind": "call_end", "call": 1, "arguments": {}}
+
+
+@pytest.mark.parametrize(
+    ("closing", "expected"),
+    [
+        (parts({"functionCall": {}}), [END_OF_CALL]),
+        (parts({"functionCall": {"willContinue": False}}), [END_OF_CALL]),
+        (parts({"functionCall": {"name": "f"}}), [END_OF_CALL, *call(2, "f", {})]),
+        (parts({"functionCall": {"name": "g", "args": {}}}), [END_OF_CALL, *call(2, "g", {})]),
+        (
+            candidate(finishReason="STOP"),
+            [END_OF_CALL, {"kind": "finish", "reason": "stop", "raw": "STOP"}],
+        ),
+        (parts({"text": "x"}), [END_OF_CALL, {"kind": "text", "text": "x"}]),
+        (
+            parts({"text": "", "thoughtSignature": "S"}),
+            [END_OF_CALL, {"kind": "text", "text": "", "signature": "S"}],
+        ),
+        (parts({"text": "", "thought": True}), [END_OF_CALL, {"kind": "reasoning", "text": ""}]),
+        (parts(CODE), [END_OF_CALL, {"kind": "code", "code": "1+1", "raw": CODE}]),
+        (
+            {"usageMetadata": {"promptTokenCount": 1}},
+            [{"kind": "usage", "raw": {"promptTokenCount": 1}, "input": 1}, END_OF_CALL],
+        ),
+        (
+            parts({"text": ""}),
+            [{"kind": "annotation", "name": "part", "raw": {"text": ""}}, END_OF_CALL],
+        ),
+    ],
+)
+def test_what_ends_a_streamed_call(closing: Json, expected: list[Json]) -> None:
+    assert content(OPENING, closing) == [START, *expected]
+
+
+@pytest.mark.parametrize("end", ["cut", "reset", "aborted"])
+def test_an_interrupted_call_does_not_end(end: End) -> None:
+    assert content(OPENING, end=end) == [START, {"kind": "incomplete", "end": end}]
+
+
+def test_an_error_does_not_end_a_call() -> None:
+    events = content(OPENING, {"error": {"code": 503, "message": "overloaded"}})
+    assert [event["kind"] for event in events] == ["call_start", "error"]
+
+
+def test_an_end_that_is_not_known_ends_a_call() -> None:
+    assert content(OPENING, end="unknown") == [START, END_OF_CALL]
+
+
+def test_pieces_of_every_type_find_their_place() -> None:
+    pieces = [
+        {"jsonPath": "$.ops[0].name", "stringValue": "a"},
+        {"jsonPath": "$['ops'][0]['size']", "numberValue": 1.5},
+        {
+            "json_path": "$.ops[1].name",
+            "string_value": "b",
+            "number_value": None,
+            "bool_value": None,
+            "null_value": None,
+        },
+        {"jsonPath": "$.deep['a b'].c", "boolValue": False},
+        {"jsonPath": "$.none", "nullValue": None},
+        {"jsonPath": "$.none2", "nullValue": "NULL_VALUE"},
+    ]
+    events = streamed(
+        {"name": "f", "willContinue": True}, {"willContinue": True}, {"partialArgs": pieces}
+    )
+    assert events[1] == piece(1, "", None)
+    assert [event["kind"] for event in events] == ["call_start", *["call_piece"] * 7, "call_end"]
+    assert events[-1]["arguments"] == {
+        "ops": [{"name": "a", "size": 1.5}, {"name": "b"}],
+        "deep": {"a b": {"c": False}},
+        "none": None,
+        "none2": None,
+    }
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        {"jsonPath": "$.a.b", "stringValue": "x"},
+        {"jsonPath": "$.a", "numberValue": 1},
+        {"jsonPath": "$.list[10001]", "numberValue": 1},
+        {"jsonPath": "$.*", "numberValue": 1},
+        {"jsonPath": "$", "numberValue": 1},
+        {"jsonPath": "a", "stringValue": "x"},
+        {"jsonPath": 5, "stringValue": "x"},
+        {"jsonPath": "$.b"},
+        {"jsonPath": "$.b", "stringValue": "x", "numberValue": 1},
+        {"jsonPath": "$.b", "stringValue": 1},
+        {"jsonPath": "$.b", "boolValue": "true"},
+        {"stringValue": "x"},
+        "$.b",
+        [],
+    ],
+)
+def test_a_piece_without_a_place_is_unknown_and_the_call_goes_on(wire: Json) -> None:
+    events = streamed(
+        {"name": "f", "willContinue": True},
+        text_piece("$.a", "1"),
+        {"partialArgs": [wire], "willContinue": True},
+        {},
+    )
+    assert events[2] == {"kind": "unknown", "where": "call piece", "raw": wire}
+    assert events[3] == {"kind": "call_end", "call": 1, "arguments": {"a": "1"}}
+
+
+def test_an_unknown_field_of_a_piece_does_not_cost_the_argument() -> None:
+    events = streamed(
+        {"name": "f", "partialArgs": [{"jsonPath": "$.a", "boolValue": True, "odd": 1}]}
+    )
+    unknown = {"kind": "unknown", "where": "call piece field odd", "raw": {"odd": 1}}
+    assert events == [
+        START,
+        piece(1, "$.a", True),
+        unknown,
+        {"kind": "call_end", "call": 1, "arguments": {"a": True}},
+    ]
+
+
+def test_whole_arguments_beside_pieces_are_pieces_too() -> None:
+    wire = {"name": "f", "args": {"a b": [1]}, "willContinue": True}
+    assert streamed(wire, {"partialArgs": [{"jsonPath": "$['a b'][1]", "numberValue": 2}]}) == [
+        START,
+        piece(1, "$['a b']", [1]),
+        piece(1, "$['a b'][1]", 2),
+        {"kind": "call_end", "call": 1, "arguments": {"a b": [1, 2]}},
+    ]
+    assert wire["args"] == {"a b": [1]}
+
+
+def test_a_repeated_name_with_the_same_id_goes_on_and_with_another_begins() -> None:
+    first = {"id": "1", "name": "f", "willContinue": True}
+    assert streamed(first, {**first, **text_piece("$.a", "x")}, {}) == [
+        {**START, "id": "1"},
+        piece(1, "$.a", "x", more=True),
+        {"kind": "call_end", "call": 1, "arguments": {"a": "x"}},
+    ]
+    assert [event["kind"] for event in streamed(first, {**first, "id": "2"})] == [
+        "call_start",
+        "call_end",
+    ] * 2
+
+
+@pytest.mark.parametrize("wire", [{"willContinue": True}, text_piece("$.a", "x"), {"id": "x"}])
+def test_a_piece_without_a_call_is_unknown(wire: Json) -> None:
+    assert streamed(wire) == [
+        {"kind": "unknown", "where": "call without a beginning", "raw": {"functionCall": wire}}
+    ]
+
+
+def test_an_id_that_comes_late_is_unknown_and_the_call_goes_on() -> None:
+    unknown = {"kind": "unknown", "where": "call field id", "raw": {"id": "late"}}
+    assert streamed(
+        {"name": "f", "willContinue": True}, {"id": "late", "willContinue": True}, {}
+    ) == [
+        START,
+        piece(1, "", None),
+        unknown,
+        END_OF_CALL,
+    ]
+
+
+def test_a_signature_is_passed_on_once() -> None:
+    both = {**IMAGE, **CODE, "thoughtSignature": "S"}
+    assert [event.get("signature") for event in content(parts(both))] == ["S", None]
+    first = {"functionCall": {"name": "f", **text_piece("$.a", "x")}, "thoughtSignature": "S"}
+    assert [event.get("signature") for event in content(parts(first))] == ["S", None, None]
+
+
+def test_the_end_of_a_call_that_has_ended_says_nothing() -> None:
+    assert streamed({"name": "f"}, {}) == call(1, "f", {})
+
+
+def test_a_signature_on_a_later_piece_follows_the_call() -> None:
+    events = content(OPENING, parts({"functionCall": {}, "thoughtSignature": "S"}))
+    assert events == [START, END_OF_CALL, {"kind": "text", "text": "", "signature": "S"}]
+
+
+def test_another_candidate_does_not_break_the_answers_call() -> None:
+    part = {"text": "x"}
+    other = {"candidates": [{"index": 1, "content": {"parts": [part]}}]}
+    assert content(OPENING, other) == [
+        START,
+        {
+            "kind": "unknown",
+            "where": "content inside a call of another candidate",
+            "raw": part,
+            "candidate": 1,
+        },
+        END_OF_CALL,
+    ]
+
+
+def test_calls_beside_the_candidates_belong_to_the_answer() -> None:
+    message = {
+        **candidate(content={"parts": [{"text": "x"}]}, finishReason="STOP"),
+        "functionCalls": [{"name": "f"}, {"name": "g"}],
+    }
+    expected = [
+        {"kind": "text", "text": "x"},
+        *call(1, "f", {}),
+        *call(2, "g", {}),
+        {"kind": "finish", "reason": "stop", "raw": "STOP"},
+    ]
+    assert content(message) == expected
+    assert content({"function_calls": [{"name": "f", "args": {"a": 1}}]}) == call(1, "f", {"a": 1})
+
+
+# Calls in text
+
+
+def blocks(*texts: str, **settings: Any) -> list[Json]:
+    return content(*[parts({"text": text}) for text in texts], tool_code=True, **settings)
+
+
+RAW = '<tool_code>{"todos": []}</tool_code>'
+NAMELESS = {"kind": "nameless_call", "call": 1, "payload": {"todos": []}, "raw": RAW}
+
+
+def text(said: str, **more: Json) -> Json:
+    return {"kind": "text", "text": said, **more}
+
+
+@pytest.mark.parametrize("cut", range(len(RAW) + 1))
+def test_a_block_is_a_call_wherever_it_is_cut(cut: int) -> None:
+    assert blocks("a" + RAW[:cut], RAW[cut:] + "b") in (
+        [text("a"), NAMELESS, text("b")],
+        [text("a"), NAMELESS, text("b")],
+    )
+
+
+def test_code_assist_looks_for_blocks_and_others_do_not() -> None:
+    assert {name for name, provider in PROVIDERS.items() if provider.tool_code} == {"code-assist"}
+    assert content(parts({"text": RAW})) == [text(RAW)]
+
+
+def test_a_block_that_names_its_tool_is_a_call() -> None:
+    assert blocks('<tool_code>{"tool_name": "f", "parameters": {"a": 1}, "id": 7}</tool_code>') == [
+        *call(1, "f", {"a": 1}),
+        {"kind": "unknown", "where": "tool_code field id", "raw": {"id": 7}},
+    ]
+
+
+def test_a_block_of_no_known_form_is_text_in_its_place() -> None:
+    assert blocks("a<tool_code>oops</tool_code>b") == [
+        text("a"),
+        text("<tool_code>oops</tool_code>"),
+        text("b"),
+    ]
+
+
+def test_thoughts_are_never_searched() -> None:
+    thought = {"text": RAW, "thought": True}
+    assert content(parts(thought), tool_code=True) == [{"kind": "reasoning", "text": RAW}]
+
+
+@pytest.mark.parametrize("held", ["<tool_code>{", "<tool_co", "x<"])
+@pytest.mark.parametrize(
+    ("after", "kinds"),
+    [
+        (candidate(finishReason="STOP"), ["finish"]),
+        (parts({"text": "t", "thought": True}), ["reasoning"]),
+        (parts({"functionCall": {"name": "f"}}), ["call_start", "call_end"]),
+        (parts(CODE), ["code"]),
+        (parts({"qux": 1}), ["unknown"]),
+        ({"error": {"message": "x"}}, ["error"]),
+    ],
+)
+def test_what_is_held_back_comes_out_before_what_follows(
+    held: str, after: Json, kinds: list[str]
+) -> None:
+    events = content(parts({"text": held}), after, tool_code=True)
+    said = [event for event in events if event["kind"] == "text"]
+    assert "".join(event["text"] for event in said) == held
+    assert [event["kind"] for event in events[len(said) :]] == kinds
+
+
+def test_what_is_held_back_at_the_end_is_text() -> None:
+    assert blocks("x<tool_code>{", " }") == [text("x"), text("<tool_code>{ }")]
+    assert blocks("x<tool_code>{", end="cut") == [
+        text("x"),
+        text("<tool_code>{"),
+        {"kind": "incomplete", "end": "cut"},
+    ]
+
+
+def test_signatures_beside_blocks_go_to_the_last_event_of_their_part() -> None:
+    def signed(said: str) -> list[Json]:
+        return content(parts({"text": said, "thoughtSignature": "S"}), tool_code=True)
+
+    assert signed("a" + RAW) == [text("a"), {**NAMELESS, "signature": "S"}]
+    assert signed(RAW + "a") == [NAMELESS, text("a", signature="S")]
+    assert signed("<tool_code>f(a=1)</tool_code>") == call(1, "f", {"a": 1}, signature="S")
+    assert signed("<tool") == [text("", signature="S"), text("<tool")]
+    assert signed("") == [text("", signature="S")]
+
+
+def test_candidates_are_searched_each_by_itself() -> None:
+    def message(first: str, second: str) -> Json:
+        return {
+            "candidates": [
+                {"content": {"parts": [{"text": said}]}, "index": index}
+                for index, said in enumerate((first, second))
+            ]
+        }
+
+    assert content(message("<tool_", RAW), message("code>{}</tool_code>", "x"), tool_code=True) == [
+        {**NAMELESS, "candidate": 1},
+        {"kind": "nameless_call", "call": 2, "payload": {}, "raw": "<tool_code>{}</tool_code>"},
+        text("x", candidate=1),
+    ]

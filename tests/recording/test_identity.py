@@ -1,0 +1,328 @@
+"""Record ∘ serve = identity: every shipped cassette is served, asked for by google-genai, recorded
+again, and comes out the same.
+
+A request that google-genai can't make, and an answer that it does not read to its end, go through
+plain httpx2 on the same transports; the test says which and why (``-rP`` shows it) and lets no
+other reason pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from google import genai
+
+from harness import load
+from harness.cassettes import Cassette, Exchange, Origin, Request
+from harness.providers.gemini.canonical_request import canonical_request
+from harness.recording.drivers.gemini_cli import run_program
+from harness.recording.drivers.genai import http_options
+from harness.recording.tape import Tape
+from harness.recording.transport import transports
+from harness.server import serve
+
+CASSETTES = Path(__file__).parents[2] / "cassettes"
+NAMES = [
+    path.relative_to(CASSETTES).with_suffix("").as_posix()
+    for path in sorted(CASSETTES.rglob("*.yaml"))
+]
+HOP_BY_HOP = {
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+}
+PLACE = re.compile(
+    r"/(?P<version>v1\w*)/(?:projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/)?(?P<publisher>publishers/google/)?"
+    r"models/(?P<model>[^/:]+):(?:generateContent|streamGenerateContent\?alt=sse)$"
+)
+MAX_READ = 32 * 1024
+
+
+class Recorder(Tape):
+    def answer(self, _: Request) -> None:
+        return None
+
+
+def sdk_place(exchange: Exchange) -> dict[str, str] | str:
+    """Where google-genai has to be pointed to make this request, or why it can't make it."""
+    request = exchange.request
+    if request is None:
+        return "no request was recorded"
+    found = PLACE.search(request.url)
+    if found is None or request.method != "POST":
+        return "google-genai never asks for this path"
+    try:
+        body = json.loads(request.body)
+    except ValueError:
+        return "the recorded request is no JSON"
+    if not isinstance(body, dict) or not isinstance(body.get("contents"), list):
+        return "google-genai always sends a list of contents"
+    return {name: value or "" for name, value in found.groupdict().items()}
+
+
+@lru_cache
+def sdk_client(vertex: bool, project: str, location: str) -> tuple[Any, list[Tape]]:
+    """One client for all requests of a kind, since making one takes long; its tape is changed from
+    request to request.
+    """
+    current: list[Tape] = [Recorder()]
+
+    class Current:
+        live = True
+        silence_s: float | None = None
+
+        def answer(self, _: Request) -> None:
+            return None
+
+        def begin(self, request: Request | None) -> Any:
+            return current[0].begin(request)
+
+    options, _ = http_options(Current())
+    place: dict[str, Any] = {"api_key": "a-key-for-loopback"}
+    if vertex and project:
+        from google.auth.credentials import AnonymousCredentials
+
+        # google-auth has no types
+        credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
+        credentials.token = "a-token-for-loopback"
+        place = {"project": project, "location": location, "credentials": credentials}
+    return genai.Client(vertexai=vertex, http_options=options, **place), current
+
+
+def ask_sdk(
+    exchange: Exchange, place: dict[str, str], url: str, tape: Tape, awaits: bool
+) -> Exception | None:
+    """Ask as google-genai does; what it raised."""
+    request = exchange.request
+    assert request is not None
+    client, current = sdk_client(bool(place["publisher"]), place["project"], place["location"])
+    current[0] = tape
+    options = {
+        "base_url": url,
+        "api_version": place["version"],
+        "extra_body": json.loads(request.body),
+    }
+    asked: dict[str, Any] = {
+        "model": place["model"],
+        "contents": "-",
+        "config": {"http_options": options},
+    }
+    streamed = request.url.endswith("alt=sse")
+
+    async def run() -> None:
+        if not streamed:
+            await client.aio.models.generate_content(**asked)
+            return
+        async for _ in await client.aio.models.generate_content_stream(**asked):
+            pass
+
+    try:
+        if awaits:
+            asyncio.run(run())
+        elif streamed:
+            for _ in client.models.generate_content_stream(**asked):
+                pass
+        else:
+            client.models.generate_content(**asked)
+    # whatever it raises at an odd answer: what it read is compared
+    except Exception as error:  # noqa: BLE001
+        return error
+    return None
+
+
+def ask_plain(exchange: Exchange, url: str, tape: Tape, awaits: bool) -> None:
+    """Ask over our transports alone, and leave where the recorded client left."""
+    request = exchange.request or Request(
+        "POST", "http://x/v1beta/models/m:streamGenerateContent?alt=sse"
+    )
+    target = url + re.sub(r"^https?://[^/]+", "", request.url)
+    made = transports("httpx2")
+    left = len(exchange.body) if exchange.end == "aborted" else None
+    headers = {
+        name: values[0]
+        for name, values in request.headers.items()
+        if name.lower() == "content-type"
+    }
+
+    async def run() -> None:
+        async with (
+            httpx2.AsyncClient(transport=made.asynchronous(tape)) as client,
+            client.stream(
+                request.method, target, content=request.body, headers=headers
+            ) as response,
+        ):
+            size = 0
+            async for data in response.aiter_raw():
+                size += len(data)
+                if size == left:
+                    break
+
+    try:
+        if awaits:
+            asyncio.run(run())
+            return
+        with (
+            httpx2.Client(transport=made.sync(tape)) as client,
+            client.stream(
+                request.method, target, content=request.body, headers=headers
+            ) as response,
+        ):
+            size = 0
+            for data in response.iter_raw():
+                size += len(data)
+                if size == left:
+                    break
+    except httpx2.TransportError:
+        pass  # how it ended is compared
+
+
+def recorded_again(exchange: Exchange, awaits: bool) -> tuple[Exchange, str]:
+    """The exchange as it is recorded from the server, and why google-genai did not ask for it, if
+    it did not.
+    """
+    provider = exchange.provider or "gemini-api"
+    place = sdk_place(exchange)
+    why = (
+        place
+        if isinstance(place, str)
+        else "google-genai would not leave where the recorded client left"
+    )
+    alone = Cassette((exchange,), Origin("loopback"))
+    if not isinstance(place, str) and exchange.end != "aborted":
+        tape = Recorder()
+        with (
+            serve(alone, pace="step", provider=provider) as server,
+            warnings.catch_warnings(action="ignore"),
+        ):
+            error = ask_sdk(exchange, place, server.base_url, tape, awaits)
+        again = tape.exchanges()[
+            0
+        ]  # a second one is the continuation that the SDK asks for by itself
+        if again.end != "aborted":
+            return again, ""
+        assert error is not None, "google-genai left without a word"
+        assert exchange.body.startswith(again.body)
+        why = f"google-genai does not read on: {type(error).__name__}"
+    tape = Recorder()
+    with serve(alone, pace="step", provider=provider) as server:
+        ask_plain(exchange, server.base_url, tape, awaits)
+    return tape.exchanges()[0], why
+
+
+def shown(headers: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {
+        name.lower(): [value.strip() for value in values]
+        for name, values in headers.items()
+        if name.lower() not in HOP_BY_HOP
+    }
+
+
+def differences(exchange: Exchange, again: Exchange) -> dict[str, tuple[Any, Any]]:
+    """What is not equal, each with what was recorded first and then."""
+    pairs: dict[str, tuple[Any, Any]] = {
+        "status": (exchange.status, again.status),
+        "body": (exchange.body, again.body),
+        "end": (end_of(exchange), again.end),
+        "headers": (shown(exchange.headers), shown(again.headers)),
+    }
+    if exchange.request is not None and again.request is not None:
+        pairs["method"] = (exchange.request.method, again.request.method)
+        pairs["path"] = (
+            re.sub(r"^https?://[^/]+", "", exchange.request.url),
+            re.sub(r"^http://[^/]+", "", again.request.url),
+        )
+        pairs["request body"] = (as_read(exchange.request.body), as_read(again.request.body))
+    chunked = "content-length" not in shown(again.headers)
+    if chunked and max((len(data) for _, data in exchange.reads), default=0) <= MAX_READ:
+        pairs["reads"] = ([data for _, data in exchange.reads], [data for _, data in again.reads])
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def end_of(exchange: Exchange) -> str:
+    return "complete" if exchange.end == "unknown" else exchange.end
+
+
+def as_read(body: bytes) -> Any:
+    try:
+        return canonical_request(json.loads(body))
+    except ValueError:
+        return body
+
+
+CAN_NOT_BE_EQUAL: list[tuple[str, str, Callable[[Exchange, Any, Any], bool]]] = [
+    (
+        "end",
+        "a pipe has no reset: a program that is killed is cut",
+        lambda one, _, after: one.provider == "gemini-cli" and after == "cut",
+    ),
+    (
+        "reads",
+        "a pipe may join what is written",
+        lambda one, before, after: one.provider == "gemini-cli" and len(after) < len(before),
+    ),
+]
+"""Part, reason, and whether a difference of that part is of this kind."""
+
+
+@pytest.mark.parametrize("awaits", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("gemini-cli/")])
+def test_what_is_served_is_recorded_as_it_was(name: str, awaits: bool) -> None:
+    for number, exchange in enumerate(load(CASSETTES / f"{name}.yaml").exchanges, 1):
+        again, why = recorded_again(exchange, awaits)
+        if why:
+            print(f"exchange {number}: plain httpx2, since {why}")
+        judge(exchange, again, number)
+
+
+PROGRAM = """
+import json, os, sys, time
+for piece in json.load(open(sys.argv[-1])):
+    sys.stdout.buffer.write(bytes.fromhex(piece))
+    sys.stdout.buffer.flush()
+    time.sleep(0.002)
+if os.environ.get("END") != "complete":
+    os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("gemini-cli/")])
+def test_what_a_program_writes_is_recorded_as_it_was(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No server speaks the Gemini CLI's output: a program does. It can be killed, but a pipe has no
+    reset.
+    """
+    for number, exchange in enumerate(load(CASSETTES / f"{name}.yaml").exchanges, 1):
+        file = tmp_path / f"{number}.json"
+        file.write_text(json.dumps([data.hex() for _, data in exchange.reads]))
+        monkeypatch.setenv("END", exchange.end)
+        tape = Recorder()
+        run_program(tape, [sys.executable, "-c", PROGRAM, str(file)])
+        (again,) = tape.exchanges()
+        judge(exchange, replace(again, headers=exchange.headers), number)
+
+
+def judge(exchange: Exchange, again: Exchange, number: int) -> None:
+    for part, (before, after) in differences(exchange, again).items():
+        reasons = [
+            why
+            for kind, why, fits in CAN_NOT_BE_EQUAL
+            if kind == part and fits(exchange, before, after)
+        ]
+        assert reasons, f"exchange {number}: {part}\nrecorded: {before!r}\nagain:    {after!r}"
+        print(f"exchange {number}: {part} differ, since {reasons[0]}")

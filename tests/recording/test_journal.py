@@ -1,0 +1,298 @@
+"""What stands in an unfinished recording shows nothing that the whole one would not, wherever its
+reads end and whenever it stops.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import random
+import re
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import vcr
+
+from harness import Exchange, load
+from harness.cassettes import CassetteError
+from harness.cassettes.redaction.redactor import Scrubber
+from harness.recording import register, use_cassette
+from harness.recording.arriving import Arriving
+from harness.recording.staging import part_of
+from harness.recording.transport import transports
+from tests.support.raw_server import Connection, raw_server
+
+PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+HIDDEN = b"opaque"
+LINES = b'data: {"access_token": "opaque-1", "a": [1]}\r\n\r\ndata: {"b": "acct-77 opaque",\n "token": "plain"}\n\n'
+BODIES = {
+    "lines": LINES,
+    "colon": b'{\n  "client_secret":\n    "opaque-1",\n  "a": "b"\n}\n',
+    "inner": rb'{"arguments": "{\"refresh_token\": \"opaque-1\", \"a\": 1}"}',
+    "form": b"access_token=opaque-1&state=acct-77",
+    "no form": b"access_token is what it is called",
+    "cut": b'data: {"id_token": "opaque-1',
+    "cut in an escape": b'data: {"a": "acct-77 opaque-1\\',
+}
+SCRUBBERS = {"built in": Scrubber(), "rules": Scrubber(["re:acct-[0-9]+", "re:opaque.?[0-9]*"])}
+
+
+def cuts_of(body: bytes) -> list[list[bytes]]:
+    chosen = random.Random(7)
+    found = [[body[:place], body[place:]] for place in range(1, len(body))]
+    for _ in range(60):
+        places = [0, *sorted(chosen.sample(range(1, len(body)), 4)), len(body)]
+        found.append([body[start:stop] for start, stop in itertools.pairwise(places)])
+    return [*found, [bytes([byte]) for byte in body]]
+
+
+@pytest.mark.parametrize("rules", SCRUBBERS)
+@pytest.mark.parametrize("kind", BODIES)
+def test_what_is_written_is_the_beginning_of_what_will_be_kept(kind: str, rules: str) -> None:
+    scrubber, body = SCRUBBERS[rules], BODIES[kind]
+    for cuts in cuts_of(body):
+        whole = scrubber.reads(tuple((float(number), data) for number, data in enumerate(cuts)))
+        arriving = Arriving(scrubber, None)
+        written: list[tuple[float | None, bytes]] = []
+        for number, data in enumerate(cuts):
+            written += [(one.at, one.data) for one in arriving.feed(float(number), data)]
+            assert tuple(written) == whole[: len(written)]
+        written += [(one.at, one.data) for one in arriving.close()]
+        assert (HIDDEN in b"".join(data for _, data in written)) == (
+            rules == "built in" and kind in ("lines", "cut in an escape")
+        )
+        assert tuple(written) == whole
+
+
+@pytest.mark.parametrize("coding", [None, "gzip"])
+def test_where_nothing_is_to_be_taken_out_each_read_is_written_when_it_comes(
+    coding: str | None,
+) -> None:
+    body = LINES.replace(b"access_", b"") * 3
+    sent = gzip.compress(body) if coding else body
+    arriving = Arriving(Scrubber(), coding)
+    for start in range(0, len(sent), 5):
+        (one,) = arriving.feed(start, sent[start : start + 5])
+        assert (one.at, one.data) == (start, sent[start : start + 5])
+    assert arriving.close() == []
+
+
+def test_a_line_that_waits_is_given_on_as_soon_as_it_ends_also_where_its_end_is_a_read_of_its_own() -> (
+    None
+):
+    arriving = Arriving(Scrubber(), None)
+    read = [
+        arriving.feed(float(at), data)
+        for at, data in enumerate([b'data: {"access_token": ', b'"opaque-1"}', b"\n", b"\n"])
+    ]
+    assert [b"".join(one.data for one in given) for given in read] == [
+        b"",
+        b"",
+        b'data: {"access_token": "SCRUBBED"}\n',
+        b"\n",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("coding", "body", "message"),
+    [
+        ("gzip", gzip.compress(LINES, mtime=0), "to be scrubbed"),
+        (None, gzip.compress(LINES, mtime=0), "to be scrubbed"),
+        ("gzip", b"\x1f\x8bnothing packed", "can't be unpacked"),
+        ("br", b"\x8b\x02\x80", "packed as br can't be looked into"),
+    ],
+)
+def test_a_packed_body_that_hides_something_is_refused(
+    coding: str | None, body: bytes, message: str
+) -> None:
+    arriving = Arriving(Scrubber(), coding)
+    with pytest.raises(CassetteError, match=message):
+        arriving.feed(1.0, body)
+
+
+def answer(*pieces: bytes, coding: bytes = b"identity") -> Any:
+    def script(connection: Connection) -> None:
+        connection.send(
+            b"HTTP/1.1 200 OK\r\nContent-Encoding: %b\r\nTransfer-Encoding: chunked\r\n\r\n"
+            % coding
+        )
+        for piece in pieces:
+            connection.piece(piece)
+        connection.finish()
+
+    return script
+
+
+def record(
+    url: str,
+    path: Path,
+    *,
+    options: dict[str, Any] | None = None,
+    said: str = "hello",
+    fail: bool = True,
+) -> None:
+    with (
+        use_cassette(path, mode="once", options=options) as tape,
+        httpx2.Client(transport=transports("httpx2").sync(tape)) as http,
+    ):
+        for text in (said, "and then"):
+            http.post(url + PATH, json={"said": text})
+        if fail:
+            raise RuntimeError("the test failed")
+
+
+def test_a_value_that_came_in_several_reads_does_not_stand_in_the_unfinished_one(
+    tmp_path: Path,
+) -> None:
+    with (
+        raw_server(answer(b'data: {"access_token": "opa', b'que-1"}\n\n', b'data: {"a": ')) as url,
+        pytest.raises(RuntimeError),
+    ):
+        record(url, tmp_path / "a.yaml")
+    assert HIDDEN[:3] not in part_of(tmp_path / "a.yaml").read_bytes()
+    assert (
+        load(part_of(tmp_path / "a.yaml")).exchanges[0].body
+        == b'data: {"access_token": "SCRUBBED"}\n\ndata: {"a": '
+    )
+
+
+@pytest.mark.parametrize("fail", [True, False])
+def test_a_rule_takes_a_secret_out_of_all_that_tells_who_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fail: bool
+) -> None:
+    """The name that a client gives itself is a header and stands in the metadata; the model is a
+    part of the URL and stands there too.
+    """
+    monkeypatch.setenv("SHOP_SECRET", "hunter2-planted")
+    (tmp_path / "pyproject.toml").write_text('[tool.harness]\nscrub = ["re:hunter2-[a-z0-9]+"]\n')
+    path, said = (
+        tmp_path / "a.yaml",
+        b"HTTP/1.1 200 Fine hunter2-planted\r\nContent-Length: 2\r\n\r\n{}",
+    )
+
+    def ask(url: str) -> None:
+        with (
+            use_cassette(path, mode="once") as tape,
+            httpx2.Client(
+                transport=transports("httpx2").sync(tape),
+                headers={"user-agent": "app hunter2-planted"},
+            ) as http,
+        ):
+            http.post(url + PATH.replace("gemini-x", "hunter2-planted"), json={})
+            if fail:
+                raise RuntimeError("the test failed")
+
+    with (
+        raw_server(lambda connection: connection.send(said)) as url,
+        pytest.raises(RuntimeError) if fail else nullcontext(),
+    ):
+        ask(url)
+    kept = load(part_of(path) if fail else path)
+    assert (kept.origin.client, kept.origin.model) == ("app SCRUBBED", "SCRUBBED")
+    assert kept.exchanges[0].reason_phrase == "Fine SCRUBBED"
+    assert b"hunter2" not in b"".join(file.read_bytes() for file in tmp_path.glob("a.yaml*"))
+
+
+@pytest.mark.parametrize("fail", [True, False])
+def test_a_secret_in_a_packed_answer_keeps_both_files_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fail: bool
+) -> None:
+    monkeypatch.setenv("MY_SECRET", "planted-here-1")
+    expected = (
+        pytest.raises(RuntimeError)
+        if fail
+        else pytest.raises(CassetteError, match="the value of MY_SECRET")
+    )
+    with (
+        raw_server(
+            answer(gzip.compress(b'data: {"a": "planted-here-1"}\n\n'), coding=b"gzip")
+        ) as url,
+        expected,
+    ):
+        record(url, tmp_path / "a.yaml", fail=fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("door", ["ours", "vcrpy's"])
+def test_a_refusal_names_the_file_and_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, door: str
+) -> None:
+    monkeypatch.setenv("MY_SECRET", "planted-here-1")
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "kept" / "a.yaml"
+    recorder = vcr.VCR()
+    register(recorder)
+
+    def ask(url: str) -> None:
+        if door == "ours":
+            record(url, path, fail=False)
+            return
+        with recorder.use_cassette(str(path)), httpx2.Client() as http:
+            http.post(url + PATH, json={"said": "hello"})
+
+    with (
+        raw_server(answer(b'data: {"a": "planted-here-1"}\n\n')) as url,
+        pytest.raises(CassetteError) as caught,
+    ):
+        ask(url)
+    place, told = str(Path("kept", "a.yaml")), str(caught.value)
+    assert re.match(
+        rf"{re.escape(place)}: line \d+ shows the value of MY_SECRET; exchange 1, response body shows the value of",
+        told,
+    )
+    assert told.endswith(
+        "take it out where it comes from, or name it in `scrub` of [tool.harness] in pyproject.toml, whose rules take it out"
+    )
+    assert not path.exists()
+
+
+def test_a_recording_that_is_refused_for_a_secret_leaves_no_unfinished_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Far apart, its pieces are seen only when the whole is looked at."""
+    monkeypatch.setenv("MY_SECRET", "planted-here-1")
+    pieces = [
+        b'data: {"text": "%b", "other": "%b"}\n\n' % (piece, b"." * 3000)
+        for piece in (b"planted", b"-here-1")
+    ]
+    with (
+        raw_server(answer(*pieces)) as url,
+        pytest.raises(CassetteError, match="the value of MY_SECRET"),
+    ):
+        record(url, tmp_path / "a.yaml", fail=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_hook_judges_what_stands_in_the_unfinished_one(tmp_path: Path) -> None:
+    seen = []
+
+    def before_record(exchange: Exchange) -> Exchange | None:
+        asked = exchange.request.body if exchange.request else b""
+        seen.append(exchange.body)
+        return (
+            None
+            if b"private" in asked
+            else replace(exchange, reads=((1.0, b"what the hook lets be"),))
+        )
+
+    with raw_server(answer(b"as it came")) as url, pytest.raises(RuntimeError):
+        record(url, tmp_path / "a.yaml", options={"before_record": before_record}, said="private")
+    text = part_of(tmp_path / "a.yaml").read_bytes()
+    assert b"private" not in text
+    assert b"as it came" not in text
+    (kept,) = load(part_of(tmp_path / "a.yaml")).exchanges
+    assert (kept.body, kept.end) == (b"what the hook lets be", "complete")
+    assert set(seen) == {b"as it came"}
+
+
+def test_a_hook_that_fails_leaves_no_unfinished_one(tmp_path: Path) -> None:
+    def before_record(exchange: Exchange) -> Exchange | None:
+        raise ZeroDivisionError
+
+    with raw_server(answer(b"as it came")) as url, pytest.raises(RuntimeError):
+        record(url, tmp_path / "a.yaml", options={"before_record": before_record})
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,371 @@
+"""The relay: any client in any language is recorded over loopback, read by read and end by end, and
+answered from the cassette.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+import pytest
+import trustme
+
+from harness import load
+from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
+from harness.recording.cassette import Playback, use_cassette
+from harness.recording.drivers.genai import MissingLibrary
+from harness.recording.relay import relay, upstream_by_path
+from harness.recording.tape import Tape
+from harness.recording.transport import _tls
+from harness.stream.events import End
+from tests.support.raw_server import plain, raw_server, streaming
+
+EVENTS = [b"data: {%d}\r\n\r\n" % n for n in range(4)]
+PATH = "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+
+
+class Recording(Tape):
+    """A tape without a file."""
+
+    def answer(self, _: Request) -> None:
+        return None
+
+
+class Client:
+    """A client that shares nothing with ours: Python's own."""
+
+    made: ClassVar[list[Client]] = []
+
+    def __init__(self, url: str) -> None:
+        self.made.append(self)
+        parts = urlsplit(url)
+        self.wire = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=30)
+
+    def ask(self, path: str = PATH, body: bytes = b"{}") -> http.client.HTTPResponse:
+        self.wire.request(
+            "POST", path, body, {"content-type": "application/json", "x-goog-api-key": "k"}
+        )
+        return self.wire.getresponse()
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    while Client.made:
+        Client.made.pop().wire.close()
+
+
+@pytest.fixture
+def tape() -> Recording:
+    return Recording()
+
+
+@pytest.fixture
+def gate() -> Iterator[threading.Semaphore]:
+    made = threading.Semaphore(0)
+    yield made
+    made.release(99)
+
+
+@pytest.mark.parametrize(
+    ("end", "error"),
+    [("complete", None), ("cut", http.client.IncompleteRead), ("reset", ConnectionResetError)],
+    ids=["complete", "cut", "reset"],
+)
+def test_reads_and_end_pass_as_they_come(
+    tape: Recording, gate: threading.Semaphore, end: str, error: type[Exception] | None
+) -> None:
+    with (
+        raw_server(streaming(*EVENTS, end=end, gate=gate)) as upstream,
+        relay(tape, upstream) as url,
+    ):
+        response = Client(url).ask()
+        assert (response.status, response.reason, response.getheader("content-type")) == (
+            200,
+            "OK",
+            "text/event-stream",
+        )
+        read_one_by_one(response, gate, error)
+    (exchange,) = tape.exchanges()
+    assert exchange.request is not None
+    assert exchange.request.url == upstream + PATH
+    assert [data for _, data in exchange.reads] == EVENTS
+    assert exchange.end == end
+
+
+def read_one_by_one(
+    response: http.client.HTTPResponse, gate: threading.Semaphore, error: type[Exception] | None
+) -> None:
+    """Each event comes when it is sent, and then the end, which may be ``error``."""
+    for event in EVENTS:
+        assert response.read1() == event
+        gate.release()  # only now may the server send the next one
+    if error:
+        with pytest.raises(error):
+            response.read()
+    else:
+        assert response.read() == b""
+
+
+@pytest.fixture
+def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ssl.SSLContext]:
+    """How a server proves that it is 127.0.0.1 to whoever trusts SSL_CERT_FILE."""
+    made, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.issue_cert("127.0.0.1").configure_cert(context)
+    made.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    _tls.cache_clear()
+    yield context
+    _tls.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("end", "error"),
+    [("complete", None), ("cut", http.client.IncompleteRead), ("reset", ConnectionResetError)],
+    ids=["complete", "cut", "reset"],
+)
+def test_upstream_is_asked_over_https(
+    authority: ssl.SSLContext,
+    tape: Recording,
+    gate: threading.Semaphore,
+    end: str,
+    error: type[Exception] | None,
+) -> None:
+    """http on this machine, https to the provider: read by read as without."""
+    with (
+        raw_server(streaming(*EVENTS, end=end, gate=gate), tls=authority) as upstream,
+        relay(tape, upstream) as url,
+    ):
+        assert (urlsplit(url).scheme, urlsplit(upstream).scheme) == ("http", "https")
+        read_one_by_one(Client(url).ask(), gate, error)
+    (exchange,) = tape.exchanges()
+    assert exchange.request is not None
+    assert exchange.request.url == upstream + PATH
+    assert ([data for _, data in exchange.reads], exchange.end) == (EVENTS, end)
+
+
+def test_a_provider_that_can_not_prove_who_it_is_is_asked_nothing(
+    authority: ssl.SSLContext, tape: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE")
+    asked: list[bytes] = []
+    with (
+        raw_server(lambda connection: asked.append(connection.request), tls=authority) as upstream,
+        relay(tape, upstream) as url,
+    ):
+        with pytest.raises(ConnectionResetError):
+            Client(url).ask()
+        assert asked == []
+    assert tape.exchanges() == ()
+    assert "CERTIFICATE_VERIFY_FAILED" in tape.takes[0].failure
+
+
+def test_a_client_that_leaves_is_aborted(tape: Recording, gate: threading.Semaphore) -> None:
+    with raw_server(streaming(*EVENTS, gate=gate)) as upstream, relay(tape, upstream) as url:
+        client = Client(url)
+        response = client.ask()
+        assert response.read1() == EVENTS[0]
+        response.close()
+        client.wire.close()
+        for _ in range(3000):
+            if tape.takes[0].end is not None:
+                break
+            threading.Event().wait(0.01)
+    assert tape.exchanges()[0].end == "aborted"
+
+
+def test_no_answer_upstream_is_none_for_the_client(tape: Recording) -> None:
+    with (
+        raw_server(lambda connection: connection.reset()) as upstream,
+        relay(tape, upstream) as url,
+        pytest.raises(ConnectionResetError),
+    ):
+        Client(url).ask()
+    assert tape.exchanges() == ()
+
+
+def test_one_connection_takes_several_requests(tape: Recording) -> None:
+    answers = [plain("200 OK", b"one", "X-A: 1"), plain("404 Gone Away", b""), streaming(*EVENTS)]
+    with raw_server(*answers) as upstream, relay(tape, upstream) as url:
+        client = Client(url)
+        got = [
+            (response.status, response.reason, response.read())
+            for response in (client.ask(body=b"x" * size) for size in (1, 1 << 20, 0))
+        ]
+    assert got == [(200, "OK", b"one"), (404, "Gone Away", b""), (200, "OK", b"".join(EVENTS))]
+    assert [len(exchange.request.body) for exchange in tape.exchanges() if exchange.request] == [
+        1,
+        1 << 20,
+        0,
+    ]
+
+
+def test_a_playback_answers_and_an_unknown_request_is_a_404(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    with (
+        raw_server(streaming(*EVENTS, end="cut")) as upstream,
+        use_cassette(path, mode="once", allow_end=["cut"]) as tape,
+        relay(tape, upstream) as url,
+    ):
+        response = Client(url).ask()
+        with pytest.raises(http.client.IncompleteRead):
+            response.read()
+    assert load(path).exchanges[0].end == "cut"
+    with use_cassette(path) as tape, relay(tape) as url:
+        assert isinstance(tape, Playback)
+        client = Client(url)
+        unknown = client.ask(body=b'{"other": 1}')
+        assert unknown.status == 404
+        assert b"body.other: extra" in unknown.read()
+        assert len(tape.unknown) == 1
+        response = client.ask()
+        assert response.read1() == EVENTS[0]
+        with pytest.raises(http.client.IncompleteRead):
+            response.read()
+        assert tape.problems() == []
+
+
+@pytest.mark.parametrize("end", ["complete", "cut", "reset", "aborted"])
+def test_a_playback_needs_no_library_of_http(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: End
+) -> None:
+    path = tmp_path / "a.yaml"
+    asked = Request("POST", "https://generativelanguage.googleapis.com" + PATH, {}, b"{}")
+    headers = {"Content-Type": ["text/event-stream"], "Connection": ["close"]}
+    path.write_text(
+        dumps(
+            Cassette(
+                (Exchange(asked, 200, headers, ((1.0, EVENTS[0]), (2.0, EVENTS[1])), end, "Fine"),),
+                Origin("written"),
+            )
+        )
+    )
+    for name in ("google", "google.genai", "httpx", "httpx2"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with use_cassette(path) as tape, relay(tape) as url:
+        client = Client(url)
+        assert (
+            client.ask(body=b'{"other": 1}')
+            .read()
+            .startswith(b'{"error": {"code": 404, "message": "POST /v1beta/models/gemini-x')
+        )
+        if end in ("reset", "aborted"):
+            with pytest.raises(ConnectionResetError):
+                client.ask().read()
+            return
+        response = client.ask()
+        assert (response.status, response.reason, response.getheader("content-type")) == (
+            200,
+            "Fine",
+            "text/event-stream",
+        )
+        if end == "cut":
+            with pytest.raises(http.client.IncompleteRead):
+                response.read()
+            return
+        assert response.read() == EVENTS[0] + EVENTS[1]
+        response = client.ask(body=b"[]")  # the connection stays
+        assert response.status == 404
+
+
+def test_recording_needs_one_and_says_so(tape: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("httpx", "httpx2"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with (
+        pytest.raises(
+            MissingLibrary,
+            match=r"httpx is not installed.*pip install 'gemini-conformance\[record\]'",
+        ),
+        relay(tape),
+    ):
+        pass
+
+
+def test_what_is_no_http_is_turned_away(tape: Recording) -> None:
+    with (
+        relay(tape, "http://127.0.0.1:1") as url,
+        socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=30) as peer,
+    ):
+        peer.sendall(b"\x16\x03\x01 no http\r\n\r\n")
+        assert peer.recv(100) == b""
+
+
+@pytest.mark.parametrize(
+    ("path", "told", "upstream"),
+    [
+        ("/v1beta/models/m:generateContent", {}, "https://generativelanguage.googleapis.com"),
+        ("/v1/models/m:x", {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1/"}, "http://127.0.0.1:1"),
+        ("/v1beta1/publishers/google/models/m:x", {}, "https://aiplatform.googleapis.com"),
+        (
+            "/v1beta1/projects/p/locations/global/publishers/google/models/m:x",
+            {},
+            "https://aiplatform.googleapis.com",
+        ),
+        (
+            "/v1beta1/projects/p/locations/us-central1/publishers/google/models/m:x",
+            {},
+            "https://us-central1-aiplatform.googleapis.com",
+        ),
+        (
+            "/v1beta1/projects/p/locations/eu/publishers/google/models/m:x",
+            {},
+            "https://aiplatform.eu.rep.googleapis.com",
+        ),
+        (
+            "/v1beta1/projects/p/locations/eu/publishers/google/models/m:x",
+            {"GOOGLE_VERTEX_BASE_URL": "http://v"},
+            "http://v",
+        ),
+        ("/v1internal:streamGenerateContent?alt=sse", {}, "https://cloudcode-pa.googleapis.com"),
+    ],
+)
+def test_the_path_tells_the_provider(path: str, told: dict[str, str], upstream: str) -> None:
+    assert upstream_by_path(told)(path) == upstream
+
+
+AIOHTTP = """
+import asyncio, sys
+from google import genai
+
+async def run(url):
+    client = genai.Client(api_key="no-key", http_options={"base_url": url, "api_version": "v1beta"})
+    stream = await client.aio.models.generate_content_stream(model="gemini-x", contents="Hello?")
+    print([piece.text async for piece in stream], "aiohttp" in sys.modules)
+    await client.aio.aclose()
+
+asyncio.run(run(sys.argv[1]))
+"""
+MESSAGES = [
+    b'data: {"candidates": [{"content": {"parts": [{"text": "%d"}],"role": "model"}}]}\r\n\r\n' % n
+    for n in range(4)
+]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_google_genai_on_aiohttp_is_recorded_and_answered(
+    tmp_path: Path, authority: ssl.SSLContext, scheme: str
+) -> None:
+    path, tls = tmp_path / "a.yaml", authority if scheme == "https" else None
+
+    def ask(url: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-c", AIOHTTP, url], capture_output=True, check=True, text=True
+        ).stdout.strip()
+
+    with (
+        raw_server(streaming(*MESSAGES), tls=tls) as upstream,
+        use_cassette(path, mode="once") as tape,
+        relay(tape, upstream) as url,
+    ):
+        assert ask(url) == "['0', '1', '2', '3'] True"
+    assert len(load(path).exchanges[0].reads) == len(MESSAGES)
+    with use_cassette(path) as tape, relay(tape) as url:
+        assert ask(url) == "['0', '1', '2', '3'] True"
