@@ -106,7 +106,7 @@ def look_up(rounds: int) -> dict[str, float]:
     """
     from vcr.cassette import Cassette as Tape
     from vcr.matchers import body, method, uri
-    from vcr.request import Request as Asked
+    from vcr.request import Request as GenerateRequest
 
     def sent(number: int, size: int) -> bytes:
         text = f"question {number} ".ljust(size - 60, "x")
@@ -130,10 +130,10 @@ def look_up(rounds: int) -> dict[str, float]:
     tape = Tape("none.yaml", match_on=(method, uri, body), allow_playback_repeats=True)
     for number in range(1000):
         tape.append(
-            Asked("POST", URL, sent(number, 2000), {}),
+            GenerateRequest("POST", URL, sent(number, 2000), {}),
             {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": b""}},
         )
-    last = Asked("POST", URL, sent(999, 2000), {})
+    last = GenerateRequest("POST", URL, sent(999, 2000), {})
     few, many, large, theirs = compared(
         rounds,
         finding(10, 2000),

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps, loads
-from harness.cassettes.redaction.redactor import Scrubber
+from harness.cassettes.redaction.redactor import Redactor
 from harness.dialects import DIALECTS
 from harness.pipeline.replay import replay
 from harness.providers import PROVIDERS
@@ -84,7 +84,7 @@ def pieces_of_text(text: str) -> None:
 
 
 def reads_of_body(body: bytes) -> None:
-    arriving = Arriving(Scrubber(), None)
+    arriving = Arriving(Redactor(), None)
     for start in range(0, len(body), 1000):
         arriving.feed(0.0, body[start : start + 1000])
     arriving.close()

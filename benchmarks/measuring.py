@@ -7,7 +7,7 @@ from statistics import median
 from time import perf_counter, process_time
 
 from harness.cassettes import Exchange, Request
-from harness.providers import identified
+from harness.providers import with_provider
 
 MODEL = "gemini-3-pro-preview"
 URL = (
@@ -32,7 +32,7 @@ def exchange_of(frames: int) -> Exchange:
         (float(n), b"data: " + message(n, n == frames) + b"\r\n\r\n") for n in range(1, frames + 1)
     )
     request = Request("POST", URL, {"content-type": ["application/json"]}, PROMPT)
-    return identified(
+    return with_provider(
         Exchange(request, 200, {"content-type": ["text/event-stream"]}, reads, "complete", "OK")
     )
 

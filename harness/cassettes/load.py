@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.providers import identified
+from harness.providers import with_provider
 
 from . import Cassette, is_cassette, loads
 from .journal import is_unfinished, read_unfinished
@@ -27,5 +27,5 @@ def read_recording(data: bytes, name: str) -> Cassette:
 
         cassette = importers.read(data, name)
     return replace(
-        cassette, exchanges=tuple(identified(exchange) for exchange in cassette.exchanges)
+        cassette, exchanges=tuple(with_provider(exchange) for exchange in cassette.exchanges)
     )

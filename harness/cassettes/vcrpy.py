@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from . import Cassette, CassetteError, Exchange, Origin, Request, dumps, loads
-from .redaction.redactor import Scrubber
+from .redaction.redactor import Redactor
 from .redaction.scanner import Scanner
 
 NO_REQUEST: Final = "harness:no-request"
@@ -28,24 +28,24 @@ class Guard:
     """Makes the text of a file that may be written: scrubbed first, then looked at as it is; and so
     one half of vcrpy's serializer.
 
-    ``scrubber`` and ``scanner`` know the user's rules and this machine's secrets
+    ``redactor`` and ``scanner`` know the user's rules and this machine's secrets
     (`harness.cassettes.redaction.secrets.guard`); without them the built-in names and the shapes of
     credentials are known.
     """
 
-    def __init__(self, scrubber: Scrubber | None = None, scanner: Scanner | None = None) -> None:
-        self.scrubber: Final = scrubber or Scrubber()
-        self.scanner: Final = scanner or Scanner(scrubber=self.scrubber)
+    def __init__(self, redactor: Redactor | None = None, scanner: Scanner | None = None) -> None:
+        self.redactor: Final = redactor or Redactor()
+        self.scanner: Final = scanner or Scanner(redactor=self.redactor)
 
     def dumps(self, cassette: Cassette, name: str) -> str:
         """The text of a cassette, scrubbed. Raises `CassetteError` if it shows a secret or can't be
         written; ``name`` is the file's.
         """
-        return self.scanner.refuse(dumps(self.scrubber.cassette(cassette)), name)
+        return self.scanner.refuse(dumps(self.redactor.cassette(cassette)), name)
 
     def export(self, cassette: Cassette, name: str) -> str:
         """The same as plain vcrpy YAML (`export`)."""
-        kept = self.scrubber.cassette(cassette)
+        kept = self.redactor.cassette(cassette)
         try:
             text = export(kept)
         except CassetteError as error:

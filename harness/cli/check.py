@@ -16,7 +16,7 @@ from harness import load
 from harness.cassettes import CassetteError, is_cassette
 from harness.cassettes.redaction.secrets import guard
 from harness.conformance.configuration import add_folders, folders_of, project_of
-from harness.conformance.judge import stand_on
+from harness.conformance.judge import resolve_fixture
 from harness.conformance.project import Project, kind_of, read_text, unheaded, yaml_files
 from harness.pipeline.replay import ReplayError
 from harness.specs import Case, SpecError, read_features
@@ -118,6 +118,6 @@ def _check_case(project: Project, file: Path, case: Case) -> None:
         if case.cassette:
             project.cassette(case.cassette)
             named = "exchange" if "exchange" in case.model_fields_set else "cassette"
-        stand_on(case, project.cassette)
+        resolve_fixture(case, project.cassette)
     except (CassetteError, ReplayError) as error:
         raise SpecError(str(file), [(case.line_of(named), str(error))]) from None

@@ -17,7 +17,7 @@ from harness.cassettes import Cassette, CassetteError
 from harness.conformance.configuration import project_of
 from harness.conformance.project import Project, yaml_files
 from harness.pipeline.replay import ReplayError
-from harness.providers import PROVIDERS, identify
+from harness.providers import PROVIDERS, detect_provider
 from harness.recording.drift import SEVERITIES, Drift, compare_cassettes
 from harness.specs.matching import visible
 from harness.stream.generation import TranslationError
@@ -181,4 +181,6 @@ def _recorded(project: Project) -> Iterator[str]:
 
 def _streamed(cassette: Cassette) -> bool:
     request = cassette.exchanges[0].request if cassette.exchanges else None
-    return request is None or identify(request.method, request.url, request.body, b"").streamed
+    return (
+        request is None or detect_provider(request.method, request.url, request.body, b"").streamed
+    )

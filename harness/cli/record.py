@@ -22,7 +22,14 @@ from harness.specs import Case
 from harness.specs.matching import visible
 from harness.stream.generation import TranslationError
 
-from .record_plan import Plan, Spoken, find_names, name_provider, plan_cassette, read_spoken
+from .record_plan import (
+    Plan,
+    RecordingSources,
+    find_names,
+    name_provider,
+    plan_cassette,
+    read_spoken,
+)
 
 if TYPE_CHECKING:
     from harness.recording.run import Limits, Settings, Spent
@@ -397,7 +404,9 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
             )
 
 
-def _wanted(spoken: Spoken, project: Project, *, everything: bool) -> dict[str, Case | None]:
+def _wanted(
+    spoken: RecordingSources, project: Project, *, everything: bool
+) -> dict[str, Case | None]:
     """Cassettes that are missing; with ``everything`` also those that a provider answered before.
     What was written by hand stays.
     """

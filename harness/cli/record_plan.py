@@ -31,7 +31,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class RecordingSources:
     """What the specs say: ``conversations``, cassette → the cases that say what it is asked;
     ``requests``, name of a request case → each case of that name and its place,
     ``FILE.yaml::CASE``, by which it is found as well; ``cassettes``, all that a case names."""
@@ -54,9 +54,9 @@ class Spoken:
         return found[0][1] if len(found) == 1 else None
 
 
-def read_spoken(project: Project) -> Spoken:
+def read_spoken(project: Project) -> RecordingSources:
     """What all specs of a project say; raises `SpecError`."""
-    said = Spoken({}, {}, set())
+    said = RecordingSources({}, {}, set())
     for root in project.specs:
         for file in yaml_files(root) if root.exists() else ():
             for case in project.cases(file) if kind_of(file) == "spec" else ():
@@ -72,7 +72,7 @@ def read_spoken(project: Project) -> Spoken:
 
 
 def find_names(
-    what: Sequence[str], spoken: Spoken, project: Project, provider: str | None = None
+    what: Sequence[str], spoken: RecordingSources, project: Project, provider: str | None = None
 ) -> dict[str, Case | None]:
     """The cassettes that names of cases or cassettes mean, each with the request case that it is
     of.
@@ -110,7 +110,7 @@ def plan_cassette(
     name: str,
     provider: str,
     request: Case | None,
-    spoken: Spoken,
+    spoken: RecordingSources,
     project: Project,
     *,
     streamed: bool,

@@ -23,7 +23,7 @@ from msgspec import structs, to_builtins
 from harness.cassettes import Cassette, CassetteError, Exchange
 from harness.cassettes.redaction.redactor import scrub_url
 from harness.dialects import DIALECTS
-from harness.dialects.dialect import Requests
+from harness.dialects.dialect import RequestTranslator
 from harness.pipeline.replay import ReplayError, frames_of, replay, trace
 from harness.providers import declared_tools
 from harness.specs import Case
@@ -31,7 +31,7 @@ from harness.specs.matching import compare
 from harness.stream.framing import Frame
 from harness.stream.session import Session
 
-from .judge import Adapter, Cell, Ground, judge, produce, stand_on
+from .judge import Adapter, Cell, Fixture, judge, produce, resolve_fixture
 from .laws import LAWS, Law, Replayer
 from .laws.judge import LawCell, hold, ready_made_case
 from .laws.replayer import difference
@@ -75,14 +75,14 @@ def examine(
     load: Callable[[str], Cassette],
     adapter: Adapter | None = None,
     *,
-    requests: Requests | None = None,
+    requests: RequestTranslator | None = None,
     today: date | None = None,
 ) -> CaseResult:
     """The result of `judge` with its evidence; the arguments are the same."""
     came: list[Any] = []
     result = judge(cell, load, adapter, requests=requests, today=today, watch=came.append)
     try:
-        ground = stand_on(cell.case, load)
+        ground = resolve_fixture(cell.case, load)
     except (CassetteError, ReplayError):
         return result  # which says what is wrong
     streams = [describe(exchange, result.provider) for exchange in ground.exchanges]
@@ -286,7 +286,7 @@ def _asked(cell: Cell, got: Any, most: int) -> tuple[LayerView, ...]:
     return tuple(views)
 
 
-def _layers(cell: Cell, ground: Ground, got: Any) -> tuple[LayerView, ...]:
+def _layers(cell: Cell, ground: Fixture, got: Any) -> tuple[LayerView, ...]:
     """Frames, events and payloads around the first difference: each layer's own, else what the
     layer above was made of there.
     """
@@ -330,7 +330,7 @@ def _steps(case: Case, exchange: Exchange) -> list[tuple[Frame | None, list[Any]
 
 
 def _first(
-    cell: Cell, layer: Literal["frames", "events"], ground: Ground, got: Sequence[Any] | None
+    cell: Cell, layer: Literal["frames", "events"], ground: Fixture, got: Sequence[Any] | None
 ) -> int | None:
     """Where a layer parts from what the case expects of it; None where nothing is expected, or it
     holds.

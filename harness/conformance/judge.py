@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from harness.cassettes import Cassette, CassetteError, Exchange
-from harness.dialects.dialect import Requests
+from harness.dialects.dialect import RequestTranslator
 from harness.pipeline.conversation import converse, expected_requests, sent
 from harness.pipeline.replay import (
     DEFAULT_PROVIDER,
@@ -27,7 +27,7 @@ from harness.pipeline.replay import (
     is_answer,
     replay,
 )
-from harness.pipeline.request import request_half
+from harness.pipeline.request import request_translator
 from harness.specs import Case
 from harness.specs.matching import Mismatch, compare, sides
 from harness.stream.generation import TranslationError
@@ -109,7 +109,7 @@ def own_adapter(dialect: str) -> Adapter:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class Fixture:
     """What a case stands on: the exchanges that it names (a request case names none), where they
     are from, and whose wire it is.
 
@@ -126,7 +126,7 @@ def judge(
     load: Callable[[str], Cassette],
     adapter: Adapter | None = None,
     *,
-    requests: Requests | None = None,
+    requests: RequestTranslator | None = None,
     today: date | None = None,
     watch: Callable[[Any], None] | None = None,
 ) -> CaseResult:
@@ -140,7 +140,7 @@ def judge(
     blank = _blank_result(cell)
     not_run = case.expect[cell.key] is None
     try:
-        ground = stand_on(case, load)
+        ground = resolve_fixture(case, load)
         expected = case.expect[cell.key]
         if cell.layer == "requests" and not not_run:
             expected = expected_requests(case, expected, ground.exchanges)
@@ -170,7 +170,7 @@ def judge(
 
 
 def _compare(
-    blank: CaseResult, cell: Cell, ground: Ground, pair: tuple[Any, Any], today: date | None
+    blank: CaseResult, cell: Cell, ground: Fixture, pair: tuple[Any, Any], today: date | None
 ) -> CaseResult:
     """``blank`` with what a comparison of the expected with what came out says."""
     mismatches = compare(*pair)
@@ -231,12 +231,12 @@ def _blank_result(cell: Cell) -> CaseResult:
     )
 
 
-def stand_on(case: Case, load: Callable[[str], Cassette]) -> Ground:
+def resolve_fixture(case: Case, load: Callable[[str], Cassette]) -> Fixture:
     """What the case names; raises `CassetteError` where that is not there, `ReplayError` for a
     provider that nobody knows.
     """
     if case.kind == "request":
-        return Ground((), None, case.provider or DEFAULT_PROVIDER)
+        return Fixture((), None, case.provider or DEFAULT_PROVIDER)
     cassette = load(case.cassette)
     count = len(cassette.exchanges)
     last = case.exchange + max(len(case.turns), 1) - 1
@@ -258,10 +258,10 @@ def stand_on(case: Case, load: Callable[[str], Cassette]) -> Ground:
         exchange if exchange.provider else replace(exchange, provider=provider)
         for exchange in named
     )
-    return Ground(exchanges, origin, provider)
+    return Fixture(exchanges, origin, provider)
 
 
-def produce(cell: Cell, ground: Ground, requests: Requests | None = None) -> Any:
+def produce(cell: Cell, ground: Fixture, requests: RequestTranslator | None = None) -> Any:
     """What our own pipeline gives for a cell's column, with ``requests`` in place of our own
     request half.
     """
@@ -278,7 +278,7 @@ def produce(cell: Cell, ground: Ground, requests: Requests | None = None) -> Any
             )
         case "request":
             try:
-                half = requests or request_half(cell.column)
+                half = requests or request_translator(cell.column)
             except TranslationError as error:
                 return {"error": str(error)}
             return sent(
@@ -290,7 +290,7 @@ def produce(cell: Cell, ground: Ground, requests: Requests | None = None) -> Any
             )
         case "conversation":
             return converse(
-                case, cell.column, ground.exchanges, requests or request_half(cell.column)
+                case, cell.column, ground.exchanges, requests or request_translator(cell.column)
             )
 
 
@@ -298,7 +298,7 @@ def _replayed(cell: Cell) -> Literal["events", "frames"]:
     return "events" if cell.column == "events" else "frames"
 
 
-def _first_layer(cell: Cell, ground: Ground) -> FirstLayer:
+def _first_layer(cell: Cell, ground: Fixture) -> FirstLayer:
     """The lowest layer that this case expects something of and that differs; at the least, the
     cell's own.
     """

@@ -21,8 +21,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from harness.cassettes import Cassette, Exchange, Origin, OriginKind, Request
+from harness.stream.json_codec import Json
 
-Json = Any
 URL = (
     "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from harness.stream.events import Event
-from harness.stream.generation import Asked, ToolOutcome
+from harness.stream.generation import GenerateRequest, ToolOutcome
 from harness.stream.session import Session, Tool
 
 Payload = dict[str, Any]
@@ -25,7 +25,7 @@ class Translator(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Requests:
+class RequestTranslator:
     """The request half of an event model.
 
     ``translate(prompt, options, session)`` gives the request that a prompt asks for; it raises
@@ -36,7 +36,7 @@ class Requests:
     argument.
     """
 
-    translate: Callable[[Any, Mapping[str, Any], Session], Asked]
+    translate: Callable[[Any, Mapping[str, Any], Session], GenerateRequest]
     follow_up: Callable[[Any, Sequence[Payload], Sequence[ToolOutcome] | str], Any]
 
 
@@ -57,4 +57,4 @@ class Dialect:
     order: Mapping[str, Mapping[str, str]]
     label: Callable[[Payload], str]
     final: frozenset[str]
-    requests: Requests | None = None
+    requests: RequestTranslator | None = None

@@ -19,7 +19,7 @@ from typing import Any, Final
 from harness.providers import PROVIDERS, Answer
 from harness.stream.events import End, Error, Event
 from harness.stream.framing import Frame
-from harness.stream.generation import Asked
+from harness.stream.generation import GenerateRequest
 from harness.stream.session import Session, Tool
 
 from . import DIALECTS, Payload
@@ -74,7 +74,7 @@ def _loaded(library: str, name: str) -> type[Exception] | None:
     return error
 
 
-def arguments(asked: Asked) -> dict[str, Any]:
+def arguments(asked: GenerateRequest) -> dict[str, Any]:
     """What ``generate_content`` and ``generate_content_stream`` are called with, so that the SDK
     sends ``asked.body`` and nothing else.
 

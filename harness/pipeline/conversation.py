@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.cassettes import CassetteError, Exchange
-from harness.dialects.dialect import Requests
+from harness.dialects.dialect import RequestTranslator
 from harness.providers.gemini.canonical_request import canonical_request
 from harness.specs import RECORDED, Case, Turn
 from harness.stream.generation import ToolOutcome, TranslationError
@@ -26,7 +26,11 @@ Sent = dict[str, Any]
 
 
 def sent(
-    prompt: Any, half: Requests, provider: str, options: Mapping[str, Any], session: Session
+    prompt: Any,
+    half: RequestTranslator,
+    provider: str,
+    options: Mapping[str, Any],
+    session: Session,
 ) -> Sent:
     """The request that a prompt is sent as, or why it can't be."""
     try:
@@ -39,7 +43,9 @@ def sent(
     )
 
 
-def converse(case: Case, dialect: str, exchanges: Sequence[Exchange], half: Requests) -> list[Sent]:
+def converse(
+    case: Case, dialect: str, exchanges: Sequence[Exchange], half: RequestTranslator
+) -> list[Sent]:
     """The request of every turn; ``exchanges`` are the turns' recorded ones. Stops after a prompt
     that can't be translated.
     """

@@ -18,7 +18,14 @@ from msgspec import to_builtins
 
 from harness.cassettes import Exchange
 from harness.dialects import DIALECTS, Payload, Translator
-from harness.providers import PROVIDERS, Answer, Identity, declared_tools, identified, identify
+from harness.providers import (
+    PROVIDERS,
+    Answer,
+    Identity,
+    declared_tools,
+    detect_provider,
+    with_provider,
+)
 from harness.stream.decompression import Unpacker
 from harness.stream.events import INTERRUPTED, Event, Unknown
 from harness.stream.framing import MAX_FRAME, DocumentFramer, Frame, Framer, FramingError
@@ -217,9 +224,9 @@ def _asked(exchange: Exchange) -> Identity:
     """What the request asked for; without a request, what the answer looks like."""
     request = exchange.request
     return (
-        identify(request.method, request.url, request.body, b"")
+        detect_provider(request.method, request.url, request.body, b"")
         if request
-        else identify("", "", b"", exchange.body)
+        else detect_provider("", "", b"", exchange.body)
     )
 
 
@@ -245,7 +252,7 @@ def _check_generates(exchange: Exchange, provider: str | None) -> Exchange:
     """The exchange, told by URL and body if nobody has told it yet; raises `ReplayError` if it does
     not generate.
     """
-    told = exchange if exchange.generates else identified(exchange)
+    told = exchange if exchange.generates else with_provider(exchange)
     if not is_answer(told, provider):
         place = (
             f"{exchange.request.method} {exchange.request.url}"

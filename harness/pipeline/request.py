@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.dialects import DIALECTS
-from harness.dialects.dialect import Requests
+from harness.dialects.dialect import RequestTranslator
 from harness.providers import PROVIDERS
 from harness.specs.matching import visible
-from harness.stream.generation import Asked, TranslationError, TranslationWarning
+from harness.stream.generation import GenerateRequest, TranslationError, TranslationWarning
 from harness.stream.session import Session
 
 from .replay import DEFAULT_PROVIDER, check_known
@@ -45,12 +45,14 @@ def request(
     return body
 
 
-def ask(prompt: Any, *, dialect: str, options: Mapping[str, Any] | None, session: Session) -> Asked:
+def ask(
+    prompt: Any, *, dialect: str, options: Mapping[str, Any] | None, session: Session
+) -> GenerateRequest:
     """The request before any provider's envelope; errors as in `request`."""
-    return request_half(dialect).translate(prompt, options or {}, session)
+    return request_translator(dialect).translate(prompt, options or {}, session)
 
 
-def wrap(asked: Asked, provider: str, session: Session) -> dict[str, Any]:
+def wrap(asked: GenerateRequest, provider: str, session: Session) -> dict[str, Any]:
     """The body as ``provider`` is sent it; errors as in `request`."""
     check_known("provider", provider, PROVIDERS)
     envelope = PROVIDERS[provider].wrap
@@ -61,7 +63,7 @@ def wrap(asked: Asked, provider: str, session: Session) -> dict[str, Any]:
     return envelope(asked, session)
 
 
-def request_half(dialect: str) -> Requests:
+def request_translator(dialect: str) -> RequestTranslator:
     """The request half of a dialect; raises `TranslationError` for one that has none."""
     check_known("dialect", dialect, DIALECTS)
     requests = DIALECTS[dialect].requests

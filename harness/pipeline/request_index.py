@@ -45,7 +45,7 @@ class RequestIndex:
 
     ``again``: when all equal ones have been used, the last of them answers again. ``scrub`` takes
     secrets out of a live request the way they were taken out of the recorded ones: `scrub_request`,
-    or the ``request`` of a `Scrubber` with the user's rules.
+    or the ``request`` of a `Redactor` with the user's rules.
     """
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from .code_assist import CODE_ASSIST
-from .detection import EXIT_CODE, STDERR, Identity, identified, identify
+from .detection import EXIT_CODE, STDERR, Identity, detect_provider, with_provider
 from .gemini.normalizer import GEMINI_API
 from .gemini.tools import declared_tools
 from .gemini_cli import GEMINI_CLI
@@ -21,8 +21,8 @@ __all__ = [
     "Normalizer",
     "Provider",
     "declared_tools",
-    "identified",
-    "identify",
+    "detect_provider",
+    "with_provider",
 ]
 
 PROVIDERS: Final[dict[str, Provider]] = {

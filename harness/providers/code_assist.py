@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from harness.stream.generation import Asked, TranslationError
+from harness.stream.generation import GenerateRequest, TranslationError
 from harness.stream.session import Session
 
 from .gemini.normalizer import GeminiNormalizer
 from .provider import Provider
 
 
-def _wrap(asked: Asked, session: Session) -> dict[str, Any]:
+def _wrap(asked: GenerateRequest, session: Session) -> dict[str, Any]:
     """The envelope: model, project and ids beside the request, which says ``VALIDATED`` where it
     has functions and no mode.
 

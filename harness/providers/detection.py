@@ -54,15 +54,15 @@ _MESSAGE: Final = spellings("candidates promptFeedback usageMetadata createTime 
 _ASKED: Final = spellings("model")
 
 
-def identified(exchange: Exchange) -> Exchange:
+def with_provider(exchange: Exchange) -> Exchange:
     """The exchange with ``provider`` and ``generates`` told from its URL and bodies."""
     request = exchange.request
     method, url, body = (request.method, request.url, request.body) if request else ("", "", b"")
-    told = identify(
+    told = detect_provider(
         method, url, body, b""
     )  # mostly the URL tells, and a long body need not be joined
     if not told.generates:
-        told = identify(method, url, body, exchange.body)
+        told = detect_provider(method, url, body, exchange.body)
     if not told.generates and request is None and exchange.header(EXIT_CODE) is not None:
         told = Identity(
             "gemini-cli", generates=True
@@ -70,7 +70,7 @@ def identified(exchange: Exchange) -> Exchange:
     return replace(exchange, provider=told.provider, generates=told.generates)
 
 
-def identify(method: str, url: str, request_body: bytes, response_body: bytes) -> Identity:
+def detect_provider(method: str, url: str, request_body: bytes, response_body: bytes) -> Identity:
     """Who answered. Empty ``url``: no request was recorded."""
     if not url:
         return _identify_body(response_body, alone=True)

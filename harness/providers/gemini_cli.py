@@ -22,7 +22,6 @@ from harness.stream.events import (
     Event,
     Finish,
     Incomplete,
-    Json,
     Metadata,
     Notice,
     Start,
@@ -33,7 +32,7 @@ from harness.stream.events import (
 )
 from harness.stream.framing import Frame
 from harness.stream.framing.json_lines import JsonLinesFramer
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import Json, decode_json
 
 from .detection import EXIT_CODE, STDERR
 from .provider import Answer, Provider

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from harness.stream.events import End, Event
 from harness.stream.framing import Frame, Framer, frame_by_content
-from harness.stream.generation import Asked
+from harness.stream.generation import GenerateRequest
 from harness.stream.session import Session
 
 
@@ -57,4 +57,4 @@ class Provider:
     normalizer: Callable[[Answer], Normalizer]
     tool_code: bool = False
     framer: Callable[[int], Framer] = frame_by_content
-    wrap: Callable[[Asked, Session], dict[str, Any]] | None = None
+    wrap: Callable[[GenerateRequest, Session], dict[str, Any]] | None = None

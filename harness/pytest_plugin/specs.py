@@ -92,11 +92,11 @@ class SpecFile(pytest.File):
 
 def _provider_of(project: Project, cell: Cell) -> str | None:
     from harness.cassettes import CassetteError
-    from harness.conformance.judge import stand_on
+    from harness.conformance.judge import resolve_fixture
     from harness.pipeline.replay import ReplayError
 
     try:
-        return stand_on(cell.case, project.cassette).provider
+        return resolve_fixture(cell.case, project.cassette).provider
     except (CassetteError, ReplayError):
         return None  # the item itself says what is wrong, in a run that selects it
 
@@ -177,7 +177,7 @@ class CellItem(ResultItem):
         `AdapterError`.
         """
         from harness.cassettes import CassetteError
-        from harness.conformance.judge import adapter_faults, produce, stand_on
+        from harness.conformance.judge import adapter_faults, produce, resolve_fixture
         from harness.conformance.project import read_text
         from harness.pipeline.replay import ReplayError
         from harness.specs import accept
@@ -187,7 +187,7 @@ class CellItem(ResultItem):
             return False
         adapter = project.adapter(key)
         try:
-            ground = stand_on(case, project.cassette)
+            ground = resolve_fixture(case, project.cassette)
             with adapter_faults():
                 got = adapter(ground.exchanges[0], case) if adapter else produce(self.cell, ground)
         except (CassetteError, ReplayError):

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from harness.cassettes import CassetteError
-from harness.cassettes.redaction.redactor import Scrubber
+from harness.cassettes.redaction.redactor import Redactor
 from harness.stream.decompression import CODINGS, Unpacker
 
 _LINE_END: Final = re.compile(rb"(?<=[,{}\[\]\n])[ \t]*\r?\n")
@@ -41,8 +41,8 @@ class Arriving:
     may not be written.
     """
 
-    def __init__(self, scrubber: Scrubber, coding: str | None) -> None:
-        self._scrubber = scrubber
+    def __init__(self, redactor: Redactor, coding: str | None) -> None:
+        self._scrubber = redactor
         self._coding = (coding or "identity").strip().lower()
         self._unpacker: Unpacker | None = None
         self._begun = False

@@ -8,14 +8,14 @@ from collections.abc import Generator, Iterable
 
 from harness.cassettes import Cassette, CassetteError, Exchange
 from harness.pipeline.replay import replay
-from harness.pipeline.request import request_half, wrap
-from harness.providers import identify
+from harness.pipeline.request import request_translator, wrap
+from harness.providers import detect_provider
 from harness.specs import Case, Turn
-from harness.stream.generation import Asked, ToolOutcome, TranslationError
+from harness.stream.generation import GenerateRequest, ToolOutcome, TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
-from .run import Ask
+from .run import GenerateAsk
 
 
 class NotRecordable(CassetteError):
@@ -24,7 +24,7 @@ class NotRecordable(CassetteError):
 
 def ask_turns(
     cases: Iterable[Case], provider: str, *, streamed: bool = True
-) -> Generator[Ask, Exchange, None]:
+) -> Generator[GenerateAsk, Exchange, None]:
     """The turns of conversation cases on one cassette, each sent what the event model makes of the
     live answer before.
 
@@ -47,16 +47,16 @@ def ask_turns(
 
 def _ask_cases(
     cases: Iterable[Case], provider: str, streamed: bool
-) -> Generator[Ask, Exchange, None]:
+) -> Generator[GenerateAsk, Exchange, None]:
     for case in cases:
         yield from _ask_case(case, provider, streamed)
 
 
-def _ask_case(case: Case, provider: str, streamed: bool) -> Generator[Ask, Exchange, None]:
+def _ask_case(case: Case, provider: str, streamed: bool) -> Generator[GenerateAsk, Exchange, None]:
     first = case.turns[0].prompt
     assert first is not None, "the spec reader gives every first turn a prompt"
     dialect = next(iter(first))
-    half, session = request_half(dialect), Session()
+    half, session = request_translator(dialect), Session()
     prompt = first[dialect]
     payloads: list[dict[str, object]] = []
     for number, turn in enumerate(case.turns):
@@ -64,7 +64,7 @@ def _ask_case(case: Case, provider: str, streamed: bool) -> Generator[Ask, Excha
             prompt = half.follow_up(prompt, payloads, _then(turn))
         asked = half.translate(prompt, case.options.get(dialect, {}), session)
         body = wrap(asked, provider, session)
-        exchange = yield Ask(body, asked.model, streamed)
+        exchange = yield GenerateAsk(body, asked.model, streamed)
         payloads = replay(
             exchange, provider=provider, dialect=dialect, session=session, tool_code=case.tool_code
         )
@@ -83,7 +83,7 @@ def _then(turn: Turn) -> str | list[ToolOutcome]:
     ]
 
 
-def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[Ask]:
+def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[GenerateAsk]:
     """The prompt of a request case, by the first event model that has a word for all of it; raises
     `TranslationError` if none has.
     """
@@ -91,16 +91,18 @@ def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[Ask
     for dialect, prompt in case.prompt.items():
         session = Session()
         try:
-            asked = request_half(dialect).translate(prompt, case.options.get(dialect, {}), session)
+            asked = request_translator(dialect).translate(
+                prompt, case.options.get(dialect, {}), session
+            )
             body = _words(asked) if provider == "gemini-cli" else wrap(asked, provider, session)
-            return [Ask(body, asked.model, streamed)]
+            return [GenerateAsk(body, asked.model, streamed)]
         except TranslationError as error:
             failed = error
     assert failed is not None, "a request case has a prompt"
     raise failed
 
 
-def _words(asked: Asked) -> dict[str, object]:
+def _words(asked: GenerateRequest) -> dict[str, object]:
     """A request as a program is given it, on its command line; raises `TranslationError` for more
     than one text.
     """
@@ -113,21 +115,21 @@ def _words(asked: Asked) -> dict[str, object]:
     )
 
 
-def ask_again(cassette: Cassette, name: str) -> list[Ask]:
+def ask_again(cassette: Cassette, name: str) -> list[GenerateAsk]:
     """The requests of a cassette; raises `NotRecordable` for an exchange that has none, or one that
     does not generate.
     """
     asks = []
     for number, exchange in enumerate(cassette.exchanges, 1):
         request = exchange.request
-        told = identify(request.method, request.url, request.body, b"") if request else None
+        told = detect_provider(request.method, request.url, request.body, b"") if request else None
         if request is None or told is None or not told.generates:
             raise NotRecordable(
                 f"exchange {number} of {name} holds no request that can be asked again; `harness"
                 f" record {name} --prompt …` says what to ask"
             )
         try:
-            asks.append(Ask(decode_json(request.body), told.model, told.streamed))
+            asks.append(GenerateAsk(decode_json(request.body), told.model, told.streamed))
         except ValueError:
             raise NotRecordable(
                 f"the request of exchange {number} of {name} is no JSON; `harness record {name}"
@@ -136,7 +138,7 @@ def ask_again(cassette: Cassette, name: str) -> list[Ask]:
     return asks
 
 
-def ask_runs(cassette: Cassette, name: str) -> list[Ask]:
+def ask_runs(cassette: Cassette, name: str) -> list[GenerateAsk]:
     """The prompts that the Gemini CLI said it was given, each run again; raises `NotRecordable` for
     a run that does not say.
     """
@@ -152,7 +154,7 @@ def ask_runs(cassette: Cassette, name: str) -> list[Ask]:
                 " say it with --prompt"
             )
         asks.append(
-            Ask(
+            GenerateAsk(
                 {"prompt": said},
                 next((event.get("model") for event in events if event["kind"] == "start"), None),
             )
@@ -162,16 +164,16 @@ def ask_runs(cassette: Cassette, name: str) -> list[Ask]:
 
 def ask_prompts(
     prompts: Iterable[str], provider: str, *, streamed: bool = True
-) -> Generator[Ask, Exchange, None]:
+) -> Generator[GenerateAsk, Exchange, None]:
     """Prompts of one conversation, each after the answer to the one before; for a program, one run
     each.
     """
-    half, session = request_half("unified-llm"), Session()
+    half, session = request_translator("unified-llm"), Session()
     prompt = None
     payloads: list[dict[str, object]] = []
     for text in prompts:
         if provider == "gemini-cli":
-            yield Ask({"prompt": text}, None, streamed)
+            yield GenerateAsk({"prompt": text}, None, streamed)
             continue
         prompt = (
             half.follow_up(prompt, payloads, text)
@@ -179,5 +181,5 @@ def ask_prompts(
             else {"messages": [{"role": "user", "content": text}]}
         )
         asked = half.translate(prompt, {}, session)
-        exchange = yield Ask(asked.body, asked.model, streamed)
+        exchange = yield GenerateAsk(asked.body, asked.model, streamed)
         payloads = replay(exchange, provider=provider, dialect="unified-llm", session=session)

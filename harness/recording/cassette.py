@@ -18,12 +18,12 @@ from urllib.parse import urlsplit
 
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, is_cassette
 from harness.cassettes.redaction import secrets
-from harness.cassettes.redaction.redactor import Scrubber
+from harness.cassettes.redaction.redactor import Redactor
 from harness.cassettes.redaction.scanner import SECRET_HEADERS, Scanner, SecretFound
 from harness.cassettes.vcrpy import Guard, from_vcr, to_vcr
 from harness.pipeline.replay import ReplayError
 from harness.pipeline.request_index import RequestIndex
-from harness.providers import identify
+from harness.providers import detect_provider
 from harness.specs.matching import Mismatch, sides, visible
 from harness.stream.events import End
 
@@ -61,7 +61,7 @@ class Playback(Tape):
     is remembered.
     """
 
-    def __init__(self, name: str, cassette: Any, scrubber: Scrubber) -> None:
+    def __init__(self, name: str, cassette: Any, redactor: Redactor) -> None:
         super().__init__()
         self.live = False
         self.name = name
@@ -69,7 +69,7 @@ class Playback(Tape):
         self.unknown: list[str] = []
         self.used: list[int] = []
         self._cassette = cassette
-        self._index = RequestIndex(self.recorded, scrub=scrubber.request)
+        self._index = RequestIndex(self.recorded, scrub=redactor.request)
 
     def answer(self, request: Request) -> Exchange | None:
         """The recorded answer; None for a request that vcrpy's filters leave to the network. Raises
@@ -138,7 +138,7 @@ def use_cassette(
 
     ``allow_status`` are statuses of errors that may be recorded, ``allow_end`` ends of answers that
     broke off (``cut``, ``reset``, ``aborted``); ``options`` are vcrpy's (``before_record_request``,
-    ``ignore_hosts`` …), and ``before_record``, which sees whole exchanges (see `Scrubber`);
+    ``ignore_hosts`` …), and ``before_record``, which sees whole exchanges (see `Redactor`);
     ``keys`` are secrets that neither the environment nor a request's headers tell; with ``whole``
     answers are read to their end, even if the client leaves; ``told`` is what of the `Origin` no
     request can tell, such as that of a program's output. An exception out of the block saves
@@ -147,21 +147,21 @@ def use_cassette(
     that is not kept.
     """
     name = _checked(path, name or str(path), mode)
-    scrubber, recorder = _recorder(path, mode, dict(options or {}))
+    redactor, recorder = _recorder(path, mode, dict(options or {}))
     known = dict(told or {})
     tape: Recording | None = None
     keep_format(
         recorder,
-        lambda: _guard(scrubber, [take.request for take in tape.takes] if tape else (), keys),
+        lambda: _guard(redactor, [take.request for take in tape.takes] if tape else (), keys),
     )
     try:
         with recorder.use_cassette(
             str(path), persister=_Anew if mode == "rewrite" else Persister
         ) as cassette:
             if cassette.rewound:
-                yield Playback(name, cassette, scrubber)
+                yield Playback(name, cassette, redactor)
                 return
-            tape = _recording(path, cassette, partial(_begin, scrubber, known, keys), whole=whole)
+            tape = _recording(path, cassette, partial(_begin, redactor, known, keys), whole=whole)
             with tape.unfinished:
                 yield tape
                 refuse_errors(tape.exchanges(), allow_status)
@@ -195,13 +195,13 @@ def _checked(path: Path, name: str, mode: str) -> str:
     return name
 
 
-def _recorder(path: Path, mode: Mode, options: dict[str, Any]) -> tuple[Scrubber, Any]:
+def _recorder(path: Path, mode: Mode, options: dict[str, Any]) -> tuple[Redactor, Any]:
     """The rules and the hook that hold for a file, and vcrpy, which patches nothing."""
     from vcr import VCR
 
-    scrubber = Scrubber(secrets.read_rules(path.parent), options.pop("before_record", None))
+    redactor = Redactor(secrets.read_rules(path.parent), options.pop("before_record", None))
     mode_of_vcrpy = "none" if mode == "none" else "once"
-    return scrubber, VCR(
+    return redactor, VCR(
         record_mode=mode_of_vcrpy,
         record_on_exception=False,
         skip_patchers=_all_patchers(),
@@ -221,10 +221,10 @@ def _recording(
 
 
 def _begin(
-    scrubber: Scrubber, told: Mapping[str, Any], keys: Collection[str], request: Request | None
+    redactor: Redactor, told: Mapping[str, Any], keys: Collection[str], request: Request | None
 ) -> tuple[Origin, Guard]:
     """What an unfinished recording is told at its first request."""
-    return origin_of([request], told), _guard(scrubber, [request], keys)
+    return origin_of([request], told), _guard(redactor, [request], keys)
 
 
 def filtered(cassette: Any, request: Request) -> Request | None:
@@ -238,7 +238,7 @@ def filtered(cassette: Any, request: Request) -> Request | None:
     return Request(kept.method, kept.uri, headers, kept.body or b"")
 
 
-def _guard(scrubber: Scrubber, requests: Iterable[Request | None], known: Collection[str]) -> Guard:
+def _guard(redactor: Redactor, requests: Iterable[Request | None], known: Collection[str]) -> Guard:
     """What is secret here: the machine's secrets, those that are ``known``, and the keys that the
     requests themselves carry.
     """
@@ -249,7 +249,7 @@ def _guard(scrubber: Scrubber, requests: Iterable[Request | None], known: Collec
         if name.lower() in SECRET_HEADERS
         for value in values
     }
-    return Guard(scrubber, Scanner(secrets.known_secrets(sorted({*keys, *known})), scrubber))
+    return Guard(redactor, Scanner(secrets.known_secrets(sorted({*keys, *known})), redactor))
 
 
 def origin_of(requests: list[Request | None], told: Mapping[str, Any]) -> Origin:
@@ -258,7 +258,9 @@ def origin_of(requests: list[Request | None], told: Mapping[str, Any]) -> Origin
     """
     asked = [request for request in requests if request is not None]
     hosts = {urlsplit(request.url).hostname for request in asked}
-    models = [identify(request.method, request.url, request.body, b"").model for request in asked]
+    models = [
+        detect_provider(request.method, request.url, request.body, b"").model for request in asked
+    ]
     origin = Origin(
         "loopback" if hosts and hosts <= LOOPBACK else "recorded",
         date=date.today().isoformat(),

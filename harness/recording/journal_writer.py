@@ -62,14 +62,14 @@ class Writer:
     def asked(self, take: int, request: Request | None) -> None:
         if self._guard is None:
             origin, self._guard = self._begin(request)
-            self._waiting.append(journal.head_line(self._guard.scrubber.origin(origin)))
+            self._waiting.append(journal.head_line(self._guard.redactor.origin(origin)))
         kept = request and self._keep(request)
         if request and not kept:
             self._left_out.add(take)
-        elif self._guard.scrubber.asks_whole:
+        elif self._guard.redactor.asks_whole:
             self._whole[take] = Exchange(kept, 0, {}, (), "aborted"), []
         else:
-            self._write_asked(take, kept and self._guard.scrubber.request(kept))
+            self._write_asked(take, kept and self._guard.redactor.request(kept))
 
     def answered(
         self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]
@@ -92,9 +92,9 @@ class Writer:
             ),
             None,
         )
-        self._bodies[take] = Arriving(self._guard.scrubber, coding)
-        kept = self._guard.scrubber.request(Request("", "", headers)).headers
-        self._write_answered(take, status, self._guard.scrubber.text(reason_phrase), kept)
+        self._bodies[take] = Arriving(self._guard.redactor, coding)
+        kept = self._guard.redactor.request(Request("", "", headers)).headers
+        self._write_answered(take, status, self._guard.redactor.text(reason_phrase), kept)
 
     def read(self, take: int, at: float, data: bytes) -> None:
         if take in self._left_out:
@@ -138,7 +138,7 @@ class Writer:
         """A whole exchange, as the user's hook lets it be."""
         assert self._guard is not None, "what has ended was asked"
         try:
-            kept = self._guard.scrubber.exchange(exchange) if exchange.status else None
+            kept = self._guard.redactor.exchange(exchange) if exchange.status else None
         # the hook is the user's; who saves the recording is told what it raises
         except Exception as error:  # noqa: BLE001
             raise CassetteError(f"before_record raised {type(error).__name__}") from None

@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from harness.cassettes import CassetteError, Exchange
 from harness.pipeline.replay import ReplayError, replay
-from harness.providers import EXIT_CODE, identified
+from harness.providers import EXIT_CODE, with_provider
 from harness.stream.events import End
 
-from .tape import Take
+from .tape import InFlightExchange
 
 REFUSED: Final = {
     401: "an authentication answer",
@@ -78,7 +78,7 @@ def refuse_errors(exchanges: Iterable[Exchange], allowed: Collection[int] = ()) 
             )
 
 
-def refuse_broken(takes: Iterable[Take], allowed: Collection[End] = ()) -> None:
+def refuse_broken(takes: Iterable[InFlightExchange], allowed: Collection[End] = ()) -> None:
     """Raises `RecordingRefused` for the first answer that was cut, reset or given up, unless such
     an end is ``allowed``.
 
@@ -156,7 +156,7 @@ def status_of(exchange: Exchange) -> int:
 
 def errors_of(exchange: Exchange) -> list[dict[str, Any]]:
     """The error events of an answer."""
-    exchange = identified(exchange)
+    exchange = with_provider(exchange)
     if not exchange.generates:
         return []
     with warnings.catch_warnings(action="ignore"):  # whose wire it is does not matter here

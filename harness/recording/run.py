@@ -20,14 +20,14 @@ from urllib.parse import urlsplit
 from harness import load
 from harness.cassettes import Cassette, Exchange
 from harness.pipeline.replay import ReplayError, replay
-from harness.providers import identified
+from harness.providers import with_provider
 from harness.stream.events import End
 
 from .cassette import Mode, Recording, use_cassette
 from .drivers.gemini_cli import told_by_program
 from .endpoints import check_address
 from .policy import RecordingRefused, broken, errors_of, refused, status_of
-from .tape import Take
+from .tape import InFlightExchange
 
 RETRIED: Final = frozenset({429, 500, 502, 503, 504, 529})
 LONGEST_WAIT_S: Final = 300.0
@@ -37,7 +37,7 @@ SILENCE_S: Final = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class GenerateAsk:
     """One request: ``body`` is the JSON object that the provider is sent, for gemini-cli
     ``{"prompt": text}``.
     """
@@ -107,7 +107,7 @@ class Spent:
 class Driver(Protocol):
     """Asks one provider; what passes is taken by the recording that it was made for."""
 
-    def ask(self, ask: Ask) -> None:
+    def ask(self, ask: GenerateAsk) -> None:
         """Ask and read the whole answer. An error in the answer is no exception."""
 
     def close(self) -> None: ...
@@ -120,7 +120,7 @@ class Progress(Protocol):
     def waiting(self, seconds: float, why: str) -> None: ...
 
 
-Asks = Iterable[Ask] | Generator[Ask, Exchange, None]
+Asks = Iterable[GenerateAsk] | Generator[GenerateAsk, Exchange, None]
 
 
 def record_requests(
@@ -237,7 +237,7 @@ class _Run:
         except StopIteration:
             return
 
-    def _one(self, ask: Ask) -> Exchange:
+    def _one(self, ask: GenerateAsk) -> Exchange:
         """The answer to keep; tries again as long as the provider asks for it and the limits let
         it.
         """
@@ -255,7 +255,7 @@ class _Run:
                     f"request {self.requests} got no answer at all{self._why(before)}; mend that,"
                     " then record again"
                 )
-            exchanges = [identified(take.exchange()) for take in takes]
+            exchanges = [with_provider(take.exchange()) for take in takes]
             cost = sum(map(output_tokens, exchanges))
             self.output_tokens += cost
             self.spent.output_tokens += cost
@@ -286,7 +286,9 @@ class _Run:
         place = sum(take.status is not None and not take.dropped for take in self.tape.takes)
         return (self.before or ())[place - 1 : place]
 
-    def _check_end(self, exchange: Exchange, take: Take, allowed: Collection[End]) -> None:
+    def _check_end(
+        self, exchange: Exchange, take: InFlightExchange, allowed: Collection[End]
+    ) -> None:
         if told := broken(exchange, allowed):
             why = f": {take.failure}" if exchange.end == "aborted" and take.failure else ""
             raise RecordingRefused(
@@ -296,7 +298,11 @@ class _Run:
             )
 
     def _wait(
-        self, found: tuple[int, str, str], exchange: Exchange, attempt: int, takes: list[Take]
+        self,
+        found: tuple[int, str, str],
+        exchange: Exchange,
+        attempt: int,
+        takes: list[InFlightExchange],
     ) -> None:
         code, what, said = found
         seconds, final = _asked_wait(exchange, attempt)

@@ -1,8 +1,9 @@
 """Takes: exchanges while they are recorded, in start order, each read and its time as it comes.
 
 A `Tape` is what every recorder of ours writes to, whatever it stands in: a client's transport, a
-relay, a program's pipes. `Take.read` runs between the network and the client, so it does nothing
-but look at the clock, keep the bytes, and hand them to whoever keeps the unfinished file.
+relay, a program's pipes. `InFlightExchange.read` runs between the network and the client, so it
+does nothing but look at the clock, keep the bytes, and hand them to whoever keeps the unfinished
+file.
 """
 
 from __future__ import annotations
@@ -48,15 +49,15 @@ class Tape:
         self.whole = whole
         self.silence_s: float | None = None
         self.live = True
-        self.takes: list[Take] = []
+        self.takes: list[InFlightExchange] = []
         self.clock = clock
         self.listener = listener
         self._lock = threading.Lock()
 
-    def begin(self, request: Request | None) -> Take:
+    def begin(self, request: Request | None) -> InFlightExchange:
         """The take of an exchange that starts now; None: there is no request, only output."""
         with self._lock:
-            take = Take(len(self.takes) + 1, request, self)
+            take = InFlightExchange(len(self.takes) + 1, request, self)
             self.takes.append(take)
         if self.listener:
             self.listener.asked(take.number, request)
@@ -68,12 +69,12 @@ class Tape:
         """
         return tuple(take.exchange() for take in self.kept())
 
-    def kept(self) -> list[Take]:
+    def kept(self) -> list[InFlightExchange]:
         """The takes of `exchanges`."""
         return [take for take in self.takes if take.status is not None and not take.dropped]
 
 
-class Take:
+class InFlightExchange:
     """One exchange while it is recorded; the methods are called in the order in which they stand
     here.
     """

@@ -3,8 +3,8 @@ when it comes.
 
 httpx2 and httpx have the same shapes and share no classes, so ours are made for whichever of the
 two a client is built on. A source says what becomes of a request: an answer that it has (replay),
-or None, and then the real transport asks the network and a `Take` writes down what passes.
-https://www.python-httpx.org/advanced/transports/
+or None, and then the real transport asks the network and a `InFlightExchange` writes down what
+passes. https://www.python-httpx.org/advanced/transports/
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.cassettes import Exchange, Request
 from harness.stream.events import End
 
 from .playback import played
-from .tape import Take
+from .tape import InFlightExchange
 
 ENDS: Final[dict[str, End]] = {"RemoteProtocolError": "cut", "ReadError": "reset"}
 """How an answer ended, by the name of the client library's exception; any other end is the client's
@@ -43,7 +43,7 @@ class Source(Protocol):
         neither.
         """
 
-    def begin(self, request: Request | None) -> Take: ...
+    def begin(self, request: Request | None) -> InFlightExchange: ...
 
 
 class Transports:
@@ -182,7 +182,7 @@ def _limited(http: Any, source: Source, request: Any) -> Any:
 
 
 @contextmanager
-def _noting(http: Any, source: Source, take: Take) -> Iterator[None]:
+def _noting(http: Any, source: Source, take: InFlightExchange) -> Iterator[None]:
     """A request that gets no answer leaves the reason on its take."""
     try:
         yield
@@ -226,7 +226,7 @@ def _asked(request: Any, body: bytes) -> Request:
     return Request(request.method, str(request.url), _by_name(request.headers.raw), body)
 
 
-def _answered(take: Take, response: Any) -> None:
+def _answered(take: InFlightExchange, response: Any) -> None:
     phrase = response.extensions.get("reason_phrase", b"").decode("ascii", "replace")
     take.answered(response.status_code, _by_name(response.headers.raw), phrase)
 
@@ -249,7 +249,9 @@ def _end_of(error: BaseException) -> End:
 
 
 class _Tee:
-    def __init__(self, inner: Any, take: Take, reason: Callable[[BaseException], str]) -> None:
+    def __init__(
+        self, inner: Any, take: InFlightExchange, reason: Callable[[BaseException], str]
+    ) -> None:
         self.inner = inner
         self.take = take
         self.reason = reason
@@ -298,7 +300,9 @@ class _Tee:
 
 
 class _AsyncTee:
-    def __init__(self, inner: Any, take: Take, reason: Callable[[BaseException], str]) -> None:
+    def __init__(
+        self, inner: Any, take: InFlightExchange, reason: Callable[[BaseException], str]
+    ) -> None:
         self.inner = inner
         self.take = take
         self.reason = reason

@@ -67,7 +67,7 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
             name: [value] if isinstance(value, str) else list(map(str, value))
             for name, value in request.headers.items()
         }
-        kept = guard().scrubber.request(Request(request.method, request.uri, headers, body))
+        kept = guard().redactor.request(Request(request.method, request.uri, headers, body))
         return vcr_request(kept if body else replace(kept, body=request.body))
 
     def _load(self) -> None:

@@ -29,7 +29,7 @@ from harness.stream.generation import TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
-from .connection import Asked
+from .connection import HttpRequest
 from .google import estimate_tokens
 from .options import Manner
 from .response import MADE, Answer, faulty, made_answer, phrase_of
@@ -69,7 +69,7 @@ class Refusal:
     message: str
 
 
-Look = Callable[[Asked], Exchange | Refusal]
+Look = Callable[[HttpRequest], Exchange | Refusal]
 """Gives what a Gemini request is answered with."""
 
 
@@ -87,7 +87,7 @@ class Messages:
         self._provider = manner.provider or provider or DEFAULT_PROVIDER
         self._sessions: OrderedDict[bytes, Session] = OrderedDict()
 
-    def answer(self, asked: Asked) -> Answer | None:
+    def answer(self, asked: HttpRequest) -> Answer | None:
         """The answer; None if this is no request of the Messages API."""
         path = urlsplit(asked.url).path
         if asked.method != "POST" or not path.endswith(
@@ -124,7 +124,7 @@ class Messages:
         refusals: list[Refusal] = []
         for method in methods:
             path = _PATHS[self._provider].format(model=model, method=method)
-            found = self._look(Asked("POST", f"http://localhost{path}", body))
+            found = self._look(HttpRequest("POST", f"http://localhost{path}", body))
             if isinstance(found, Exchange):
                 return found
             refusals.append(found)

@@ -40,7 +40,7 @@ _LINGER_NONE: Final = struct.pack("ii", 1, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HttpRequest:
     """A request as it came; ``url`` is whole, on whatever host."""
 
     method: str
@@ -48,7 +48,7 @@ class Asked:
     body: bytes
 
 
-Answers = Callable[[Asked], tuple[Answer, Manner]]
+Answers = Callable[[HttpRequest], tuple[Answer, Manner]]
 """Gives the answer to a request, and the manner to send it in."""
 
 
@@ -84,7 +84,7 @@ class Connection:
         except h11.LocalProtocolError as error:
             await self._refuse(500, f"the recorded answer can't be sent: {error}")
 
-    async def _read_request(self) -> Asked | None:
+    async def _read_request(self) -> HttpRequest | None:
         """The next request; None when the client has left or asked too much."""
         head = _NO_HEAD
         body = bytearray()
@@ -215,9 +215,11 @@ def _said_length(head: h11.Request) -> int:
     return next((int(value) for name, value in head.headers if name == b"content-length"), 0)
 
 
-def _asked(head: h11.Request, body: bytes) -> Asked:
+def _asked(head: h11.Request, body: bytes) -> HttpRequest:
     """The host is not the peer's to choose: what it says may be no host at all."""
     target = head.target.decode("latin-1")
     _, absolute, rest = target.partition("?")[0].partition("://")
     path = target[target.index("://") + 3 + len(rest.partition("/")[0]) :] if absolute else target
-    return Asked(head.method.decode("latin-1"), f"http://localhost/{path.removeprefix('/')}", body)
+    return HttpRequest(
+        head.method.decode("latin-1"), f"http://localhost/{path.removeprefix('/')}", body
+    )

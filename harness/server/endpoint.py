@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from harness.providers import Identity, identify
+from harness.providers import Identity, detect_provider
 from harness.stream.exchange import Exchange
 
 from .anthropic_proxy import Messages, Refusal
-from .connection import Asked
+from .connection import HttpRequest
 from .google import debug_info, error_answer, fault_answer, made_up, message_of
 from .history_rules import find_fault, signatures_of
-from .lookup import Finder, Placed
+from .lookup import Finder, PlacedExchange
 from .options import Fault, Manner
 from .response import Answer, recorded_answer
 
@@ -30,7 +30,7 @@ class Endpoint:
     """
 
     def __init__(
-        self, placed: Sequence[Placed], manner: Manner, missed: Callable[[str], None]
+        self, placed: Sequence[PlacedExchange], manner: Manner, missed: Callable[[str], None]
     ) -> None:
         self.placed = [
             one for one in placed if one.exchange.provider != "gemini-cli"
@@ -44,11 +44,11 @@ class Endpoint:
             else None
         )
 
-    def answer(self, asked: Asked) -> Answer:
+    def answer(self, asked: HttpRequest) -> Answer:
         """What is sent for a request."""
         if self._messages is not None and (answer := self._messages.answer(asked)):
             return answer
-        told = identify(asked.method, asked.url, asked.body, b"")
+        told = detect_provider(asked.method, asked.url, asked.body, b"")
         match self.manner.fault:
             case Fault("status", code) if told.generates:
                 return fault_answer(asked, code)
@@ -60,7 +60,7 @@ class Endpoint:
                 return error_answer(asked, 400, found)
         return made_up(asked, self._models) or self._not_found(asked)
 
-    def _look(self, asked: Asked, told: Identity) -> Exchange | str | None:
+    def _look(self, asked: HttpRequest, told: Identity) -> Exchange | str | None:
         """The exchange that answers, or what the API would say about the history, or neither."""
         exchange = self.finder.find_recorded(asked)
         if (
@@ -71,11 +71,11 @@ class Endpoint:
             return fault
         return exchange or self.finder.find_other(asked, told)
 
-    def _look_for_messages(self, asked: Asked) -> Exchange | Refusal:
+    def _look_for_messages(self, asked: HttpRequest) -> Exchange | Refusal:
         match self.manner.fault:
             case Fault("status", code):
                 return Refusal(code, message_of(code))
-        found = self._look(asked, identify(asked.method, asked.url, asked.body, b""))
+        found = self._look(asked, detect_provider(asked.method, asked.url, asked.body, b""))
         match found:
             case Exchange():
                 return found
@@ -87,12 +87,12 @@ class Endpoint:
         """Whose the cassettes are: that of the first exchange that tells it."""
         return next((one.exchange.provider for one in self.placed if one.exchange.provider), None)
 
-    def _not_found(self, asked: Asked) -> Answer:
+    def _not_found(self, asked: HttpRequest) -> Answer:
         said, differences = self._explain(asked)
         self._missed(said)
         return error_answer(asked, 404, said, [debug_info(differences)] if differences else ())
 
-    def _explain(self, asked: Asked) -> tuple[str, list[str]]:
+    def _explain(self, asked: HttpRequest) -> tuple[str, list[str]]:
         sentence, differences = self.finder.explain(asked)
         return sentence + "; ".join(differences), differences
 
@@ -103,7 +103,7 @@ class Endpoint:
     @cached_property
     def _models(self) -> frozenset[str]:
         told = [
-            identify(request.method, request.url, request.body, b"")
+            detect_provider(request.method, request.url, request.body, b"")
             for one in self.placed
             if (request := one.exchange.request)
         ]

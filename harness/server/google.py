@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from harness.stream.json_codec import decode_json
 
-from .connection import Asked
+from .connection import HttpRequest
 from .response import Answer, made_answer
 
 STATUSES: Final = {
@@ -51,7 +51,7 @@ _QUOTA: Final[list[dict[str, Any]]] = [
 
 
 def error_answer(
-    asked: Asked,
+    asked: HttpRequest,
     code: int,
     message: str | None = None,
     details: Sequence[dict[str, Any]] = (),
@@ -79,7 +79,7 @@ def debug_info(lines: Sequence[str]) -> dict[str, Any]:
     return {"@type": f"{_TYPE}DebugInfo", "stackEntries": list(lines)}
 
 
-def fault_answer(asked: Asked, code: int) -> Answer:
+def fault_answer(asked: HttpRequest, code: int) -> Answer:
     """The error of the fault ``status:CODE``."""
     return error_answer(asked, code, details=_QUOTA if code == 429 else (), note="fault")
 
@@ -117,7 +117,7 @@ _SET_UP: Final[dict[str, Any]] = {
 """Code Assist's set-up methods → what they answer to a user who is set up."""
 
 
-def made_up(asked: Asked, models: Collection[str]) -> Answer | None:
+def made_up(asked: HttpRequest, models: Collection[str]) -> Answer | None:
     """The answer to a call that generates nothing; None for what is not known. ``models`` are those
     that the cassettes answer for.
     """
@@ -145,7 +145,7 @@ def made_up(asked: Asked, models: Collection[str]) -> Answer | None:
     return None if content is None else made_answer(200, content)
 
 
-def _models(asked: Asked, found: re.Match[str], models: Collection[str]) -> Answer:
+def _models(asked: HttpRequest, found: re.Match[str], models: Collection[str]) -> Answer:
     name = found["model"]
     prefix = "publishers/google/models/" if found["publisher"] else "models/"
     if name is None:

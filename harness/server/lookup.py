@@ -16,11 +16,11 @@ from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from harness.pipeline.request_index import RequestIndex
-from harness.providers import Identity, identify
+from harness.providers import Identity, detect_provider
 from harness.specs.matching import Mismatch, sides
 from harness.stream.exchange import Exchange
 
-from .connection import Asked
+from .connection import HttpRequest
 from .options import Match
 
 MAX_DIFFERENCES: Final = 5
@@ -33,7 +33,7 @@ _Key = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedExchange:
     """An exchange and where it stands: the name of its cassette, and its number there, from 1."""
 
     exchange: Exchange
@@ -47,7 +47,9 @@ class Placed:
 class Finder:
     """The exchanges of one server, each found by its request."""
 
-    def __init__(self, placed: Sequence[Placed], match: Match, provider: str | None) -> None:
+    def __init__(
+        self, placed: Sequence[PlacedExchange], match: Match, provider: str | None
+    ) -> None:
         self._placed = placed
         self._index = RequestIndex([one.exchange for one in placed], again=True)
         self._by_request = match == "request"
@@ -62,7 +64,7 @@ class Finder:
                 self._queues.setdefault(key, []).append(place)
         self._unused = set(range(len(placed)))
 
-    def find_recorded(self, asked: Asked) -> Exchange | None:
+    def find_recorded(self, asked: HttpRequest) -> Exchange | None:
         """The exchange that was recorded for this very request."""
         return (
             self._use(self._index.find(asked.method, asked.url, asked.body))
@@ -70,7 +72,7 @@ class Finder:
             else None
         )
 
-    def find_other(self, asked: Asked, told: Identity) -> Exchange | None:
+    def find_other(self, asked: HttpRequest, told: Identity) -> Exchange | None:
         """The next exchange that answers such a request whatever it says; None if there is none."""
         keys = [_path_key(asked.method, asked.url, told)]
         if told.generates:
@@ -89,11 +91,11 @@ class Finder:
         self._unused.discard(place)
         return self._placed[place].exchange
 
-    def unused(self) -> list[Placed]:
+    def unused(self) -> list[PlacedExchange]:
         """What no request has asked for yet, in order."""
         return [self._placed[place] for place in sorted(self._unused)]
 
-    def explain(self, asked: Asked) -> tuple[str, list[str]]:
+    def explain(self, asked: HttpRequest) -> tuple[str, list[str]]:
         """Why nothing answers: a sentence, and the differences from the nearest recorded request,
         one a line.
         """
@@ -142,7 +144,7 @@ def _bare_key(exchange: Exchange, provider: str | None) -> _Key:
     return (
         "bare",
         provider or exchange.provider,
-        str(identify("", "", b"", exchange.body).streamed),
+        str(detect_provider("", "", b"", exchange.body).streamed),
     )
 
 
@@ -158,4 +160,4 @@ def _path_key(method: str, url: str, told: Identity) -> _Key:
 def _identity(exchange: Exchange) -> Identity:
     request = exchange.request
     assert request is not None  # its callers look
-    return identify(request.method, request.url, request.body, b"")
+    return detect_provider(request.method, request.url, request.body, b"")

@@ -15,12 +15,12 @@ from types import TracebackType
 from typing import Any, Final
 
 from harness import load
-from harness.providers import identified
+from harness.providers import with_provider
 from harness.stream.exchange import Cassette
 
-from .connection import Asked, Connection
+from .connection import Connection, HttpRequest
 from .endpoint import Endpoint
-from .lookup import Placed
+from .lookup import PlacedExchange
 from .options import Manner, read_manner
 from .response import Answer
 
@@ -65,13 +65,15 @@ class Server:
         """Serve these too; raises `CassetteError` for one that can't be read. Exchanges count as
         unused again.
         """
-        added: list[Placed] = []
+        added: list[PlacedExchange] = []
         for one in cassettes:
             cassette, name = (
                 (one, "the cassette") if isinstance(one, Cassette) else (self._read(one), str(one))
             )
             added += [
-                Placed(exchange if exchange.generates else identified(exchange), name, number)
+                PlacedExchange(
+                    exchange if exchange.generates else with_provider(exchange), name, number
+                )
                 for number, exchange in enumerate(cassette.exchanges, 1)
             ]
         self._endpoint = Endpoint(
@@ -161,6 +163,6 @@ class Server:
         finally:
             self._clients.discard(task)
 
-    def _answer(self, asked: Asked) -> tuple[Answer, Manner]:
+    def _answer(self, asked: HttpRequest) -> tuple[Answer, Manner]:
         endpoint = self._endpoint
         return endpoint.answer(asked), endpoint.manner

@@ -12,12 +12,11 @@ are left out of that form.
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 
-Json = Any
-"""A JSON value: dict, list, str, int, float, bool or None."""
+from .json_codec import Json
 
 FinishClass = Literal[
     "stop", "length", "content_filter", "malformed", "continuation", "other", "failed"

@@ -1,7 +1,8 @@
 """What an application asks of Gemini, between its own event model and a provider's wire.
 
-A dialect turns its prompt into an `Asked`: the body of a generate request, spelled as the Gemini
-API documents it (https://ai.google.dev/api/generate-content). A provider wraps that for its wire.
+A dialect turns its prompt into an `GenerateRequest`: the body of a generate request, spelled as the
+Gemini API documents it (https://ai.google.dev/api/generate-content). A provider wraps that for its
+wire.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class TranslationWarning(UserWarning):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GenerateRequest:
     """A generate request before its provider has wrapped it.
 
     ``body``: the JSON object, keys in camelCase. ``model``: the one to ask, None if the prompt

@@ -13,6 +13,9 @@ from typing import Any, Final, NoReturn, cast
 
 import msgspec
 
+Json = Any
+"""A JSON value: dict, list, str, int, float, bool or None."""
+
 MAX_NESTING: Final = 200
 
 _decode = msgspec.json.Decoder().decode

@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import re
 from copy import deepcopy
-from typing import Any, Final
+from typing import Final
 
-Json = Any
+from .json_codec import Json
+
 Steps = tuple[str | int, ...]
 
 MAX_STEPS: Final = 100

@@ -18,9 +18,9 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from math import isfinite
-from typing import Any, Final, NamedTuple, NoReturn, Protocol
+from typing import Final, NamedTuple, NoReturn, Protocol
 
-Json = Any
+from .json_codec import Json
 
 START: Final = "<tool_code>"
 END: Final = "</tool_code>"

@@ -26,13 +26,13 @@ from harness.conformance.judge import Cell
 from harness.conformance.laws import Law, Replayer
 from harness.conformance.project import Project, kind_of, yaml_files
 from harness.conformance.results import MOST_READS, Breach, CaseResult, Evidence, Read
-from harness.providers import identified
+from harness.providers import with_provider
 from harness.specs import Case
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse&key=AIzaSecret"
 FIRST = 'data: {"candidates": [{"content": {"parts": [{"text": "Hé"}]}}]}\r\n\r\n'.encode()
 LAST = b'data: {"candidates": [{"content": {"parts": [{"text": "llo"}]}, "finishReason": "STOP"}]}\r\n\r\n'
-WHOLE = identified(
+WHOLE = with_provider(
     Exchange(
         Request("POST", URL, body=b'{"contents": []}'),
         200,

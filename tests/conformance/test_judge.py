@@ -10,15 +10,15 @@ import pytest
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
 from harness.conformance.judge import Adapter, AdapterMissing, Cell, judge, own_adapter
 from harness.conformance.results import CaseResult
-from harness.providers import identified
+from harness.providers import with_provider
 from harness.specs import Case
 
 URL = (
     "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
 )
 BODY = b'data: {"candidates": [{"content": {"parts": [{"text": "Hi"}]},"finishReason": "STOP"}]}\r\n\r\n'
-GENERATES = identified(Exchange(Request("POST", URL), 200, {}, ((3.0, BODY),), "complete"))
-COUNTS = identified(
+GENERATES = with_provider(Exchange(Request("POST", URL), 200, {}, ((3.0, BODY),), "complete"))
+COUNTS = with_provider(
     Exchange(Request("POST", URL.replace("streamGenerate", "count")), 200, {}, ((3.0, b"{}"),))
 )
 CASSETTE = Cassette((GENERATES, COUNTS), Origin("written", date="2026-11-21"))

@@ -14,7 +14,15 @@ import pytest
 
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.cli.main import main
-from harness.conformance.mutation import ALL, DAMAGES, ENOUGH, REQUEST_DAMAGES, Damage, Proof, prove
+from harness.conformance.mutation import (
+    ALL,
+    ENOUGH,
+    OPERATORS,
+    REQUEST_DAMAGES,
+    MutationOperator,
+    Proof,
+    prove,
+)
 from harness.conformance.project import Project, kind_of, yaml_files
 from harness.dialects import DIALECTS
 from harness.pipeline.replay import replay
@@ -66,12 +74,12 @@ BODY: Mapping[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("dialect", "name"), [(dialect, damage.name) for damage in DAMAGES for dialect in damage.of]
+    ("dialect", "name"), [(dialect, damage.name) for damage in OPERATORS for dialect in damage.of]
 )
 def test_every_damage_of_payloads_changes_something_and_nothing_but_payloads(
     dialect: str, name: str
 ) -> None:
-    (damage,) = (one for one in DAMAGES if one.name == name)
+    (damage,) = (one for one in OPERATORS if one.name == name)
     given = [replay(exchange, dialect=dialect) for exchange in EXCHANGES]
     done = []
     for payloads in given:
@@ -252,7 +260,8 @@ def test_an_exception_kills_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         raise KeyError("not a kill")
 
     monkeypatch.setattr(
-        "harness.conformance.mutation.DAMAGES", (Damage("broken", "it raises", {"mind": breaks}),)
+        "harness.conformance.mutation.DAMAGES",
+        (MutationOperator("broken", "it raises", {"mind": breaks}),),
     )
     found = Project([project(tmp_path, SEEING) / "specs"], tmp_path / "cassettes")
     with pytest.raises(KeyError):
@@ -307,5 +316,5 @@ WITHOUT: Mapping[str, set[str]] = {
 
 
 def test_every_event_model_carries_every_damage_that_it_has_a_place_for() -> None:
-    for damage in DAMAGES:
+    for damage in OPERATORS:
         assert set(DIALECTS) - set(damage.of) == WITHOUT.get(damage.name, set()), damage.name

@@ -17,7 +17,7 @@ from msgspec import to_builtins
 from harness import Exchange
 from harness.dialects import DIALECTS, Translator
 from harness.pipeline.replay import choose_provider, cut_reads, frames_of
-from harness.providers import PROVIDERS, Answer, Identity, declared_tools, identify
+from harness.providers import PROVIDERS, Answer, Identity, declared_tools, detect_provider
 from harness.providers.gemini.normalizer import GeminiNormalizer
 from harness.providers.gemini.parts import Parts
 from harness.providers.provider import Normalizer
@@ -144,9 +144,9 @@ class Fault:
 def _asked(exchange: Exchange) -> Identity:
     request = exchange.request
     return (
-        identify(request.method, request.url, request.body, b"")
+        detect_provider(request.method, request.url, request.body, b"")
         if request
-        else identify("", "", b"", exchange.body)
+        else detect_provider("", "", b"", exchange.body)
     )
 
 

@@ -26,7 +26,7 @@ from harness.dialects.mind.program import main
 from harness.dialects.mind.program.files import Arguments
 from harness.dialects.mind.request import follow_up, tool_result, waiting_calls
 from harness.dialects.mind.tools import DECLARATIONS
-from harness.stream.generation import Asked, ToolOutcome
+from harness.stream.generation import GenerateRequest, ToolOutcome
 from harness.stream.session import Session
 
 Pieces = dict[str, Any]
@@ -129,7 +129,7 @@ def ending(find: Callable[[str, Mapping[str, Any]], str | None]) -> Pieces:
                 raise Ended(message)
             return super().run(name, args)
 
-    def converse(prompt: Any, options: Any, gemini: Any, tools: Any, say: main.Speaker) -> int:
+    def converse(prompt: Any, options: Any, gemini: Any, tools: Any, say: main.Printer) -> int:
         try:
             return program_converse(prompt, options, gemini, tools, say)
         except Ended as error:
@@ -179,7 +179,7 @@ def text_after_a_call_is_lost() -> Pieces:
     """The parts after a call are neither told nor sent back (the last state)."""
 
     class Gemini(main.Gemini):
-        def answer(self, asked: Asked, session: Session) -> Any:
+        def answer(self, asked: GenerateRequest, session: Session) -> Any:
             called = False
             for record in super().answer(asked, session):
                 called = called or record["type"] == "tool_code"
@@ -234,12 +234,12 @@ def results_are_wrapped() -> Pieces:
 def results_are_not_told() -> Pieces:
     """No ``tool_result`` is printed (the last state, where the SDK runs the tools)."""
 
-    class Speaker(main.Speaker):
+    class Printer(main.Printer):
         def tell(self, record: Payload) -> None:
             if record["type"] != "tool_result":
                 super().tell(record)
 
-    return {"Speaker": Speaker}
+    return {"Printer": Printer}
 
 
 @faulty
@@ -263,13 +263,13 @@ def results_have_other_names() -> Pieces:
 def calls_are_json_in_text_mode() -> Pieces:
     """In text mode a call stands on stdout as JSON (the last state)."""
 
-    class Speaker(main.Speaker):
+    class Printer(main.Printer):
         def tell(self, record: Payload) -> None:
             if record["type"] == "tool_code" and not self._records:
                 print(json.dumps(record))
             super().tell(record)
 
-    return {"Speaker": Speaker}
+    return {"Printer": Printer}
 
 
 @faulty
@@ -288,7 +288,7 @@ def no_content_ends_the_program() -> Pieces:
     """An answer without content is an error of the program (the last state)."""
 
     class Gemini(main.Gemini):
-        def answer(self, asked: Asked, session: Session) -> Any:
+        def answer(self, asked: GenerateRequest, session: Session) -> Any:
             records = list(super().answer(asked, session))
             empty = [record["type"] for record in records] == ["result"] and not records[0][
                 "result"
@@ -305,20 +305,20 @@ def no_content_ends_the_program() -> Pieces:
 def rate_limits_by_their_words() -> Pieces:
     """Whether an error is a rate limit is told by words of its message (the last state)."""
 
-    class Speaker(main.Speaker):
+    class Printer(main.Printer):
         def fail(self, message: str, code: str = "AGENT_ERROR") -> int:
             found = any(word in message for word in RATE_LIMIT_WORDS)
             return super().fail(message, "RATE_LIMIT_EXCEEDED" if found else code)
 
-    return {"Speaker": Speaker}
+    return {"Printer": Printer}
 
 
 @faulty
 def every_error_is_the_agents() -> Pieces:
     """No error is a rate limit (the third state)."""
 
-    class Speaker(main.Speaker):
+    class Printer(main.Printer):
         def fail(self, message: str, code: str = "AGENT_ERROR") -> int:
             return super().fail(message)
 
-    return {"Speaker": Speaker}
+    return {"Printer": Printer}

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from itertools import count
 
-from harness.stream.generation import Asked
+from harness.stream.generation import GenerateRequest
 from harness.stream.session import Session
 
 from .pipeline import Items, Json, Table
@@ -66,7 +66,9 @@ def ids_by_chance(payloads: Items) -> Items:
 
 
 @of_asked("anthropic")
-def names_are_not_mapped_back(asked: Asked, prompt: Json, session: Session) -> Asked:
+def names_are_not_mapped_back(
+    asked: GenerateRequest, prompt: Json, session: Session
+) -> GenerateRequest:
     """A call comes back under the name that Gemini takes, which the caller's tool does not have
     (both states).
     """
@@ -85,7 +87,7 @@ def names_become_alike(body: Body) -> None:
 
 
 @of_asked("anthropic")
-def letters_stay(asked: Asked, prompt: Json, session: Session) -> Asked:
+def letters_stay(asked: GenerateRequest, prompt: Json, session: Session) -> GenerateRequest:
     """A letter of any alphabet stays in the name of a tool, which Gemini refuses (both states)."""
     declared = [tool for one in asked.body.get("tools", []) for tool in one["functionDeclarations"]]
     for tool, declaration in zip(prompt.get("tools") or [], declared, strict=True):
@@ -227,7 +229,7 @@ def signatures_of_earlier_steps_expire(body: Body) -> None:
 
 
 @of_asked("anthropic")
-def nothing_is_forgotten(asked: Asked, prompt: Json, session: Session) -> Asked:
+def nothing_is_forgotten(asked: GenerateRequest, prompt: Json, session: Session) -> GenerateRequest:
     """The cache of signatures has no bound: where it is full only what is too old goes, and the new
     one is added anyway (both states).
     """
@@ -297,7 +299,9 @@ def placeholders_inside(body: Body) -> None:
 
 
 @of_asked("anthropic")
-def keywords_that_the_api_refuses(asked: Asked, prompt: Json, session: Session) -> Asked:
+def keywords_that_the_api_refuses(
+    asked: GenerateRequest, prompt: Json, session: Session
+) -> GenerateRequest:
     """``multipleOf`` and ``uniqueItems`` are sent, which Gemini's Schema does not have (both
     states).
     """

@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.dialects import DIALECTS
-from harness.dialects.dialect import Requests
-from harness.stream.generation import Asked
+from harness.dialects.dialect import RequestTranslator
+from harness.stream.generation import GenerateRequest
 from harness.stream.session import Session
 
 Json = Any
 Body = dict[str, Any]
 OfPrompt = Callable[[Json, Json], None]
 OfBody = Callable[[Body], None]
-OfAsked = Callable[[Asked, Json, Session], Asked]
+OfAsked = Callable[[GenerateRequest, Json, Session], GenerateRequest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ class RequestFault:
     asked: OfAsked | None = None
 
     @property
-    def half(self) -> Requests:
+    def half(self) -> RequestTranslator:
         """As a request half to be judged in place of ours."""
         own = DIALECTS[self.dialect].requests
         assert own is not None
 
-        def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Asked:
+        def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
             prompt, chosen = copy.deepcopy(prompt), copy.deepcopy(dict(options))
             if self.prompt:
                 self.prompt(prompt, chosen)
@@ -58,7 +58,7 @@ class RequestFault:
                 self.body(body)
             return replace(asked, body=body)
 
-        return Requests(translate, own.follow_up)
+        return RequestTranslator(translate, own.follow_up)
 
 
 REQUEST_FAULTS: dict[str, RequestFault] = {}
@@ -232,7 +232,9 @@ def text_trimmed(body: Body) -> None:
 
 
 @of_asked("art")
-def the_default_is_the_example(asked: Asked, prompt: Json, session: Session) -> Asked:
+def the_default_is_the_example(
+    asked: GenerateRequest, prompt: Json, session: Session
+) -> GenerateRequest:
     """Without a model that of the document's example is asked, and not its default (the
     document).
     """

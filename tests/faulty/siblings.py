@@ -13,7 +13,7 @@ from typing import Any
 from harness.dialects.unified_llm.response import UnifiedLlmTranslator
 from harness.stream import events as ev
 from harness.stream.framing import Frame
-from harness.stream.generation import Asked
+from harness.stream.generation import GenerateRequest
 from harness.stream.session import Session
 
 from .pipeline import Items, Json, Table
@@ -238,6 +238,6 @@ def constants_are_lost(prompt: Json, options: Json) -> None:
 
 
 @of_asked("unified-llm", "anthropic")
-def losses_are_not_told(asked: Asked, prompt: Json, session: Session) -> Asked:
+def losses_are_not_told(asked: GenerateRequest, prompt: Json, session: Session) -> GenerateRequest:
     """What Gemini has no word for is left out in silence (the Go code; the proxy)."""
     return replace(asked, warnings=())

@@ -23,7 +23,7 @@ from harness.conformance.adapters.unified_llm_client import (
     UNIFIED_LLM_CLIENT,
     make_unified_llm_client,
 )
-from harness.conformance.judge import Adapter, Cell, judge, produce, stand_on
+from harness.conformance.judge import Adapter, Cell, judge, produce, resolve_fixture
 from harness.conformance.laws import LAWS, Replayer
 from harness.conformance.project import Project, kind_of, yaml_files
 from harness.conformance.results import CaseResult
@@ -227,7 +227,7 @@ def asking_cells(dialect: str) -> list[Cell]:
 
 @cache
 def our_requests(dialect: str) -> list[Any]:
-    return [produce(cell, stand_on(cell.case, CASSETTE)) for cell in asking_cells(dialect)]
+    return [produce(cell, resolve_fixture(cell.case, CASSETTE)) for cell in asking_cells(dialect)]
 
 
 @pytest.mark.parametrize("name", REQUEST_FAULTS)
@@ -237,7 +237,7 @@ def test_no_fault_of_a_request_survives(name: str, record_property: Tell) -> Non
     differing = [
         cell
         for cell, own in cells_and_ours
-        if produce(cell, stand_on(cell.case, CASSETTE), fault.half) != own
+        if produce(cell, resolve_fixture(cell.case, CASSETTE), fault.half) != own
     ]
     sight = Sight(
         [

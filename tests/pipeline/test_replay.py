@@ -17,7 +17,7 @@ from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
 from harness.cassettes.load import read_recording
 from harness.dialects import DIALECTS
 from harness.pipeline.replay import ReplayError, replay
-from harness.providers import PROVIDERS, identified
+from harness.providers import PROVIDERS, with_provider
 from harness.stream.session import Session, Tool
 
 URL = (
@@ -38,7 +38,7 @@ def exchange(
 ) -> Exchange:
     request = Request("POST", url, {}, b"{}") if url else None
     reads = ((1.0, body[:40]), (2.5, body[40:])) if body else ()
-    return identified(
+    return with_provider(
         Exchange(
             request,
             status,
@@ -163,7 +163,7 @@ def test_declared_tools_come_from_the_request_or_the_caller() -> None:
         }
     )
     declared = b'{"tools": [{"functionDeclarations": [{"name": "read", "parameters": {"properties": {"path": {"type": "STRING"}}}}]}]}'
-    told = identified(
+    told = with_provider(
         Exchange(
             Request("POST", URL, {}, declared), 200, {}, ((None, f"data: {text}\n\n".encode()),)
         )

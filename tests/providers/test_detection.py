@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.providers import Identity, declared_tools, identified, identify
+from harness.providers import Identity, declared_tools, detect_provider, with_provider
 from harness.stream.exchange import Exchange, Request
 from harness.stream.framing import MAX_FRAME
 from harness.stream.session import Tool
@@ -72,14 +72,14 @@ OTHER_URLS = [
 
 @pytest.mark.parametrize(("url", "identity"), URLS)
 def test_the_path_tells_the_provider_on_any_host(url: str, identity: Identity) -> None:
-    assert identify("POST", url, b'{"model": "asked"}', b"") == identity
-    assert identify("post", url, b'{"model": "asked"}', b"{}") == identity
-    assert not identify("GET", url, b"", b"").generates
+    assert detect_provider("POST", url, b'{"model": "asked"}', b"") == identity
+    assert detect_provider("post", url, b'{"model": "asked"}', b"{}") == identity
+    assert not detect_provider("GET", url, b"", b"").generates
 
 
 @pytest.mark.parametrize("url", OTHER_URLS)
 def test_other_endpoints_do_not_generate(url: str) -> None:
-    assert identify("POST", url, b"", b'{"error": {"code": 400}}') == Identity(None, False)
+    assert detect_provider("POST", url, b"", b'{"error": {"code": 400}}') == Identity(None, False)
 
 
 SSE = b'data: {"candidates": []}\r\n\r\ndata: {"candidates": []}\r\n\r\n'
@@ -127,14 +127,14 @@ SSE = b'data: {"candidates": []}\r\n\r\ndata: {"candidates": []}\r\n\r\n'
     ],
 )
 def test_without_a_request_the_body_tells(body: bytes, identity: Identity) -> None:
-    assert identify("", "", b"", body) == identity
+    assert detect_provider("", "", b"", body) == identity
 
 
 def test_at_an_unknown_address_only_an_answer_tells() -> None:
     url = "https://gateway.example/chat"
-    assert identify("POST", url, b"", SSE) == Identity(None, True, True)
-    assert identify("POST", url, b"", b'{"error": {"code": 429}}') == Identity(None, False)
-    assert identify("POST", url, b"", b'{"usageMetadata": {}}') == Identity(None, False)
+    assert detect_provider("POST", url, b"", SSE) == Identity(None, True, True)
+    assert detect_provider("POST", url, b"", b'{"error": {"code": 429}}') == Identity(None, False)
+    assert detect_provider("POST", url, b"", b'{"usageMetadata": {}}') == Identity(None, False)
 
 
 # What the request declared
@@ -165,7 +165,9 @@ def test_declared_tools(body: bytes, tools: list[Tool] | None) -> None:
 
 def test_a_program_that_wrote_nothing_is_known_by_its_exit_code() -> None:
     silent = Exchange(None, 200, {"X-Exit-Code": ["41"]}, (), "complete")
-    assert (identified(silent).provider, identified(silent).generates) == ("gemini-cli", True)
-    assert not identified(Exchange(None, 200, {}, (), "complete")).generates
+    assert (with_provider(silent).provider, with_provider(silent).generates) == ("gemini-cli", True)
+    assert not with_provider(Exchange(None, 200, {}, (), "complete")).generates
     asked = Request("GET", "https://generativelanguage.googleapis.com/v1beta/models", {}, b"")
-    assert not identified(Exchange(asked, 200, {"x-exit-code": ["41"]}, (), "complete")).generates
+    assert not with_provider(
+        Exchange(asked, 200, {"x-exit-code": ["41"]}, (), "complete")
+    ).generates

@@ -14,7 +14,7 @@ from msgspec import to_builtins
 
 from harness import load
 from harness.conformance.laws import Replayer, check
-from harness.providers import PROVIDERS, Answer, Identity, identify
+from harness.providers import PROVIDERS, Answer, Identity, detect_provider
 from harness.providers.oracle import gather_cli, gather_events, losses
 from harness.stream.framing import Frame, FramingError
 from harness.stream.framing.json_lines import MAX_GLUED, JsonLinesFramer
@@ -237,7 +237,7 @@ def test_an_interrupted_run_ends_inside_its_rest() -> None:
     ],
 )
 def test_the_output_is_told_by_its_content(body: str, identity: Identity) -> None:
-    assert identify("", "", b"", body.encode()) == identity
+    assert detect_provider("", "", b"", body.encode()) == identity
 
 
 # The independent reader of the same output

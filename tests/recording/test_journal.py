@@ -19,7 +19,7 @@ import vcr
 
 from harness import Exchange, load
 from harness.cassettes import CassetteError
-from harness.cassettes.redaction.redactor import Scrubber
+from harness.cassettes.redaction.redactor import Redactor
 from harness.recording import register, use_cassette
 from harness.recording.arriving import Arriving
 from harness.recording.staging import part_of
@@ -38,7 +38,7 @@ BODIES = {
     "cut": b'data: {"id_token": "opaque-1',
     "cut in an escape": b'data: {"a": "acct-77 opaque-1\\',
 }
-SCRUBBERS = {"built in": Scrubber(), "rules": Scrubber(["re:acct-[0-9]+", "re:opaque.?[0-9]*"])}
+SCRUBBERS = {"built in": Redactor(), "rules": Redactor(["re:acct-[0-9]+", "re:opaque.?[0-9]*"])}
 
 
 def cuts_of(body: bytes) -> list[list[bytes]]:
@@ -53,10 +53,10 @@ def cuts_of(body: bytes) -> list[list[bytes]]:
 @pytest.mark.parametrize("rules", SCRUBBERS)
 @pytest.mark.parametrize("kind", BODIES)
 def test_what_is_written_is_the_beginning_of_what_will_be_kept(kind: str, rules: str) -> None:
-    scrubber, body = SCRUBBERS[rules], BODIES[kind]
+    redactor, body = SCRUBBERS[rules], BODIES[kind]
     for cuts in cuts_of(body):
-        whole = scrubber.reads(tuple((float(number), data) for number, data in enumerate(cuts)))
-        arriving = Arriving(scrubber, None)
+        whole = redactor.reads(tuple((float(number), data) for number, data in enumerate(cuts)))
+        arriving = Arriving(redactor, None)
         written: list[tuple[float | None, bytes]] = []
         for number, data in enumerate(cuts):
             written += [(one.at, one.data) for one in arriving.feed(float(number), data)]
@@ -74,7 +74,7 @@ def test_where_nothing_is_to_be_taken_out_each_read_is_written_when_it_comes(
 ) -> None:
     body = LINES.replace(b"access_", b"") * 3
     sent = gzip.compress(body) if coding else body
-    arriving = Arriving(Scrubber(), coding)
+    arriving = Arriving(Redactor(), coding)
     for start in range(0, len(sent), 5):
         (one,) = arriving.feed(start, sent[start : start + 5])
         assert (one.at, one.data) == (start, sent[start : start + 5])
@@ -84,7 +84,7 @@ def test_where_nothing_is_to_be_taken_out_each_read_is_written_when_it_comes(
 def test_a_line_that_waits_is_given_on_as_soon_as_it_ends_also_where_its_end_is_a_read_of_its_own() -> (
     None
 ):
-    arriving = Arriving(Scrubber(), None)
+    arriving = Arriving(Redactor(), None)
     read = [
         arriving.feed(float(at), data)
         for at, data in enumerate([b'data: {"access_token": ', b'"opaque-1"}', b"\n", b"\n"])
@@ -109,7 +109,7 @@ def test_a_line_that_waits_is_given_on_as_soon_as_it_ends_also_where_its_end_is_
 def test_a_packed_body_that_hides_something_is_refused(
     coding: str | None, body: bytes, message: str
 ) -> None:
-    arriving = Arriving(Scrubber(), coding)
+    arriving = Arriving(Redactor(), coding)
     with pytest.raises(CassetteError, match=message):
         arriving.feed(1.0, body)
 

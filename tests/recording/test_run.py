@@ -27,7 +27,7 @@ from harness.cli.main import main
 from harness.pipeline.replay import ReplayError
 from harness.recording.drivers.code_assist import find_token
 from harness.recording.drivers.genai import MissingCredentials
-from harness.recording.run import Ask, Limits, Settings, record_requests
+from harness.recording.run import GenerateAsk, Limits, Settings, record_requests
 from harness.stream.events import End
 from tests.support.raw_server import Connection, Script, plain, raw_server, streaming
 
@@ -95,7 +95,7 @@ def test_the_gemini_api_is_sent_the_body_as_it_is(tmp_path: Path, streamed: bool
     with raw_server(seen(answer)) as url:
         settings = Settings(api_key=KEY, base_url=url, api_version="v1beta", model="m")
         cassette = record_requests(
-            "gemini-api", [Ask(BODY, "other", streamed)], path, settings=settings
+            "gemini-api", [GenerateAsk(BODY, "other", streamed)], path, settings=settings
         )
     ((first, headers, body),) = seen.requests
     method = "streamGenerateContent?alt=sse" if streamed else "generateContent"
@@ -115,7 +115,7 @@ def test_vertex_ai_in_express_mode(tmp_path: Path) -> None:
     with raw_server(seen(HELLO)) as url:
         record_requests(
             "vertex-ai",
-            [Ask(BODY, "m")],
+            [GenerateAsk(BODY, "m")],
             tmp_path / "a.yaml",
             settings=Settings(api_key=KEY, base_url=url),
         )
@@ -135,7 +135,7 @@ def test_vertex_ai_with_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     credentials = Credentials(token="ya29.a-token-of-thirty-characters")  # type: ignore[no-untyped-call]
     with raw_server(seen(HELLO)) as url:
         settings = Settings(location="europe-west4", base_url=url, credentials=credentials)
-        record_requests("vertex-ai", [Ask(BODY, "m")], path, settings=settings)
+        record_requests("vertex-ai", [GenerateAsk(BODY, "m")], path, settings=settings)
     ((first, headers, _),) = seen.requests
     place = "projects/from-the-environment/locations/europe-west4/publishers/google"
     assert first == f"POST /v1beta1/{place}/models/m:streamGenerateContent?alt=sse HTTP/1.1"
@@ -172,7 +172,7 @@ def test_vertex_ai_with_a_service_account(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
         record_requests(
             "vertex-ai",
-            [Ask(BODY, "m")],
+            [GenerateAsk(BODY, "m")],
             path,
             settings=Settings(project="p", location="us-central1", base_url=url),
         )
@@ -241,7 +241,9 @@ def test_where_to_ask_is_said_by_options_or_by_the_environment(
                 monkeypatch.setenv(name, value.replace("URL", url))
         else:
             settings = replace(OPTIONS[provider], base_url=url)
-        record_requests(provider, [Ask({"contents": []})], tmp_path / "a.yaml", settings=settings)
+        record_requests(
+            provider, [GenerateAsk({"contents": []})], tmp_path / "a.yaml", settings=settings
+        )
     assert seen.requests[-1][0] == f"POST {PLACES[provider]} HTTP/1.1"
     if provider == "code-assist":
         assert (seen.requests[-1][2]["model"], seen.requests[-1][2]["project"]) == ("m", "p")
@@ -270,8 +272,8 @@ def test_code_assist_is_asked_for_the_project_first(
     with raw_server(seen(plain("200 OK", TIER)), seen(streaming(CA_EVENT))) as url:
         monkeypatch.setenv("CODE_ASSIST_ENDPOINT", url)
         asks = [
-            Ask({"contents": []}, "m"),
-            Ask(
+            GenerateAsk({"contents": []}, "m"),
+            GenerateAsk(
                 {"model": "n", "project": "old", "user_prompt_id": "p", "request": {"contents": []}}
             ),
         ]
@@ -319,7 +321,7 @@ def test_an_account_that_can_not_ask(tmp_path: Path, answer: Script, said: str) 
     with raw_server(answer) as url, pytest.raises(CassetteError, match=said):
         record_requests(
             "code-assist",
-            [Ask({}, "m")],
+            [GenerateAsk({}, "m")],
             tmp_path / "a.yaml",
             settings=Settings(base_url=url, credentials="token"),
         )
@@ -412,7 +414,7 @@ def test_a_login_that_has_expired_is_renewed_and_stays_as_it_is(
             "CODE_ASSIST_ENDPOINT": url,
         }.items():
             monkeypatch.setenv(name, value)
-        record_requests("code-assist", [Ask({"contents": []}, "m")], path)
+        record_requests("code-assist", [GenerateAsk({"contents": []}, "m")], path)
     told = dict(
         zip(("client_id", "client_secret"), client, strict=True),
         grant_type="refresh_token",
@@ -464,7 +466,7 @@ def test_nobody_to_ask_as(tmp_path: Path, provider: str, said: str) -> None:
     with pytest.raises(ReplayError, match=said):
         record_requests(
             provider,
-            [Ask({"prompt": "x"}, "m")],
+            [GenerateAsk({"prompt": "x"}, "m")],
             tmp_path / "a.yaml",
             settings=Settings(program=("no-such-program",)),
         )
@@ -483,14 +485,16 @@ def test_credentials_of_google_cloud_that_are_none(
         MissingCredentials,
         match=r"no credentials for Vertex AI: .*run `gcloud auth application-default login`",
     ):
-        record_requests("vertex-ai", [Ask(BODY, "m")], tmp_path / "a.yaml", settings=settings)
+        record_requests(
+            "vertex-ai", [GenerateAsk(BODY, "m")], tmp_path / "a.yaml", settings=settings
+        )
     assert not list(tmp_path.rglob("*.yaml*"))
 
 
 def test_no_model_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ReplayError, match="no model is named; name one with --model"):
         record_requests(
-            "gemini-api", [Ask(BODY)], tmp_path / "a.yaml", settings=Settings(api_key=KEY)
+            "gemini-api", [GenerateAsk(BODY)], tmp_path / "a.yaml", settings=Settings(api_key=KEY)
         )
 
 
@@ -535,7 +539,7 @@ class Watching:
 def ask(url: str, path: Path, asks: Any = None, **options: Any) -> Cassette:
     return record_requests(
         "gemini-api",
-        asks or [Ask(BODY, "m")],
+        asks or [GenerateAsk(BODY, "m")],
         path,
         settings=Settings(api_key=KEY, base_url=url),
         **options,
@@ -583,7 +587,7 @@ def test_a_limit_is_waited_out_as_long_as_the_provider_says(tmp_path: Path) -> N
         ),
         (
             HELLO,
-            {"asks": [Ask(BODY, "m")] * 3, "limits": Limits(output_tokens=20)},
+            {"asks": [GenerateAsk(BODY, "m")] * 3, "limits": Limits(output_tokens=20)},
             "has used 24 output tokens, and 20 is the limit",
         ),
         (lambda connection: connection.reset(), {}, "request 1 got no answer at all"),
@@ -666,15 +670,15 @@ def test_an_answer_that_the_sdk_can_not_read_is_recorded_whole(
 ) -> None:
     pieces = [event("a"), odd, *[event(str(number)) for number in range(9)]]
     with raw_server(streaming(*pieces)) as url:
-        (exchange,) = ask(url, tmp_path / "a.yaml", [Ask(BODY, "m", streamed)]).exchanges
+        (exchange,) = ask(url, tmp_path / "a.yaml", [GenerateAsk(BODY, "m", streamed)]).exchanges
     assert exchange.body == b"".join(pieces)
     assert exchange.end == "complete"
 
 
 def test_what_is_asked_next_may_depend_on_the_answer(tmp_path: Path) -> None:
-    def talk() -> Generator[Ask, Exchange, None]:
-        answer = yield Ask(BODY, "m")
-        yield Ask(
+    def talk() -> Generator[GenerateAsk, Exchange, None]:
+        answer = yield GenerateAsk(BODY, "m")
+        yield GenerateAsk(
             {"contents": [{"role": "user", "parts": [{"text": answer.body.decode()[7:20]}]}]}, "m"
         )
 
@@ -690,7 +694,7 @@ def test_ctrl_c_leaves_whole_cassettes_only(tmp_path: Path) -> None:
 
     path = tmp_path / "a.yaml"
     with raw_server(HELLO, limited("5s")) as url, pytest.raises(KeyboardInterrupt):
-        ask(url, path, [Ask(BODY, "m")] * 2, sleep=stop)
+        ask(url, path, [GenerateAsk(BODY, "m")] * 2, sleep=stop)
     assert not path.exists()
     assert load(tmp_path / "a.yaml.part").exchanges[0].body == event("hello")
 
@@ -714,7 +718,7 @@ def test_a_program_is_recorded_with_times_stderr_and_exit_code(tmp_path: Path) -
     script = tmp_path / "cli.py"
     script.write_text(PROGRAM)
     settings = Settings(model="m", program=(sys.executable, str(script)))
-    asks, path = [Ask({"prompt": "Say hello"})], tmp_path / "a.yaml"
+    asks, path = [GenerateAsk({"prompt": "Say hello"})], tmp_path / "a.yaml"
     cassette = record_requests(
         "gemini-cli", asks, path, settings=settings, allow_status=[401]
     )  # what 41 says: nobody is logged in
@@ -777,7 +781,7 @@ def test_a_program_that_failed_is_refused_as_an_answer_would_be(
     script, path = tmp_path / "cli.py", tmp_path / "a.yaml"
     script.write_text(f"import sys\nprint({printed!r})\nsys.exit({code})\n")
     settings, limits = Settings(program=(sys.executable, str(script))), Limits(attempts=2)
-    asks, slept = [Ask({"prompt": "Say hello"})], list[float]()
+    asks, slept = [GenerateAsk({"prompt": "Say hello"})], list[float]()
     with pytest.raises(
         CassetteError, match=rf"was given {what} \({status}: .*allow the status {status}$"
     ):
@@ -802,7 +806,7 @@ def test_a_program_asks_at_the_address_and_with_the_key_that_were_given(tmp_path
         api_key="a-key-of-19-letters",
     )
     cassette = record_requests(
-        "gemini-cli", [Ask({"prompt": "Say hello"})], tmp_path / "a.yaml", settings=settings
+        "gemini-cli", [GenerateAsk({"prompt": "Say hello"})], tmp_path / "a.yaml", settings=settings
     )
     assert cassette.exchanges[0].body == b"http://127.0.0.1:9 19\n"
     assert cassette.origin.kind == "loopback"
@@ -1151,7 +1155,7 @@ def test_an_error_takes_no_cassettes_place_unless_it_is_meant(
 
 
 def test_a_status_is_expected_only_where_it_was(tmp_path: Path) -> None:
-    asks, path = [Ask(BODY, "m")] * 2, tmp_path / "a.yaml"
+    asks, path = [GenerateAsk(BODY, "m")] * 2, tmp_path / "a.yaml"
     with raw_server(HELLO, NOT_FOUND) as url:
         before = ask(url, path, asks, allow_status=[404]).exchanges
     with raw_server(HELLO, NOT_FOUND) as url:
@@ -1298,7 +1302,7 @@ def test_an_address_of_no_server_in_the_environment_or_in_the_settings_is_told(
     def record(base_url: str | None) -> None:
         record_requests(
             provider,
-            [Ask(BODY, "m")],
+            [GenerateAsk(BODY, "m")],
             tmp_path / "a.yaml",
             settings=Settings(api_key="k", base_url=base_url, credentials="t"),
         )
@@ -1388,7 +1392,7 @@ def test_code_assist_is_given_up_as_well_when_it_is_silent(tmp_path: Path) -> No
     with raw_server(silent) as url, pytest.raises(CassetteError, match="no answer at all"):
         record_requests(
             "code-assist",
-            [Ask({}, "m")],
+            [GenerateAsk({}, "m")],
             tmp_path / "a.yaml",
             settings=replace(settings, base_url=url),
         )
@@ -1399,7 +1403,7 @@ def test_code_assist_is_given_up_as_well_when_it_is_silent(tmp_path: Path) -> No
     ):
         record_requests(
             "code-assist",
-            [Ask({}, "m")],
+            [GenerateAsk({}, "m")],
             tmp_path / "a.yaml",
             settings=replace(settings, base_url=url),
         )
@@ -1415,7 +1419,7 @@ def test_a_program_that_takes_too_long_is_ended_with_all_that_it_started(tmp_pat
         match=r"request 1 was given up, .*: it ran for 0\.5 s; --timeout waits longer",
     ):
         record_requests(
-            "gemini-cli", [Ask({"prompt": "x"})], tmp_path / "a.yaml", settings=settings
+            "gemini-cli", [GenerateAsk({"prompt": "x"})], tmp_path / "a.yaml", settings=settings
         )
     assert time.monotonic() - begun < 20
     assert not (tmp_path / "a.yaml").exists()

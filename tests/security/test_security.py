@@ -54,7 +54,7 @@ from harness.conformance.judge import AdapterError
 from harness.conformance.laws.replayer import plain
 from harness.conformance.project import Project, yaml_files
 from harness.dialects import DIALECTS
-from harness.providers import PROVIDERS, identified
+from harness.providers import PROVIDERS, with_provider
 from harness.recording.staging import Unfinished, save
 from harness.report import Header, Named, Run, render
 from harness.specs import Case, SpecError, read_spec
@@ -73,7 +73,7 @@ TEXT = (
 
 def exchange(body: bytes, **headers: str) -> Exchange:
     named = {name.replace("_", "-"): [value] for name, value in headers.items()}
-    return identified(
+    return with_provider(
         Exchange(Request("POST", URL, {}, b"{}"), 200, named, ((None, body),), "complete")
     )
 

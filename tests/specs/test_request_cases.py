@@ -12,10 +12,10 @@ import pytest
 
 from harness.cassettes import Cassette, Exchange, Origin, Request
 from harness.conformance.judge import Cell, judge
-from harness.dialects.dialect import Requests
-from harness.providers import identified
+from harness.dialects.dialect import RequestTranslator
+from harness.providers import with_provider
 from harness.specs import Case, SpecError, read_spec
-from harness.stream.generation import Asked, ToolOutcome, TranslationError
+from harness.stream.generation import GenerateRequest, ToolOutcome, TranslationError
 from harness.stream.session import Session
 
 REQUEST = """\
@@ -178,7 +178,7 @@ def test_what_is_wrong_is_said_with_its_line(
 # ---------------------------------------------------------------- judging
 
 
-def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Asked:
+def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
     """Sends what it is told, with every remembered signature at its call."""
     if not prompt:
         raise TranslationError("messages", "there are none")
@@ -186,7 +186,7 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Aske
         {**content, "signatures": [call.signature for call in session.calls.values()]}
         for content in prompt
     ]
-    return Asked({"contents": contents, **options}, "m", tuple(options))
+    return GenerateRequest({"contents": contents, **options}, "m", tuple(options))
 
 
 def follow_up(
@@ -201,7 +201,7 @@ def follow_up(
     return [*prompt, {"role": "model", "calls": calls}, {"role": "user", "said": said}]
 
 
-HALF = Requests(translate, follow_up)
+HALF = RequestTranslator(translate, follow_up)
 URL = "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse"
 PART = b'{"functionCall":{"name":"w","args":{}},"thoughtSignature":"U0lH"}'
 CALL = b'data: {"candidates":[{"content":{"parts":[%b]},"finishReason":"STOP"}]}\n\n' % PART
@@ -218,7 +218,7 @@ def exchange(contents: list[dict[str, Any]], signatures: list[str], answer: byte
     body = json.dumps(
         {"contents": [{**content, "signatures": signatures} for content in contents]}
     ).encode()
-    return identified(
+    return with_provider(
         Exchange(Request("POST", URL, {}, body), 200, {}, ((None, answer),), "complete")
     )
 
@@ -229,7 +229,7 @@ CASSETTE = Cassette(
 
 
 def judged(
-    column: str = "mind", half: Requests | None = HALF, **keys: Any
+    column: str = "mind", half: RequestTranslator | None = HALF, **keys: Any
 ) -> tuple[str, list[str]]:
     case = Case(case="c", requirement="r", features=("f",), source="https://s.example", **keys)
     result = judge(Cell(case, "a.yaml", column), lambda name: CASSETTE, requests=half)
@@ -282,11 +282,11 @@ def test_a_conversation_must_send_what_was_recorded() -> None:
 
 
 def test_a_lost_signature_is_found_in_the_next_turn() -> None:
-    def forgetful(prompt: Any, options: Mapping[str, Any], session: Session) -> Asked:
+    def forgetful(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
         return translate(prompt, options, Session())
 
     verdict, places = judged(
-        half=Requests(forgetful, follow_up),
+        half=RequestTranslator(forgetful, follow_up),
         cassette="x/y",
         turns=TURNS,
         expect={"mind": "recorded"},

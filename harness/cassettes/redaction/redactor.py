@@ -89,7 +89,7 @@ _JSON: Final = re.compile(
 )
 
 
-class Scrubber:
+class Redactor:
     """Scrubs exchanges by the built-in names and by the user's ``rules``.
 
     A rule is a name (``customer_id``: the value of that JSON member, form field or query parameter,
@@ -364,11 +364,11 @@ def _resized(headers: dict[str, list[str]], old: bytes, new: bytes) -> dict[str,
     }
 
 
-_BUILT_IN: Final = Scrubber()
+_BUILT_IN: Final = Redactor()
 
 
 def scrub(cassette: Cassette) -> Cassette:
-    """The recording without what the built-in names hold; `Scrubber` takes the user's rules as
+    """The recording without what the built-in names hold; `Redactor` takes the user's rules as
     well.
     """
     return _BUILT_IN.cassette(cassette)

@@ -25,7 +25,7 @@ from .. import Cassette, CassetteError, Exchange, is_cassette, loads
 from .encodings import spellings
 from .known_values import Needles
 from .patterns import search_shapes
-from .redactor import SCRUBBED, Scrubber
+from .redactor import SCRUBBED, Redactor
 
 __all__ = ["Finding", "Scanner", "SecretFound", "refuse_secrets"]
 
@@ -67,17 +67,17 @@ class Scanner:
     """Looks for ``secrets`` (what each is called → its value; values under 8 characters are left
     out) and for shapes.
 
-    ``scrubber``: the one that files are scrubbed with, so that what it would have taken out is
+    ``redactor``: the one that files are scrubbed with, so that what it would have taken out is
     found where it could not reach.
     """
 
     def __init__(
-        self, secrets: Mapping[str, str] | None = None, scrubber: Scrubber | None = None
+        self, secrets: Mapping[str, str] | None = None, redactor: Redactor | None = None
     ) -> None:
         self._needles = Needles(
             {name: value for name, value in (secrets or {}).items() if value != SCRUBBED}
         )
-        self._scrubber = scrubber or Scrubber()
+        self._scrubber = redactor or Redactor()
 
     def refuse(self, text: str, name: str, cassette: Cassette | None = None) -> str:
         """``text`` itself, if neither it nor what it holds shows a secret; else raises

@@ -16,7 +16,7 @@ from typing import Any, Final
 from harness.stream.exchange import CassetteError, Exchange
 
 from ..vcrpy import Guard
-from .redactor import Scrubber
+from .redactor import Redactor
 from .scanner import Scanner
 
 WORDS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
@@ -40,11 +40,11 @@ def guard(
     knows this machine's secrets.
 
     ``arguments``: keys and tokens that came another way, such as on a command line.
-    ``before_record``: see `Scrubber`. Raises `CassetteError` for bad rules and for credentials that
+    ``before_record``: see `Redactor`. Raises `CassetteError` for bad rules and for credentials that
     can't be read.
     """
-    scrubber = Scrubber(read_rules(folder or Path.cwd()), before_record)
-    return Guard(scrubber, Scanner(known_secrets(arguments, environ), scrubber))
+    redactor = Redactor(read_rules(folder or Path.cwd()), before_record)
+    return Guard(redactor, Scanner(known_secrets(arguments, environ), redactor))
 
 
 def known_secrets(

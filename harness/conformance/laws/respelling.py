@@ -10,15 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from harness.cassettes import Exchange
 from harness.providers.oracle import Facts, gather_events
 from harness.stream.framing import frame_by_content
+from harness.stream.json_codec import Json
 
 from .replayer import Replayer, plain, with_reads
 
-Json = Any
 _CAPITAL = re.compile(r"[A-Z]")
 _USER_KEYED = {"args", "properties", "partMetadata", "error", "metadata"}
 _RESPONDERS = {"functionResponse", "toolResponse"}

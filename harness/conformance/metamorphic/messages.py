@@ -13,8 +13,8 @@ from typing import Any
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 from harness.stream.framing import frame_by_content
+from harness.stream.json_codec import Json
 
-Json = Any
 Messages = list[Any]
 Change = Callable[[Messages], bool]
 """Changes messages in place; whether there was anything to change."""

@@ -7,9 +7,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-Json = Any
+from harness.stream.json_codec import Json
 
 
 @dataclass

@@ -19,17 +19,26 @@ from harness.dialects import DIALECTS
 from harness.pipeline.conversation import expected_requests
 from harness.specs.matching import compare
 
-from ..judge import Cell, produce, stand_on
-from .payloads import DAMAGES
+from ..judge import Cell, produce, resolve_fixture
+from .payloads import OPERATORS
 from .requests import REQUEST_DAMAGES
-from .shapes import Damage
+from .shapes import MutationOperator
 
-__all__ = ["ALL", "DAMAGES", "ENOUGH", "REQUEST_DAMAGES", "Damage", "Mutant", "Proof", "prove"]
+__all__ = [
+    "ALL",
+    "ENOUGH",
+    "OPERATORS",
+    "REQUEST_DAMAGES",
+    "Mutant",
+    "MutationOperator",
+    "Proof",
+    "prove",
+]
 
 ENOUGH: Final = 3
 """A damage has to apply to so many cases of every event model that can carry it."""
 
-ALL: Final[tuple[Damage, ...]] = (*DAMAGES, *REQUEST_DAMAGES)
+ALL: Final[tuple[MutationOperator, ...]] = (*OPERATORS, *REQUEST_DAMAGES)
 
 
 @dataclass(slots=True)
@@ -39,7 +48,7 @@ class Mutant:
     """
 
     dialect: str
-    damage: Damage
+    damage: MutationOperator
     applied: list[str] = field(default_factory=list)
     killed: list[str] = field(default_factory=list)
 
@@ -104,8 +113,8 @@ def prove(
     load: Callable[[str], Cassette],
     dialects: Iterable[str] = tuple(DIALECTS),
 ) -> Proof:
-    """Damage what these cells' own adapters give. Raises what `harness.conformance.judge.stand_on`
-    raises for a case that stands on nothing.
+    """Damage what these cells' own adapters give. Raises what
+    `harness.conformance.judge.resolve_fixture` raises for a case that stands on nothing.
     """
     wanted = list(dialects)
     mutants = {
@@ -131,7 +140,7 @@ def _damage(
     mutants: dict[tuple[str, str], Mutant],
     proof: Proof,
 ) -> None:
-    ground = stand_on(cell.case, load)
+    ground = resolve_fixture(cell.case, load)
     expected, given = cell.case.expect[cell.column], produce(cell, ground)
     if cell.layer == "requests":
         expected = expected_requests(cell.case, expected, ground.exchanges)
@@ -140,7 +149,7 @@ def _damage(
         proof.broken.append(name)
         return
     proof.controls += 1
-    for damage in REQUEST_DAMAGES if cell.layer == "requests" else DAMAGES:
+    for damage in REQUEST_DAMAGES if cell.layer == "requests" else OPERATORS:
         change = damage.of.get(cell.column)
         damaged: Any = copy.deepcopy(given)
         if change is None or not change(damaged):

@@ -20,7 +20,7 @@ from .endings import (
     wrong_index_unified,
     wrong_stop,
 )
-from .shapes import SHAPES, WITH_CALLS, Change, Damage, Payloads, Shape
+from .shapes import SHAPES, WITH_CALLS, Change, MutationOperator, Payloads, Shape
 
 # Text
 
@@ -236,13 +236,13 @@ def _for_calls(make: Callable[[Shape], Change], *without: str) -> dict[str, Chan
     return {name: make(SHAPES[name]) for name in WITH_CALLS if name not in without}
 
 
-DAMAGES: Final[tuple[Damage, ...]] = (
-    Damage("text-trimmed", "blanks around a piece of text are missing", _for_all(_trim)),
-    Damage("text-lost", "a piece of text lacks its last character", _for_all(_lose_text)),
-    Damage("text-doubled", "a piece of text comes twice", _for_all(_double)),
-    Damage("parts-merged", "two pieces of text come as one", _for_all(_merge)),
-    Damage("parts-swapped", "two pieces of text have changed places", _for_all(_swap)),
-    Damage(
+OPERATORS: Final[tuple[MutationOperator, ...]] = (
+    MutationOperator("text-trimmed", "blanks around a piece of text are missing", _for_all(_trim)),
+    MutationOperator("text-lost", "a piece of text lacks its last character", _for_all(_lose_text)),
+    MutationOperator("text-doubled", "a piece of text comes twice", _for_all(_double)),
+    MutationOperator("parts-merged", "two pieces of text come as one", _for_all(_merge)),
+    MutationOperator("parts-swapped", "two pieces of text have changed places", _for_all(_swap)),
+    MutationOperator(
         "thought-as-answer",
         "thoughts are shown as the answer",
         {
@@ -251,26 +251,28 @@ DAMAGES: Final[tuple[Damage, ...]] = (
             "anthropic": _think_aloud_anthropic,
         },
     ),
-    Damage("call-lost", "the first call is missing", _for_calls(_lose_call)),
-    Damage("call-renamed", "the first call has another name", _for_calls(_rename_call)),
-    Damage(
+    MutationOperator("call-lost", "the first call is missing", _for_calls(_lose_call)),
+    MutationOperator("call-renamed", "the first call has another name", _for_calls(_rename_call)),
+    MutationOperator(
         "argument-lost",
         "a call lacks an argument",
         {**_for_calls(_lose_argument, "anthropic"), "anthropic": _lose_argument_anthropic},
     ),
-    Damage("id-wrong", "the first call has another id", _for_calls(_wrong_id, "mind")),
-    Damage(
+    MutationOperator("id-wrong", "the first call has another id", _for_calls(_wrong_id, "mind")),
+    MutationOperator(
         "signature-lost",
         "a signature is missing",
         {"unified-llm": _lose_signature_unified, "anthropic": _lose_signature_anthropic},
     ),
-    Damage(
+    MutationOperator(
         "index-wrong",
         "blocks are numbered otherwise",
         {"anthropic": wrong_index_anthropic, "unified-llm": wrong_index_unified},
     ),
-    Damage("stopped-early", "the last payload is missing", dict.fromkeys(SHAPES, stop_early)),
-    Damage(
+    MutationOperator(
+        "stopped-early", "the last payload is missing", dict.fromkeys(SHAPES, stop_early)
+    ),
+    MutationOperator(
         "stop-reason-wrong",
         "the reason to stop is another",
         {
@@ -283,7 +285,7 @@ DAMAGES: Final[tuple[Damage, ...]] = (
             "mind": wrong_stop("error", ("code",), "AGENT_ERROR", "RATE_LIMIT_EXCEEDED"),
         },
     ),
-    Damage(
+    MutationOperator(
         "usage-wrong",
         "a count is one too high",
         {
@@ -292,12 +294,12 @@ DAMAGES: Final[tuple[Damage, ...]] = (
             "anthropic": wrong_count("message_delta", ("usage", "output_tokens")),
         },
     ),
-    Damage(
+    MutationOperator(
         "error-reworded",
         "the message of an error is another",
         {name: wrong_error(*place) for name, place in _ERRORS.items()},
     ),
-    Damage(
+    MutationOperator(
         "error-lost",
         "errors are missing",
         {name: lose_error(place[0]) for name, place in _ERRORS.items()},

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .shapes import Change, Damage
+from .shapes import Change, MutationOperator
 
 _ASKING: Final = ("art", "unified-llm", "anthropic", "mind")
 _WITH_IDS: Final = ("unified-llm", "anthropic", "mind")
@@ -174,50 +174,56 @@ def _of(change: Change, *names: str) -> dict[str, Change]:
     return dict.fromkeys(names or _ASKING, inside(change))
 
 
-REQUEST_DAMAGES: Final[tuple[Damage, ...]] = (
-    Damage("sent-text-lost", "a part of text is missing", _of(_lose_part("text"))),
-    Damage("sent-parts-swapped", "two parts have changed places", _of(_swap_parts)),
-    Damage("sent-contents-merged", "two contents are one", _of(_merge_contents)),
-    Damage("sent-role-wrong", "somebody else speaks", _of(_other_role)),
-    Damage("sent-call-lost", "a call is missing", _of(_lose_part("functionCall"))),
-    Damage("sent-call-renamed", "a call has another name", _of(_change_in("functionCall", "name"))),
-    Damage("sent-argument-lost", "a call lacks an argument", _of(_lose_argument)),
-    Damage(
+REQUEST_DAMAGES: Final[tuple[MutationOperator, ...]] = (
+    MutationOperator("sent-text-lost", "a part of text is missing", _of(_lose_part("text"))),
+    MutationOperator("sent-parts-swapped", "two parts have changed places", _of(_swap_parts)),
+    MutationOperator("sent-contents-merged", "two contents are one", _of(_merge_contents)),
+    MutationOperator("sent-role-wrong", "somebody else speaks", _of(_other_role)),
+    MutationOperator("sent-call-lost", "a call is missing", _of(_lose_part("functionCall"))),
+    MutationOperator(
+        "sent-call-renamed", "a call has another name", _of(_change_in("functionCall", "name"))
+    ),
+    MutationOperator("sent-argument-lost", "a call lacks an argument", _of(_lose_argument)),
+    MutationOperator(
         "sent-id-wrong", "a call has another id", _of(_change_in("functionCall", "id"), *_WITH_IDS)
     ),
-    Damage("sent-signature-lost", "a signature is missing", _of(_lose_signature, *_WITH_IDS)),
-    Damage(
+    MutationOperator(
+        "sent-signature-lost", "a signature is missing", _of(_lose_signature, *_WITH_IDS)
+    ),
+    MutationOperator(
         "sent-signature-moved",
         "a signature stands at another part",
         _of(_move_signature, *_WITH_IDS),
     ),
-    Damage(
+    MutationOperator(
         "sent-result-lost", "the result of a tool is missing", _of(_lose_part("functionResponse"))
     ),
-    Damage(
+    MutationOperator(
         "sent-result-renamed",
         "a result belongs to another tool",
         _of(_change_in("functionResponse", "name")),
     ),
-    Damage(
+    MutationOperator(
         "sent-result-id-wrong",
         "a result belongs to another call",
         _of(_change_in("functionResponse", "id"), *_WITH_IDS),
     ),
-    Damage("sent-result-empty", "a result says nothing", _of(_empty_result)),
-    Damage("sent-tool-lost", "a tool is not declared", _of(_lose_declaration)),
-    Damage("sent-schema-loosened", "a tool's schema needs no argument", _of(_lose_requirement)),
-    Damage(
+    MutationOperator("sent-result-empty", "a result says nothing", _of(_empty_result)),
+    MutationOperator("sent-tool-lost", "a tool is not declared", _of(_lose_declaration)),
+    MutationOperator(
+        "sent-schema-loosened", "a tool's schema needs no argument", _of(_lose_requirement)
+    ),
+    MutationOperator(
         "sent-setting-wrong",
         "a number of the settings is another",
         _of(_wrong_setting, "art", "unified-llm", "anthropic"),
     ),
-    Damage(
+    MutationOperator(
         "sent-system-lost",
         "the instruction of the system is missing",
         _of(_lose_field("systemInstruction"), "unified-llm", "anthropic"),
     ),
-    Damage(
+    MutationOperator(
         "sent-tool-choice-lost",
         "which tools may be called is missing",
         _of(_lose_field("toolConfig"), "unified-llm", "anthropic"),

@@ -14,7 +14,7 @@ Change = Callable[[Any], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
+class MutationOperator:
     """A damage: its name, what is wrong then, and how it is done for each event model that can
     carry it.
     """

@@ -14,11 +14,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from harness.stream.generation import Asked, ToolOutcome, TranslationError
+from harness.stream.generation import GenerateRequest, ToolOutcome, TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
-from ..dialect import Payload, Requests
+from ..dialect import Payload, RequestTranslator
 from ..fields import Fields, shown
 from .contents import Contents
 from .tools import declared_names, translate_choice, translate_tools, wire_names
@@ -50,8 +50,8 @@ LEVELS: Final = ((1024, "LOW"), (8192, "MEDIUM"))
 """Budget up to → thinking level; HIGH above."""
 
 
-def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Asked:
-    """The request that a Messages body asks for; see `harness.dialects.dialect.Requests`.
+def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
+    """The request that a Messages body asks for; see `harness.dialects.dialect.RequestTranslator`.
 
     The session learns the conversation's id (``context["session_id"]``, from ``metadata``), which
     tool names were changed (``own_names``) and which ids the history has already, unless the prompt
@@ -86,7 +86,9 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Aske
     for call_id in contents.strangers:
         session.reserve(call_id)
     session.own_names = {wire: own for own, wire in names.items() if wire != own}
-    return Asked({key: value for key, value in body.items() if value}, model, tuple(warnings))
+    return GenerateRequest(
+        {key: value for key, value in body.items() if value}, model, tuple(warnings)
+    )
 
 
 def _messages(fields: Fields) -> list[Fields]:
@@ -264,4 +266,4 @@ def _result(call_id: str, outcome: ToolOutcome) -> Payload:
     return {"type": "tool_result", "tool_use_id": call_id, "content": text, **failed}
 
 
-REQUESTS: Final = Requests(translate, follow_up)
+REQUESTS: Final = RequestTranslator(translate, follow_up)

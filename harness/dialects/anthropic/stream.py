@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from harness.stream import events as ev
+from harness.stream.json_codec import Json
 
 from ..dialect import Payload
 
@@ -198,7 +199,7 @@ class MessageWriter:
             self._index += 1
             self._block = ""
 
-    def unknown(self, raw: ev.Json) -> None:
+    def unknown(self, raw: Json) -> None:
         """Something that the protocol has no word for; it may stand inside a block."""
         (self._out if self.begun else self.waiting).append({"type": "unknown", "raw": raw})
 

@@ -14,7 +14,7 @@ from contextlib import aclosing
 from typing import Any
 
 from harness.pipeline.request import ask
-from harness.stream.generation import Asked, TranslationError
+from harness.stream.generation import GenerateRequest, TranslationError
 from harness.stream.session import Session
 
 from .. import Payload
@@ -98,7 +98,7 @@ class GeminiAdapter:
         for payload in reader.close():
             yield payload
 
-    async def _answers(self, asked: Asked, streamed: bool) -> AsyncGenerator[Any]:
+    async def _answers(self, asked: GenerateRequest, streamed: bool) -> AsyncGenerator[Any]:
         """The SDK's responses, and last what it raised, if it did."""
         models = self._client.aio.models
         try:

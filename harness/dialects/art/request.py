@@ -14,11 +14,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from harness.stream.generation import Asked, ToolOutcome, TranslationError
+from harness.stream.generation import GenerateRequest, ToolOutcome, TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
-from ..dialect import Payload, Requests
+from ..dialect import Payload, RequestTranslator
 from ..gemini_schema import to_gemini_schema
 
 DEFAULT_MODEL: Final = "gemini-1.5-flash-latest"
@@ -286,8 +286,8 @@ def model_of(options: Mapping[str, Any], default: str = DEFAULT_MODEL) -> str:
     return next((name for name in named if isinstance(name, str) and name), default)
 
 
-def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Asked:
-    """See `harness.dialects.dialect.Requests`."""
+def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
+    """See `harness.dialects.dialect.RequestTranslator`."""
     if not isinstance(prompt, list | tuple):
         raise TranslationError("messages", "is no list; a prompt is a list of messages")
     writer = _Writer()
@@ -303,7 +303,7 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Aske
     for name in options:
         if name not in _KNOWN_OPTIONS:
             writer.warn(f"options.{name}", "is left out; it is no option that Gemini is told of")
-    return Asked(body, model_of(options), tuple(writer.warnings))
+    return GenerateRequest(body, model_of(options), tuple(writer.warnings))
 
 
 def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
@@ -327,4 +327,4 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
     ]
 
 
-ART_REQUESTS: Final = Requests(translate, follow_up)
+ART_REQUESTS: Final = RequestTranslator(translate, follow_up)

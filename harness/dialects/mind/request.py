@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from harness.stream.generation import Asked, ToolOutcome, TranslationError
+from harness.stream.generation import GenerateRequest, ToolOutcome, TranslationError
 from harness.stream.session import RememberedCall, Session
 
-from ..dialect import Payload, Requests
+from ..dialect import Payload, RequestTranslator
 from .tools import DECLARATIONS
 
 DEFAULT_MODEL: Final = "gemini-3-flash-preview"
@@ -37,9 +37,9 @@ texts, an ``error`` is no one's turn.
 """
 
 
-def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Asked:
-    """See `harness.dialects.dialect.Requests`. Options are ``model_name`` and ``allowed_tools``,
-    the names of tools to declare.
+def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
+    """See `harness.dialects.dialect.RequestTranslator`. Options are ``model_name`` and
+    ``allowed_tools``, the names of tools to declare.
     """
     if not isinstance(prompt, Mapping):
         raise TranslationError(
@@ -67,7 +67,7 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Aske
     if declared:
         body["tools"] = [{"functionDeclarations": declared}]
     model = options.get("model_name") or DEFAULT_MODEL
-    return Asked(body, _text(model, "options.model_name"))
+    return GenerateRequest(body, _text(model, "options.model_name"))
 
 
 def _declared(names: Any) -> list[dict[str, Any]]:
@@ -226,4 +226,4 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
     return {**prompt, "history": [*prompt.get("history", ()), *payloads, *told]}
 
 
-MIND_REQUESTS: Final = Requests(translate, follow_up)
+MIND_REQUESTS: Final = RequestTranslator(translate, follow_up)

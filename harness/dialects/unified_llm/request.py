@@ -14,11 +14,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from harness.stream.generation import Asked, ToolOutcome, TranslationError
+from harness.stream.generation import GenerateRequest, ToolOutcome, TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
-from ..dialect import Payload, Requests
+from ..dialect import Payload, RequestTranslator
 from ..gemini_schema import to_gemini_schema
 from .form import Form, show
 from .messages import Conversation
@@ -83,8 +83,10 @@ _GENERATION: Final = re.compile(r"gemini-([0-9]+)")
 _SNAKE: Final = re.compile(r"_([a-z])")
 
 
-def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Asked:
-    """The request that a unified-llm Request asks for; see `harness.dialects.dialect.Requests`."""
+def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
+    """The request that a unified-llm Request asks for; see
+    `harness.dialects.dialect.RequestTranslator`.
+    """
     if options:
         raise TranslationError(
             "options", "unified-llm has none; what it asks for stands in the Request"
@@ -119,7 +121,7 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Aske
         warnings.append("metadata: is left out; Gemini has no place for it")
     _merge_options(request, body)
     request.close()
-    return Asked(body, model, tuple(warnings))
+    return GenerateRequest(body, model, tuple(warnings))
 
 
 def follow_up(
@@ -374,4 +376,4 @@ def _join(body: dict[str, Any], more: Mapping[str, Any]) -> None:
             body[key] = value
 
 
-UNIFIED_LLM_REQUESTS: Final = Requests(translate, follow_up)
+UNIFIED_LLM_REQUESTS: Final = RequestTranslator(translate, follow_up)

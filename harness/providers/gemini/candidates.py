@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from harness.stream.events import Annotation, Event, Finish, Json, Unknown
+from harness.stream.events import Annotation, Event, Finish, Unknown
+from harness.stream.json_codec import Json
 
 from .fields import Fields, spellings
 from .finish_reasons import FINISH_REASONS, name_reason

@@ -16,7 +16,7 @@ import re
 from functools import lru_cache
 from typing import Any, Final
 
-from harness.stream.events import Json
+from harness.stream.json_codec import Json
 
 FREE: Final = "free"
 """What a user keyed, or what is no message at all: only its numbers have a form."""

@@ -14,7 +14,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from harness.stream.events import Error, Json
+from harness.stream.events import Error
+from harness.stream.json_codec import Json
 
 from ..provider import Answer
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from harness.stream.events import Json
+from harness.stream.json_codec import Json
 
 _CAPITAL: Final = re.compile("[A-Z]")
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.stream.events import CallEnd, CallPiece, CallStart, Event, Json, Text, Unknown
-from harness.stream.json_codec import decode_json
+from harness.stream.events import CallEnd, CallPiece, CallStart, Event, Text, Unknown
+from harness.stream.json_codec import Json, decode_json
 from harness.stream.json_path import Assembly, write_path
 
 from .fields import Fields, spellings

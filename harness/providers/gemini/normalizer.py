@@ -22,13 +22,13 @@ from harness.stream.events import (
     Event,
     Finish,
     Incomplete,
-    Json,
     Metadata,
     Start,
     Unknown,
 )
 from harness.stream.framing import Frame
-from harness.stream.generation import Asked
+from harness.stream.generation import GenerateRequest
+from harness.stream.json_codec import Json
 from harness.stream.session import Session
 
 from ..provider import Answer, Provider
@@ -247,7 +247,7 @@ def _read_feedback(feedback: dict[str, Json], out: list[Event]) -> None:
         )
 
 
-def send_bare(asked: Asked, _: Session) -> dict[str, Any]:
+def send_bare(asked: GenerateRequest, _: Session) -> dict[str, Any]:
     """The body itself: the model stands in the URL."""
     return asked.body
 

@@ -18,7 +18,6 @@ from harness.stream.events import (
     Code,
     CodeResult,
     Event,
-    Json,
     Media,
     NamelessCall,
     Reasoning,
@@ -28,6 +27,7 @@ from harness.stream.events import (
     ToolResult,
     Unknown,
 )
+from harness.stream.json_codec import Json
 from harness.stream.tool_code import Block, Splitter, parse_body
 
 from .fields import Fields, spellings

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.stream.events import Json
-from harness.stream.json_codec import decode_json
+from harness.stream.json_codec import Json, decode_json
 from harness.stream.session import Tool
 
 from .fields import Fields, spellings

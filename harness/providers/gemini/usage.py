@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.stream.events import Json, Usage
+from harness.stream.events import Usage
+from harness.stream.json_codec import Json
 
 from .fields import Fields, spellings
 

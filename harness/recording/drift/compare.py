@@ -14,7 +14,7 @@ from harness.providers.gemini.finish_reasons import FINISH_REASONS
 from harness.stream.exchange import Cassette, Exchange
 
 from .severity import ENDS, FINISH, KINDS, SEVERITIES, SIGNED, Severity, place_of
-from .shape import Rhythm, Shape, collapse, shape_of
+from .shape import Presence, Shape, collapse, shape_of
 
 _SILENT: Final = frozenset({"unknown", "aborted"})
 """Ends that tell nothing of the provider."""
@@ -200,7 +200,7 @@ def _counts(old: Shape, new: Shape) -> Iterator[_Found]:
     """Which messages carry counts; where all of one object moved alike, it is told of the object
     alone.
     """
-    told: set[tuple[str, Rhythm, Rhythm]] = set()
+    told: set[tuple[str, Presence, Presence]] = set()
     for path in sorted(old.counts.keys() & new.counts.keys()):
         was, now = old.counts[path], new.counts[path]
         if not was or not now or was & now:
@@ -214,7 +214,7 @@ def _counts(old: Shape, new: Shape) -> Iterator[_Found]:
         yield severity, path, _moved(was, now), feature
 
 
-def _moved(was: Rhythm, now: Rhythm) -> str:
+def _moved(was: Presence, now: Presence) -> str:
     return f"in the messages: {_listed(was)} → {_listed(now)}"
 
 

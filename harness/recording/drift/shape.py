@@ -15,11 +15,12 @@ from typing import Final
 
 from harness.providers import EXIT_CODE
 from harness.providers.gemini.fields import spellings
-from harness.stream.events import End, Json
+from harness.stream.events import End
 from harness.stream.exchange import Exchange
 from harness.stream.framing import Frame
+from harness.stream.json_codec import Json
 
-Rhythm = frozenset[str]
+Presence = frozenset[str]
 """In which messages something stands: ``running`` (from one on in all), ``final`` (in the last
 alone), ``not in the last``, ``here and there``. In a short stream several may be true."""
 
@@ -59,7 +60,7 @@ _KINDS: Final = {
 @dataclass(frozen=True, slots=True)
 class Shape:
     """``types``: path → JSON types; ``words``: path of an enum → its words; ``parts``: kinds of the
-    first candidate's parts, runs of one kind as one; ``counts``: path of a count → its `Rhythm`;
+    first candidate's parts, runs of one kind as one; ``counts``: path of a count → its `Presence`;
     ``finish``: the last finish reason, and in which messages one stands."""
 
     status: int
@@ -71,9 +72,9 @@ class Shape:
     types: dict[str, frozenset[str]]
     words: dict[str, frozenset[str]]
     parts: tuple[str, ...]
-    counts: dict[str, Rhythm]
+    counts: dict[str, Presence]
     finish: str | None
-    finish_at: Rhythm
+    finish_at: Presence
 
 
 def shape_of(exchange: Exchange, frames: Sequence[Frame]) -> Shape:
@@ -110,7 +111,7 @@ def shape_of(exchange: Exchange, frames: Sequence[Frame]) -> Shape:
     )
 
 
-def rhythm(stands: Sequence[bool]) -> Rhythm:
+def rhythm(stands: Sequence[bool]) -> Presence:
     """In which messages, from whether it stands in each."""
     if True not in stands:
         return frozenset()

@@ -22,7 +22,7 @@ from ..transport import Source, transports
 from .genai import MISSING, MissingCredentials, MissingLibrary, library
 
 if TYPE_CHECKING:
-    from ..run import Ask, Settings
+    from ..run import GenerateAsk, Settings
 
 TOKENS: Final = ("CODE_ASSIST_ACCESS_TOKEN", "GOOGLE_CLOUD_ACCESS_TOKEN")
 CLIENT: Final = ("CODE_ASSIST_CLIENT_ID", "CODE_ASSIST_CLIENT_SECRET")
@@ -93,7 +93,7 @@ class CodeAssistDriver:
         found = answer.get("cloudaicompanionProject")
         return found if isinstance(found, str) else project
 
-    def ask(self, ask: Ask) -> None:
+    def ask(self, ask: GenerateAsk) -> None:
         envelope: dict[str, Any] = dict(ask.body)
         if "request" not in envelope:
             envelope = {

@@ -24,10 +24,10 @@ from harness.providers import EXIT_CODE, STDERR
 from harness.stream.events import End
 
 from ..cassette import LOOPBACK
-from ..tape import Take, Tape
+from ..tape import InFlightExchange, Tape
 
 if TYPE_CHECKING:
-    from ..run import Ask, Settings
+    from ..run import GenerateAsk, Settings
 
 BASE_URLS: Final = ("GOOGLE_GEMINI_BASE_URL", "CODE_ASSIST_ENDPOINT")
 """The variables by which the Gemini CLI is told another address: with a key, with a login."""
@@ -41,7 +41,7 @@ class ProgramDriver:
         self._tape = tape
         self._settings = settings
 
-    def ask(self, ask: Ask) -> None:
+    def ask(self, ask: GenerateAsk) -> None:
         prompt = ask.body.get("prompt")
         if not isinstance(prompt, str):
             raise ReplayError("gemini-cli is asked by a prompt, a text; this request has none")
@@ -167,7 +167,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _read_all(process: subprocess.Popen[bytes], take: Take) -> int:
+def _read_all(process: subprocess.Popen[bytes], take: InFlightExchange) -> int:
     assert process.stdout is not None
     with process.stdout as output:
         while data := output.read(_READ):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from google.genai.types import HttpOptions
 
     from ..cassette import Recording
-    from ..run import Ask, Settings
+    from ..run import GenerateAsk, Settings
 
 MISSING: Final = "google-genai is not installed; pip install 'gemini-conformance[record]'"
 KEYS: Final = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
@@ -141,7 +141,7 @@ class GenaiDriver:
             )
         return self._genai.Client(vertexai=True, api_key=key, http_options=options)
 
-    def ask(self, ask: Ask) -> None:
+    def ask(self, ask: GenerateAsk) -> None:
         model = self._model or ask.model or os.environ.get("HARNESS_MODEL")
         if not model:
             raise ReplayError(
@@ -155,7 +155,7 @@ class GenaiDriver:
                 f"no credentials for Vertex AI: {said}; run `gcloud auth application-default login`"
             ) from None
 
-    def _ask(self, ask: Ask, model: str) -> None:
+    def _ask(self, ask: GenerateAsk, model: str) -> None:
         models, before = self._client.models, len(self._tape.takes)
         config = {"http_options": {"extra_body": dict(ask.body)}}
         try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .equality import Json, equal_if_plain
+from harness.stream.json_codec import Json
+
+from .equality import equal_if_plain
 from .explain import Explainer
 from .mismatch import Mismatch
 from .operators import MAX_TRIES, Bindings

@@ -8,12 +8,11 @@ hand.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-Json = Any
-"""A JSON value: dict, list, str, int, float, bool or None."""
+from harness.stream.json_codec import Json
 
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 _OPERATOR: Final = b'{"$'

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from harness.stream.json_codec import Json
+
 from .counters import Course
-from .equality import Json, is_plain
+from .equality import is_plain
 from .fingerprint import canonical
 from .lists import explain_list
 from .mismatch import Kind, Mismatch, Path, write_path

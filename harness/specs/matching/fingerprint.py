@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from .equality import Json
+from harness.stream.json_codec import Json
 
 COUNTERS: Final = frozenset({"index", "call"})
 """Keys whose number counts what came before it in the stream."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.stream.json_codec import Json
+
 from .counters import Seen, Shift, extend, find_shifts, follows
-from .equality import Json, equal, is_plain
+from .equality import equal, is_plain
 from .fingerprint import fingerprint
 from .mismatch import Path
 from .planning import PAIRS, Step, likeness, plan

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from .equality import Json
+from harness.stream.json_codec import Json
 
 Kind = Literal["changed", "missing", "extra", "moved", "recut"]
 

@@ -16,7 +16,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Final, NoReturn
 
-from .equality import Json, equal, is_plain, may_hold
+from harness.stream.json_codec import Json
+
+from .equality import equal, is_plain, may_hold
 from .fingerprint import canonical
 from .patterns import Pattern, PatternError
 

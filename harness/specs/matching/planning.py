@@ -16,8 +16,10 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from harness.stream.json_codec import Json
+
 from .align import Pairs, align, best_pairs
-from .equality import Json, equal, is_plain
+from .equality import equal, is_plain
 from .fingerprint import Fingerprint, fingerprint
 from .joining import Joiner, Unit, single
 from .operators import Bindings

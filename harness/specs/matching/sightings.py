@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from .equality import Json, equal
+from harness.stream.json_codec import Json
+
+from .equality import equal
 from .fingerprint import counted
 from .operators import NOTHING, Bindings, fields, matches, operator_of
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from .equality import Json
+from harness.stream.json_codec import Json
+
 from .operators import OPERATORS, TYPES, operator_of, read_pattern
 from .patterns import PatternError
 

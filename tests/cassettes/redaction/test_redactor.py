@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.cassettes.redaction.redactor import Scrubber, scrub, scrub_request, scrub_url
+from harness.cassettes.redaction.redactor import Redactor, scrub, scrub_request, scrub_url
 from harness.cassettes.redaction.scanner import Finding, Scanner
 from harness.pipeline.request_index import RequestIndex
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
@@ -28,7 +28,7 @@ def exchange(*reads: bytes, **headers: str) -> Exchange:
 
 
 def scrubbed(body: bytes, *rules: str) -> bytes:
-    return Scrubber(rules).body(body)
+    return Redactor(rules).body(body)
 
 
 URLS = [
@@ -121,7 +121,7 @@ def test_headers_go_by_an_allow_list() -> None:
 
 def test_reads_are_cut_where_they_were() -> None:
     reads = (b'{"a": 1, "access_', b'token": "sec', b"ret", b'-value", "b', b'": 2}')
-    kept = Scrubber().exchange(exchange(*reads))
+    kept = Redactor().exchange(exchange(*reads))
     assert kept is not None
     assert kept.reads == (
         (1.0, b'{"a": 1, "access_'),
@@ -136,7 +136,7 @@ def test_cuts_stay_before_and_after_the_same_bytes(between: bytes, cuts: list[in
     body = b'{"x": 1, "api_key": "secret"}' + between + b'{"api_key": "other"}'
     ends = sorted({*(min(cut, len(body)) for cut in cuts), len(body)})
     reads = tuple((None, body[start:end]) for start, end in pairwise([0, *ends]))
-    kept = Scrubber().reads(reads)
+    kept = Redactor().reads(reads)
     assert b"".join(read for _, read in kept) == scrubbed(body)
     assert list(accumulate(len(read) for _, read in kept)) == sorted(
         {moved(body, end) for end in ends} - {0}
@@ -154,7 +154,7 @@ def moved(body: bytes, cut: int) -> int:
 
 def test_a_length_that_was_told_is_told_anew() -> None:
     body = b'{"api_key": "x"}'
-    kept = Scrubber().exchange(
+    kept = Redactor().exchange(
         replace(
             exchange(body, Content_Length="16"),
             request=Request("POST", URL, {"content-length": ["16"]}, body),
@@ -164,7 +164,7 @@ def test_a_length_that_was_told_is_told_anew() -> None:
     assert kept.request is not None
     assert kept.headers == {"Content-Length": [str(len(kept.body))]}
     assert kept.request.headers == {"content-length": [str(len(kept.request.body))]}
-    wrong = Scrubber().exchange(exchange(body, content_length="99"))
+    wrong = Redactor().exchange(exchange(body, content_length="99"))
     assert wrong is not None
     assert wrong.headers == {"content-length": ["99"]}
 
@@ -205,8 +205,8 @@ def test_rules_that_overlap_take_out_what_either_matches() -> None:
 
 
 def test_rules_hold_for_paths_parameters_and_headers_too() -> None:
-    scrubber = Scrubber(["re:acct-[0-9]+", "tenant"])
-    request = scrubber.request(
+    redactor = Redactor(["re:acct-[0-9]+", "tenant"])
+    request = redactor.request(
         Request("GET", "https://h/acct-1/x?a=acct-2&Tenant=t", {"user-agent": ["me acct-3"]})
     )
     assert (request.url, request.headers) == (
@@ -237,11 +237,11 @@ def test_json_stays_json_whatever_a_pattern_matches(value: object, ascii_only: b
 @pytest.mark.parametrize("rule", ["acct [0-9]+", "", "a,b", "re:(", "7"])
 def test_a_rule_that_is_none_is_refused(rule: str) -> None:
     with pytest.raises(CassetteError, match="the scrub rule"):
-        Scrubber([rule])
+        Redactor([rule])
 
 
 def test_rules_hold_for_reason_phrases_and_for_what_the_origin_says_in_words() -> None:
-    scrubber = Scrubber(["re:hunter2-[a-z0-9]+"])
+    redactor = Redactor(["re:hunter2-[a-z0-9]+"])
     words = {name: f"{name} hunter2-{name} 1" for name in ("client", "model", "licence", "note")}
     origin = Origin(
         "imported",
@@ -250,7 +250,7 @@ def test_rules_hold_for_reason_phrases_and_for_what_the_origin_says_in_words() -
         commit="c0ffee",
         **words,
     )
-    kept = scrubber.cassette(
+    kept = redactor.cassette(
         Cassette((Exchange(None, 200, {}, (), "complete", "Fine hunter2-z"),), origin)
     )
     assert kept.origin == Origin(
@@ -261,10 +261,10 @@ def test_rules_hold_for_reason_phrases_and_for_what_the_origin_says_in_words() -
         **{name: f"{name} SCRUBBED 1" for name in words},
     )
     assert kept.exchanges[0].reason_phrase == "Fine SCRUBBED"
-    assert Scanner(scrubber=scrubber).scan_cassette(Cassette((), origin)) == [
+    assert Scanner(redactor=redactor).scan_cassette(Cassette((), origin)) == [
         Finding("metadata", "a value that is to be scrubbed")
     ]
-    assert Scanner(scrubber=scrubber).scan_cassette(kept) == []
+    assert Scanner(redactor=redactor).scan_cassette(kept) == []
 
 
 def test_a_hook_sees_what_came_and_may_keep_none_of_it() -> None:
@@ -277,16 +277,16 @@ def test_a_hook_sees_what_came_and_may_keep_none_of_it() -> None:
         )
 
     good, bad = exchange(b'{"api_key": "x"}', set_cookie="abc"), replace(exchange(b""), status=500)
-    kept = Scrubber(before_record=hook).cassette(Cassette((good, bad), Origin("recorded")))
+    kept = Redactor(before_record=hook).cassette(Cassette((good, bad), Origin("recorded")))
     assert seen == [good, bad]
     assert [(one.headers, one.body) for one in kept.exchanges] == [({}, b'{"api_key": "SCRUBBED"}')]
 
 
 def test_what_was_scrubbed_is_found_by_a_live_request() -> None:
-    scrubber = Scrubber(["customer_id"])
+    redactor = Redactor(["customer_id"])
     body = b'{"contents": [{"parts": [{"text": "a"}]}], "api_key": "old", "customer_id": "c-1"}'
-    kept = scrubber.request(Request("POST", f"{URL}?key=old&alt=sse", {}, body))
-    index = RequestIndex([Exchange(kept, 200, {}, ())], scrub=scrubber.request)
+    kept = redactor.request(Request("POST", f"{URL}?key=old&alt=sse", {}, body))
+    index = RequestIndex([Exchange(kept, 200, {}, ())], scrub=redactor.request)
     live = body.replace(b"old", b"longer than the old one").replace(b"c-1", b"c-22")
     assert index.find("POST", f"{URL}?key=new&alt=sse", live.replace(b'"a"', b'"b"')) is None
     assert index.find("POST", f"{URL}?key=new&alt=sse", live) == 0

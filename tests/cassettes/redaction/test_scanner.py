@@ -19,7 +19,7 @@ import pytest
 
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
 from harness.cassettes.journal import answered_line, asked_line, head_line, read_line
-from harness.cassettes.redaction.redactor import Scrubber
+from harness.cassettes.redaction.redactor import Redactor
 from harness.cassettes.redaction.scanner import Scanner, refuse_secrets
 from harness.cassettes.redaction.secrets import guard, known_secrets, read_rules
 from harness.cassettes.vcrpy import Guard, export, to_vcr
@@ -291,7 +291,7 @@ def test_what_stock_vcrpy_is_given_is_scanned_as_well() -> None:
 
 
 def test_a_guard_scrubs_what_it_writes_and_looks_where_it_could_not() -> None:
-    scrubbing = Guard(Scrubber(["re:sec.nd"]))
+    scrubbing = Guard(Redactor(["re:sec.nd"]))
     asking = replace(PLAIN, request=Request("GET", f"{URL}&key=abc&x=second", {"cookie": ["abc"]}))
     for text in (
         scrubbing.dumps(Cassette((asking,), ORIGIN), "a"),
@@ -343,7 +343,7 @@ def test_what_is_to_be_scrubbed_is_found_inside_a_packed_body() -> None:
     with pytest.raises(CassetteError, match="response body shows a value that is to be scrubbed"):
         refuse_secrets(answered(packed), "a.yaml")
     with pytest.raises(CassetteError, match="response body shows a value that is to be scrubbed"):
-        Scanner(scrubber=Scrubber(["re:sec.nd"])).refuse(
+        Scanner(redactor=Redactor(["re:sec.nd"])).refuse(
             answered(gzip.compress(b"second")), "a.yaml"
         )
     refuse_secrets(answered(gzip.compress(b'{"access_token": "SCRUBBED"}')), "a.yaml")
@@ -565,7 +565,7 @@ def test_rules_come_from_the_project(tmp_path: Path) -> None:
         "[tool.harness]\nscrub = ['customer_id', 're:acct-[0-9]+']\n", encoding="utf-8"
     )
     assert read_rules(inner) == ["customer_id", "re:acct-[0-9]+"]
-    kept_url = guard(inner, environ={}).scrubber.url("https://h/acct-7?customer_id=8")
+    kept_url = guard(inner, environ={}).redactor.url("https://h/acct-7?customer_id=8")
     assert kept_url == "https://h/SCRUBBED?customer_id=SCRUBBED"
 
 

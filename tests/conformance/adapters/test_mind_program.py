@@ -12,12 +12,12 @@ import pytest
 
 from harness.conformance.adapters.mind_program import make_mind_program
 from harness.conformance.judge import AdapterError
-from harness.providers import identified
+from harness.providers import with_provider
 from harness.specs import Case
 from harness.stream.exchange import Cassette, Exchange, Origin, Request
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-flash-preview:streamGenerateContent?alt=sse"
-EXCHANGE = identified(
+EXCHANGE = with_provider(
     Exchange(
         Request("POST", URL, {}, b'{"contents": []}'),
         200,

@@ -8,7 +8,7 @@ import pytest
 
 from harness.conformance.adapters.unified_llm_client import make_unified_llm_client
 from harness.conformance.judge import AdapterError
-from harness.providers import identified
+from harness.providers import with_provider
 from harness.specs import Case
 from harness.stream.exchange import Cassette, Exchange, Origin, Request
 
@@ -20,7 +20,7 @@ ASKED = {"model": "gemini:m", "messages": [{"role": "user", "content": "Hi"}]}
 
 def told(context: dict[str, Any]) -> list[Any]:
     """What is told of a call that is answered with a refusal for a quarter of an hour."""
-    exchange = identified(
+    exchange = with_provider(
         Exchange(
             Request("POST", URL, {}, BODY),
             429,

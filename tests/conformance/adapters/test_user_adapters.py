@@ -13,7 +13,7 @@ import pytest
 
 from harness.conformance.adapters.named import make_adapter, read_line
 from harness.conformance.judge import AdapterError
-from harness.providers import identified
+from harness.providers import with_provider
 from harness.specs import Case
 from harness.stream.exchange import Exchange, Request
 
@@ -29,7 +29,7 @@ READS = (
         b'data: {"candidates":[{"content":{"parts":[{"text":"lo"}]},"finishReason":"STOP"}]}\r\n\r\n',
     ),
 )
-EXCHANGE = identified(
+EXCHANGE = with_provider(
     Exchange(
         Request("POST", URL, {}, b'{"contents": []}'),
         200,

@@ -20,7 +20,7 @@ from harness import Exchange, Session, load, replay, request
 from harness.dialects.art.client import GeminiAdapter
 from harness.dialects.art.request import ART_REQUESTS, DEFAULT_MODEL
 from harness.dialects.art.sdk_losses import SDK_LOSSES, SDK_REFUSALS, TIMES, Answer
-from harness.providers import identify
+from harness.providers import detect_provider
 from harness.providers.gemini.canonical_request import canonical_request
 from harness.server import serve
 
@@ -156,7 +156,9 @@ async def read_all() -> Read:
     for parameters in SHIPPED:
         (exchange,) = parameters.values
         wire.exchange, wire.at = exchange, 0.0
-        asked = identify(exchange.request.method, exchange.request.url, exchange.request.body, b"")
+        asked = detect_provider(
+            exchange.request.method, exchange.request.url, exchange.request.body, b""
+        )
         one = adapters[exchange.provider == "vertex-ai", is_timed(exchange)]
         sdk = [
             payload

@@ -24,7 +24,7 @@ import pytest
 from harness import request
 from harness.dialects.mind.program.files import Files, ToolError
 from harness.dialects.mind.program.main import NO_KEY, Toolbox, main, read_settings
-from harness.dialects.mind.program.shell_and_web import Acting
+from harness.dialects.mind.program.shell_and_web import ShellAndWebTools
 from harness.dialects.mind.request import DEFAULT_MODEL
 from harness.dialects.mind.tools import DECLARATIONS, READERS
 from harness.providers.gemini.canonical_request import canonical_request
@@ -704,7 +704,7 @@ def test_a_search_sees_nothing_through_links(project: Path) -> None:
 
 def test_a_command_has_a_time_limit_and_takes_what_it_started_with_it(project: Path) -> None:
     with pytest.raises(ToolError, match=r"longer than 0\.2 s"):
-        Acting(project, shell_seconds=0.2).run_shell_command(
+        ShellAndWebTools(project, shell_seconds=0.2).run_shell_command(
             {"command": "(sleep 0.5; touch late) & sleep 30"}
         )
     sleep(0.6)
@@ -729,4 +729,4 @@ def test_search_and_fetch(project: Path) -> None:
 
 
 def test_every_declared_tool_is_there(project: Path) -> None:
-    assert {*Files(project).tools, *Acting(project).tools} == set(DECLARATIONS)
+    assert {*Files(project).tools, *ShellAndWebTools(project).tools} == set(DECLARATIONS)

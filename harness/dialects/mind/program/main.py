@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.pipeline.request import ask
-from harness.stream.generation import Asked, ToolOutcome
+from harness.stream.generation import GenerateRequest, ToolOutcome
 from harness.stream.session import Session
 
 from ... import Payload
@@ -29,7 +29,7 @@ from ..request import DEFAULT_MODEL, follow_up, tool_result, waiting_calls
 from ..response import timestamp
 from ..tools import DECLARATIONS, READERS
 from .files import Arguments, Files, ToolError
-from .shell_and_web import SEARCH_URL, Acting
+from .shell_and_web import SEARCH_URL, ShellAndWebTools
 
 NO_KEY: Final = (
     "GEMINI_API_KEY not found. Please set it in a .env file, as an environment variable, or pass it"
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     chosen = _parse(argv)
     settings = read_settings(Path(".env"))
-    say = Speaker(chosen.output_format)
+    say = Printer(chosen.output_format)
 
     def setting(name: str) -> str:
         return settings.get(name) or os.environ.get(name) or ""
@@ -160,7 +160,7 @@ def list_models(client: Any) -> None:
         print("models: " + ", ".join(map(str, names)), file=sys.stderr)
 
 
-class Speaker:
+class Printer:
     """What the program prints, in one of the two formats."""
 
     def __init__(self, output_format: str) -> None:
@@ -204,7 +204,7 @@ class Gemini:
         self._client = client
         self._streamed = streamed
 
-    def answer(self, asked: Asked, session: Session) -> Iterator[Payload]:
+    def answer(self, asked: GenerateRequest, session: Session) -> Iterator[Payload]:
         """The records of one answer as they come; what goes wrong is the last of them."""
         reader = SdkReader("mind", session, asked.model)
         session.streamed = self._streamed
@@ -218,7 +218,7 @@ class Gemini:
         else:
             yield from reader.close()
 
-    def _responses(self, asked: Asked) -> Iterator[Any]:
+    def _responses(self, asked: GenerateRequest) -> Iterator[Any]:
         models, called_with = self._client.models, arguments(asked)
         if self._streamed:
             yield from models.generate_content_stream(**called_with)
@@ -234,7 +234,7 @@ class Toolbox:
     def __init__(self, project: Path, allowed: Sequence[str], search_url: str = SEARCH_URL) -> None:
         tools: dict[str, Callable[[Arguments], dict[str, Any]]] = {
             **Files(project).tools,
-            **Acting(project, search_url).tools,
+            **ShellAndWebTools(project, search_url).tools,
         }
         self._tools = {name: tools[name] for name in allowed}
 
@@ -279,7 +279,7 @@ def converse(
     options: Mapping[str, Any],
     gemini: Gemini,
     tools: Toolbox,
-    say: Speaker,
+    say: Printer,
 ) -> int:
     """Ask, run what the answer asks for, send all results back together, until an answer asks for
     nothing; returns the exit code.

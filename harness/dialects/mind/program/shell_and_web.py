@@ -30,7 +30,7 @@ SEARCH_URL: Final = "https://www.google.com/search"
 _LINK: Final = re.compile(r'href="(?:/url\?q=)?(https?://[^"&]{1,2000})')
 
 
-class Acting:
+class ShellAndWebTools:
     """The tools, for one project folder. ``search_url`` answers ``?q=…`` with a page of links."""
 
     def __init__(
