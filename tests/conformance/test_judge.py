@@ -131,7 +131,7 @@ def test_an_adapter_that_raises_is_an_error_and_not_a_crash() -> None:
     result, line = verdict(adapter=broken), broken.__code__.co_firstlineno + 1
     assert (result.verdict, result.reason) == (
         "error",
-        f"the adapter raised KeyError at test_conformance.py:{line}: 'parts'",
+        f"the adapter raised KeyError at test_judge.py:{line}: 'parts'",
     )
 
 
