@@ -9,12 +9,11 @@ this.
 
 from __future__ import annotations
 
-from pathlib import Path
-from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
+    from harness.cassettes.load import load
     from harness.pipeline.replay import ReplayError, replay
     from harness.pipeline.request import request
     from harness.stream.generation import ToolOutcome, TranslationError, TranslationWarning
@@ -43,6 +42,7 @@ _HOMES = {
     "Exchange": "cassettes",
     "Origin": "cassettes",
     "Request": "cassettes",
+    "load": "cassettes.load",
     "replay": "pipeline.replay",
     "ReplayError": "pipeline.replay",
     "request": "pipeline.request",
@@ -52,28 +52,6 @@ _HOMES = {
     "Session": "stream.session",
     "Tool": "stream.session",
 }
-
-
-def load(path: str | Path) -> Cassette:
-    """The recording at ``path``: a cassette of ours, or any format that ``harness import`` reads,
-    told by its content.
-
-    Returns a `Cassette`; its ``exchanges`` stand in start order and know their provider. Raises
-    `CassetteError` for a file that can't be read, with the place and the reason.
-    """
-    from harness.cassettes import MAX_BYTES, CassetteError
-    from harness.cassettes.load import read_recording
-
-    try:
-        found = Path(path).stat()
-        if not S_ISREG(found.st_mode) and not S_ISDIR(found.st_mode):
-            raise CassetteError(f"{path}: not a regular file")  # a pipe or a device may never end
-        if found.st_size > MAX_BYTES:
-            raise CassetteError(f"{path}: the file is larger than {MAX_BYTES} bytes")
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise CassetteError(f"{path}: {error.strerror or error}") from None
-    return read_recording(data, str(path))
 
 
 def __getattr__(name: str) -> Any:

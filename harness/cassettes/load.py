@@ -1,20 +1,40 @@
-"""A recording's bytes into a `Cassette` whose exchanges know their provider: ours or anybody's
-format, told by content.
-"""
+"""Loads a recording in our cassette format or in any format of `importers.FORMATS`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 
 from harness.providers import with_provider
+from harness.stream.exchange import Cassette, CassetteError
 
-from . import Cassette, is_cassette, loads
 from .journal import is_unfinished, read_unfinished
+from .reader import is_cassette, loads
+from .yaml import MAX_BYTES
+
+
+def load(path: str | Path) -> Cassette:
+    """Loads the recording at ``path``; its format is detected from its content.
+
+    Returns a `Cassette` whose exchanges are in start order, each with its provider. Raises
+    `CassetteError` for a file that can't be read, with the place and the reason.
+    """
+    try:
+        status = Path(path).stat()
+        if not S_ISREG(status.st_mode) and not S_ISDIR(status.st_mode):
+            raise CassetteError(f"{path}: not a regular file")  # a pipe or a device may never end
+        if status.st_size > MAX_BYTES:
+            raise CassetteError(f"{path}: the file is larger than {MAX_BYTES} bytes")
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise CassetteError(f"{path}: {error.strerror or error}") from None
+    return read_recording(data, str(path))
 
 
 def read_recording(data: bytes, name: str) -> Cassette:
-    """A cassette of ours, finished or not, or a recording in one of `importers.FORMATS`; ``name``
-    stands in errors.
+    """Reads the recording in ``data``: a cassette, a cassette that is still being written, or
+    another format. ``name`` is the file's name in errors.
 
     Raises `CassetteError` for content that is damaged or of no known format.
     """
@@ -23,7 +43,7 @@ def read_recording(data: bytes, name: str) -> Cassette:
     elif is_cassette(data):
         cassette = loads(data, name)
     else:
-        from . import importers  # all the formats there are: most runs need none of them
+        from . import importers  # start-up time: most runs read no other format
 
         cassette = importers.read(data, name)
     return replace(

@@ -14,49 +14,14 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from . import Cassette, CassetteError, Exchange, Origin, Request, dumps, loads
-from .redaction.redactor import Redactor
-from .redaction.scanner import Scanner
+from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
+
+from .reader import loads
 
 NO_REQUEST: Final = "harness:no-request"
 """The URL that stands, inside vcrpy, for a recording that holds only an answer."""
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
-
-
-class Guard:
-    """Makes the text of a file that may be written: scrubbed first, then looked at as it is; and so
-    one half of vcrpy's serializer.
-
-    ``redactor`` and ``scanner`` know the user's rules and this machine's secrets
-    (`harness.cassettes.redaction.secrets.guard`); without them the built-in names and the shapes of
-    credentials are known.
-    """
-
-    def __init__(self, redactor: Redactor | None = None, scanner: Scanner | None = None) -> None:
-        self.redactor: Final = redactor or Redactor()
-        self.scanner: Final = scanner or Scanner(redactor=self.redactor)
-
-    def dumps(self, cassette: Cassette, name: str) -> str:
-        """The text of a cassette, scrubbed. Raises `CassetteError` if it shows a secret or can't be
-        written; ``name`` is the file's.
-        """
-        return self.scanner.refuse(dumps(self.redactor.cassette(cassette)), name)
-
-    def export(self, cassette: Cassette, name: str) -> str:
-        """The same as plain vcrpy YAML (`export`)."""
-        kept = self.redactor.cassette(cassette)
-        try:
-            text = export(kept)
-        except CassetteError as error:
-            raise CassetteError(f"{name}: {error}") from None
-        return self.scanner.refuse(text, name, kept)
-
-    def serialize(self, cassette_dict: dict[str, Any], name: str = "cassette") -> str:
-        """vcrpy's serializer interface: its cassette dict → our text, scrubbed. Raises
-        `CassetteError`; ``name`` is the file's.
-        """
-        return self.dumps(from_vcr(cassette_dict), name)
 
 
 def deserialize(text: str) -> dict[str, Any]:

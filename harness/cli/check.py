@@ -12,8 +12,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-from harness import load
 from harness.cassettes import CassetteError, is_cassette
+from harness.cassettes.load import load
 from harness.cassettes.redaction.secrets import guard
 from harness.conformance.configuration import add_folders, folders_of, project_of
 from harness.conformance.judge import resolve_fixture

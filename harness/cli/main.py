@@ -19,9 +19,9 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from harness import load
 from harness.cassettes import Cassette, CassetteError, Exchange
 from harness.cassettes.importers import FORMATS
+from harness.cassettes.load import load
 from harness.cassettes.redaction.secrets import guard
 from harness.conformance.configuration import add_specs, project_of
 from harness.dialects import DIALECTS

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from harness import load
 from harness.cassettes import Cassette, CassetteError, dumps
+from harness.cassettes.load import load
 from harness.conformance.metamorphic import MUTATIONS, mutate
 
 NOTHING: Final = 1

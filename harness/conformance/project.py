@@ -14,8 +14,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Final, Literal
 
-from harness import load
 from harness.cassettes import Cassette, CassetteError
+from harness.cassettes.load import load
 from harness.dialects import DIALECTS
 from harness.providers import PROVIDERS
 from harness.specs import (

@@ -284,7 +284,8 @@ def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[st
     The first argument is the name of a cassette, or the path of any recording; ``exchange`` counts
     from 1; the rest is `harness.replay`'s.
     """
-    from harness import ReplayError, load, replay
+    from harness.cassettes.load import load
+    from harness.pipeline.replay import ReplayError, replay
 
     project = _project(request.config)
 
@@ -303,7 +304,7 @@ def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[st
 @pytest.fixture(scope="session")
 def _harness_serving(request: pytest.FixtureRequest) -> Iterator[Server]:
     """The one server of this worker: starting one for each test costs more than most tests."""
-    from harness import load
+    from harness.cassettes.load import load
     from harness.server import Server
 
     project = _project(request.config)

@@ -18,9 +18,10 @@ from urllib.parse import urlsplit
 
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, is_cassette
 from harness.cassettes.redaction import secrets
+from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.redactor import Redactor
 from harness.cassettes.redaction.scanner import SECRET_HEADERS, Scanner, SecretFound
-from harness.cassettes.vcrpy import Guard, from_vcr, to_vcr
+from harness.cassettes.vcrpy import from_vcr, to_vcr
 from harness.pipeline.replay import ReplayError
 from harness.pipeline.request_index import RequestIndex
 from harness.providers import detect_provider

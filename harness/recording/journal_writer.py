@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, journal
-from harness.cassettes.vcrpy import Guard
+from harness.cassettes.redaction.guard import Guard
 from harness.stream.events import End
 
 from .arriving import Arriving, Written

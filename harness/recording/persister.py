@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from harness.cassettes import CassetteError, vcrpy
 from harness.cassettes.redaction import secrets
-from harness.cassettes.vcrpy import Guard
+from harness.cassettes.redaction.guard import Guard
 
 from .staging import save
 

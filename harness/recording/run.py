@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
-from harness import load
 from harness.cassettes import Cassette, Exchange
+from harness.cassettes.load import load
 from harness.pipeline.replay import ReplayError, replay
 from harness.providers import with_provider
 from harness.stream.events import End

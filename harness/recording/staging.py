@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from harness.cassettes import CassetteError, Origin, Request
-from harness.cassettes.vcrpy import Guard
+from harness.cassettes.redaction.guard import Guard
 from harness.stream.events import End
 
 from .journal_writer import Writer

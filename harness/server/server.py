@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from harness import load
+from harness.cassettes.load import load
 from harness.providers import with_provider
 from harness.stream.exchange import Cassette
 

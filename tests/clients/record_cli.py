@@ -23,7 +23,7 @@ from typing import Any, Final
 
 from harness import load
 from harness.cassettes import Cassette, Exchange, Origin
-from harness.cassettes.vcrpy import Guard
+from harness.cassettes.redaction.guard import Guard
 from harness.recording.staging import save
 from harness.server import serve
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from harness.stream.exchange import CassetteError, Exchange
 
-from ..vcrpy import Guard
+from .guard import Guard
 from .redactor import Redactor
 from .scanner import Scanner
 

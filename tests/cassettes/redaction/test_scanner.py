@@ -19,10 +19,11 @@ import pytest
 
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
 from harness.cassettes.journal import answered_line, asked_line, head_line, read_line
+from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.redactor import Redactor
 from harness.cassettes.redaction.scanner import Scanner, refuse_secrets
 from harness.cassettes.redaction.secrets import guard, known_secrets, read_rules
-from harness.cassettes.vcrpy import Guard, export, to_vcr
+from harness.cassettes.vcrpy import export, to_vcr
 from harness.cassettes.yaml import parse
 from harness.cli.main import main
 from harness.cli.scan import scan_file

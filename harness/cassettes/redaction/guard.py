@@ -1,0 +1,47 @@
+"""Makes the text of every file that is written: redacts the cassette, then scans the text."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from harness.stream.exchange import Cassette, CassetteError
+
+from ..vcrpy import export, from_vcr
+from ..writer import dumps
+from .redactor import Redactor
+from .scanner import Scanner
+
+
+class Guard:
+    """Makes the text of a file that may be written: scrubbed first, then looked at as it is; and so
+    one half of vcrpy's serializer.
+
+    ``redactor`` and ``scanner`` know the user's rules and this machine's secrets
+    (`harness.cassettes.redaction.secrets.guard`); without them the built-in names and the shapes of
+    credentials are known.
+    """
+
+    def __init__(self, redactor: Redactor | None = None, scanner: Scanner | None = None) -> None:
+        self.redactor: Final = redactor or Redactor()
+        self.scanner: Final = scanner or Scanner(redactor=self.redactor)
+
+    def dumps(self, cassette: Cassette, name: str) -> str:
+        """The text of a cassette, scrubbed. Raises `CassetteError` if it shows a secret or can't be
+        written; ``name`` is the file's.
+        """
+        return self.scanner.refuse(dumps(self.redactor.cassette(cassette)), name)
+
+    def export(self, cassette: Cassette, name: str) -> str:
+        """The same as plain vcrpy YAML (`export`)."""
+        kept = self.redactor.cassette(cassette)
+        try:
+            text = export(kept)
+        except CassetteError as error:
+            raise CassetteError(f"{name}: {error}") from None
+        return self.scanner.refuse(text, name, kept)
+
+    def serialize(self, cassette_dict: dict[str, Any], name: str = "cassette") -> str:
+        """vcrpy's serializer interface: its cassette dict → our text, scrubbed. Raises
+        `CassetteError`; ``name`` is the file's.
+        """
+        return self.dumps(from_vcr(cassette_dict), name)
