@@ -17,7 +17,8 @@ import pytest
 from harness.cassettes.yaml import parse
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+INDEX = ROOT / "docs" / "README.md"
+PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {INDEX})]
 NEEDS = {"spec-language.md": ["cassette-format.md"]}
 """Pages that go on where another one ends."""
 
@@ -148,7 +149,12 @@ def test_the_commands_of_the_workflow_run(tmp_path: Path) -> None:
     ).exists()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_index_lists_every_page() -> None:
+    listed = set(_LINK.findall(INDEX.read_text(encoding="utf-8")))
+    assert listed == {"../README.md", *(page.name for page in PAGES[1:])}
+
+
+@pytest.mark.parametrize("page", [INDEX, *PAGES], ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in _LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
