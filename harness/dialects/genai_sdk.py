@@ -20,9 +20,8 @@ from harness.providers import PROVIDERS, Answer
 from harness.stream.events import End, Error, Event
 from harness.stream.framing import Frame
 from harness.stream.generation import GenerateRequest
-from harness.stream.session import Session, Tool
 
-from . import DIALECTS, Payload
+from .dialect import Payload, Translator
 
 NOT_OF_THE_ANSWER: Final = {"sdk_http_response", "automatic_function_calling_history", "parsed"}
 """What the SDK adds to a response by itself."""
@@ -101,16 +100,14 @@ class SdkReader:
     """One answer as the SDK gives it: ``feed`` each response, then ``close``; ``fail`` in its place
     when the client raised.
 
-    ``provider`` is the surface that the client talks to. The clock is ``session.at_ms``, set by the
-    caller.
+    ``translator`` makes the dialect's payloads of one answer. ``provider`` is the surface that the
+    client talks to.
     """
 
     def __init__(
         self,
-        dialect: str,
-        session: Session,
+        translator: Translator,
         model: str | None,
-        tools: Sequence[Tool] = (),
         provider: str = "gemini-api",
     ) -> None:
         self._provider = PROVIDERS[provider]
@@ -118,7 +115,7 @@ class SdkReader:
         self._normalizer = self._provider.normalizer(
             Answer(model=model, tool_code=self._provider.tool_code)
         )
-        self._translator = DIALECTS[dialect].translator(tools, session)
+        self._translator = translator
 
     def feed(self, response: Any) -> list[Payload]:
         """The payloads that a ``GenerateContentResponse`` completes."""

@@ -13,14 +13,13 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from harness.pipeline.request import ask
 from harness.stream.generation import GenerateRequest, TranslationError
 from harness.stream.session import Session
 
-from .. import Payload
+from ..dialect import Payload
 from ..genai_sdk import SdkReader, arguments, failures, load_sdk
-from .request import DEFAULT_MODEL, model_of
-from .response import refuse
+from .request import DEFAULT_MODEL, model_of, translate
+from .response import ART, refuse
 
 _LOG = logging.getLogger(__name__)
 
@@ -75,14 +74,14 @@ class GeminiAdapter:
         session.streamed = bool(options.get("stream"))
         model = model_of(options, self.model)
         try:
-            asked = ask(prompt, dialect="art", options={**options, "model": model}, session=session)
+            asked = translate(prompt, {**options, "model": model}, session)
         except TranslationError as error:
             for payload in refuse(error, session):
                 yield payload
             return
         for warning in asked.warnings:
             _LOG.warning(warning)
-        reader = SdkReader("art", session, model, provider=self._provider)
+        reader = SdkReader(ART.translator((), session), model, self._provider)
         begun = self._clock() if self._clock else 0
         async with aclosing(self._answers(asked, session.streamed)) as answers:
             async for answer in answers:

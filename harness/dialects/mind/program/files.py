@@ -7,12 +7,14 @@ refused where it leads out. What is found while walking is looked at the same wa
 from __future__ import annotations
 
 import os
+import re
+import signal
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
-
-from harness.specs.matching.patterns import Pattern, PatternError
 
 MAX_FILE: Final = 1_000_000
 """Bytes of a file that a tool reads."""
@@ -21,6 +23,7 @@ MAX_WALKED: Final = 20_000
 MAX_MATCHES: Final = 50
 MAX_NAMES: Final = 1000
 MAX_RELEVANT: Final = 10
+SEARCH_SECONDS: Final = 20.0
 
 Arguments = Mapping[str, str]
 
@@ -34,8 +37,9 @@ class Files:
     raises `ToolError` or OSError.
     """
 
-    def __init__(self, project: Path) -> None:
+    def __init__(self, project: Path, search_seconds: float = SEARCH_SECONDS) -> None:
         self.project = project.resolve()
+        self._search_seconds = search_seconds
         self.tools: Mapping[str, Callable[[Arguments], dict[str, Any]]] = {
             "read_file": self.read_file,
             "list_directory": self.list_directory,
@@ -69,22 +73,28 @@ class Files:
 
     def search_file_content(self, arguments: Arguments) -> dict[str, Any]:
         try:
-            pattern = Pattern(f".*(?:{arguments['pattern']}).*")
-        except PatternError as error:
-            raise ToolError(str(error)) from None
-        matches = list(
-            islice(self._matches(pattern, self.inside(arguments.get("path", "."))), MAX_MATCHES)
-        )
+            pattern = re.compile(arguments["pattern"])
+        except (re.error, RecursionError, OverflowError) as error:
+            raise ToolError(f"{arguments['pattern']!r} is no regular expression: {error}") from None
+        start = self.inside(arguments.get("path", "."))
+        try:
+            with _time_limit(self._search_seconds):
+                matches = list(islice(self._matches(pattern, start), MAX_MATCHES))
+        except _OutOfTime:
+            raise ToolError(
+                f"the search took longer than {self._search_seconds:g} s; use a simpler pattern, or"
+                " name a folder in path"
+            ) from None
         return {"matches": matches, "count": len(matches)}
 
-    def _matches(self, pattern: Pattern, start: Path) -> Iterator[dict[str, Any]]:
+    def _matches(self, pattern: re.Pattern[str], start: Path) -> Iterator[dict[str, Any]]:
         for path in self._walk(start):
             try:
                 lines = self._read(path, path.name).splitlines()
             except (ToolError, OSError):
                 continue  # no text, or too large to search
             for number, line in enumerate(lines, 1):
-                if not pattern.refuses(line) and pattern.fits(line):
+                if pattern.search(line):
                     yield {"path": self._name(path), "line": number, "text": line}
 
     def glob(self, arguments: Arguments) -> dict[str, Any]:
@@ -144,6 +154,29 @@ class Files:
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.project).as_posix()
+
+
+class _OutOfTime(Exception):
+    """Raised in a block of `_time_limit`."""
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Ends its block after so many seconds, also inside a regular expression that backtracks.
+
+    Python's `re` handles signals while it matches. Only the main thread may set a signal handler.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise _OutOfTime
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _files(start: Path) -> Iterator[Path]:

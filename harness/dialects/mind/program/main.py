@@ -19,14 +19,13 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final
 
-from harness.pipeline.request import ask
 from harness.stream.generation import GenerateRequest, ToolOutcome
 from harness.stream.session import Session
 
-from ... import Payload
+from ...dialect import Payload
 from ...genai_sdk import SdkReader, arguments, failures, load_sdk
-from ..request import DEFAULT_MODEL, follow_up, tool_result, waiting_calls
-from ..response import timestamp
+from ..request import DEFAULT_MODEL, follow_up, tool_result, translate, waiting_calls
+from ..response import MIND, timestamp
 from ..tools import DECLARATIONS, READERS
 from .files import Arguments, Files, ToolError
 from .shell_and_web import SEARCH_URL, ShellAndWebTools
@@ -206,7 +205,7 @@ class Gemini:
 
     def answer(self, asked: GenerateRequest, session: Session) -> Iterator[Payload]:
         """The records of one answer as they come; what goes wrong is the last of them."""
-        reader = SdkReader("mind", session, asked.model)
+        reader = SdkReader(MIND.translator((), session), asked.model)
         session.streamed = self._streamed
         try:
             for response in self._responses(asked):
@@ -287,9 +286,7 @@ def converse(
     session = Session()
     for _ in range(MAX_ROUNDS):
         records = []
-        for record in gemini.answer(
-            ask(prompt, dialect="mind", options=options, session=session), session
-        ):
+        for record in gemini.answer(translate(prompt, options, session), session):
             records.append(record)
             if record["type"] == "error":
                 return say.fail(record["message"], record["code"])

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-from harness.pipeline.request import ask, wrap
-from harness.providers import PROVIDERS, Answer, declared_tools
+from harness.providers import PROVIDERS, Answer, Provider, declared_tools
 from harness.stream.events import End, Event, Unknown
 from harness.stream.framing import MAX_FRAME, DocumentFramer, Frame, FramingError
 from harness.stream.generation import TranslationError
 from harness.stream.session import Session
 
+from ..request import translate
 from ..response import UNIFIED_LLM
 from .errors import ConfigurationError
 from .files import with_files
@@ -64,7 +64,7 @@ class Call:
     url: str
     headers: dict[str, str]
     content: bytes
-    provider: str
+    provider: Provider
     model: str
     session: Session
     warnings: tuple[str, ...] = ()
@@ -96,19 +96,18 @@ class Caller:
         self._base_url = (
             base_url or os.environ.get(BASE_URL_NAME) or self._endpoint.base_url
         ).rstrip("/")
-        self._provider = provider
+        self._provider = PROVIDERS[provider]
         self.session = session or Session()
 
     def prepare(self, request: Mapping[str, Any], *, stream: bool) -> Call:
         """The call that a Request asks for; raises `TranslationError` for what is wrong with it,
         before anything is sent.
         """
-        asked = ask(
-            with_files(request), dialect=UNIFIED_LLM.name, options=None, session=self.session
-        )
+        asked = translate(with_files(request), {}, self.session)
         if not asked.model:
             raise ConfigurationError("the request names no model; write model: gemini:NAME")
-        body = wrap(asked, self._provider, self.session)
+        assert self._provider.wrap is not None, "every provider of ENDPOINTS takes requests"
+        body = self._provider.wrap(asked, self.session)
         try:
             content = json.dumps(
                 body, ensure_ascii=True, separators=(",", ":"), allow_nan=False
@@ -147,7 +146,7 @@ class Reading:
     """
 
     def __init__(self, call: Call, status: int, headers: Mapping[str, str]) -> None:
-        provider = PROVIDERS[call.provider]
+        provider = call.provider
         self._framer = (
             provider.framer(MAX_FRAME) if 200 <= status < 300 else DocumentFramer(MAX_FRAME)
         )
