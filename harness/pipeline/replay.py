@@ -11,19 +11,18 @@ from __future__ import annotations
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final, Literal, get_args
 
 from msgspec import to_builtins
 
 from harness.cassettes import Exchange
-from harness.dialects import DIALECTS, Payload, Translator
+from harness.dialects import DIALECTS, Dialect, Payload
 from harness.providers import (
     PROVIDERS,
     Answer,
-    Identity,
     declared_tools,
-    detect_provider,
     with_provider,
 )
 from harness.stream.decompression import Unpacker
@@ -83,20 +82,89 @@ def replay(
             f"neither URL nor body tells the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=2
         )
     if layer == "frames":
-        return [_plain_frame(frame) for frame in frames_of(exchange, cuts, max_frame, provider)]
+        return [plain_frame(frame) for frame in frames_of(exchange, cuts, max_frame, provider)]
     steps = trace(exchange, provider=provider, cuts=cuts, tool_code=tool_code, max_frame=max_frame)
     if layer == "events":
         return [to_builtins(event) for _, events in steps for event in events]
     check_known("dialect", dialect, DIALECTS)
+    session = Session() if session is None else session
+    return _translate(steps, exchange, DIALECTS[dialect], session, tools)
+
+
+@dataclass(slots=True)
+class Trace:
+    """One replay of an exchange, with the output of every stage.
+
+    ``steps``: each frame with the events it gave, then (None, the events of the end). ``reads``:
+    for each frame, the index of the read that completed it. ``payloads``: empty without a dialect.
+    ``made``: for each event, the number of payloads after it.
+    """
+
+    steps: list[Step] = field(default_factory=list)
+    reads: list[int] = field(default_factory=list)
+    payloads: list[Payload] = field(default_factory=list)
+    made: list[int] = field(default_factory=list)
+
+    @property
+    def frames(self) -> list[Frame]:
+        """All frames, in order."""
+        return [frame for frame, _ in self.steps if frame is not None]
+
+    @property
+    def events(self) -> list[Event]:
+        """All events, in order."""
+        return [event for _, events in self.steps for event in events]
+
+
+def replay_layers(
+    exchange: Exchange,
+    *,
+    provider: str | None = None,
+    dialect: Dialect | None = None,
+    session: Session | None = None,
+    tool_code: bool | None = None,
+) -> Trace:
+    """One pass over an exchange that keeps what every stage gives; arguments and errors as in
+    `replay`.
+    """
+    exchange = _check_generates(exchange, provider)
+    result = Trace()
+    steps = _kept(result, exchange, provider, tool_code)
+    if dialect is None:
+        for _ in steps:
+            pass
+    else:
+        session = Session() if session is None else session
+        result.payloads = _translate(steps, exchange, dialect, session, None, result.made)
+    return result
+
+
+def _kept(
+    result: Trace, exchange: Exchange, provider: str | None, tool_code: bool | None
+) -> Iterator[Step]:
+    frames = _frames(exchange, provider, "recorded", MAX_FRAME)
+    for step in _normalize(frames, exchange, provider, tool_code):
+        result.steps.append(step)
+        if step[0] is not None:
+            result.reads.append(frames.read)
+        yield step
+
+
+def _translate(
+    steps: Iterable[Step],
+    exchange: Exchange,
+    dialect: Dialect,
+    session: Session,
+    tools: Sequence[Tool] | None,
+    made: list[int] | None = None,
+) -> list[Payload]:
+    """The payloads of all steps; the session's clock goes with the frames. ``made`` is filled with
+    the number of payloads after each event.
+    """
     if tools is None:
         tools = declared_tools(exchange.request.body) if exchange.request else []
-    session = Session() if session is None else session
-    session.streamed, session.at_ms = _asked(exchange).streamed, None
-    return _translate(steps, DIALECTS[dialect].translator(tools, session), session)
-
-
-def _translate(steps: Iterable[Step], translator: Translator, session: Session) -> list[Payload]:
-    """The payloads of all steps; the session's clock goes with the frames."""
+    session.streamed, session.at_ms = bool(_identity(exchange).streamed), None
+    translator = dialect.translator(tools, session)
     payloads: list[Payload] = []
     feed = translator.feed
     for frame, events in steps:
@@ -104,6 +172,8 @@ def _translate(steps: Iterable[Step], translator: Translator, session: Session) 
             session.at_ms = frame.at_ms
         for event in events:
             payloads += feed(event)
+            if made is not None:
+                made.append(len(payloads))
     return payloads + translator.close()
 
 
@@ -119,6 +189,13 @@ def trace(
     as in `replay`.
     """
     exchange = _check_generates(exchange, provider)
+    frames = _frames(exchange, provider, cuts, max_frame)
+    return _normalize(frames, exchange, provider, tool_code)
+
+
+def _normalize(
+    frames: _Frames, exchange: Exchange, provider: str | None, tool_code: bool | None
+) -> Iterator[Step]:
     chosen = PROVIDERS[choose_provider(exchange, provider)]
     normalizer = chosen.normalizer(
         Answer(
@@ -126,12 +203,11 @@ def trace(
             headers={
                 name.lower(): values[0] for name, values in exchange.headers.items() if values
             },
-            model=_asked(exchange).model,
+            model=_identity(exchange).model,
             tool_code=chosen.tool_code if tool_code is None else tool_code,
         )
     )
     end = exchange.end
-    frames = _Frames(exchange, cuts, chosen.framer(max_frame), max_frame)
     feed = normalizer.feed
     for completed in frames:
         for frame in completed:
@@ -153,15 +229,18 @@ def frames_of(
     """The frames of an exchange; a body that can't be framed to its end gives a last raw frame that
     says why.
     """
-    frames = _Frames(
-        exchange, cuts, PROVIDERS[choose_provider(exchange, provider)].framer(max_frame), max_frame
-    )
+    frames = _frames(exchange, provider, cuts, max_frame)
     whole = [frame for completed in frames for frame in completed]
     return (
         [*whole, Frame(sum(len(data) for _, data in exchange.reads), None, frames.fault)]
         if frames.fault
         else whole
     )
+
+
+def _frames(exchange: Exchange, provider: str | None, cuts: Cuts, max_frame: int) -> _Frames:
+    framer = PROVIDERS[choose_provider(exchange, provider)].framer(max_frame)
+    return _Frames(exchange, cuts, framer, max_frame)
 
 
 def choose_provider(exchange: Exchange, provider: str | None) -> str:
@@ -172,8 +251,8 @@ def choose_provider(exchange: Exchange, provider: str | None) -> str:
 
 
 class _Frames:
-    """The frames of an exchange, a list a read; ``fault`` says why the body could not be framed to
-    its end, or is empty.
+    """The frames of an exchange, a list for each read. ``read`` is the index of the present read.
+    ``fault`` says why the body could not be framed to its end, or is empty.
     """
 
     def __init__(self, exchange: Exchange, cuts: Cuts, framer: Framer, max_frame: int) -> None:
@@ -181,6 +260,7 @@ class _Frames:
         self.cuts = cuts
         self.framer = framer if 200 <= exchange.status < 300 else DocumentFramer(max_frame)
         self.fault = ""
+        self.read = -1
 
     def __iter__(self) -> Iterator[list[Frame]]:
         encoding = self.exchange.header("content-encoding")
@@ -193,6 +273,7 @@ class _Frames:
                 if unpacker
                 else reads
             ):
+                self.read += 1
                 yield feed(data, at_ms)
             last = framer.close()
             for frame in last:  # the last read completed them
@@ -220,17 +301,13 @@ def cut_reads(
     return [(None, body[start:stop]) for start, stop in pairwise(places)]
 
 
-def _asked(exchange: Exchange) -> Identity:
-    """What the request asked for; without a request, what the answer looks like."""
-    request = exchange.request
-    return (
-        detect_provider(request.method, request.url, request.body, b"")
-        if request
-        else detect_provider("", "", b"", exchange.body)
-    )
+def _identity(exchange: Exchange) -> Exchange:
+    """The exchange with ``streamed`` and ``model``: detected when its file was loaded, else now."""
+    return exchange if exchange.streamed is not None else with_provider(exchange)
 
 
-def _plain_frame(frame: Frame) -> dict[str, Any]:
+def plain_frame(frame: Frame) -> dict[str, Any]:
+    """A frame as plain JSON data."""
     content = {"json": frame.json} if frame.raw is None else {"raw": frame.raw}
     return {"offset": frame.offset, "at_ms": frame.at_ms, **content}
 

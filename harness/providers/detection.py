@@ -55,19 +55,25 @@ _ASKED: Final = spellings("model")
 
 
 def with_provider(exchange: Exchange) -> Exchange:
-    """The exchange with ``provider`` and ``generates`` told from its URL and bodies."""
+    """The exchange with the fields that its URL and bodies decide: ``provider``, ``generates``,
+    ``streamed`` and ``model``.
+    """
     request = exchange.request
     method, url, body = (request.method, request.url, request.body) if request else ("", "", b"")
-    told = detect_provider(
-        method, url, body, b""
-    )  # mostly the URL tells, and a long body need not be joined
-    if not told.generates:
-        told = detect_provider(method, url, body, exchange.body)
-    if not told.generates and request is None and exchange.header(EXIT_CODE) is not None:
-        told = Identity(
-            "gemini-cli", generates=True
-        )  # a program that wrote nothing is known by how it ended
-    return replace(exchange, provider=told.provider, generates=told.generates)
+    # Usually the URL decides, and a long body need not be joined.
+    asked = identity = detect_provider(method, url, body, b"" if url else exchange.body)
+    if url and not identity.generates:
+        identity = detect_provider(method, url, body, exchange.body)
+    if not identity.generates and request is None and exchange.header(EXIT_CODE) is not None:
+        # A program that printed nothing is known by its exit code.
+        identity = Identity("gemini-cli", generates=True)
+    return replace(
+        exchange,
+        provider=identity.provider,
+        generates=identity.generates,
+        streamed=asked.streamed,
+        model=asked.model,
+    )
 
 
 def detect_provider(method: str, url: str, request_body: bytes, response_body: bytes) -> Identity:

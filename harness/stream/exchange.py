@@ -61,7 +61,8 @@ class Exchange:
 
     ``reads`` are the network reads in order: milliseconds since the request was sent (None if not
     known) and the bytes as they came, still compressed if they were. ``end`` says how the answer
-    ended. ``provider`` and ``generates`` are told from URL and body by whoever loads the file.
+    ended. ``provider``, ``generates``, ``streamed`` and ``model`` (the one asked for) are detected
+    from URL and body when a file is loaded; ``streamed`` is None until then.
     """
 
     request: Request | None
@@ -72,6 +73,8 @@ class Exchange:
     reason_phrase: str = ""
     provider: str | None = None
     generates: bool = False
+    streamed: bool | None = field(default=None, compare=False)
+    model: str | None = field(default=None, compare=False)
 
     @property
     def body(self) -> bytes:
