@@ -28,6 +28,7 @@ from harness.dialects import DIALECTS
 from harness.pipeline.replay import DEFAULT_PROVIDER, ReplayError, is_answer, replay
 from harness.pipeline.request import request
 from harness.providers import PROVIDERS
+from harness.report.header import package_version
 from harness.specs import LAYERS, SpecError, json_schema
 from harness.specs.matching import visible
 from harness.stream.generation import TranslationError
@@ -75,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = _Parser(
         prog="harness", description="Record-and-replay conformance tests for Gemini streams."
     )
-    parser.add_argument("--version", action="version", version=report.tool())
+    parser.add_argument("--version", action="version", version=package_version())
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_looking(commands)
     _add_files(commands)

@@ -6,6 +6,7 @@ one.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -54,12 +55,13 @@ def pytest_configure(config: pytest.Config) -> None:
                 f"--harness-report {report}: not a folder, and none can be made there"
             )
     if report or baseline or day:
-        from harness.cli.report import choose_day, read_run
         from harness.conformance.results import ResultsError
         from harness.report import ReportError
+        from harness.report.files import read_run
+        from harness.report.header import choose_day
 
         try:
-            choose_day(day)
+            choose_day(day, os.environ.get("SOURCE_DATE_EPOCH", ""))
         except ReportError as error:
             raise pytest.UsageError(f"--harness-date: {error}") from None
         try:
@@ -83,10 +85,11 @@ def write_report(
     """Write all files of the report into a folder; ``unread``: errors of specs. The first red cells
     are held against the laws.
     """
-    from harness.cli.report import choose_day, make_header, read_run, write_files
     from harness.conformance.evidence import DIFFERS, try_laws
     from harness.conformance.results import sort_key
     from harness.report import Run, render
+    from harness.report.files import read_run, write_files
+    from harness.report.header import choose_day, make_header
 
     ordered = sorted(results, key=sort_key)
     tried = dict.fromkeys(
@@ -98,9 +101,8 @@ def write_report(
         result if place in tried else _without_counterexamples(result)
         for place, result in enumerate(ordered)
     ]
-    header = make_header(
-        ordered, project.features(), choose_day(config.getoption("--harness-date")), unread
-    )
+    day = choose_day(config.getoption("--harness-date"), os.environ.get("SOURCE_DATE_EPOCH", ""))
+    header = make_header(ordered, project.features(), day, unread)
     baseline = config.getoption("--harness-baseline")
     base = read_run(config.invocation_params.dir / baseline) if baseline else None
     write_files(render(Run(header, ordered), base), target)

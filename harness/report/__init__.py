@@ -12,7 +12,6 @@ programs, and `text` keeps what models wrote from passing for something else.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from harness.conformance.results import CaseResult
 
@@ -20,7 +19,7 @@ from .badges import badges
 from .budget import allowance, share
 from .compare import Change, compare_runs, count_kinds
 from .details import ROOM, WIRE_ROOM, detail, size_of
-from .document import Header, Named, Run, pack, schema, unpack
+from .document import RESULTS, Header, Named, Run, pack, schema, unpack
 from .junit import junit
 from .layout import LAYERS, UNTOLD, Cell, ReportError, check, page_name, place
 from .markdown import markdown
@@ -44,8 +43,6 @@ __all__ = [
     "summary",
     "unpack",
 ]
-
-RESULTS: Final = "results.json"
 
 
 def render(run: Run, baseline: Run | None = None) -> dict[str, str]:

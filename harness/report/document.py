@@ -39,7 +39,8 @@ from harness.stream.events import End
 
 from .budget import MARK, cap, cut, rooms
 
-FORMAT: Final = 1
+RESULTS: Final = "results.json"
+"""The file name of the document in a report's folder."""
 MAX_GREEN_WIRE: Final = 240
 """Characters of the stream that are kept of one whose cells all hold."""
 

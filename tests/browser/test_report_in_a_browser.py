@@ -20,7 +20,6 @@ from axe_playwright_python.sync_playwright import Axe
 from msgspec.structs import replace
 from playwright.sync_api import Browser, sync_playwright
 
-from harness.cli.report import read_run, write_files
 from harness.conformance.results import (
     VERDICTS,
     Evidence,
@@ -32,6 +31,7 @@ from harness.conformance.results import (
     Stream,
 )
 from harness.report import Run, render
+from harness.report.files import read_run, write_files
 from tests.browser.browsing import Reader, Visit
 from tests.support.need import need
 from tests.support.report_samples import (

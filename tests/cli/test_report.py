@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from harness.cli.main import main
-from harness.cli.report import write_files
 from harness.report import Named, Run, pack, render, schema
+from harness.report.files import write_files
 from tests.support.report_samples import HEADER, MIXED, result
 
 pytest_plugins = ["pytester"]
@@ -131,7 +131,7 @@ def test_an_epoch_that_is_no_number_of_seconds_or_no_day_is_refused(
     (said,) = capsys.readouterr().err.splitlines()
     assert said.startswith(f"harness: SOURCE_DATE_EPOCH is '{epoch[:40]}")
     assert said.endswith(
-        "it is a number of seconds since 1970-01-01, in digits, up to the year 9999; correct or unset it"
+        "expected seconds since 1970-01-01 in digits, up to the year 9999; correct or unset it"
     )
     assert not (tmp_path / "out").exists()
 

@@ -21,7 +21,6 @@ import pytest
 from msgspec.structs import replace
 
 from harness.cassettes import Origin as CassetteOrigin
-from harness.cli.report import make_header
 from harness.conformance.evidence import examine
 from harness.conformance.laws.judge import cells as law_cells
 from harness.conformance.laws.judge import hold
@@ -46,6 +45,7 @@ from harness.dialects import DIALECTS as ALL_DIALECTS
 from harness.report import Header, Named, ReportError, Run, merge, render, summary, unpack
 from harness.report.budget import share
 from harness.report.fingerprint import fingerprint, legend
+from harness.report.header import make_header
 from harness.report.tally import headline, rests_on
 from harness.report.text import shortened, visible
 from tests.support.report_samples import (

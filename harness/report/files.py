@@ -1,0 +1,49 @@
+"""The files of a report on disk: reads the results of a run and writes a report's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from .badges import FOLDER, OPENING
+from .document import RESULTS, Run, unpack
+from .layout import page_name
+
+
+def read_run(path: Path) -> Run:
+    """Read the run in a file, or in the ``results.json`` of a report's folder.
+
+    Raises `ResultsError` with the file's name, or `OSError`.
+    """
+    path = path / RESULTS if path.is_dir() else path
+    return unpack(path.read_bytes(), path.name)
+
+
+def write_files(files: Mapping[str, str], target: Path) -> None:
+    """Write the files of a report (name → text) into a folder and delete those that an earlier
+    report left there.
+
+    Each file is written under another name and then renamed, so that no reader sees half of one.
+    """
+    for name, text in files.items():
+        place = target / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        part = place.with_name(f"{place.name}.part")
+        part.unlink(missing_ok=True)
+        part.write_text(text, encoding="utf-8", newline="\n")
+        part.replace(place)
+    for place in _stale_files(files, target):
+        place.unlink()
+
+
+def _stale_files(files: Mapping[str, str], target: Path) -> list[Path]:
+    """Files of an earlier report that this one does not have. Links and foreign files are kept."""
+    badges = sorted((target / FOLDER).glob("*.svg"))
+    return [
+        place
+        for place in (target / page_name(""), *badges)
+        if place.relative_to(target).as_posix() not in files
+        and place.is_file()
+        and not place.is_symlink()
+        and (place.suffix != ".svg" or place.read_bytes().startswith(OPENING.encode()))
+    ]

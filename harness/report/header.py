@@ -1,0 +1,85 @@
+"""The header of a run: the names and titles that this version of the package gives to things."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final
+
+from harness.conformance.results import CaseResult
+from harness.dialects import DIALECTS
+from harness.providers import PROVIDERS
+from harness.specs import Feature
+
+from .document import Header, Named
+from .layout import ReportError
+from .text import shortened
+
+PACKAGE: Final = "gemini-conformance"
+
+
+def package_version() -> str:
+    """Name and version of the package, from its metadata; the name alone if not installed."""
+    try:
+        return f"{PACKAGE} {version(PACKAGE)}"
+    except PackageNotFoundError:
+        return PACKAGE
+
+
+def make_header(
+    results: Sequence[CaseResult], features: Sequence[Feature], day: str, unread: Sequence[str]
+) -> Header:
+    """The header of a run. It lists all providers and dialects, selected or not, so that shards of
+    a run agree; a user's adapter has its name as its title.
+    """
+    titles = {name: dialect.title for name, dialect in DIALECTS.items()}
+    titles |= {
+        name: name for name in sorted({result.adapter for result in results} - {"", *DIALECTS})
+    }
+    losses = sorted(
+        (order, name, loss, meaning)
+        for name, dialect in DIALECTS.items()
+        for order, (loss, meaning) in enumerate(dialect.losses.items())
+    )
+    return Header(
+        tools=(package_version(),),
+        day=day,
+        providers=tuple(
+            Named(name, provider.title, order)
+            for order, (name, provider) in enumerate(PROVIDERS.items())
+        ),
+        adapters=tuple(
+            Named(name, title, order) for order, (name, title) in enumerate(titles.items())
+        ),
+        features=tuple(
+            Named(feature.id, feature.title, order, feature.meaning, feature.link)
+            for order, feature in enumerate(features)
+        ),
+        losses=tuple(Named(loss, meaning, order, of=name) for order, name, loss, meaning in losses),
+        unread=tuple(unread),
+    )
+
+
+def choose_day(given: str | None, epoch: str) -> str:
+    """The day (YYYY-MM-DD) on which ages are calculated: ``given``, else the day of ``epoch`` (the
+    value of SOURCE_DATE_EPOCH, in seconds), else "". Raises `ReportError`.
+    """
+    if given is not None:
+        try:
+            return date.fromisoformat(given).isoformat()
+        except ValueError:
+            raise ReportError(
+                f"date {shortened(given, 40)!r}: not a date; write it as YYYY-MM-DD"
+            ) from None
+    if not epoch:
+        return ""
+    try:
+        if not (epoch.isascii() and epoch.isdigit()):
+            raise ValueError
+        return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):  # the platform decides which, for a far year
+        raise ReportError(
+            f"SOURCE_DATE_EPOCH is {shortened(epoch, 40)!r}; expected seconds since 1970-01-01 in"
+            " digits, up to the year 9999; correct or unset it"
+        ) from None
