@@ -19,7 +19,6 @@ from harness.dialects import DIALECTS
 from harness.dialects.agent_events.response import STATUSES
 from harness.dialects.art.request import DEFAULT_MODEL, FIRST_TURN, GENERATION, ROLES
 from harness.dialects.art.response import CONTEXTS, COUNTS
-from harness.dialects.art.sdk_losses import SDK_LOSSES, SDK_REFUSALS
 from harness.dialects.mind.program.main import MAX_ROUNDS
 from harness.dialects.mind.program.shell_and_web import SHELL_SECONDS
 from harness.dialects.mind.request import ACKNOWLEDGEMENT, PROMPT_KEYS, RECORDS
@@ -27,6 +26,7 @@ from harness.dialects.mind.request import DEFAULT_MODEL as MIND_MODEL
 from harness.dialects.mind.tools import DECLARATIONS, READERS
 from harness.pipeline.request import ask
 from harness.stream import events as ev
+from tests.dialects.art.sdk_losses import SDK_LOSSES, SDK_REFUSALS
 
 DOCS = Path(__file__).parents[2] / "docs"
 SPECS = DOCS.parent / "specs"

@@ -1,8 +1,7 @@
 """ART's Gemini adapter on the official SDK: a prompt and CallOptions in, StreamEvents out.
 
-It is the request half of the dialect, one call of the SDK, and the same reading as a replay. What
-the SDK leaves out of its objects never comes this way: `harness.dialects.art.sdk_losses` names all
-of that which StreamEvents would show.
+It translates the prompt, calls the SDK once and reads the answer as a replay does. Fields that the
+SDK drops from its objects are lost; docs/dialect-art.md lists those that StreamEvents would show.
 """
 
 from __future__ import annotations

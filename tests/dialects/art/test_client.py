@@ -19,10 +19,10 @@ import pytest
 from harness import Exchange, Session, load, replay, request
 from harness.dialects.art.client import GeminiAdapter
 from harness.dialects.art.request import ART_REQUESTS, DEFAULT_MODEL
-from harness.dialects.art.sdk_losses import SDK_LOSSES, SDK_REFUSALS, TIMES, Answer
 from harness.providers import detect_provider
 from harness.providers.gemini.canonical_request import canonical_request
 from harness.server import serve
+from tests.dialects.art.sdk_losses import SDK_LOSSES, SDK_REFUSALS, TIMES, Answer
 
 Payload = dict[str, Any]
 CASSETTES = Path(__file__).parents[3] / "cassettes"

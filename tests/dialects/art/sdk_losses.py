@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from .. import Payload
+from harness.dialects.dialect import Payload
 
 BYTES: Final = ("thoughtSignature", "data")
 TIMES: Final = ("timeToFirstTokenMs", "totalGenerationTimeMs")
