@@ -8,8 +8,10 @@ something of ``unified-llm-client`` judge what it sends, how long it waits and w
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+import httpx2
 
 from harness.dialects.unified_llm.client import (
     Client,
@@ -20,7 +22,7 @@ from harness.dialects.unified_llm.client import (
     RetryPolicy,
     SDKError,
 )
-from harness.dialects.unified_llm.client.call import Call, Payload
+from harness.dialects.unified_llm.client.call import Payload
 
 MakeClient = Callable[..., Client]
 
@@ -44,26 +46,28 @@ def faulty(make: MakeClient) -> MakeClient:
     return make
 
 
+class KeyInTheUrl(httpx2.BaseTransport):
+    """Moves the key of a request from its header into its URL."""
+
+    def __init__(self, inner: httpx2.BaseTransport) -> None:
+        self.inner = inner
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        url = request.url.copy_merge_params({"key": request.headers.pop("x-goog-api-key")})
+        return self.inner.handle_request(
+            httpx2.Request(request.method, url, headers=request.headers, stream=request.stream)
+        )
+
+    def close(self) -> None:
+        self.inner.close()
+
+
 @faulty
-class KeyInTheAddress(Client):
-    """The key is a parameter of the address, which every proxy writes into its log (siblings in
-    Python and TypeScript).
+def key_in_the_url(*arguments: Any, **named: Any) -> Client:
+    """The key is a parameter of the URL, so proxies write it into their logs (siblings in Python
+    and TypeScript).
     """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        prepare = self._caller.prepare
-
-        def with_key(request: Mapping[str, Any], *, stream: bool) -> Call:
-            call = prepare(request, stream=stream)
-            headers = dict(call.headers)
-            key = headers.pop("x-goog-api-key")
-            return replace(
-                call, url=f"{call.url}{'&' if '?' in call.url else '?'}key={key}", headers=headers
-            )
-
-        # the one piece that is another
-        self._caller.prepare = with_key  # type: ignore[method-assign]
+    return Client(*arguments, **{**named, "transport": KeyInTheUrl(named["transport"])})
 
 
 @faulty

@@ -74,7 +74,7 @@ class Call:
         return Reading(self, status, {name.lower(): value for name, value in headers.items()})
 
 
-class Caller:
+class Preparer:
     """Turns Requests into `Call`s: knows key, address and provider, from the arguments or else the
     environment.
 

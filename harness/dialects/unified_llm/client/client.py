@@ -1,28 +1,30 @@
-"""The client: sends Requests over HTTP, once more where that may help, and gives stream events or
-the whole Response.
+"""The two clients: `Client` blocks, `AsyncClient` is for asyncio.
 
-Two of them, alike but for ``await``. What is sent and what becomes of the bytes is `calling`'s;
-here are connection, time and retries.
+What they do is written once, in `_Caller`, as coroutines over the few operations that wait
+(`_Backend`). `Client` gives blocking operations and runs the coroutines with `blocking`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
-from contextlib import aclosing, closing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from harness.stream.events import End
+from harness.stream.generation import ToolOutcome
 from harness.stream.session import Session
 
-from .call import Call, Caller, Payload, Reading
+from . import blocking
+from .call import Call, Payload, Preparer, Reading
 from .errors import ConfigurationError, NetworkError, RequestTimeoutError, SDKError, error_of
 from .response import Response
 from .retry import RetryPolicy
-from .tool_loop import after_tools, executable, run, run_async
+from .tool_loop import Tools, after_tools, executable, run_in_loop, run_in_threads
 
 try:
     import httpx2
@@ -32,19 +34,23 @@ except ImportError as error:
     ) from error
 
 Result = TypeVar("Result")
+Answer = tuple[httpx2.Response, AsyncIterator[bytes]]
+"""The HTTP response, and the pieces of its body as they arrive."""
 
 ENDS: Final[tuple[tuple[type[Exception], End], ...]] = (
     (httpx2.RemoteProtocolError, "cut"),
     (httpx2.TimeoutException, "aborted"),
     (httpx2.RequestError, "reset"),
 )
-"""What stops an answer halfway → how it ended; the first that fits."""
+"""An exception in the middle of an answer → how the answer ended; the first match counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds: until there is a connection, until a whole answer comes, between two reads of a
-    stream.
+    """Time limits in seconds.
+
+    ``connect``: until there is a connection. ``request``: until a whole answer has arrived.
+    ``stream_read``: between two reads of a stream.
     """
 
     connect: float = 10.0
@@ -52,22 +58,115 @@ class Timeouts:
     stream_read: float = 30.0
 
     def of(self, stream: bool) -> httpx2.Timeout:
-        """For one call."""
+        """The time limits of one call."""
         return httpx2.Timeout(
             self.request, connect=self.connect, read=self.stream_read if stream else self.request
         )
 
 
-class Client:
-    """A synchronous client; use it in ``with``, or `close` it.
+@dataclass(frozen=True, slots=True)
+class _Backend:
+    """The operations that wait: they block in `Client` and suspend in `AsyncClient`."""
 
-    ``api_key``: else GEMINI_API_KEY or GOOGLE_API_KEY; it goes into a header, never into the URL.
-    ``base_url``: else GEMINI_BASE_URL, else the provider's. ``provider``: ``gemini-api``,
-    ``vertex-ai`` or ``code-assist`` (whose key is an access token). ``session`` remembers ids and
+    post: Callable[[Call, httpx2.Timeout], AbstractAsyncContextManager[Answer]]
+    sleep: Callable[[float], Awaitable[None]]
+    run_tools: Callable[[Tools, Response], Awaitable[list[ToolOutcome]]]
+
+
+class _Caller:
+    """The calls of both clients, with retries."""
+
+    def __init__(
+        self,
+        preparer: Preparer,
+        retry: RetryPolicy | None,
+        timeouts: Timeouts | None,
+        backend: _Backend,
+    ) -> None:
+        self._prepare = preparer.prepare
+        self._retry = retry or RetryPolicy()
+        self._timeouts = timeouts or Timeouts()
+        self._backend = backend
+
+    async def complete(self, request: Mapping[str, Any]) -> Response:
+        call = self._prepare(request, stream=False)
+
+        async def attempt() -> Response:
+            events = self._events(call, self._timeouts.of(stream=False))
+            *_, last = [event async for event in events]
+            if last["type"] == "ERROR":
+                raise error_of(last)
+            return Response(last["response"])
+
+        return await self._with_retries(attempt)
+
+    async def generate(self, request: Mapping[str, Any], max_tool_rounds: int) -> Response:
+        steps, tools = [await self.complete(request)], executable(request)
+        while tools and steps[-1].tool_calls and len(steps) <= max_tool_rounds:
+            outcomes = await self._backend.run_tools(tools, steps[-1])
+            request = after_tools(request, steps[-1], outcomes)
+            steps.append(await self.complete(request))
+        return Response(steps[-1], steps[:-1])
+
+    def stream(self, request: Mapping[str, Any]) -> AsyncGenerator[Payload]:
+        """Prepares the call at once, so that a wrong Request raises before the first event."""
+        return self._stream(self._prepare(request, stream=True))
+
+    async def _stream(self, call: Call) -> AsyncGenerator[Payload]:
+        async def begin() -> tuple[Payload, AsyncGenerator[Payload]]:
+            events = self._events(call, self._timeouts.of(stream=True))
+            first = await anext(events)
+            if first["type"] == "ERROR":
+                await events.aclose()
+                raise error_of(first)
+            return first, events
+
+        first, events = await self._with_retries(begin)
+        async with aclosing(events):
+            yield first
+            async for event in events:
+                yield event
+
+    async def _events(self, call: Call, timeout: httpx2.Timeout) -> AsyncGenerator[Payload]:
+        """The events of one attempt."""
+        end: End = "complete"
+        try:
+            async with self._backend.post(call, timeout) as (answer, body):
+                reading = call.reading(answer.status_code, answer.headers)
+                try:
+                    async for data in body:
+                        for event in reading.feed(data):
+                            yield event
+                except httpx2.RequestError as error:
+                    end = _end(error, reading)
+                for event in reading.close(end):
+                    yield event
+        except (httpx2.RequestError, httpx2.InvalidURL) as error:
+            raise _unanswered(error) from error
+
+    async def _with_retries(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+        retries = 0
+        while True:
+            try:
+                return await attempt()
+            except SDKError as error:
+                seconds = self._retry.wait(error, retries)
+                if seconds is None:
+                    raise
+            await self._backend.sleep(seconds)
+            retries += 1
+
+
+class Client:
+    """A client that blocks; use it in ``with``, or `close` it.
+
+    ``api_key``: default GEMINI_API_KEY or GOOGLE_API_KEY. It is sent in a header, never in the URL.
+    ``base_url``: default GEMINI_BASE_URL, then the provider's. ``provider``: ``gemini-api``,
+    ``vertex-ai`` or ``code-assist``, whose key is an access token. ``session`` holds ids and
     signatures of earlier answers. ``sleep`` takes seconds. ``transport`` is httpx2's.
 
-    A call raises `TranslationError` for a Request that is wrong, before anything is sent, and an
-    `SDKError` for what goes wrong then.
+    Every call raises `TranslationError` for a wrong Request, before anything is sent, and an
+    `SDKError` for a failure after that.
     """
 
     def __init__(
@@ -82,37 +181,33 @@ class Client:
         sleep: Callable[[float], None] = time.sleep,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
-        self._caller = Caller(api_key, base_url, provider, session)
-        self._retry = retry or RetryPolicy()
-        self._timeouts = timeouts or Timeouts()
-        self._sleep = sleep
+        async def wait(seconds: float) -> None:
+            sleep(seconds)
+
+        preparer = Preparer(api_key, base_url, provider, session)
         self._http = httpx2.Client(transport=transport)
+        backend = _Backend(partial(_post_blocking, self._http), wait, run_in_threads)
+        self._caller = _Caller(preparer, retry, timeouts, backend)
 
     def complete(self, request: Mapping[str, Any]) -> Response:
         """The whole answer."""
-        call = self._caller.prepare(request, stream=False)
-        return self._retrying(
-            lambda: _whole(list(self._events(call, self._timeouts.of(stream=False))))
-        )
+        return blocking.run(self._caller.complete(request))
 
     def stream(self, request: Mapping[str, Any]) -> Generator[Payload]:
-        """The stream events as they come. What goes wrong before the first one raises, after trying
-        again; later it is an ERROR event.
+        """The stream events as they arrive.
+
+        A failure before the first event raises, after the retries. A later one is an ERROR event.
         """
-        return self._stream(self._caller.prepare(request, stream=True))
+        return blocking.iterate(self._caller.stream(request))
 
     def generate(self, request: Mapping[str, Any], *, max_tool_rounds: int = 1) -> Response:
-        """The answer after the tools that it called have been run and their results sent, up to
+        """The answer after its tool calls were run and their results sent, at most
         ``max_tool_rounds`` times.
 
-        A tool has an ``execute(arguments)``; where none of them has one, the first answer is
-        returned with its calls. The answers before are the Response's ``steps``.
+        A tool runs by its ``execute(arguments)``. If no tool has one, the first answer is returned
+        with its calls. The answers before the last are in the Response's ``steps``.
         """
-        steps, tools = [self.complete(request)], executable(request)
-        while tools and steps[-1].tool_calls and len(steps) <= max_tool_rounds:
-            request = after_tools(request, steps[-1], run(tools, steps[-1]))
-            steps.append(self.complete(request))
-        return Response(steps[-1], steps[:-1])
+        return blocking.run(self._caller.generate(request, max_tool_rounds))
 
     def close(self) -> None:
         """Close the connections."""
@@ -129,49 +224,11 @@ class Client:
     ) -> None:
         self.close()
 
-    def _stream(self, call: Call) -> Generator[Payload]:
-        def begin() -> tuple[Payload, Generator[Payload]]:
-            events = self._events(call, self._timeouts.of(stream=True))
-            return _begun(next(events)), events
-
-        first, events = self._retrying(begin)
-        with closing(events):
-            yield first
-            yield from events
-
-    def _events(self, call: Call, timeout: httpx2.Timeout) -> Generator[Payload]:
-        """One try: the events of its answer."""
-        end: End = "complete"
-        try:
-            with self._http.stream(
-                "POST", call.url, headers=call.headers, content=call.content, timeout=timeout
-            ) as answer:
-                reading = call.reading(answer.status_code, answer.headers)
-                try:
-                    for data in answer.iter_bytes():
-                        yield from reading.feed(data)
-                except httpx2.RequestError as error:
-                    end = _end(error, reading)
-                yield from reading.close(end)
-        except (httpx2.RequestError, httpx2.InvalidURL) as error:
-            raise _unsent(error) from error
-
-    def _retrying(self, attempt: Callable[[], Result]) -> Result:
-        retries = 0
-        while True:
-            try:
-                return attempt()
-            except SDKError as error:
-                seconds = self._retry.wait(error, retries)
-                if seconds is None:
-                    raise
-            self._sleep(seconds)
-            retries += 1
-
 
 class AsyncClient:
-    """`Client` for asyncio: use it in ``async with``; ``sleep`` is awaited, ``transport`` is an
-    asynchronous one.
+    """`Client` for asyncio: use it in ``async with``, or await `aclose`.
+
+    ``sleep`` is awaited. ``transport`` is an asynchronous one.
     """
 
     def __init__(
@@ -186,36 +243,22 @@ class AsyncClient:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
-        self._caller = Caller(api_key, base_url, provider, session)
-        self._retry = retry or RetryPolicy()
-        self._timeouts = timeouts or Timeouts()
-        self._sleep = sleep
+        preparer = Preparer(api_key, base_url, provider, session)
         self._http = httpx2.AsyncClient(transport=transport)
+        backend = _Backend(partial(_post, self._http), sleep, run_in_loop)
+        self._caller = _Caller(preparer, retry, timeouts, backend)
 
     async def complete(self, request: Mapping[str, Any]) -> Response:
         """As `Client.complete`."""
-        call = self._caller.prepare(request, stream=False)
-
-        async def attempt() -> Response:
-            return _whole(
-                [event async for event in self._events(call, self._timeouts.of(stream=False))]
-            )
-
-        return await self._retrying(attempt)
+        return await self._caller.complete(request)
 
     def stream(self, request: Mapping[str, Any]) -> AsyncGenerator[Payload]:
         """As `Client.stream`."""
-        return self._stream(self._caller.prepare(request, stream=True))
+        return self._caller.stream(request)
 
     async def generate(self, request: Mapping[str, Any], *, max_tool_rounds: int = 1) -> Response:
-        """As `Client.generate`; an ``execute`` may be a coroutine function, one that is not runs in
-        a thread.
-        """
-        steps, tools = [await self.complete(request)], executable(request)
-        while tools and steps[-1].tool_calls and len(steps) <= max_tool_rounds:
-            request = after_tools(request, steps[-1], await run_async(tools, steps[-1]))
-            steps.append(await self.complete(request))
-        return Response(steps[-1], steps[:-1])
+        """As `Client.generate`; an ``execute`` may be a coroutine function."""
+        return await self._caller.generate(request, max_tool_rounds)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -232,72 +275,40 @@ class AsyncClient:
     ) -> None:
         await self.aclose()
 
-    async def _stream(self, call: Call) -> AsyncGenerator[Payload]:
-        async def begin() -> tuple[Payload, AsyncGenerator[Payload]]:
-            events = self._events(call, self._timeouts.of(stream=True))
-            return _begun(await anext(events)), events
 
-        first, events = await self._retrying(begin)
-        async with aclosing(events):
-            yield first
-            async for event in events:
-                yield event
+@asynccontextmanager
+async def _post_blocking(
+    http: httpx2.Client, call: Call, timeout: httpx2.Timeout
+) -> AsyncGenerator[Answer]:
+    async def pieces() -> AsyncGenerator[bytes]:
+        for data in answer.iter_bytes():
+            yield data
 
-    async def _events(self, call: Call, timeout: httpx2.Timeout) -> AsyncGenerator[Payload]:
-        """One try: the events of its answer."""
-        end: End = "complete"
-        try:
-            async with self._http.stream(
-                "POST", call.url, headers=call.headers, content=call.content, timeout=timeout
-            ) as answer:
-                reading = call.reading(answer.status_code, answer.headers)
-                try:
-                    async for data in answer.aiter_bytes():
-                        for event in reading.feed(data):
-                            yield event
-                except httpx2.RequestError as error:
-                    end = _end(error, reading)
-                for event in reading.close(end):
-                    yield event
-        except (httpx2.RequestError, httpx2.InvalidURL) as error:
-            raise _unsent(error) from error
-
-    async def _retrying(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
-        retries = 0
-        while True:
-            try:
-                return await attempt()
-            except SDKError as error:
-                seconds = self._retry.wait(error, retries)
-                if seconds is None:
-                    raise
-            await self._sleep(seconds)
-            retries += 1
+    with http.stream(
+        "POST", call.url, headers=call.headers, content=call.content, timeout=timeout
+    ) as answer:
+        yield answer, pieces()
 
 
-def _begun(first: Payload) -> Payload:
-    """The first event of a stream; an error raises."""
-    if first["type"] == "ERROR":
-        raise error_of(first)
-    return first
-
-
-def _whole(events: list[Payload]) -> Response:
-    """The Response of a whole answer; an error raises."""
-    return Response(_begun(events[-1])["response"])
+@asynccontextmanager
+async def _post(
+    http: httpx2.AsyncClient, call: Call, timeout: httpx2.Timeout
+) -> AsyncGenerator[Answer]:
+    async with http.stream(
+        "POST", call.url, headers=call.headers, content=call.content, timeout=timeout
+    ) as answer:
+        yield answer, answer.aiter_bytes()
 
 
 def _end(error: httpx2.RequestError, reading: Reading) -> End:
-    """How an answer ended that stopped halfway; one that never began was too late, which another
-    try will not mend.
-    """
+    """How an interrupted answer ended. A timeout before the first event raises: it is no answer."""
     if isinstance(error, httpx2.TimeoutException) and not reading.begun:
         raise error
     return next(end for kind, end in ENDS if isinstance(error, kind))
 
 
-def _unsent(error: Exception) -> SDKError:
-    """What kept a call from being answered."""
+def _unanswered(error: Exception) -> SDKError:
+    """The client's error for a call without an answer."""
     text = f"{type(error).__name__}: {error}"
     if isinstance(error, httpx2.TimeoutException):
         return RequestTimeoutError(text, cause=error)

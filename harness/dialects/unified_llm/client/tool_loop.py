@@ -1,27 +1,30 @@
-"""What running an answer's calls gives, and what is asked then: each tool's own ``execute``, all at
-once, outcomes in call order.
+"""Runs the tool calls of an answer, several at once, and makes the Request that sends the results.
+
+A tool has an ``execute(arguments)``. Outcomes stand in the order of the calls.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from harness.stream.generation import ToolOutcome
 
 from ..request import follow_up
+from . import blocking
 from .response import Response
 
-Tools = Mapping[str, Callable[[dict[str, Any]], Any]]
+Execute = Callable[[dict[str, Any]], Any]
+Tools = Mapping[str, Execute]
 
 MAX_AT_ONCE: Final = 8
 
 
 def executable(request: Mapping[str, Any]) -> Tools:
-    """The tools of a Request that say how they are run, by name."""
+    """The ``execute`` functions of a Request, by the name of the tool."""
     return {
         tool["name"]: tool["execute"]
         for tool in request.get("tools") or []
@@ -32,58 +35,56 @@ def executable(request: Mapping[str, Any]) -> Tools:
 def after_tools(
     request: Mapping[str, Any], response: Response, outcomes: list[ToolOutcome]
 ) -> dict[str, Any]:
-    """The Request that sends the outcomes of an answer's calls."""
+    """The next Request: the old one, the answer, and the outcomes of its calls."""
     return follow_up(request, [{"type": "FINISH", "response": response}], outcomes)
 
 
-def run(tools: Tools, response: Response) -> list[ToolOutcome]:
-    """The outcome of each call; one of an unknown tool, or of a tool that raises, is a failure that
-    the model is told.
+async def run_in_threads(tools: Tools, response: Response) -> list[ToolOutcome]:
+    """The outcome of each call; every ``execute`` runs in a thread. Blocks.
+
+    An unknown tool and a tool that raises are failed outcomes, which the model is sent.
     """
     with ThreadPoolExecutor(MAX_AT_ONCE) as pool:
-        return list(pool.map(lambda call: _run_one(tools, call), response.tool_calls))
+        return list(
+            pool.map(
+                lambda call: blocking.run(_outcome(tools, call, _call_here)), response.tool_calls
+            )
+        )
 
 
-async def run_async(tools: Tools, response: Response) -> list[ToolOutcome]:
-    """As `run`; an ``execute`` may be a coroutine function too, one that is not runs in a
-    thread.
-    """
+async def run_in_loop(tools: Tools, response: Response) -> list[ToolOutcome]:
+    """As `run_in_threads`, without blocking; an ``execute`` may be a coroutine function."""
     places = asyncio.Semaphore(MAX_AT_ONCE)
 
-    async def run_one(call: Mapping[str, Any]) -> ToolOutcome:
+    async def outcome(call: Mapping[str, Any]) -> ToolOutcome:
         async with places:
-            return await _run_one_async(tools, call)
+            return await _outcome(tools, call, _call_in_loop_or_thread)
 
-    return list(await asyncio.gather(*map(run_one, response.tool_calls)))
+    return list(await asyncio.gather(*map(outcome, response.tool_calls)))
 
 
-def _run_one(tools: Tools, call: Mapping[str, Any]) -> ToolOutcome:
+async def _outcome(
+    tools: Tools,
+    call: Mapping[str, Any],
+    run: Callable[[Execute, dict[str, Any]], Awaitable[Any]],
+) -> ToolOutcome:
     execute = tools.get(call["name"])
     if execute is None:
-        return _unknown(tools, call)
+        known = ", ".join(tools)
+        return ToolOutcome(f"unknown tool {call['name']!r}; known are {known}", failed=True)
     try:
-        return ToolOutcome(execute(call["arguments"]))
-    # a tool is the caller's code: whatever it raises, the model is told and goes on
+        return ToolOutcome(await run(execute, call["arguments"]))
+    # A tool is the caller's code. Whatever it raises is sent to the model as a failure.
     except Exception as error:  # noqa: BLE001
-        return _failure(error)
+        return ToolOutcome(f"{type(error).__name__}: {error}", failed=True)
 
 
-async def _run_one_async(tools: Tools, call: Mapping[str, Any]) -> ToolOutcome:
-    execute = tools.get(call["name"])
-    if execute is None:
-        return _unknown(tools, call)
-    try:
-        if inspect.iscoroutinefunction(execute):
-            return ToolOutcome(await execute(call["arguments"]))
-        result = await asyncio.to_thread(execute, call["arguments"])
-        return ToolOutcome(await result if inspect.isawaitable(result) else result)
-    except Exception as error:  # noqa: BLE001  # as above
-        return _failure(error)
+async def _call_here(execute: Execute, arguments: dict[str, Any]) -> Any:
+    return execute(arguments)
 
 
-def _unknown(tools: Tools, call: Mapping[str, Any]) -> ToolOutcome:
-    return ToolOutcome(f"unknown tool {call['name']!r}; known are {', '.join(tools)}", failed=True)
-
-
-def _failure(error: Exception) -> ToolOutcome:
-    return ToolOutcome(f"{type(error).__name__}: {error}", failed=True)
+async def _call_in_loop_or_thread(execute: Execute, arguments: dict[str, Any]) -> Any:
+    if inspect.iscoroutinefunction(execute):
+        return await execute(arguments)
+    result = await asyncio.to_thread(execute, arguments)
+    return await result if inspect.isawaitable(result) else result
