@@ -8,7 +8,7 @@ import base64
 import binascii
 import re
 from itertools import accumulate
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import msgspec
 
@@ -17,8 +17,8 @@ from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, O
 from harness.stream.json_codec import decode_json
 
 from .body_block import BodyText, BodyTextError, text_to_body
-from .validation import say_kinds
-from .yaml import Path, YamlError, parse, parse_located
+from .validation import Path, msgspec_fault
+from .yaml import YamlError, parse, parse_located
 
 FORMAT: Final = 1
 """The version of the text format that this code writes; a newer one is refused."""
@@ -29,6 +29,7 @@ _BEGINS: Final = re.compile(
     r"(?:---)?(?:\s*#[^\n]*\n|\s*\n)*version: *\d+\s*\n(?:\s*#[^\n]*\n|\s*\n)*metadata:(?:\s*\n +|"
     r" *\{\s*)[\"']?harness[\"']?:"
 )
+_CUT_SHORT: Final = "; if the file is cut short, restore it or record it again"
 _COMMAS: Final = bytes.maketrans(b" \n", b",,")
 
 
@@ -120,10 +121,9 @@ def loads(text: str | bytes, name: str = "cassette") -> Cassette:
     except YamlError as error:
         raise CassetteError(f"{name}:{error.line}: {error.reason}") from None
     except msgspec.ValidationError as error:
-        path, fact = _in_our_words(str(error))
-        raise CassetteError(f"{name}:{_line_of(text, path)}: {fact}") from None
+        raise _located(*msgspec_fault(error, _File), text, name) from None
     except _BodyError as error:
-        raise CassetteError(f"{name}:{_line_of(text, error.path)}: {error.fact}") from None
+        raise _located(error.path, error.fact, text, name) from None
 
 
 def _refuse_newer(data: Any, name: str) -> None:
@@ -227,58 +227,12 @@ def _odd_read(text: str) -> str:
     return f"`{next(odd, text).strip()[:80]}`"
 
 
-def _in_our_words(finding: str) -> tuple[Path, str]:
-    """What msgspec found, as a place and a fact in the words of the format; an unknown finding
-    stays as it is.
+def _located(path: Path, fact: str, text: str | bytes, name: str) -> CassetteError:
+    """The error with the line of ``path``, or of the nearest thing around it; the text is known to
+    parse.
     """
-    said, _, where = finding.partition(" - at `")
-    where = where.rstrip("`").removeprefix("$").removeprefix(".").replace("[...]", "")
-    path: Path = tuple(
-        int(part[1:-1]) if part[0] == "[" else part
-        for part in re.findall(r"\[\d+\]|[^.\[]+", where)
-    )
-    at = f" (at {where})" if where else ""
-    if found := re.fullmatch(r"Object missing required field `(.+)`", said):
-        return (
-            path,
-            f"the file is cut short, or lacks `{found[1]}:`{at}; restore it or record it again",
-        )
-    if found := re.fullmatch(r"Object contains unknown field `(.+)`", said):
-        return (
-            path,
-            (
-                f"unknown key {found[1]!r}{at}; known keys are"
-                f" {', '.join(_shape_of(path).__struct_fields__)}"
-            ),
-        )
-    key = next((part for part in reversed(path) if isinstance(part, str)), "the file")
-    if found := re.fullmatch(r"Invalid enum value (.+)", said):
-        return (
-            path,
-            (
-                f"{key} {found[1]} is unknown; known are"
-                f" {', '.join(get_args(OriginKind if key == 'origin' else End))}"
-            ),
-        )
-    if found := re.fullmatch(r"Expected `(.+)`, got `(.+)`", said):
-        return path, f"{key} must be {say_kinds(found[1], found[2])}{at}"
-    return path, f"{said}{at}"
-
-
-def _shape_of(path: Path) -> type[_Closed]:
-    shapes: dict[str, type[_Closed]] = {
-        "request": _Request,
-        "response": _Response,
-        "metadata": _Metadata,
-        "body": _Body,
-        "status": _Status,
-    }
-    return shapes.get(str(path[-1]), _Interaction) if path else _File
-
-
-def _line_of(text: str | bytes, path: Path) -> int:
-    """The line of the nearest thing at ``path``; the text is known to parse."""
     lines = parse_located(text)[1]
+    way_out = "" if path in lines or not path else _CUT_SHORT
     while path and path not in lines:
         path = path[:-1]
-    return lines.get(path, 1)
+    return CassetteError(f"{name}:{lines.get(path, 1)}: {fact}{way_out}")

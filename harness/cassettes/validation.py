@@ -1,15 +1,30 @@
-"""What msgspec finds where data has not its shape, as a place and a fact in the words of somebody
-who reads the file.
+"""Says what is wrong with the data of a file, in one wording for msgspec's findings, pydantic's
+findings and our own checks: the place, the fact, the expectation.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
-from typing import Final
+from collections.abc import Collection, Mapping
+from types import UnionType
+from typing import Any, Final, Union, get_args, get_origin
 
+import msgspec
+
+Path = tuple[str | int, ...]
+"""Keys and indices that lead to a value, from the top of the data."""
+
+Fault = tuple[Path, str]
+"""A place and what is wrong there. The path leads to a missing key as if it were there."""
+
+_STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]`$]+)")
 _MISSING: Final = re.compile(r"Object missing required field `(.+)`")
-_OTHER: Final = re.compile(r"Expected `(.+)`, got `(.+)`")
-_BOUND: Final = re.compile(r"Expected `int` ([<>]=) (-?\d+)")
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `(.+)`")
+_CHOICE: Final = re.compile(r"Invalid enum value (.+)", re.DOTALL)
+_KIND: Final = re.compile(r"Expected `(.+)`, got `(.+)`")
+_BOUND: Final = re.compile(r"Expected `\w+` ([<>]=) (\S+)")
+_MALFORMED: Final = re.compile(r"JSON is malformed: .* \(byte (\d+)\)")
 
 _KINDS: Final = {
     "int": "a whole number",
@@ -18,32 +33,173 @@ _KINDS: Final = {
     "bool": "true or false",
     "array": "a list",
     "object": "a mapping",
-    "null": "empty",
 }
-"""msgspec's names of what JSON and YAML hold."""
+"""What msgspec's names of JSON types are called."""
+
+_PYDANTIC: Final = {
+    "string_type": "a string",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "greater_than_equal": "{ge} or more",
+    "literal_error": "{expected}",
+}
+"""What pydantic's error types expect, with the names of their context."""
+
+_PLAIN: Final = re.compile(r"[A-Za-z0-9._$-]{1,60}")
+_MAX_SHOWN: Final = 60
+_MAX_LISTED: Final = 24
 
 
-def say_misfit(finding: str) -> str:
-    """``request.method must be a string, not a whole number``; a finding that is not known stays as
-    it is.
+def msgspec_fault(error: Exception, shape: Any, root: str = "the file") -> Fault:
+    """The fault in an ``error`` of msgspec: bytes that are not JSON or not UTF-8, or data that does
+    not fit ``shape``.
+
+    ``root`` names the data as a whole. A finding that is not known keeps msgspec's words.
     """
-    said, _, where = finding.partition(" - at `$")
-    place = where.rstrip("`").removeprefix(".")
-    if found := _MISSING.fullmatch(said):
-        return f"{place + ' lacks' if place else 'there is no'} `{found[1]}`"
-    if found := _OTHER.fullmatch(said):
-        return f"{place or 'it'} must be {say_kinds(found[1], found[2])}"
-    if found := _BOUND.fullmatch(said):
-        return (
-            f"{place or 'it'} must be a whole number,"
-            f" {'at least' if found[1] == '>=' else 'at most'} {found[2]}"
-        )
-    return finding
+    finding, _, where = str(error).partition(" - at `")
+    path = tuple(int(index) if index else name for index, name in _STEP.findall(where))
+    owner = _shape_at(shape, path)
+    if match := _MISSING.fullmatch(finding):
+        return _missing_key((*path, match[1]), owner)
+    if match := _UNKNOWN.fullmatch(finding):
+        return _unknown_key((*path, match[1]), owner)
+    name = place(path) or root
+    if match := _CHOICE.fullmatch(finding):
+        words = [repr(word) for kind in _alternatives(owner) for word in get_args(kind)]
+        expected = " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+        return path, f"{name} must be {expected}, not {match[1]}"
+    if match := _KIND.fullmatch(finding):
+        kinds = [kind for kind in match[1].split(" | ") if kind != "null"]
+        expected = " or ".join(_KINDS.get(kind, kind) for kind in kinds)
+        if match[2] == "null":
+            return path, f"{name} is empty; it must be {expected}"
+        return path, f"{name} must be {expected}, not {_KINDS.get(match[2], match[2])}"
+    if match := _BOUND.fullmatch(finding):
+        return path, f"{name} must be {match[2]} or {'more' if match[1] == '>=' else 'less'}"
+    if match := _MALFORMED.fullmatch(finding):
+        return path, f"{name} is not JSON from byte {match[1]} on"
+    if finding == "Input data was truncated":
+        return path, f"{name} is not whole: its JSON ends early"
+    return path, f"{name}: {finding}"
 
 
-def say_kinds(wanted: str, got: str) -> str:
-    """``a string or a list, not a whole number``, of ``str | array | null`` and ``int``: that a
-    thing may be left out goes unsaid.
+def pydantic_fault(
+    detail: Mapping[str, Any], model: Any, *, inside: int = 0, patterns: Mapping[str, str] = {}
+) -> Fault:
+    """The fault in one of pydantic's error details about a ``model``.
+
+    The message leaves out the first ``inside`` steps of the path, which a line number tells.
+    ``patterns`` says what a regular expression of the model expects. An error type of the model's
+    own says in its message what it expects.
     """
-    kinds = [kind for kind in wanted.split(" | ") if kind != "null"]
-    return f"{' or '.join(_KINDS.get(kind, kind) for kind in kinds)}, not {_KINDS.get(got, got)}"
+    path: Path = detail["loc"]
+    kind, value = detail["type"], detail["input"]
+    owner = _shape_at(model, path[:-1])
+    if kind == "extra_forbidden":
+        return _unknown_key(path, owner, inside)
+    if kind == "missing":
+        return _missing_key(path, owner, inside)
+    name = place(path[inside:]) or "the file"
+    if kind == "too_short":
+        return path, f"{name} holds nothing; it needs one entry at least"
+    context = detail.get("ctx", {})
+    if kind == "string_pattern_mismatch":
+        expected = patterns[context["pattern"]]
+    else:
+        expected = _PYDANTIC.get(kind, detail["msg"]).format(**context)
+    if value is None:
+        return path, f"{name} is empty; it must be {expected}"
+    return path, f"{name} must be {expected}, not {show(value)}"
+
+
+def unknown(kind: str, word: str, names: Collection[str], plural: str = "") -> str:
+    """``unknown key 'casette' (did you mean cassette?); known keys are …``; of a long list only the
+    nearest names. ``plural`` replaces ``known keys``.
+    """
+    short = word[:_MAX_SHOWN]  # the time of a comparison grows with the square of the length
+    near = difflib.get_close_matches(short, names, 1)
+    fact = f"unknown {kind} {show(word)}" + (f" (did you mean {near[0]}?)" if near else "")
+    plural = plural or f"known {kind}s"
+    if not names:
+        return f"{fact}; there are no {plural}"
+    if len(names) <= _MAX_LISTED:
+        return f"{fact}; {plural} are {listed(names)}"
+    nearest = listed(difflib.get_close_matches(short, names, 5, 0.0))
+    return f"{fact}; the nearest of {len(names)} {plural} are {nearest}"
+
+
+def show(value: Any) -> str:
+    """A value as an error shows it, shortened; `repr` escapes control characters."""
+    match value:
+        case str():
+            return repr(value if len(value) <= _MAX_SHOWN else value[: _MAX_SHOWN - 1] + "…")
+        case bool():
+            return str(value).lower()
+        case int() if value.bit_length() > 200:  # Python refuses to write very long integers
+            return "a huge number"
+        case int() | float():
+            return f"the number {value}"
+        case list():
+            return "a list"
+        case dict():
+            return "a mapping"
+        case _:
+            return "nothing"
+
+
+def place(path: Path) -> str:
+    """``expect.anthropic[0]`` for ``("expect", "anthropic", 0)``."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{bare(step)}" for step in path)
+    return "".join(steps).removeprefix(".")
+
+
+def bare(key: str) -> str:
+    """A key as part of a place, quoted only where it has unusual characters."""
+    return key if _PLAIN.fullmatch(key) else show(key)
+
+
+def listed(names: Collection[str]) -> str:
+    """``a, b, c``"""
+    return ", ".join(map(bare, names))
+
+
+def _missing_key(path: Path, owner: Any, inside: int = 0) -> Fault:
+    required = [name for name, (_, is_required) in _fields(owner).items() if is_required]
+    return path, f"{place(path[inside:])} is missing; required keys are {listed(required)}"
+
+
+def _unknown_key(path: Path, owner: Any, inside: int = 0) -> Fault:
+    fact = unknown("key", str(path[-1]), _fields(owner))
+    where = place(path[inside:-1])
+    return path, f"{where}: {fact}" if where else fact
+
+
+def _fields(shape: Any) -> dict[str, tuple[Any, bool]]:
+    """The keys of a Struct or a pydantic model: the type of each, and whether it is required."""
+    if isinstance(shape, type) and issubclass(shape, msgspec.Struct):
+        fields = msgspec.structs.fields(shape)
+        return {field.encode_name: (field.type, field.required) for field in fields}
+    model_fields = getattr(shape, "model_fields", {})
+    return {name: (field.annotation, field.is_required()) for name, field in model_fields.items()}
+
+
+def _shape_at(shape: Any, path: Path) -> Any:
+    """The type of the value at ``path`` in data of type ``shape``; None where that is not known."""
+    for step in path:
+        members = (_member(kind, step) for kind in _alternatives(shape))
+        shape = next((member for member in members if member is not None), None)
+    return shape
+
+
+def _alternatives(shape: Any) -> tuple[Any, ...]:
+    return get_args(shape) if get_origin(shape) in (Union, UnionType) else (shape,)
+
+
+def _member(shape: Any, step: str | int) -> Any:
+    if fields := _fields(shape):
+        return fields.get(str(step), (None, False))[0]
+    arguments = get_args(shape) or (None,)
+    return arguments[-1] if isinstance(step, str) else arguments[0]

@@ -7,7 +7,6 @@ everything that prints results goes by it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
@@ -15,6 +14,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from harness.cassettes.validation import msgspec_fault
 from harness.stream.events import End
 
 Verdict = Literal[
@@ -283,27 +283,6 @@ def _loss(reads: Sequence[Read], at: int) -> int:
 _INSIDE: Final = ("", "message", "character")
 
 
-_FAULTS: Final = (
-    (re.compile(r"Input data was truncated"), "it ends in the middle"),
-    (re.compile(r"JSON is malformed: (.*) \(byte (\d+)\)"), r"it is no JSON from byte \2 on"),
-    (re.compile(r"Object missing required field `(.*)`"), r"`\1` is missing"),
-    (re.compile(r"Object contains unknown field `(.*)`"), r"`\1` is not known"),
-    (re.compile(r"Invalid enum value (.*)"), r"\1 is none of the known values"),
-    (re.compile(r"Expected `(.*?)`, got `(.*?)`"), r"a value of type \2 where \1 belongs"),
-    (re.compile(r"Expected `(.*?)` (>=|<=) (.*)"), r"a number that is not \2 \3"),
-)
-
-
-def told(fault: Exception) -> str:
-    """What a decoder says is wrong, in our words, after its place in the document:
-    ``$.results[0].verdict: 'green' is none of …``.
-    """
-    fact, _, place = str(fault).partition(" - at `")
-    for pattern, words in _FAULTS:
-        fact = pattern.sub(words, fact)
-    return f"{place.removesuffix('`')}: {fact}" if place else fact
-
-
 def sort_key(result: CaseResult) -> tuple[Any, ...]:
     """By place in the specs, then provider and cell; the rest of the result breaks what ties
     remain.
@@ -332,11 +311,12 @@ def decode(data: bytes) -> list[CaseResult]:
     """Read what `encode` wrote. Raises `ResultsError`."""
     try:
         return msgspec.json.decode(data, type=list[CaseResult])
-    except (msgspec.DecodeError, UnicodeDecodeError) as fault:  # a ValidationError is a DecodeError
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:  # a ValidationError is a DecodeError
+        _, fact = msgspec_fault(error, list[CaseResult], "the document")
         raise ResultsError(
-            f"results: {told(fault)}; expected the JSON array that a run writes; run the specs"
+            f"results: {fact}; expected the JSON array that a run writes; run the specs"
             " again to get one"
-        ) from fault
+        ) from error
 
 
 def _encode_one(result: CaseResult) -> bytes:

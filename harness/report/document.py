@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from harness.cassettes.validation import msgspec_fault
 from harness.conformance.results import (
     Breach,
     CaseResult,
@@ -33,7 +34,6 @@ from harness.conformance.results import (
     Verdict,
     sort_key,
     spell_surrogates,
-    told,
 )
 from harness.stream.events import End
 
@@ -216,8 +216,9 @@ def unpack(data: bytes, name: str = "results") -> Run:
     way_out = "expected the whole document that a run writes; run the specs again to get one"
     try:
         document = msgspec.json.decode(data, type=Document)
-    except (msgspec.DecodeError, UnicodeDecodeError) as fault:  # a ValidationError is a DecodeError
-        raise ResultsError(f"{name}: {told(fault)}; {way_out}") from fault
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:  # a ValidationError is a DecodeError
+        _, fact = msgspec_fault(error, Document, "the document")
+        raise ResultsError(f"{name}: {fact}; {way_out}") from error
     counted = Counter(row.verdict for row in document.results)
     footer = Footer(
         len(document.cases), len(document.streams), len(document.results), dict(counted)

@@ -171,37 +171,40 @@ DAMAGED = [
     ),
     (
         HEAD.replace("written", "faked") + "interactions: []",
-        "c:4: origin 'faked' is unknown; known are recorded, loopback, imported, written",
+        "c:4: metadata.origin must be 'recorded', 'loopback', 'imported' or 'written', not 'faked'",
     ),
     (
         HEAD + "interactions:\n- {}",
-        "c:6: the file is cut short, or lacks `request:` (at interactions[0]); restore it or record it again",
+        "c:6: interactions[0].request is missing; required keys are request, response; if the file is cut short, restore it or record it again",
     ),
     (
         HEAD
         + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    headers: {}",
-        "c:7: the file is cut short, or lacks `end:` (at interactions[0].response); restore it or record it again",
+        "c:7: interactions[0].response.end is missing; required keys are status, end; if the file is cut short, restore it or record it again",
     ),
-    (HEAD, "c:1: the file is cut short, or lacks `interactions:`; restore it or record it again"),
+    (
+        HEAD,
+        "c:1: interactions is missing; required keys are version, metadata, interactions; if the file is cut short, restore it or record it again",
+    ),
     (
         HEAD
         + "interactions:\n- request: null\n  response:\n    status: {code: many}\n    end: cut",
-        "c:8: code must be a whole number, not a string (at interactions[0].response.status.code)",
+        "c:8: interactions[0].response.status.code must be a whole number, not a string",
     ),
     (
         HEAD
         + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    headers:\n      a: 7\n    end: cut",
-        "c:9: headers must be a string or a list, not a whole number (at interactions[0].response.headers)",
+        "c:9: interactions[0].response.headers must be a string or a list, not a whole number",
     ),
-    (HEAD + "interactions:", "c:5: interactions must be a list, not empty (at interactions)"),
+    (HEAD + "interactions:", "c:5: interactions is empty; it must be a list"),
     ("7", "c:1: the file must be a mapping, not a whole number"),
     (
         HEAD + "interactions:\n- request: null\n  response: {status: {code: 200}, end: fin}",
-        "c:7: end 'fin' is unknown; known are complete, cut, reset, aborted, unknown",
+        "c:7: interactions[0].response.end must be 'complete', 'cut', 'reset', 'aborted' or 'unknown', not 'fin'",
     ),
     (
         HEAD + "interactions:\n- request: null\n  response: {status: {code: 200}, boddy: {}}",
-        "c:7: unknown key 'boddy' (at interactions[0].response); known keys are status, headers, body, reads, end",
+        "c:7: interactions[0].response: unknown key 'boddy' (did you mean body?); known keys are status, headers, body, reads, end",
     ),
     (
         HEAD

@@ -784,14 +784,14 @@ REFUSED = {
     "nested too deeply": b"[" * 100_000,
     "vcrpy or pytest-recording cassette, ": b"?",
     "interactions in YAML that cannot be read: line 4": b"interactions:\n- request: {}\n  response: [\n",
-    "interaction 1: there is no `response`; the file is cut short, or was changed by hand$": (
+    "interaction 1: response is missing; required keys are request, response; the file is cut short, or was changed by hand$": (
         b"interactions:\n- request: {uri: u, method: GET}\n"
     ),
-    "interaction 1: request lacks `method`; the file is cut short": b"interactions:\n- request: {uri: u}\n",
+    "interaction 1: request.method is missing; required keys are method, uri; the file is cut short": b"interactions:\n- request: {uri: u}\n",
     "interaction 2: request.uri must be a string, not a list; the file is": VCRPY.replace(
         b"uri: " + STREAM_URL.encode(), b"uri: [1]"
     ),
-    "interaction 3: response.status.code must be a whole number, at most 999; the file is": VCRPY.replace(
+    "interaction 3: response.status.code must be 999 or less; the file is": VCRPY.replace(
         b"code: 429", b"code: 4290"
     ),
     "httprr log: line 2 .byte 16.: the exchange goes on to byte": HTTPRR[:200],
@@ -809,7 +809,7 @@ REFUSED = {
     "headers must be a mapping or a list, not 7$": VCRPY.replace(
         b"{content-encoding: [gzip], content-length: ['12'], x-kept: [a, b]}", b"7"
     ),
-    "interaction 1: base64_string: it must be a string, not a whole number; the file is": (
+    "interaction 1: base64_string: the value must be a string, not a whole number; the file is": (
         b"interactions:\n- request: {uri: u, method: GET, body: {base64_string: 5}}\n  response: {status: {code: 200}}\n"
     ),
     r"response.status: a number must stand where '\\ud800' stands; the file is": SINGLE.replace(

@@ -116,7 +116,7 @@ def test_an_answer_without_a_request_can_not_be_exported() -> None:
 HEAD = b"version: 1\nmetadata:\n  harness: 1\n"
 DAMAGED = {
     "a.yaml: line 1: the file is empty": b"",
-    "a.yaml: line 2: the file is cut short": HEAD,
+    "a.yaml: line 2: metadata.origin is missing; required keys are harness, origin; if the file is cut short": HEAD,
     "a.yaml: format 2 is newer than 1": HEAD.replace(b"harness: 1", b"harness: 2"),
     "a.yaml: not UTF-8 at byte 35": HEAD + b" \xff",
     "a.yaml: line 2: the text ends inside a bracket": b"interactions: [\n",

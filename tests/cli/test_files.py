@@ -498,7 +498,7 @@ PROBLEMS = [
     ),
     (
         ("cassettes/b.yaml", "version: 1\nmetadata:\n  harness: 1\n  origin: x\n"),
-        "cassettes/b.yaml:4: origin 'x' is unknown; known are recorded, ",
+        "cassettes/b.yaml:4: metadata.origin must be 'recorded', ",
     ),
 ]
 
@@ -529,8 +529,8 @@ def test_check_reports_a_damaged_cassette_once_however_many_specs_name_it(
         "specs/b.yaml:7",
     ]
     assert main(["check"]) == 1
-    known = "recorded, loopback, imported, written"
-    problem = f"cassettes/gemini-api/a.yaml:4: origin 'x' is unknown; known are {known}"
+    known = "'recorded', 'loopback', 'imported' or 'written'"
+    problem = f"cassettes/gemini-api/a.yaml:4: metadata.origin must be {known}, not 'x'"
     assert capsys.readouterr().out.splitlines() == [problem, "nothing in order, 1 problem"]
 
 

@@ -170,10 +170,13 @@ def test_documents_satisfy_the_published_schema_which_is_the_one_that_the_code_h
 @pytest.mark.parametrize(
     ("data", "fact"),
     [
-        (WHOLE[: WHOLE.index(b',\n"footer"')] + b"}", "`footer` is missing"),
-        (WHOLE[:-40], "it ends in the middle"),
-        (b"", "it ends in the middle"),
-        (b"[]", "a value of type array where object belongs"),
+        (
+            WHOLE[: WHOLE.index(b',\n"footer"')] + b"}",
+            "r.json: footer is missing; required keys are header",
+        ),
+        (WHOLE[:-40], "the document is not whole: its JSON ends early"),
+        (b"", "the document is not whole: its JSON ends early"),
+        (b"[]", "the document must be a mapping, not a list"),
         (
             WHOLE.replace(b'"results":5', b'"results":6'),
             "the footer counts other results than there are",
@@ -182,10 +185,10 @@ def test_documents_satisfy_the_published_schema_which_is_the_one_that_the_code_h
             WHOLE.replace(b'"case":0', b'"case":9'),
             "a result points to a case or stream that is not there",
         ),
-        (WHOLE.replace(b'"failed"', b'"green"'), ".verdict: 'green' is none of the known values"),
+        (WHOLE.replace(b'"failed"', b'"green"'), ".verdict must be 'failed', 'error', 'fixed', "),
         (
             WHOLE.replace(b'"header":{', b'"header":{"format":2,'),
-            "$.header.format: 2 is none of the known values",
+            "header.format must be 1, not 2",
         ),
     ],
 )

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from .. import CassetteError
-from ..validation import say_misfit
+from ..validation import msgspec_fault
 from ..yaml import YamlError, parse
 
 MAX_BYTES: Final = 256 * 1024 * 1024
@@ -119,11 +119,11 @@ def as_shape(value: Any, shape: type[Shape], where: str = "") -> Shape:
     try:
         return msgspec.convert(value, shape, strict=False)
     except msgspec.ValidationError as error:
-        misfit = say_misfit(str(error))
+        _, fact = msgspec_fault(error, shape, "the value")
     except UnicodeEncodeError as error:  # a lone surrogate, in a string that could be a number
-        misfit = f"a number must stand where {ascii(error.object)[:80]} stands"
+        fact = f"a number must stand where {ascii(error.object)[:80]} stands"
     raise CassetteError(
-        f"{where or 'the recording'}: {misfit}; the file is cut short, or was changed by hand"
+        f"{where or 'the recording'}: {fact}; the file is cut short, or was changed by hand"
     )
 
 
