@@ -20,7 +20,7 @@ from harness.conformance.judge import resolve_fixture
 from harness.conformance.project import Project, kind_of, read_text, unheaded, yaml_files
 from harness.pipeline.replay import ReplayError
 from harness.specs import Case, SpecError, read_features
-from harness.specs.matching import visible
+from harness.stream.printable import printable
 
 
 def add_to(commands: Any) -> None:
@@ -63,7 +63,7 @@ def _check(parsed: argparse.Namespace) -> int:
         )
     problems = _each_once(problems)
     for problem in problems:
-        print(visible(problem))
+        print(printable(problem))
     counted = ", ".join(
         _counted(count, kind)
         for kind, count in sorted(counts.items(), key=lambda item: _KINDS.index(item[0]))

@@ -19,8 +19,8 @@ from harness.conformance.project import Project, yaml_files
 from harness.pipeline.replay import ReplayError
 from harness.providers import PROVIDERS, detect_provider
 from harness.recording.drift import SEVERITIES, Drift, compare_cassettes
-from harness.specs.matching import visible
 from harness.stream.generation import TranslationError
+from harness.stream.printable import printable
 
 from .record import INTERRUPTED, Bar, add_asking, limits_of, settings_of
 from .record_plan import Plan, find_names, plan_cassette, read_spoken
@@ -75,10 +75,10 @@ def _drift(parsed: argparse.Namespace) -> int:
             told = str(error)
             if isinstance(error, RecordingRefused) and error.said:
                 told = told.replace(f": {error.said}", "")  # the provider's words are a body
-            print(visible(f"harness: {plan.name}: {told}"), file=sys.stderr)
+            print(printable(f"harness: {plan.name}: {told}"), file=sys.stderr)
             failed += 1
         except KeyboardInterrupt:
-            print(visible(f"harness: stopped at {plan.name}"), file=sys.stderr)
+            print(printable(f"harness: stopped at {plan.name}"), file=sys.stderr)
             return INTERRUPTED
         else:
             found.update(one.severity for one in drifts)
@@ -148,8 +148,8 @@ def _tell(name: str, drifts: list[Drift]) -> None:
     print(f"{name}:")
     for one in drifts:
         print(
-            f"  {one.severity:<8}  exchange {one.exchange}  {visible(one.path)}:"
-            f" {visible(one.says)}  [{one.feature}]"
+            f"  {one.severity:<8}  exchange {one.exchange}  {printable(one.path)}:"
+            f" {printable(one.says)}  [{one.feature}]"
         )
 
 

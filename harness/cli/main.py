@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -30,9 +29,9 @@ from harness.pipeline.request import request
 from harness.providers import PROVIDERS
 from harness.report.header import package_version
 from harness.specs import LAYERS, SpecError, json_schema
-from harness.specs.matching import visible
 from harness.stream.generation import TranslationError
 from harness.stream.json_codec import decode_json
+from harness.stream.printable import printable, printable_lines
 
 from . import check, drift, mutate, prove, record, report, scan, serve
 
@@ -58,10 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
         return 0
     except (CassetteError, ReplayError, SpecError, TranslationError) as error:
-        print(visible(f"harness: {error}"), file=sys.stderr)
+        print(printable(f"harness: {error}"), file=sys.stderr)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        print(visible(f"harness: {place}{error.strerror or error}"), file=sys.stderr)
+        print(printable(f"harness: {place}{error.strerror or error}"), file=sys.stderr)
     return BAD
 
 
@@ -69,7 +68,7 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong with a command in one line, as every other fault is said."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD, visible(f"{self.prog}: {message}; see {self.prog} --help") + "\n")
+        self.exit(BAD, printable(f"{self.prog}: {message}; see {self.prog} --help") + "\n")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -206,11 +205,7 @@ def _replay(parsed: argparse.Namespace) -> int:
                 cuts=parsed.cuts,
             )
         for payload in payloads:
-            print(
-                _UNSEEN.sub(
-                    _spelled, json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
-                )
-            )
+            print(printable(json.dumps(payload, ensure_ascii=False, separators=(",", ":"))))
         found = True
     if not found:
         _note(
@@ -230,7 +225,7 @@ def _request(parsed: argparse.Namespace) -> int:
         )
     for warning in seen:
         _note(str(warning.message))
-    print(_UNSEEN.sub(_spelled, json.dumps(body, ensure_ascii=False, separators=(",", ":"))))
+    print(printable(json.dumps(body, ensure_ascii=False, separators=(",", ":"))))
     return 0
 
 
@@ -247,7 +242,7 @@ def _show(parsed: argparse.Namespace) -> int:
     cassette = load(parsed.file)
     if parsed.list:
         for line in list_exchanges(cassette):
-            print(visible(line))
+            print(printable(line))
         return 0
     found = False
     for number, exchange in _numbered(cassette, parsed):
@@ -258,7 +253,7 @@ def _show(parsed: argparse.Namespace) -> int:
                 f" {exchange.status}, end {exchange.end}"
             )
             for line in show_frames(exchange, parsed.provider):
-                print(visible(line))
+                print(printable(line))
     if not found:
         _note(f"{parsed.file}: no exchange generates (--list says what they are)")
     return 0 if found else NOTHING
@@ -298,7 +293,7 @@ def _schema(parsed: argparse.Namespace) -> int:
 def _write(text: str, target: Path | None) -> None:
     if target is None:
         # On its way to a file the text is what it is; a person's terminal it may not command.
-        sys.stdout.write(_UNSEEN.sub(_spelled, text) if sys.stdout.isatty() else text)
+        sys.stdout.write(printable_lines(text) if sys.stdout.isatty() else text)
         return
     if target.exists() or target.is_symlink():
         raise CassetteError(f"{target} exists already; name another file, or delete it first")
@@ -319,13 +314,5 @@ def _numbered(cassette: Cassette, parsed: argparse.Namespace) -> list[tuple[int,
     return numbered[wanted - 1 : wanted]
 
 
-_UNSEEN: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What moves a cursor or turns the direction of text; JSON says the same with an escape."""
-
-
-def _spelled(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
-
-
 def _note(text: str) -> None:
-    print(visible(f"harness: {text}"), file=sys.stderr)
+    print(printable(f"harness: {text}"), file=sys.stderr)

@@ -13,7 +13,7 @@ from harness.conformance.mutation import prove
 from harness.conformance.mutation.table import kill_table
 from harness.conformance.project import kind_of, yaml_files
 from harness.dialects import DIALECTS
-from harness.specs.matching import visible
+from harness.stream.printable import printable
 
 UNPROVEN: Final = 1
 
@@ -49,7 +49,7 @@ def _prove(parsed: argparse.Namespace) -> int:
     named = {cell.column for cell in cells}
     dialects = parsed.dialect or [name for name in DIALECTS if name in named]
     if not dialects:
-        places = visible(", ".join(map(str, roots)))
+        places = printable(", ".join(map(str, roots)))
         print(
             f"harness: {places}: no spec expects payloads or requests of an event model; there is"
             " nothing to prove",
@@ -58,6 +58,6 @@ def _prove(parsed: argparse.Namespace) -> int:
         return UNPROVEN
     proof = prove(cells, project.cassette, dialects)
     if parsed.unnoticed:
-        print("\n".join(visible(f"- {one}") for one in (*proof.unnoticed, *proof.unapplied)))
-    print("\n".join(map(visible, kill_table(proof, dialects).split("\n"))), end="")
+        print("\n".join(printable(f"- {one}") for one in (*proof.unnoticed, *proof.unapplied)))
+    print("\n".join(map(printable, kill_table(proof, dialects).split("\n"))), end="")
     return UNPROVEN if proof.faults else 0

@@ -19,8 +19,8 @@ from harness.conformance.project import Project, yaml_files
 from harness.pipeline.replay import ReplayError
 from harness.providers import PROVIDERS
 from harness.specs import Case
-from harness.specs.matching import visible
 from harness.stream.generation import TranslationError
+from harness.stream.printable import printable
 
 from .record_plan import (
     Plan,
@@ -220,16 +220,16 @@ def _record(parsed: argparse.Namespace) -> int:
             _record_one(plan, project, parsed, spent)
             done += 1
         except NotRecordable as error:
-            print(visible(f"harness: {plan.name}: not recordable: {error}"), file=sys.stderr)
+            print(printable(f"harness: {plan.name}: not recordable: {error}"), file=sys.stderr)
             failed += bool(parsed.what)  # nobody has asked for this one
         except (CassetteError, ReplayError, TranslationError) as error:
-            print(visible(f"harness: {plan.name}: {error}"), file=sys.stderr)
+            print(printable(f"harness: {plan.name}: {error}"), file=sys.stderr)
             failed += 1
         except KeyboardInterrupt:
             stopped = (
                 f"stopped; {done} of {len(plans)} cassettes are recorded, {plan.name} is as it was"
             )
-            print(visible(f"harness: {stopped}"), file=sys.stderr)
+            print(printable(f"harness: {stopped}"), file=sys.stderr)
             return INTERRUPTED
     return REFUSED if failed else 0
 
@@ -243,7 +243,7 @@ def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent:
     if not parsed.rewrite:
         _check_place(plan.name, path, project)
     if left := left_behind(path):
-        print(visible(f"harness: {left}"), file=sys.stderr)
+        print(printable(f"harness: {left}"), file=sys.stderr)
     with Bar(plan.name) as bar:
         cassette = record_requests(
             plan.provider,
@@ -273,7 +273,7 @@ def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent:
         f"{bar.tokens} output tokens",
         *odd,
     ]
-    print(f"recorded {visible(plan.name)}: {', '.join(told)}")
+    print(f"recorded {printable(plan.name)}: {', '.join(told)}")
 
 
 def _check_place(name: str, path: Path, project: Project) -> None:
@@ -346,7 +346,9 @@ class Bar:
             silent = time.monotonic() - self._news
             if silent >= STILL_S:
                 print(
-                    visible(f"harness: {self._name}: waiting {self._what}, {silent:.0f} s so far"),
+                    printable(
+                        f"harness: {self._name}: waiting {self._what}, {silent:.0f} s so far"
+                    ),
                     file=sys.stderr,
                     flush=True,
                 )

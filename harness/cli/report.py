@@ -31,7 +31,7 @@ from harness.report.compare import KINDS
 from harness.report.files import read_run, write_files
 from harness.report.header import choose_day
 from harness.report.tally import column
-from harness.report.text import visible
+from harness.stream.printable import printable
 
 BROKEN: Final = 1
 BAD: Final = 2
@@ -97,7 +97,7 @@ def _report(parsed: argparse.Namespace) -> int:
     write_files(files, parsed.output)
     print(
         f"{len(run.results):,} cell{'s' if len(run.results) != 1 else ''}:"
-        f" {visible(str(parsed.output / 'index.html'))}"
+        f" {printable(str(parsed.output / 'index.html'))}"
     )
     return 0
 
@@ -118,11 +118,11 @@ def _compare(parsed: argparse.Namespace) -> int:
 
 def _line(change: Change) -> str:
     cell = change.cell
-    return visible(
+    return printable(
         f"{KINDS[change.kind].word}: {cell.spec}::{cell.case}[{column(cell)}] ({change.words})"
-    ).replace("\n", " ")
+    )
 
 
 def _refuse(message: str) -> int:
-    print(visible(f"harness: {message}"), file=sys.stderr)
+    print(printable(f"harness: {message}"), file=sys.stderr)
     return BAD

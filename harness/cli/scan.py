@@ -19,7 +19,7 @@ from harness.cassettes.journal import is_unfinished
 from harness.cassettes.load import read_recording
 from harness.cassettes.redaction.scanner import Finding, Scanner
 from harness.cassettes.redaction.secrets import guard
-from harness.specs.matching import visible
+from harness.stream.printable import printable
 
 CLEAN: Final = 0
 FOUND: Final = 1
@@ -54,12 +54,12 @@ def run(parsed: argparse.Namespace) -> int:
             reason = (
                 f"{path}: {error.strerror or error}" if isinstance(error, OSError) else str(error)
             )
-            print(f"harness: {visible(reason)}", file=sys.stderr)
+            print(f"harness: {printable(reason)}", file=sys.stderr)
             status = UNREAD
             continue
         for one in findings:
             shown = "a file" if one.place == "the file's name" else path
-            print(visible(f"{shown}: {one}"))
+            print(printable(f"{shown}: {one}"))
         if findings:
             status = max(status, FOUND)
     print(f"{count} file{'' if count == 1 else 's'} looked at", file=sys.stderr)

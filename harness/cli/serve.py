@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from harness.cassettes import CassetteError
 from harness.conformance.project import yaml_files
 from harness.providers import PROVIDERS
-from harness.specs.matching import visible
+from harness.stream.printable import printable
 
 if TYPE_CHECKING:
     from harness.server import Server
@@ -128,4 +128,4 @@ async def _run(server: Server) -> None:
 
 
 def _tell(miss: str) -> None:
-    print(f"harness: {visible(miss)}", file=sys.stderr, flush=True)
+    print(f"harness: {printable(miss)}", file=sys.stderr, flush=True)

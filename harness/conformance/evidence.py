@@ -29,6 +29,7 @@ from harness.providers import declared_tools
 from harness.specs import Case
 from harness.specs.matching import compare
 from harness.stream.framing import Frame
+from harness.stream.printable import excerpt
 from harness.stream.session import Session
 
 from .judge import Adapter, Cell, Fixture, judge, produce, resolve_fixture
@@ -137,7 +138,7 @@ def try_laws(
         Breach(
             law.id,
             law.title,
-            tuple(_cut(finding, 2 * MAX_LINE) for finding in findings[:MAX_COUNTEREXAMPLES]),
+            tuple(excerpt(finding, 2 * MAX_LINE) for finding in findings[:MAX_COUNTEREXAMPLES]),
         )
         for law in laws
         if (findings := law.findings(exchange, how))
@@ -194,7 +195,9 @@ def describe(exchange: Exchange, provider: str) -> Stream:
     sent = None
     if request is not None:
         text = request.body[:MAX_BODY].decode("utf-8", "backslashreplace")
-        sent = Sent(request.method, _cut(scrub_url(request.url), MAX_LINE), text, len(request.body))
+        sent = Sent(
+            request.method, excerpt(scrub_url(request.url), MAX_LINE), text, len(request.body)
+        )
     inside = _inside(exchange, provider)
     return Stream(
         exchange.status,
@@ -281,7 +284,7 @@ def _asked(cell: Cell, got: Any, most: int) -> tuple[LayerView, ...]:
     for layer in ("prompt", "requests"):
         lines = json.dumps(texts[layer], ensure_ascii=False, indent=1, default=repr).splitlines()
         views.append(
-            LayerView(layer, tuple(_cut(line, MAX_LINE) for line in lines[:most]), 0, len(lines))
+            LayerView(layer, tuple(excerpt(line, MAX_LINE) for line in lines[:most]), 0, len(lines))
         )
     return tuple(views)
 
@@ -403,7 +406,7 @@ def _view(
 
 
 def _line(item: Any) -> str:
-    return _cut(
+    return excerpt(
         json.dumps(item, ensure_ascii=False, separators=(", ", ": "), default=repr), MAX_LINE
     )
 
@@ -418,9 +421,5 @@ def _frame_line(frame: Frame) -> str:
     at = "" if frame.at_ms is None else f" {frame.at_ms:g} ms"
     return (
         f"@{frame.offset}{at} "
-        f" {_line(frame.json) if frame.raw is None else _cut(frame.raw, MAX_LINE)}"
+        f" {_line(frame.json) if frame.raw is None else excerpt(frame.raw, MAX_LINE)}"
     )
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 20]} … ({len(text):,} characters)"

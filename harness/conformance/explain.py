@@ -10,7 +10,7 @@ from typing import Final
 from harness.cassettes.redaction.patterns import SHAPES
 from harness.cassettes.redaction.redactor import SCRUBBED
 from harness.cassettes.redaction.scanner import Scanner
-from harness.specs.matching import visible
+from harness.stream.printable import printable
 
 from .results import CaseResult
 
@@ -28,14 +28,14 @@ def explain(result: CaseResult, place: str) -> str:
     """
     lines = [
         _gist(result),
-        f"requirement: {visible(result.requirement)}",
-        f"at:          {visible(place)}",
+        f"requirement: {printable(result.requirement)}",
+        f"at:          {printable(place)}",
     ]
     origin = result.origin
     if origin:
         made = f"{origin.kind} {origin.date or 'at an unknown date'}"
         lines.append(
-            f"cassette:    {visible(result.cassette)}, exchange {result.exchange}"
+            f"cassette:    {printable(result.cassette)}, exchange {result.exchange}"
             f" ({result.provider}; {made}; end {result.end})"
         )
     if result.reason:
@@ -85,4 +85,4 @@ def _shown(text: str) -> str:
         )
     if SCANNER.scan(data):  # in another spelling, where nobody can say where it ends
         return SCRUBBED
-    return visible(data.decode("utf-8", "surrogatepass"))
+    return printable(data.decode("utf-8", "surrogatepass"))

@@ -31,6 +31,7 @@ from harness.pipeline.request import request_translator
 from harness.specs import Case
 from harness.specs.matching import Mismatch, compare, sides
 from harness.stream.generation import TranslationError
+from harness.stream.printable import excerpt
 from harness.stream.session import Session
 
 from .results import CaseResult, Finding, FirstLayer, Layer, Origin, Verdict
@@ -360,6 +361,4 @@ def _seen(exchanges: tuple[Exchange, ...]) -> dict[str, Any]:
 
 def _excerpt(exchange: Exchange) -> str:
     """The beginning of the body, and how long it is."""
-    body = exchange.body
-    text = body[:MAX_WIRE].decode("utf-8", "backslashreplace")
-    return text if len(body) <= MAX_WIRE else f"{text}\n… {len(body)} bytes in all"
+    return excerpt(exchange.body.decode("utf-8", "backslashreplace"), MAX_WIRE)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from harness.stream.generation import TranslationError
+from harness.stream.printable import shorten
 
 _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "a string": (str,),
@@ -95,12 +96,6 @@ class Fields:
 def shown(value: Any) -> str:
     """A value in an error message: the value itself if it is short, else what it is."""
     text = repr(value)
-    if len(text) <= 40:
-        return text
-    return (
-        "an object"
-        if isinstance(value, Mapping)
-        else "a list"
-        if isinstance(value, list | tuple)
-        else f"{text[:37]}…"
-    )
+    if len(text) > 40 and isinstance(value, Mapping | list | tuple):
+        return "an object" if isinstance(value, Mapping) else "a list"
+    return shorten(text, 40)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from harness.providers.oracle.partial import PARTIAL, partial_losses
+from harness.stream.printable import short_json
 
 from .account import Facts, Json
 from .differences import (
@@ -19,7 +20,6 @@ from .differences import (
     error_findings,
     part_findings,
     same,
-    short,
     signature_findings,
     take,
     text_findings,
@@ -73,7 +73,7 @@ def losses(wire: Facts, carried: Facts, dialect: str, *, interrupted: bool = Fal
             f"call end lost: {carried.calls[-1][0]} is still open when the stream has ended"
         )
     if wire.unreadable and not interrupted and not carried.unreadable and not carried.errors:
-        found.append(f"unreadable lost: {short(wire.unreadable[0])} left no trace")
+        found.append(f"unreadable lost: {short_json(wire.unreadable[0])} left no trace")
     return found
 
 

@@ -4,13 +4,12 @@ one sentence for each difference.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 
-from .account import Facts, Json
+from harness.stream.printable import short_json
 
-_SHOWN = 60
+from .account import Facts, Json
 
 
 def take(calls: list[tuple[str, Json]], wanted: tuple[str, Json]) -> bool:
@@ -47,8 +46,8 @@ def text_findings(what: str, wire: str, carried: str) -> list[str]:
     )
     verb = "lost" if len(carried) < len(wire) else "invented"
     return [
-        f"{what} {verb}: at character {at} the wire has {short(wire[at:])}, carried is"
-        f" {short(carried[at:])}"
+        f"{what} {verb}: at character {at} the wire has {short_json(wire[at:])}, carried is"
+        f" {short_json(carried[at:])}"
     ]
 
 
@@ -62,17 +61,18 @@ def call_findings(
     for name, arguments in missing:
         twin = next((call for call in extra if call[0] == name), None)
         if twin is None:
-            found.append(f"call lost: {name}({short(arguments)})")
+            found.append(f"call lost: {name}({short_json(arguments)})")
         else:
             extra.remove(twin)
             found.append(
-                f"argument lost: {name} has {short(arguments)}, carried is {short(twin[1])}"
+                f"argument lost: {name} has {short_json(arguments)},"
+                f" carried is {short_json(twin[1])}"
             )
-    found += [f"call invented: {name}({short(arguments)})" for name, arguments in extra]
+    found += [f"call invented: {name}({short_json(arguments)})" for name, arguments in extra]
     if not found and ordered and [name for name, _ in wire] != [name for name, _ in carried]:
         found.append(
-            f"call order: {short([name for name, _ in wire])} became"
-            f" {short([name for name, _ in carried])}"
+            f"call order: {short_json([name for name, _ in wire])} became"
+            f" {short_json([name for name, _ in carried])}"
         )
     return found
 
@@ -88,14 +88,14 @@ def error_findings(wire: Facts, carried: Facts, interrupted: bool, *, numbered: 
         if numbered and code != carried_code:
             found.append(f"error changed: number {code} became {carried_code}")
         if message and message not in carried_message:
-            found.append(f"error lost: {short(message)} became {short(carried_message)}")
+            found.append(f"error lost: {short_json(message)} became {short_json(carried_message)}")
     found += [
-        f"error lost: {code} {short(message)}"
+        f"error lost: {code} {short_json(message)}"
         for code, message in wire.errors[len(carried.errors) :]
     ]
     if not interrupted:
         found += [
-            f"error invented: {code} {short(message)}"
+            f"error invented: {code} {short_json(message)}"
             for code, message in carried.errors[len(wire.errors) :]
         ]
     return found
@@ -107,11 +107,11 @@ def signature_findings(
     """Signatures as a bag, each with the kind of part that it signs."""
     there, here = Counter(wire), Counter(carried)
     lost = [
-        f"signature lost: {short(signature)} of {kind}"
+        f"signature lost: {short_json(signature)} of {kind}"
         for kind, signature in (there - here).elements()
     ]
     return lost + [
-        f"signature invented: {short(signature)} of {kind}"
+        f"signature invented: {short_json(signature)} of {kind}"
         for kind, signature in (here - there).elements()
     ]
 
@@ -122,8 +122,8 @@ def value_findings(what: str, wire: str | None, carried: str | None) -> list[str
         []
         if wire == carried
         else [
-            f"{what} {'invented' if wire is None else 'lost'}: {short(wire)} became"
-            f" {short(carried)}"
+            f"{what} {'invented' if wire is None else 'lost'}: {short_json(wire)} became"
+            f" {short_json(carried)}"
         ]
     )
 
@@ -148,12 +148,3 @@ def part_findings(wire: Facts, carried: Facts) -> list[str]:
         for what, there, here in pairs
         if there != here
     ]
-
-
-def short(value: Json) -> str:
-    """A value for a sentence, printable and not too long."""
-    text = json.dumps(value, ensure_ascii=False)
-    shown = "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
-    )
-    return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"

@@ -9,8 +9,8 @@ from typing import Any
 from harness.dialects import DIALECTS
 from harness.dialects.dialect import RequestTranslator
 from harness.providers import PROVIDERS
-from harness.specs.matching import visible
 from harness.stream.generation import GenerateRequest, TranslationError, TranslationWarning
+from harness.stream.printable import printable
 from harness.stream.session import Session
 
 from .replay import DEFAULT_PROVIDER, check_known
@@ -41,7 +41,7 @@ def request(
     asked = ask(prompt, dialect=dialect, options=options, session=session)
     body = wrap(asked, provider, session)
     for warning in asked.warnings:
-        warnings.warn(visible(warning), TranslationWarning, stacklevel=2)
+        warnings.warn(printable(warning), TranslationWarning, stacklevel=2)
     return body
 
 

@@ -111,7 +111,7 @@ class LawItem(ResultItem):
 
         from harness.conformance.evidence import examine_law
         from harness.conformance.explain import explain
-        from harness.specs.matching import visible
+        from harness.stream.printable import printable
 
         stranger = self._stranger() if self.cell.dialect else None
         self.result = replace(
@@ -122,7 +122,7 @@ class LawItem(ResultItem):
                 return
             case "not-run":
                 pytest.skip(
-                    visible(f"nothing to look at: {self.result.reason}")
+                    printable(f"nothing to look at: {self.result.reason}")
                 )  # no green without a comparison that ran
             case "failed":
                 evidence = self.result.evidence

@@ -142,7 +142,7 @@ class CellItem(ResultItem):
     def _conclude(self, result: CaseResult) -> None:
         from harness.conformance.explain import explain
         from harness.conformance.results import VERDICTS
-        from harness.specs.matching import visible
+        from harness.stream.printable import printable
 
         strict = self.config.getoption("--harness-strict")
         place = self.place(self.cell.case.lines[self.cell.key])
@@ -150,11 +150,11 @@ class CellItem(ResultItem):
             case "passed":
                 return
             case "known-failing":
-                pytest.xfail(visible(f"known failing: {result.reason} ({result.link})"))
+                pytest.xfail(printable(f"known failing: {result.reason} ({result.link})"))
             case "not-carried":
-                pytest.skip(visible(f"not carried: {result.reason}"))
+                pytest.skip(printable(f"not carried: {result.reason}"))
             case "not-run" | "unreviewed" if not strict:
-                pytest.skip(visible(f"{VERDICTS[result.verdict].word}: {result.reason}"))
+                pytest.skip(printable(f"{VERDICTS[result.verdict].word}: {result.reason}"))
             case "warning" if not strict:
                 self.warn(HarnessWarning(explain(result, place)))
             case _:
@@ -220,9 +220,9 @@ def pytest_terminal_summary(
         for name, value in one.user_properties
         if name == FILLED
     ]:
-        from harness.specs.matching import visible  # a run without a spec needs nothing of ours
+        from harness.stream.printable import printable  # a run without a spec needs nothing of ours
 
-        terminalreporter.write_line(visible(f"filled in: {named}, `reviewed: no`"))
+        terminalreporter.write_line(printable(f"filled in: {named}, `reviewed: no`"))
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
         for line in (*_unnamed_roots(config), *_unexpected(config)):
             terminalreporter.write_line(line, yellow=True)

@@ -25,8 +25,9 @@ from harness.cassettes.vcrpy import from_vcr, to_vcr
 from harness.pipeline.replay import ReplayError
 from harness.pipeline.request_index import RequestIndex
 from harness.providers import detect_provider
-from harness.specs.matching import Mismatch, sides, visible
+from harness.specs.matching import Mismatch, sides
 from harness.stream.events import End
+from harness.stream.printable import printable
 
 from .persister import Persister, keep_format
 from .policy import refuse_broken, refuse_errors
@@ -339,7 +340,7 @@ def _shown(mismatch: Mismatch) -> list[str]:
     recorded, asked = sides(mismatch)
     lines = [f"  {mismatch.path}: {mismatch.kind}"]
     if recorded is not None:
-        lines.append(f"    recorded: {visible(recorded)}")
+        lines.append(f"    recorded: {printable(recorded)}")
     if asked is not None:
-        lines.append(f"    asked:    {visible(asked)}")
+        lines.append(f"    asked:    {printable(asked)}")
     return lines

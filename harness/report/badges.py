@@ -13,10 +13,11 @@ from itertools import count
 from typing import Final
 
 from harness.conformance.results import VERDICTS
+from harness.stream.printable import excerpt, printable_lines
 
 from .layout import Cell
 from .tally import Tally, by_pair, tally
-from .text import for_xml, shortened, slug
+from .text import slug
 
 FOLDER: Final = "badges"
 OPENING: Final = '<svg xmlns="http://www.w3.org/2000/svg" data-by="gemini-conformance" width="'
@@ -76,7 +77,7 @@ def _file_names(wished: Mapping[str, str], *taken: str) -> dict[str, str]:
 
 def _badge(label: str, counted: Tally) -> str:
     kind, words = _said(counted)
-    label = for_xml(shortened(label, 60))
+    label = printable_lines(excerpt(label, 60))
     left, right = round(len(label) * _WIDTH) + 14, round(len(words) * _WIDTH) + 14
     name = html.escape(f"{label}: {words}")
     texts = "".join(

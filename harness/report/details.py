@@ -1,5 +1,5 @@
 """What a page's script shows of a cell when it is opened: one block of JSON, each stream once, all
-texts made visible and cut to fit.
+texts made printable and cut to fit.
 
 A page has room for so much. The fewer cells differ, the more each may say; what is left out is
 counted, so that the page can say so.
@@ -24,11 +24,11 @@ from harness.conformance.results import (
     Stream,
 )
 from harness.stream.events import INTERRUPTED
+from harness.stream.printable import excerpt, printable_lines
 
 from .budget import cut
 from .document import MAX_GREEN_WIRE
 from .sections import Section
-from .text import shortened, visible
 
 ROOM: Final = 1_000_000
 """Characters that the evidence of all differing cells may take together, on all pages."""
@@ -66,7 +66,7 @@ def detail(
                 else -1
             )
             cassette = cassettes.setdefault(
-                _dump([visible(shortened(facts.cassette, 200)), origin]), len(cassettes)
+                _dump([printable_lines(excerpt(facts.cassette, 200)), origin]), len(cassettes)
             )
             stream = _dump(
                 [
@@ -78,7 +78,7 @@ def detail(
             source = (
                 ""
                 if facts.source == known
-                else sources.get(facts.source, visible(shortened(facts.source, 120)))
+                else sources.get(facts.source, printable_lines(excerpt(facts.source, 120)))
             )
             more = [source or 0, *block.also] if block.also else source or 0
             cases.append(
@@ -98,14 +98,14 @@ def detail(
 def _origin(origin: Origin) -> list[tuple[str, str]]:
     """What is known of where a stream is from, by name."""
     facts = msgspec.structs.asdict(origin).items()
-    return [(name, visible(shortened(value, 300))) for name, value in facts if value]
+    return [(name, printable_lines(excerpt(value, 300))) for name, value in facts if value]
 
 
 def _stream(result: CaseResult, room: int) -> list[Any]:
     """How a stream came: its beginning, digest and reads, and what is unusual, by name: it is
     whole, its status 200, it has no request.
     """
-    wire = visible(cut(result.wire.rstrip(), room))
+    wire = printable_lines(cut(result.wire.rstrip(), room))
     unusual: dict[str, Any] = {}
     if result.end != "complete":
         unusual["end"] = result.end
@@ -133,8 +133,13 @@ def _how(how: Stream, room: int) -> tuple[str, list[Any], dict[str, Any]]:
     if how.inside_total > sum(bool(read.inside) for read in how.reads):  # reads were put together
         unusual["cuts"] = how.inside_total
     if how.sent:
-        body = visible(shortened(how.sent.body, room))
-        unusual["sent"] = [visible(how.sent.method), visible(how.sent.url), body, how.sent.size]
+        body = printable_lines(excerpt(how.sent.body, room))
+        unusual["sent"] = [
+            printable_lines(how.sent.method),
+            printable_lines(how.sent.url),
+            body,
+            how.sent.size,
+        ]
     return how.digest[:DIGEST], [_read(read) for read in how.reads], unusual
 
 
@@ -179,7 +184,11 @@ def _cell(result: CaseResult, room: int) -> Any:
         ]
     if evidence.breaches is not None:
         found["laws"] = [
-            [one.law, visible(one.title), [visible(text) for text in one.counterexamples]]
+            [
+                one.law,
+                printable_lines(one.title),
+                [printable_lines(text) for text in one.counterexamples],
+            ]
             for one in evidence.breaches
         ]
     return found
@@ -205,7 +214,7 @@ def _findings(findings: Sequence[Finding], room: int) -> tuple[list[list[str | N
     side = max(30, min(1000, room // 8))
     for finding in findings:
         texts = [finding.path, finding.kind, finding.note, finding.expected, finding.got]
-        texts = [text if text is None else visible(shortened(text, side)) for text in texts]
+        texts = [text if text is None else printable_lines(excerpt(text, side)) for text in texts]
         size = sum(len(text or "") for text in texts)
         if kept and size > room:
             break
@@ -220,7 +229,7 @@ def _layers(evidence: Evidence, room: int) -> tuple[list[list[Any]], bool]:
         return [], True
     views: list[list[Any]] = []
     for view in evidence.layers:
-        lines = [visible(line) for line in view.lines]
+        lines = [printable_lines(line) for line in view.lines]
         views.append([view.layer, lines, view.start, view.total, view.first, view.differs])
         if view.first is None:
             del views[-1][2 if (view.start, view.total) == (0, len(lines)) else 4 :]

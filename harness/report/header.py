@@ -11,10 +11,10 @@ from harness.conformance.results import CaseResult
 from harness.dialects import DIALECTS
 from harness.providers import PROVIDERS
 from harness.specs import Feature
+from harness.stream.printable import shorten
 
 from .document import Header, Named
 from .layout import ReportError
-from .text import shortened
 
 PACKAGE: Final = "gemini-conformance"
 
@@ -70,7 +70,7 @@ def choose_day(given: str | None, epoch: str) -> str:
             return date.fromisoformat(given).isoformat()
         except ValueError:
             raise ReportError(
-                f"date {shortened(given, 40)!r}: not a date; write it as YYYY-MM-DD"
+                f"date {shorten(given, 40)!r}: not a date; write it as YYYY-MM-DD"
             ) from None
     if not epoch:
         return ""
@@ -80,6 +80,6 @@ def choose_day(given: str | None, epoch: str) -> str:
         return datetime.fromtimestamp(int(epoch), UTC).date().isoformat()
     except (ValueError, OverflowError, OSError):  # the platform decides which, for a far year
         raise ReportError(
-            f"SOURCE_DATE_EPOCH is {shortened(epoch, 40)!r}; expected seconds since 1970-01-01 in"
+            f"SOURCE_DATE_EPOCH is {shorten(epoch, 40)!r}; expected seconds since 1970-01-01 in"
             " digits, up to the year 9999; correct or unset it"
         ) from None

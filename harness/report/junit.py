@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from harness.conformance.results import VERDICTS, CaseResult
+from harness.stream.printable import excerpt, printable_lines
 
 from .budget import allowance
 from .layout import Cell
 from .tally import column
-from .text import for_xml, shortened
 
 MAX_FINDINGS: Final = 5
 ROOM: Final = 600_000
@@ -76,11 +76,9 @@ def _case(result: CaseResult, room: int) -> str:
         return f"{opening}/>\n"
     words = VERDICTS[result.verdict].word
     message = _text(
-        shortened(f"{words}: {result.reason or result.requirement}", 300)
-        if room >= LEAST
-        else words
+        excerpt(f"{words}: {result.reason or result.requirement}", 300) if room >= LEAST else words
     )
-    details = _text(shortened(_details(result), room)) if room >= LEAST else ""
+    details = _text(excerpt(_details(result), room)) if room >= LEAST else ""
     kind = _kind(result)
     inner = f"<system-out>{message}\n{details}</system-out>"
     if kind:
@@ -97,7 +95,7 @@ def _details(result: CaseResult) -> str:
     for finding in result.findings[:MAX_FINDINGS]:
         sides = (("expected", finding.expected), ("got", finding.got))
         said = "".join(
-            f"\n  {word}: {shortened(side, 500)}" for word, side in sides if side is not None
+            f"\n  {word}: {excerpt(side, 500)}" for word, side in sides if side is not None
         )
         lines.append(f"{finding.path}: {finding.note or finding.kind}{said}")
     return "\n".join([result.command, *lines])
@@ -107,4 +105,4 @@ def _text(text: str) -> str:
     """Text as it may stand in XML 1.0, in an element or an attribute: what XML has no place for is
     spelled out.
     """
-    return html.escape(for_xml(text))
+    return html.escape(printable_lines(text))

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from harness.conformance.results import VERDICTS
+from harness.stream.printable import excerpt, printable_lines
 
 from .compare import KINDS, Change, count_kinds
 from .document import Header
 from .layout import Cell
 from .pages import Names
 from .tally import Tally, by_pair, column, headline, rests_on, tally
-from .text import shortened, visible
 
 MAX_LISTED: Final = 40
 """Cells of one list: a step's summary may be a mebibyte, and nobody reads that."""
@@ -97,8 +97,8 @@ def _not_passed(cells: Sequence[Cell], names: Names) -> list[str]:
     lines = ["### What is not passed", ""]
     for cell in listed[:MAX_LISTED]:
         where = _text(f"{names.providers[cell.result.provider]} → {cell.title}")
-        said = _text(shortened(cell.result.requirement, 200))
-        why = f" {_text(shortened(cell.gist, 300))}" if cell.gist else ""
+        said = _text(excerpt(cell.result.requirement, 200))
+        why = f" {_text(excerpt(cell.gist, 300))}" if cell.gist else ""
         lines.append(f"- {cell.verdict.symbol} **{cell.verdict.word}** {where}: {said}{why}")
     return [*lines, *_more(len(listed))]
 
@@ -109,4 +109,4 @@ def _more(number: int) -> list[str]:
 
 def _text(text: str) -> str:
     """Text that no Markdown takes for its own: one line, every special character escaped."""
-    return _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", visible(text))).strip()
+    return _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", printable_lines(text))).strip()

@@ -1,4 +1,4 @@
-"""Values into templates: autoescaped, strict about what is undefined, every text made visible;
+"""Values into templates: autoescaped, strict about what is undefined, every text made printable;
 script and style inlined by their hash.
 """
 
@@ -18,12 +18,13 @@ from markupsafe import Markup
 
 from harness.conformance.results import VERDICTS
 from harness.stream.events import End
+from harness.stream.printable import excerpt
 
 from .compare import KINDS, STEPS
 from .details import DIGEST
 from .fingerprint import WIDTH, legend
 from .tally import IN_PART
-from .text import last_part, shortened, shown, slug, verbatim, web_link, with_code
+from .text import last_part, shown, slug, verbatim, web_link, with_code
 
 ENDS: Final[dict[End, str]] = {
     "complete": "complete",
@@ -73,7 +74,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        short=shortened, prose=with_code, verbatim=verbatim, web=web_link, brief=last_part
+        short=excerpt, prose=with_code, verbatim=verbatim, web=web_link, brief=last_part
     )
     environment.filters.update(number="{:,}".format, slug=slug, age=age)
     environment.globals.update(

@@ -16,10 +16,11 @@ from itertools import groupby
 from typing import Any, Final
 
 from harness.conformance.results import VERDICTS, CaseResult, Verdict
+from harness.stream.printable import printable_lines
 
 from .layout import Cell, Feature, block_key
 from .tally import column
-from .text import slug, visible, web_link
+from .text import slug, web_link
 
 ANY: Final = "CASE[ADAPTER]"
 """What stands in a batch's command for the names of case and adapter."""
@@ -213,7 +214,7 @@ def _command(results: Sequence[CaseResult]) -> tuple[str, str]:
             found is None
             or found[3] != column(result)
             or len(found[2]) > MAX_NAME
-            or visible(found[2]) != found[2]
+            or printable_lines(found[2]) != found[2]
         ):
             return "\n".join(
                 dict.fromkeys(result.command for result in results if result.command)
@@ -231,7 +232,7 @@ def _filed(command: str) -> tuple[str, str]:
     form.
     """
     found = _PATH.fullmatch(command)
-    if found is None or len(command) > 2 * MAX_NAME or visible(command) != command:
+    if found is None or len(command) > 2 * MAX_NAME or printable_lines(command) != command:
         return "", ""
     return found[1] + FILE + found[3], found[2]
 
@@ -240,7 +241,7 @@ def _follows(command: str, name: str, provider: str) -> str:
     """The anchor that the page's script makes of a command: file without its folder of specs and
     its provider, and case.
     """
-    found = _PATH.fullmatch(visible(command)) if name else None
+    found = _PATH.fullmatch(printable_lines(command)) if name else None
     return slug(f"{found[2].removeprefix(f'{provider}/')}.{name}") if found else ""
 
 

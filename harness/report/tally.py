@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.conformance.results import VERDICTS, CaseResult, Origin, OriginKind, Verdict
-
-from .text import visible
+from harness.stream.printable import printable_lines
 
 ORIGINS: Final[dict[OriginKind | None, str]] = {
     "recorded": "recorded from a live provider",
@@ -242,7 +241,7 @@ def summary(results: Sequence[CaseResult]) -> str:
     """
     found = sorted(by_pair(results).items())
     pairs = {
-        visible(f"{provider or 'unknown provider'} / {name}"): tally(cells)
+        printable_lines(f"{provider or 'unknown provider'} / {name}"): tally(cells)
         for (provider, name), cells in found
     }
     width = max(map(len, pairs), default=0)

@@ -19,6 +19,7 @@ from harness.pipeline.request_index import RequestIndex
 from harness.providers import Identity, detect_provider
 from harness.specs.matching import Mismatch, sides
 from harness.stream.exchange import Exchange
+from harness.stream.printable import excerpt
 
 from .connection import HttpRequest
 from .options import Match
@@ -127,17 +128,13 @@ def _difference(mismatch: Mismatch) -> str:
     said = [
         text
         for text in (
-            recorded and f"recorded {_short(recorded)}",
-            here and f"here {_short(here)}",
+            recorded and f"recorded {excerpt(recorded, MAX_SHOWN)}",
+            here and f"here {excerpt(here, MAX_SHOWN)}",
             mismatch.note,
         )
         if text
     ]
     return f"{mismatch.path}: {', '.join(said)}"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} … ({len(text):,} characters)"
 
 
 def _bare_key(exchange: Exchange, provider: str | None) -> _Key:

@@ -12,6 +12,8 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
+from harness.stream.printable import shorten
+
 from .models import PATTERNS, Case, Feature, KnownFailing, Outcome, Turn
 
 Path = tuple[str | int, ...]
@@ -89,7 +91,7 @@ def show(value: Any) -> str:
     """A value as an error names it; `repr` keeps control characters away from terminals."""
     match value:
         case str():
-            return repr(_cut(value))
+            return repr(shorten(value, _LONGEST))
         case bool():
             return str(value).lower()
         case int() if value.bit_length() > 200:  # Python itself refuses to write out very long ones
@@ -112,10 +114,6 @@ def bare(key: str) -> str:
 def listed(names: Collection[str]) -> str:
     """``a, b, c``"""
     return ", ".join(bare(name) for name in names)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def place(path: Path) -> str:

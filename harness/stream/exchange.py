@@ -8,22 +8,19 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .events import End
+from .printable import printable_lines
 
 OriginKind = Literal["recorded", "loopback", "imported", "written"]
 
 
 class CassetteError(ValueError):
-    """A cassette or recording that cannot be read or written; the message says where and why, and
-    moves no terminal's cursor.
+    """A cassette or recording that cannot be read or written.
+
+    The message says where and why, and is printable.
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(
-            "".join(
-                char if char.isprintable() or char == "\n" else ascii(char)[1:-1]
-                for char in message
-            )
-        )
+        super().__init__(printable_lines(message))
 
 
 @dataclass(frozen=True, slots=True)

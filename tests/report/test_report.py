@@ -47,7 +47,6 @@ from harness.report.budget import share
 from harness.report.fingerprint import fingerprint, legend
 from harness.report.header import make_header
 from harness.report.tally import headline, rests_on
-from harness.report.text import shortened, visible
 from tests.support.report_samples import (
     DIALECTS,
     FIVE,
@@ -417,7 +416,7 @@ def test_the_command_of_a_page_is_that_of_most_of_its_files_and_others_have_thei
     assert "<code id=\"form\">pytest 'specs/FILE.yaml::CASE[ADAPTER]'</code>" in rendered
     assert re.findall("<h5>(.*)</h5>", rendered) == ["a", "b", "d"]
     assert re.findall("<pre>(.*::CASE.*)</pre>", rendered) == [
-        f"pytest '{place}.yaml::CASE[ADAPTER]'" for place in ("mine/c", "specs/e-⟨U+202E⟩")
+        f"pytest '{place}.yaml::CASE[ADAPTER]'" for place in ("mine/c", "specs/e-\\u202e")
     ]
 
 
@@ -756,29 +755,11 @@ def test_text_that_tries_to_break_out_stays_text(verdict: Verdict) -> None:
             )
 
 
-@pytest.mark.parametrize(
-    ("text", "seen"),
-    [
-        ("plain\ttext\nЖ עברית 👩", "plain\ttext\nЖ עברית 👩"),
-        ("a\x00b\x1bc\x7fd\x9be", "a⟨U+0000⟩b⟨U+001B⟩c⟨U+007F⟩d⟨U+009B⟩e"),
-        ("\u202egnp.exe", "⟨U+202E⟩gnp.exe"),
-        ("\ufeff\u200b\u2028", "⟨U+FEFF⟩⟨U+200B⟩⟨U+2028⟩"),
-        ("half \ud83d", "half \\ud83d"),
-    ],
-)
-def test_characters_that_cannot_be_seen_are_spelled_out(text: str, seen: str) -> None:
-    assert visible(text) == seen
-
-
 def test_a_long_text_is_cut_and_says_so() -> None:
-    assert shortened("x" * 10_240, 4) == "xxxx … (the first 4 of 10,240 characters)"
-    assert shortened("xxxx", 4) == "xxxx"
     page = pages(
         result("failed", findings=(Finding("a", expected="y" * 10_240),), wire="z" * 10_240)
     )["gemini-api.html"]
-    assert (
-        page.count("(the first 1,000 of 10,240 characters)") == 1
-    )  # in the page, not again in its data
+    assert page.count("(10,240 characters)") == 1  # in the page, not again in its data
     assert page.count("z" * 1600 + " … (an excerpt)") == 1
 
 

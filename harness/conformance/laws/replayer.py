@@ -16,6 +16,7 @@ from typing import Any
 from harness.cassettes import Exchange
 from harness.pipeline import replay as replaying
 from harness.stream.decompression import unpack
+from harness.stream.printable import shorten
 from harness.stream.session import Session
 
 Items = list[dict[str, Any]]
@@ -136,5 +137,4 @@ def first_difference(expected: Items, actual: Items) -> str | None:
 
 def shown(value: object) -> str:
     """A value, short enough for a sentence; what can't be printed is escaped."""
-    text = repr(value)
-    return text if len(text) <= 120 else text[:119] + "…"
+    return shorten(repr(value), 120)

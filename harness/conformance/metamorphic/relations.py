@@ -4,11 +4,11 @@ comes on top.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from harness.stream.json_codec import Json
+from harness.stream.printable import short_json
 
 
 @dataclass
@@ -59,7 +59,7 @@ def equal(
         if calls and "calls" in wanted:
             wanted["calls"] = calls(wanted["calls"])
         return [
-            f"{name} is {_short(getattr(after, name))} instead of {_short(value)}"
+            f"{name} is {short_json(getattr(after, name))} instead of {short_json(value)}"
             for name, value in wanted.items()
             if getattr(after, name) != value
         ]
@@ -75,14 +75,16 @@ def equal(
 
 def _prefix(before: Said, after: Said) -> list[str]:
     found = [
-        f"{name} is {_short(getattr(after, name))}, which does not begin"
-        f" {_short(getattr(before, name))}"
+        f"{name} is {short_json(getattr(after, name))}, which does not begin"
+        f" {short_json(getattr(before, name))}"
         for name in ("text", "thoughts")
         if not getattr(before, name).startswith(getattr(after, name))
     ]
     whole = after.calls[:-1]  # the last may lack arguments
     if before.calls[: len(whole)] != whole:
-        found.append(f"calls are {_short(after.calls)}, which do not begin {_short(before.calls)}")
+        found.append(
+            f"calls are {short_json(after.calls)}, which do not begin {short_json(before.calls)}"
+        )
     return found + ([] if after.failed else ["the answer looks whole"])
 
 
@@ -94,8 +96,3 @@ FAILED = Relation(
     ),
 )
 ANSWERED = Relation("an answer of any kind", lambda before, after: [])
-
-
-def _short(value: Json) -> str:
-    text = json.dumps(value, default=str)
-    return text if len(text) <= 100 else f"{text[:99]}…"

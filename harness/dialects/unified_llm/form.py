@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from harness.stream.generation import TranslationError
+from harness.stream.printable import shorten
 
 _TYPES: Final = {
     str: "a string",
@@ -99,9 +100,6 @@ class Form:
 
 def show(value: Any) -> str:
     """A value as it is put into a message, cut short."""
-    text = (
-        repr(value)
-        if isinstance(value, str | int | float | bool | None)
-        else f"{'a list' if isinstance(value, list) else 'an object'}"
-    )
-    return text if len(text) <= 60 else f"{text[:57]}…'"
+    if isinstance(value, str | int | float | bool | None):
+        return shorten(repr(value), 60)
+    return "a list" if isinstance(value, list) else "an object"

@@ -14,12 +14,12 @@ from harness.facts.differences import (
     call_findings,
     error_findings,
     same,
-    short,
     take,
     text_findings,
     usage_findings,
     value_findings,
 )
+from harness.stream.printable import short_json
 
 PARTIAL = ("agent-events", "art", "mind")
 
@@ -103,7 +103,7 @@ def _art(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
                 if _is_empty(wire)
                 else [
                     "answer lost: it holds something, and the error is"
-                    f" {short(carried.errors[0][1])}"
+                    f" {short_json(carried.errors[0][1])}"
                 ]
             ),
         ]
@@ -233,15 +233,15 @@ def _result_findings(wire: Facts, carried: Facts) -> list[str]:
             )
         if there[1] is not None and here[1] != there[1] and not there[0]:
             found.append(
-                f"tool result changed: number {index} says {short(there[1])}, carried is"
-                f" {short(here[1])}"
+                f"tool result changed: number {index} says {short_json(there[1])}, carried is"
+                f" {short_json(here[1])}"
             )
     return found
 
 
 def _all_there(what: str, messages: list[str], errors: list[tuple[int | None, str]]) -> list[str]:
     return [
-        f"{what} lost: {short(message)}"
+        f"{what} lost: {short_json(message)}"
         for message in messages
         if not any(message in said for _, said in errors)
     ]
@@ -249,14 +249,14 @@ def _all_there(what: str, messages: list[str], errors: list[tuple[int | None, st
 
 def _no_more_errors(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     allowed = len(wire.errors) + len(wire.notices) + interrupted + (wire.block_reason is not None)
-    return [f"error invented: {short(message)}" for _, message in carried.errors[allowed:]]
+    return [f"error invented: {short_json(message)}" for _, message in carried.errors[allowed:]]
 
 
 def _unreadable_findings(wire: Facts, traced: bool) -> list[str]:
     return (
         []
         if traced or not wire.unreadable
-        else [f"unreadable lost: {short(wire.unreadable[0])} left no trace"]
+        else [f"unreadable lost: {short_json(wire.unreadable[0])} left no trace"]
     )
 
 

@@ -12,7 +12,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from harness.facts.account import Facts, Json
-from harness.facts.differences import call_findings, same, short
+from harness.facts.differences import call_findings, same
+from harness.stream.printable import short_json
 
 
 @dataclass
@@ -65,8 +66,8 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
         return [f"sent back: {finding}" for finding in found]
     for number, (there, here) in enumerate(zip(wire.marks, returned.marks, strict=True), 1):
         found += [
-            f"{what} of call {number} {'lost' if had else 'invented'}: {short(had)} is sent back as"
-            f" {short(sent)}"
+            f"{what} of call {number} {'lost' if had else 'invented'}: {short_json(had)}"
+            f" is sent back as {short_json(sent)}"
             for what, had, sent in zip(("id", "signature"), there, here, strict=True)
             if (had or None) != (sent or None)
         ]
@@ -75,8 +76,8 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
     ]
     if not same([list(one) for one in returned.results], [list(one) for one in wanted]):
         found.append(
-            f"results {short(returned.results)} do not answer the calls {short(wanted)}, one each"
-            " and in their order"
+            f"results {short_json(returned.results)} do not answer the calls"
+            f" {short_json(wanted)}, one each and in their order"
         )
     if (
         returned.calls
@@ -86,7 +87,7 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
         found.append("a call stands behind the first result")
     others = [signature for kind, signature in wire.signatures if kind in signed]
     return found + [
-        f"signature lost: {short(one)} is not sent back"
+        f"signature lost: {short_json(one)} is not sent back"
         for one in others
         if one not in returned.signatures
     ]

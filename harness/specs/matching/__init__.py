@@ -11,7 +11,7 @@ stands beside whom) in which one lost block is one finding, though it shifts eve
 from __future__ import annotations
 
 from .compare import compare
-from .mismatch import Kind, Mismatch, sides, visible
+from .mismatch import Kind, Mismatch, sides
 from .validate import check_expectation
 
-__all__ = ["Kind", "Mismatch", "check_expectation", "compare", "sides", "visible"]
+__all__ = ["Kind", "Mismatch", "check_expectation", "compare", "sides"]

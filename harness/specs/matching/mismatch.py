@@ -15,6 +15,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from harness.stream.json_codec import Json
+from harness.stream.printable import excerpt
 
 Kind = Literal["changed", "missing", "extra", "moved", "recut"]
 
@@ -70,25 +71,4 @@ def sides(mismatch: Mismatch) -> tuple[str | None, str | None]:
 
 def _value(value: Json) -> str:
     text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
-    if len(text) <= MAX_SHOWN:
-        return text
-    half = MAX_SHOWN // 2
-    return f"{text[:half]} … ({len(text):,} characters) … {text[-half:]}"
-
-
-def visible(text: str) -> str:
-    """A text with everything that could move a cursor, hide or turn around its surroundings written
-    as an escape.
-    """
-    return (
-        text
-        if text.isprintable()
-        else "".join(char if char.isprintable() else _escaped(char) for char in text)
-    )
-
-
-def _escaped(char: str) -> str:
-    number = ord(char)
-    if char in "\n\r\t":
-        return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}[char]
-    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+    return excerpt(text, MAX_SHOWN // 2, MAX_SHOWN // 2)

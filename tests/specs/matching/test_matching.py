@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.specs.matching import Mismatch, check_expectation, compare, sides, visible
+from harness.specs.matching import Mismatch, check_expectation, compare, sides
 from harness.specs.matching.align import align, best_pairs
 
 Json = Any
@@ -1027,13 +1027,6 @@ def test_both_sides_are_json_text_and_nothing_is_no_side() -> None:
     ]
     assert sides(Mismatch("$contains[0]", "missing", 1, 2)) == ("1", "2")
     assert sides(compare([1, 2, 3], ["a", "b", "c"], limit=1)[1]) == (None, None)
-
-
-def test_a_text_shows_nothing_that_could_move_a_cursor() -> None:
-    hostile = "\x1b[2J\r\n\x9b\x07\u202e\u2028\x7f\ud800é→😀"
-    assert visible(hostile).isprintable()
-    assert visible(hostile).endswith("é→😀")
-    assert visible("a\tb\x1b") == "a\\tb\\u001b"
 
 
 def test_a_long_value_is_shortened_in_the_middle_and_its_length_is_told() -> None:

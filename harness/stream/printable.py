@@ -1,0 +1,60 @@
+"""Makes foreign text safe to show: escapes invisible characters, shortens long values."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+from .json_codec import Json
+
+# Unicode's control, format, surrogate, separator and space characters (Cc, Cf, Cs, Zl, Zp, Zs
+# without the plain space) and the noncharacters, which XML forbids. The set is written out because
+# every Python version knows another Unicode version, and a report must not depend on it.
+_INVISIBLE: Final = (
+    "\x7f-\xa0\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u1680\u180e\u2000-\u200f"
+    "\u2028-\u202f\u205f-\u206f\u3000\ud800-\udfff\ufdd0-\ufdef\ufeff\ufff9-\ufffb\ufffe\uffff"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e007f"
+)
+_IN_LINE: Final = re.compile(f"[\x00-\x1f{_INVISIBLE}]")
+_IN_TEXT: Final = re.compile(f"[\x00-\x08\x0b-\x1f{_INVISIBLE}]")
+_SHORT_ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def printable(text: str) -> str:
+    """One line of text without characters that hide, move the cursor or turn the direction.
+
+    They become JSON escapes (``\\u202e``), so JSON text stays JSON text with the same value.
+    """
+    return _IN_LINE.sub(_escape, text)
+
+
+def printable_lines(text: str) -> str:
+    """As `printable`, but line feeds and tabs stay."""
+    return _IN_TEXT.sub(_escape, text)
+
+
+def shorten(text: str, limit: int) -> str:
+    """``text`` in at most ``limit`` characters; a shortened one ends in ``…``."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def excerpt(text: str, head: int, tail: int = 0) -> str:
+    """The first ``head`` and last ``tail`` characters of a longer text, and its length."""
+    if len(text) <= head + tail:
+        return text
+    end = f" … {text[-tail:]}" if tail else ""
+    return f"{text[:head]} … ({len(text):,} characters){end}"
+
+
+def short_json(value: Json, limit: int = 60) -> str:
+    """A JSON value for a sentence: its text, printable, in at most ``limit`` characters."""
+    return shorten(printable(json.dumps(value, ensure_ascii=False, default=repr)), limit)
+
+
+def _escape(match: re.Match[str]) -> str:
+    if short := _SHORT_ESCAPES.get(match[0]):
+        return short
+    units = match[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
