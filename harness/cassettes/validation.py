@@ -8,9 +8,14 @@ import difflib
 import re
 from collections.abc import Collection, Mapping
 from types import UnionType
-from typing import Any, Final, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin
 
 import msgspec
+
+from harness.stream.printable import shorten
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Path = tuple[str | int, ...]
 """Keys and indices that lead to a value, from the top of the data."""
@@ -87,7 +92,7 @@ def msgspec_fault(error: Exception, shape: Any, root: str = "the file") -> Fault
 
 
 def pydantic_fault(
-    detail: Mapping[str, Any], model: Any, *, inside: int = 0, patterns: Mapping[str, str] = {}
+    detail: ErrorDetails, model: Any, *, inside: int = 0, patterns: Mapping[str, str] = {}
 ) -> Fault:
     """The fault in one of pydantic's error details about a ``model``.
 
@@ -135,7 +140,7 @@ def show(value: Any) -> str:
     """A value as an error shows it, shortened; `repr` escapes control characters."""
     match value:
         case str():
-            return repr(value if len(value) <= _MAX_SHOWN else value[: _MAX_SHOWN - 1] + "…")
+            return repr(shorten(value, _MAX_SHOWN))
         case bool():
             return str(value).lower()
         case int() if value.bit_length() > 200:  # Python refuses to write very long integers

@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import yaml
 
+from harness.cassettes.validation import bare, show
 from harness.cassettes.yaml import YamlError, parse
 
-from .messages import bare, show
 from .models import SpecError
 
 _FOREIGN: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufffe\uffff]")

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
 
+from harness.cassettes.validation import Fault, Path, bare, listed, place, show, unknown
+
 from .matching import check_expectation
-from .messages import Fault, Path, bare, listed, place, show, unknown
 from .models import LAYERS, OPERATORS
 from .prompts import expectation_faults, kind_faults
 

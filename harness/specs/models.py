@@ -55,7 +55,7 @@ class SpecError(ValueError):
 def _given(value: object) -> object:
     """An optional key that stands there empty is a slip, not a default."""
     if value is None:
-        raise PydanticCustomError("empty", "empty")
+        raise PydanticCustomError("empty", "given a value, or its line deleted")
     return value
 
 
@@ -68,7 +68,7 @@ def _day(value: object) -> date:
             return date.fromisoformat(value)
         except ValueError:
             pass
-    raise PydanticCustomError("day", "not a date")
+    raise PydanticCustomError("day", "a date like 2027-01-31")
 
 
 Sentence = Annotated[str, Field(pattern=_SENTENCE)]

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
+from harness.cassettes.validation import Fault, bare, listed, place, show, unknown
+
 from .matching import check_expectation
-from .messages import Fault, bare, listed, place, show, unknown
 from .models import OPERATORS
 
 RECORDED: Final = "recorded"

@@ -14,13 +14,14 @@ from datetime import date
 from itertools import islice
 from typing import Any, Final, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
+from harness.cassettes.validation import Fault, Path, pydantic_fault, show
 from harness.cassettes.yaml import YamlError, parse_located
 
 from .checks import Known, case_faults, repeated
-from .messages import Fault, Path, in_our_words, show
-from .models import FORMAT, Case, Feature, FeaturesFile, SpecError, SpecFile
+from .models import FORMAT, PATTERNS, Case, Feature, FeaturesFile, SpecError, SpecFile
 
 _File = TypeVar("_File", SpecFile, FeaturesFile)
 _Line = Callable[[Path], int]
@@ -159,7 +160,21 @@ def _judge_shapes(model: type[_File], data: Any) -> tuple[_File | None, list[Fau
         return model.model_validate(data), []
     except ValidationError as error:
         details = error.errors(include_url=False)[: MAX_PROBLEMS + 1]
-        return None, [fault for detail in details for fault in in_our_words(model, detail)]
+        return None, [_fault(detail, model) for detail in details if not _repeats(detail)]
+
+
+def _repeats(detail: ErrorDetails) -> bool:
+    """pydantic also calls a list too short when all of its items are faulty."""
+    return detail["type"] == "too_short" and bool(detail["input"])
+
+
+def _fault(detail: ErrorDetails, model: type[BaseModel]) -> Fault:
+    """One finding of pydantic; the line tells which case or feature it is about."""
+    inside = 2 if len(detail["loc"]) > 2 and detail["loc"][0] in ("cases", "features") else 0
+    path, message = pydantic_fault(detail, model, inside=inside, patterns=PATTERNS)
+    if path[inside:] == ("reviewed",) and detail["input"] is not None:
+        message += "; delete the line once somebody has read the expectation"
+    return path, message
 
 
 def _problems(faults: list[Fault], line: _Line) -> list[tuple[int, str]]:

@@ -214,7 +214,7 @@ KEYS = (
     "known keys are case, requirement, features, level, source, cassette, exchange, prompt, turns, remembers, options, provider, "
     "tool_code, context, expect, not_carried, known_failing, reviewed"
 )
-NEEDS = "a case needs case, requirement, features, source, expect"
+NEEDS = "required keys are case, requirement, features, source, expect"
 
 WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
     # the file
@@ -231,10 +231,10 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
     ("twice", [("  source:", "  case: two\n  source:")], [(6, "the key 'case' stands twice in one mapping")]),
     ("alias", [("gemini-api/one", "*one")], [(7, "alias *one is not allowed; write the value out")]),
     ("top key", [("cases:", "case:")], [
-        (1, "cases is missing; the file needs harness, cases"),
+        (1, "cases is missing; required keys are harness, cases"),
         (2, "unknown key 'case' (did you mean cases?); known keys are harness, cases"),
     ]),
-    ("top null", [(SMALL.partition("cases:")[2], "\n")], [(2, "cases is empty; give it a value")]),
+    ("top null", [(SMALL.partition("cases:")[2], "\n")], [(2, "cases is empty; it must be a list")]),
     ("top empty", [(SMALL.partition("cases:")[2], " []\n")], [(2, "cases holds nothing; it needs one entry at least")]),
     ("top kind", [(SMALL.partition("cases:")[2], " {a: 1}\n")], [(2, "cases must be a list, not a mapping")]),
     ("case kind", [("- case: one", "- word\n- case: one")], [(3, "cases[0] must be a mapping, not 'word'")]),
@@ -248,7 +248,7 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
     ("long key", [("cassette:", f'"{"z" * 900}": 1\n  cassette:')], [(7, f"unknown key '{'z' * 59}…'; {KEYS}")]),
     ("missing", [("  requirement: It holds.\n", "")], [(3, f"requirement is missing; {NEEDS}")]),
     # values
-    ("empty", [("It holds.", "")], [(4, "requirement is empty; give it a value")]),
+    ("empty", [("It holds.", "")], [(4, "requirement is empty; it must be a string")]),
     ("blank", [("It holds.", "' '")], [(4, "requirement must be a sentence, not ' '")]),
     ("number", [("It holds.", "12")], [(4, "requirement must be a string, not the number 12")]),
     ("name", [("case: one", "case: One")], [(3, "case must be lower-case words joined by '-', not 'One'")]),
@@ -264,11 +264,11 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
         (6, "nothing is remembered outside a conversation; a case with remembers has turns"),
     ]),
     ("tool_code", [("  source:", "  tool_code: no\n  source:")], [(6, "tool_code must be true or false, not 'no'")]),
-    ("tool_code empty", [("  source:", "  tool_code:\n  source:")], [(6, "tool_code is empty; give it a value or delete the line")]),
+    ("tool_code empty", [("  source:", "  tool_code:\n  source:")], [(6, "tool_code is empty; it must be given a value, or its line deleted")]),
     ("reviewed", [("  source:", "  reviewed: yes\n  source:")], [
         (6, "reviewed must be 'no', not 'yes'; delete the line once somebody has read the expectation"),
     ]),
-    ("reviewed empty", [("  source:", "  reviewed:\n  source:")], [(6, "reviewed is empty; give it a value or delete the line")]),
+    ("reviewed empty", [("  source:", "  reviewed:\n  source:")], [(6, "reviewed is empty; it must be given a value, or its line deleted")]),
     # features, provider
     ("feature", [("text.streaming", "tool-call.paralel")], [
         (5, "unknown feature 'tool-call.paralel' (did you mean tool-calls.parallel?); "
@@ -289,7 +289,7 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
         (7, "cassette '../secrets' has a folder . or ..; it is a path below the cassettes folder"),
     ]),
     # expect
-    ("expect empty", [("\n    anthropic: [{type: ping}]", "")], [(8, "expect is empty; give it a value")]),
+    ("expect empty", [("\n    anthropic: [{type: ping}]", "")], [(8, "expect is empty; it must be a mapping")]),
     ("expect none", [("\n    anthropic: [{type: ping}]", " {}")], [(8, "expect holds nothing; it needs one entry at least")]),
     ("cell", [("anthropic:", "antropic:")], [
         (9, "unknown layer or dialect 'antropic' (did you mean anthropic?); known ones are frames, events, anthropic, unified-llm"),
@@ -315,10 +315,10 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
         (8, "known_failing names 'events', which expect does not have; it has anthropic"),
     ]),
     ("mark", [("  expect:", "  known_failing: {anthropic: {reasons: x, link: x, expires: tomorrow}}\n  expect:")], [
-        (8, "reason is missing; a mark needs reason, link"),
+        (8, "known_failing.anthropic.reason is missing; required keys are reason, link"),
         (8, "known_failing.anthropic.link must be a link that begins with http:// or https://, not 'x'"),
         (8, "known_failing.anthropic.expires must be a date like 2027-01-31, not 'tomorrow'"),
-        (8, "unknown key 'reasons' (did you mean reason?); known keys are reason, link, expires"),
+        (8, "known_failing.anthropic: unknown key 'reasons' (did you mean reason?); known keys are reason, link, expires"),
     ]),
     ("day", [("  expect:", "  known_failing: {anthropic: {reason: x, link: 'https://x.y', expires: 2027-02-30}}\n  expect:")], [
         (8, "known_failing.anthropic.expires must be a date like 2027-01-31, not '2027-02-30'"),
@@ -327,7 +327,7 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
         (8, "known_failing.anthropic.expires must be a date like 2027-01-31, not '20270131'"),
     ]),
     ("no day", [("  expect:", "  known_failing: {anthropic: {reason: x, link: 'https://x.y', expires: }}\n  expect:")], [
-        (8, "known_failing.anthropic.expires is empty; give it a value or delete the line"),
+        (8, "known_failing.anthropic.expires is empty; it must be given a value, or its line deleted"),
     ]),
 ]  # fmt: skip
 
@@ -819,7 +819,7 @@ features:
         "f.yaml:4: id 'a.b' stands on line 3 already; give this one a name of its own",
         "f.yaml:5: id must be lower-case words joined by '.' and '-', not 'A'",
         "f.yaml:5: title must be a sentence, not ''",
-        "f.yaml:5: meaning is missing; a feature needs id, title, meaning, link",
+        "f.yaml:5: meaning is missing; required keys are id, title, meaning, link",
         "f.yaml:5: link must be a link that begins with http:// or https://, not 'nowhere'",
         "f.yaml:5: unknown key 'mening' (did you mean meaning?); known keys are id, title, meaning, link",
     ]
