@@ -1,6 +1,6 @@
 """The two clients: `Client` blocks, `AsyncClient` is for asyncio.
 
-What they do is written once, in `_Caller`, as coroutines over the few operations that wait
+What they do is written once, in `_Calls`, as coroutines over the few operations that wait
 (`_Backend`). `Client` gives blocking operations and runs the coroutines with `blocking`.
 """
 
@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from harness.stream.events import End
@@ -73,8 +72,8 @@ class _Backend:
     run_tools: Callable[[Tools, Response], Awaitable[list[ToolOutcome]]]
 
 
-class _Caller:
-    """The calls of both clients, with retries."""
+class _Calls:
+    """The calls of both clients, with retries; `Client` documents them."""
 
     def __init__(
         self,
@@ -89,6 +88,7 @@ class _Caller:
         self._backend = backend
 
     async def complete(self, request: Mapping[str, Any]) -> Response:
+        """As `Client.complete`."""
         call = self._prepare(request, stream=False)
 
         async def attempt() -> Response:
@@ -100,7 +100,8 @@ class _Caller:
 
         return await self._with_retries(attempt)
 
-    async def generate(self, request: Mapping[str, Any], max_tool_rounds: int) -> Response:
+    async def generate(self, request: Mapping[str, Any], *, max_tool_rounds: int = 1) -> Response:
+        """As `Client.generate`."""
         steps, tools = [await self.complete(request)], executable(request)
         while tools and steps[-1].tool_calls and len(steps) <= max_tool_rounds:
             outcomes = await self._backend.run_tools(tools, steps[-1])
@@ -109,7 +110,7 @@ class _Caller:
         return Response(steps[-1], steps[:-1])
 
     def stream(self, request: Mapping[str, Any]) -> AsyncGenerator[Payload]:
-        """Prepares the call at once, so that a wrong Request raises before the first event."""
+        """As `Client.stream`. A wrong Request raises here, before the first event is asked for."""
         return self._stream(self._prepare(request, stream=True))
 
     async def _stream(self, call: Call) -> AsyncGenerator[Payload]:
@@ -187,18 +188,18 @@ class Client:
         preparer = Preparer(api_key, base_url, provider, session)
         self._http = httpx2.Client(transport=transport)
         backend = _Backend(partial(_post_blocking, self._http), wait, run_in_threads)
-        self._caller = _Caller(preparer, retry, timeouts, backend)
+        self._calls = _Calls(preparer, retry, timeouts, backend)
 
     def complete(self, request: Mapping[str, Any]) -> Response:
         """The whole answer."""
-        return blocking.run(self._caller.complete(request))
+        return blocking.run(self._calls.complete(request))
 
     def stream(self, request: Mapping[str, Any]) -> Generator[Payload]:
         """The stream events as they arrive.
 
         A failure before the first event raises, after the retries. A later one is an ERROR event.
         """
-        return blocking.iterate(self._caller.stream(request))
+        return blocking.iterate(self._calls.stream(request))
 
     def generate(self, request: Mapping[str, Any], *, max_tool_rounds: int = 1) -> Response:
         """The answer after its tool calls were run and their results sent, at most
@@ -207,7 +208,7 @@ class Client:
         A tool runs by its ``execute(arguments)``. If no tool has one, the first answer is returned
         with its calls. The answers before the last are in the Response's ``steps``.
         """
-        return blocking.run(self._caller.generate(request, max_tool_rounds))
+        return blocking.run(self._calls.generate(request, max_tool_rounds=max_tool_rounds))
 
     def close(self) -> None:
         """Close the connections."""
@@ -216,19 +217,15 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
-class AsyncClient:
+class AsyncClient(_Calls):
     """`Client` for asyncio: use it in ``async with``, or await `aclose`.
 
-    ``sleep`` is awaited. ``transport`` is an asynchronous one.
+    ``sleep`` is awaited. ``transport`` is an asynchronous one. The ``execute`` of a tool may be a
+    coroutine function; any other runs in a thread.
     """
 
     def __init__(
@@ -246,19 +243,7 @@ class AsyncClient:
         preparer = Preparer(api_key, base_url, provider, session)
         self._http = httpx2.AsyncClient(transport=transport)
         backend = _Backend(partial(_post, self._http), sleep, run_in_loop)
-        self._caller = _Caller(preparer, retry, timeouts, backend)
-
-    async def complete(self, request: Mapping[str, Any]) -> Response:
-        """As `Client.complete`."""
-        return await self._caller.complete(request)
-
-    def stream(self, request: Mapping[str, Any]) -> AsyncGenerator[Payload]:
-        """As `Client.stream`."""
-        return self._caller.stream(request)
-
-    async def generate(self, request: Mapping[str, Any], *, max_tool_rounds: int = 1) -> Response:
-        """As `Client.generate`; an ``execute`` may be a coroutine function."""
-        return await self._caller.generate(request, max_tool_rounds)
+        super().__init__(preparer, retry, timeouts, backend)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -267,12 +252,7 @@ class AsyncClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.aclose()
 
 
