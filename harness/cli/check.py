@@ -1,6 +1,4 @@
-"""The command ``harness check``: validates specs, features files and cassettes, and runs
-nothing.
-"""
+"""The command ``harness check``: validates specs, features files and cassettes without a run."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from harness.cassettes import CassetteError, is_cassette
 from harness.cassettes.load import load
@@ -23,27 +21,23 @@ from harness.specs import Case, SpecError, read_features
 from harness.stream.printable import printable
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the subparsers of ``harness``."""
-    one = commands.add_parser(
-        "check", help="validate specs, features and cassettes without running anything"
-    )
-    one.add_argument(
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "paths",
         type=Path,
         nargs="*",
         metavar="PATH",
         help="files or folders (default: the folders of the specs and of the cassettes)",
     )
-    add_folders(one)
-    one.set_defaults(run=_check)
+    add_folders(parser)
+    parser.set_defaults(run=_check)
 
 
 def _check(parsed: argparse.Namespace) -> int:
     project, (roots, cassettes) = project_of(parsed), folders_of(parsed)
-    usual = {Path("specs"), Path("cassettes")}  # only a folder that was named must be there
+    defaults = {Path("specs"), Path("cassettes")}  # only a folder that somebody named must exist
     paths = parsed.paths or [
-        path for path in (*roots, cassettes) if path.exists() or path not in usual
+        path for path in (*roots, cassettes) if path.exists() or path not in defaults
     ]
     counts: Counter[str] = Counter()
     problems: list[str] = []
@@ -58,10 +52,10 @@ def _check(parsed: argparse.Namespace) -> int:
                 problems += str(error).replace(str(project.cassettes), str(cassettes)).splitlines()
     if not counts and not problems:
         problems.append(
-            f"nothing to check: neither {', '.join(map(str, roots))} nor {cassettes} holds a YAML"
+            f"nothing to check: neither {', '.join(map(str, roots))} nor {cassettes} has a YAML"
             " file; name files or folders"
         )
-    problems = _each_once(problems)
+    problems = _without_repetitions(problems)
     for problem in problems:
         print(printable(problem))
     counted = ", ".join(
@@ -72,9 +66,9 @@ def _check(parsed: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def _each_once(problems: Sequence[str]) -> list[str]:
-    """The problems without those that only say where another is met: a damaged cassette, through
-    each spec that names it.
+def _without_repetitions(problems: Sequence[str]) -> list[str]:
+    """Drops a problem that only repeats another one after a place: each spec that names a damaged
+    cassette reports its damage again.
     """
     known = set(problems)
     return [
@@ -92,7 +86,7 @@ def _counted(count: int, kind: str) -> str:
 
 
 def _check_file(project: Project, file: Path) -> str:
-    """The kind of a file that is in order; raises for one that is not."""
+    """The kind of a valid file. Raises `SpecError` or `CassetteError` for an invalid one."""
     kind = kind_of(file)
     if kind == "spec":
         for case in project.cases(file, today=date.today()):
@@ -112,7 +106,7 @@ def _check_file(project: Project, file: Path) -> str:
 
 
 def _check_case(project: Project, file: Path, case: Case) -> None:
-    """Whether the exchanges that a case names are there; raises `SpecError`."""
+    """Raise `SpecError` if a case names a cassette or an exchange that does not exist."""
     named = "cassette"
     try:
         if case.cassette:

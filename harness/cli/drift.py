@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from harness.cassettes import Cassette, CassetteError
 from harness.conformance.configuration import project_of
@@ -34,12 +34,8 @@ NOT_ASKED: Final = 4
 """Exit statuses; 2 is bad usage, as everywhere."""
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the subparsers of ``harness``."""
-    one = commands.add_parser(
-        "drift",
-        help="ask a live provider anew and compare the shape of its answers with the recorded ones",
-    )
+def add_arguments(one: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
     one.add_argument(
         "what",
         nargs="*",

@@ -1,12 +1,10 @@
-"""The command ``harness prove``: shows that a project's specs notice damaged payloads and requests,
-and where they don't.
-"""
+"""The command ``harness prove``: checks that a project's specs detect damaged payloads."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any, Final
+from typing import Final
 
 from harness.conformance.configuration import add_folders, folders_of, project_of
 from harness.conformance.mutation import prove
@@ -18,28 +16,20 @@ from harness.stream.printable import printable
 UNPROVEN: Final = 1
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the subparsers of ``harness``."""
-    one = commands.add_parser(
-        "prove",
-        help="damage what our event models give in known ways, and see whether the specs notice",
-    )
-    add_folders(one)
-    one.add_argument(
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_folders(parser)
+    parser.add_argument(
         "--dialect",
         action="append",
         choices=DIALECTS,
-        help="only this event model (repeatable; default: all that specs name)",
+        help="only this event model (repeatable; default: all that the specs name)",
     )
-    one.add_argument(
+    parser.add_argument(
         "--unnoticed",
         action="store_true",
-        help=(
-            "list every damaged case that its own expectation let pass, and every damage that was"
-            " never applied, too"
-        ),
+        help="also list each damage that its case did not detect, and each that no case could get",
     )
-    one.set_defaults(run=_prove)
+    parser.set_defaults(run=_prove)
 
 
 def _prove(parsed: argparse.Namespace) -> int:
@@ -58,6 +48,8 @@ def _prove(parsed: argparse.Namespace) -> int:
         return UNPROVEN
     proof = prove(cells, project.cassette, dialects)
     if parsed.unnoticed:
-        print("\n".join(printable(f"- {one}") for one in (*proof.unnoticed, *proof.unapplied)))
+        print(
+            "\n".join(printable(f"- {damage}") for damage in (*proof.unnoticed, *proof.unapplied))
+        )
     print("\n".join(map(printable, kill_table(proof, dialects).split("\n"))), end="")
     return UNPROVEN if proof.faults else 0

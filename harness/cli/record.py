@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from harness.cassettes import CassetteError, Exchange
 from harness.conformance.configuration import add_folders, project_of
@@ -43,9 +43,8 @@ ANSWERED: Final = ("recorded", "loopback")
 """Origins of cassettes that can be had anew: what somebody wrote or imported can not."""
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the subparsers of ``harness``."""
-    one = commands.add_parser("record", help="record cassettes from a live provider")
+def add_arguments(one: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
     one.add_argument("what", nargs="*", metavar="CASE", help="cases or cassettes, by name")
     one.add_argument(
         "--missing",

@@ -1,8 +1,8 @@
-"""``harness scan PATH…``: whether files show a secret, for CI and pre-commit.
+"""The command ``harness scan``: looks for secrets in files, for CI and pre-commit.
 
-Every file is looked at as text, whatever it is; of a recording in any format that `harness.load`
-reads, also what it holds. Findings go to stdout, one a line, never with the secret; what can't be
-read goes to stderr.
+It scans every file as text, and a recording in any format that `harness.load` reads also after
+decoding. Findings go to stdout, one per line and never with the secret. Files that cannot be read
+go to stderr.
 """
 
 from __future__ import annotations
@@ -24,26 +24,19 @@ from harness.stream.printable import printable
 CLEAN: Final = 0
 FOUND: Final = 1
 UNREAD: Final = 2
+"""Exit statuses: no secret, a secret, a file that cannot be read."""
 
 LEFT_OUT: Final = frozenset({".git", ".hg", ".venv", "node_modules", "__pycache__"})
-"""Folders below a path that are not looked into."""
+"""Folders below a path that are not scanned."""
 
 
-def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command; its ``run`` gives the exit status: 0 clean, 1 found, 2 something can't be
-    read.
-    """
-    one = commands.add_parser(
-        "scan", help="look for secrets in files and in the recordings that they hold"
-    )
-    one.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="files or folders")
-    one.set_defaults(run=run)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", type=Path, nargs="+", metavar="PATH", help="files or folders")
+    parser.set_defaults(run=_scan)
 
 
-def run(parsed: argparse.Namespace) -> int:
-    """Scan; returns the exit status. Raises `CassetteError` for scrub rules or credentials that
-    can't be read.
-    """
+def _scan(parsed: argparse.Namespace) -> int:
+    """Raises `CassetteError` for redaction rules or credentials that cannot be read."""
     scanner = guard().scanner
     status, count = CLEAN, 0
     for path in _files(parsed.paths):
@@ -57,18 +50,18 @@ def run(parsed: argparse.Namespace) -> int:
             print(f"harness: {printable(reason)}", file=sys.stderr)
             status = UNREAD
             continue
-        for one in findings:
-            shown = "a file" if one.place == "the file's name" else path
-            print(printable(f"{shown}: {one}"))
+        for finding in findings:
+            place = "a file" if finding.place == "the file's name" else path
+            print(printable(f"{place}: {finding}"))
         if findings:
             status = max(status, FOUND)
-    print(f"{count} file{'' if count == 1 else 's'} looked at", file=sys.stderr)
+    print(f"{count} file{'' if count == 1 else 's'} scanned", file=sys.stderr)
     return status
 
 
 def scan_file(path: Path, scanner: Scanner) -> list[Finding]:
-    """What a file shows. Raises OSError, and `CassetteError` for a cassette of ours that is damaged
-    or too large.
+    """The secrets in a file. Raises `OSError`, and `CassetteError` for a damaged cassette of ours
+    or a file that is too large.
     """
     if path.stat().st_size > MAX_BYTES:
         raise CassetteError(f"{path}: larger than {MAX_BYTES} bytes")
@@ -85,8 +78,8 @@ def scan_file(path: Path, scanner: Scanner) -> list[Finding]:
 
 
 def _files(paths: list[Path]) -> Iterator[Path]:
-    """The files named, and those below the folders named, in order; a path that is not there is
-    left for reading to find out.
+    """The files named and those below the folders named, in order. A path that does not exist is
+    passed on: reading it raises.
     """
     for path in paths:
         if not path.is_dir():

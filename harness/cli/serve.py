@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.cassettes import CassetteError
 from harness.conformance.project import yaml_files
@@ -20,11 +20,8 @@ if TYPE_CHECKING:
     from harness.server import Server
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the subparsers of ``harness``."""
-    one = commands.add_parser(
-        "serve", help="answer live clients from recordings, on a loopback address"
-    )
+def add_arguments(one: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command to its parser."""
     one.add_argument(
         "recordings",
         type=Path,

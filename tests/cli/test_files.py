@@ -88,12 +88,12 @@ FAILURES = [
     (
         ["replay", "none.yaml"],
         1,
-        "harness: none.yaml: nothing to replay; no exchange generates (harness show --list says what they are)",
+        "harness: none.yaml: nothing to replay: no exchange generates; `harness show --list` lists the exchanges",
     ),
     (
         ["show", "none.yaml"],
         1,
-        "harness: none.yaml: no exchange generates (--list says what they are)",
+        "harness: none.yaml: no exchange generates; --list lists the exchanges",
     ),
     (
         ["replay", "two.yaml", "--exchange", "1"],
@@ -103,7 +103,7 @@ FAILURES = [
     (
         ["replay", "two.yaml", "--exchange", "3"],
         2,
-        "harness: two.yaml: there is no exchange 3; it has 2 (harness show --list says which)",
+        "harness: two.yaml: there is no exchange 3; it has 2; `harness show --list` lists them",
     ),
     (
         ["export", "bare.txt"],
@@ -115,7 +115,7 @@ FAILURES = [
     (
         ["import", "two.yaml", "-o", "none.yaml"],
         2,
-        "harness: none.yaml exists already; name another file, or delete it first",
+        "harness: none.yaml already exists; name another file, or delete it first",
     ),
 ]
 
@@ -180,7 +180,7 @@ def test_a_provider_that_nothing_tells_is_said(capsys: pytest.CaptureFixture[str
     assert main(["replay", "bare.txt"]) == 0
     assert (
         capsys.readouterr().err
-        == "harness: exchange 1: neither URL nor body tells the provider; replayed as gemini-api\n"
+        == "harness: exchange 1: neither URL nor body shows the provider; replayed as gemini-api; --provider names another\n"
     )
 
 
@@ -612,7 +612,7 @@ def test_serving_on_an_address_of_another_machine_says_which_and_what_to_do(
 def test_check_of_nothing_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 1
     assert capsys.readouterr().out.startswith(
-        "nothing to check: neither specs nor cassettes holds a YAML file"
+        "nothing to check: neither specs nor cassettes has a YAML file"
     )
 
 

@@ -92,8 +92,8 @@ def test_report_says_what_changed_and_how_old_things_are_when_told(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["report"], "name the results.json of a run"),
-        (["report", "whole.json"], "name the results.json of a run"),
+        (["report"], "report: no results or no folder given"),
+        (["report", "whole.json"], "report: no results or no folder given"),
         (["report", "cut.json", "-o", "out"], "cut.json: "),
         (
             ["report", "whole.json", "other.json", "-o", "out"],

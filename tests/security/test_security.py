@@ -411,7 +411,7 @@ def test_a_folder_that_holds_itself_is_walked_once(
     assert main(["check"]) == 0
     assert "1 spec, 1 cassette in order" in capsys.readouterr().out
     assert main(["scan", "specs"]) == 0
-    assert "1 file looked at" in capsys.readouterr().err
+    assert "1 file scanned" in capsys.readouterr().err
 
 
 def test_names_of_adapters_and_providers_stay_in_the_reports_folder() -> None:

@@ -617,7 +617,7 @@ def test_clean_files_are_0(capsys: pytest.CaptureFixture[str]) -> None:
     write("cassettes/.git/config", SECRET)
     write("notes.md", "nothing")
     assert main(["scan", "cassettes", "notes.md"]) == 0
-    assert capsys.readouterr() == ("", "2 files looked at\n")
+    assert capsys.readouterr() == ("", "2 files scanned\n")
 
 
 @pytest.mark.usefixtures("clean_environment")

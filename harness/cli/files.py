@@ -1,0 +1,265 @@
+"""The commands that read one file and print or convert it: ``replay``, ``request``, ``show``,
+``import``, ``export`` and ``schema``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from harness import load
+from harness.cassettes import Cassette, CassetteError, Exchange
+from harness.cassettes.importers import FORMATS
+from harness.cassettes.redaction.secrets import guard
+from harness.conformance.configuration import add_specs, project_of
+from harness.dialects import DIALECTS
+from harness.pipeline.replay import DEFAULT_PROVIDER, ReplayError, is_answer, replay
+from harness.pipeline.request import request
+from harness.pipeline.show import list_exchanges, show_frames
+from harness.providers import PROVIDERS
+from harness.specs import LAYERS, json_schema
+from harness.stream.generation import TranslationError
+from harness.stream.json_codec import decode_json
+from harness.stream.printable import printable, printable_lines
+
+NOTHING: Final = 1
+"""Exit status if a recording has no exchange to print."""
+
+_RECORDING: Final = "a recording in any known format"
+
+
+def add_replay(parser: argparse.ArgumentParser) -> None:
+    _add_recording(parser)
+    parser.add_argument(
+        "--dialect",
+        choices=DIALECTS,
+        default="unified-llm",
+        help="the event model of the payloads (default: unified-llm)",
+    )
+    parser.add_argument(
+        "--layer",
+        choices=("payloads", *LAYERS),
+        default="payloads",
+        help="the layer to print (default: payloads)",
+    )
+    parser.add_argument(
+        "--cuts",
+        choices=("recorded", "whole", "bytes"),
+        default="recorded",
+        help="how to cut the body into reads: as recorded, one read, or one per byte"
+        " (default: recorded)",
+    )
+    parser.set_defaults(run=_replay)
+
+
+def add_request(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, help="the prompt in the event model, as JSON")
+    parser.add_argument(
+        "--dialect",
+        choices=DIALECTS,
+        required=True,
+        help="the event model of the prompt (required)",
+    )
+    parser.add_argument(
+        "--provider",
+        choices=PROVIDERS,
+        default=DEFAULT_PROVIDER,
+        help=f"the provider that the request is for (default: {DEFAULT_PROVIDER})",
+    )
+    parser.add_argument(
+        "--options",
+        type=Path,
+        metavar="FILE",
+        help="only for art: the options of the prompt, as JSON (default: none)",
+    )
+    parser.set_defaults(run=_request)
+
+
+def add_show(parser: argparse.ArgumentParser) -> None:
+    _add_recording(parser)
+    parser.add_argument("--list", action="store_true", help="list the exchanges instead")
+    parser.set_defaults(run=_show)
+
+
+def add_import(parser: argparse.ArgumentParser) -> None:
+    formats = ", ".join(known.title for known in FORMATS)
+    parser.add_argument("file", type=Path, help=f"{_RECORDING}: {formats}")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="CASSETTE", help="the file to write (default: stdout)"
+    )
+    for name, meaning in (
+        ("source", "the place that the recording is from"),
+        ("commit", "the commit that the recording is from"),
+        ("licence", "the licence of the recording"),
+    ):
+        parser.add_argument(
+            f"--{name}", metavar="TEXT", help=f"{meaning} (default: as the recording says)"
+        )
+    parser.set_defaults(run=_import)
+
+
+def add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, help=_RECORDING)
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="the file to write (default: stdout)"
+    )
+    parser.set_defaults(run=_export)
+
+
+def add_schema(parser: argparse.ArgumentParser) -> None:
+    add_specs(parser, "the specs folder, whose features files the schema uses")
+    parser.set_defaults(run=_schema, cassettes=None)
+
+
+def _add_recording(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, help=_RECORDING)
+    parser.add_argument(
+        "--provider",
+        choices=PROVIDERS,
+        help="the provider of the recording (default: detected from address or body, else"
+        " gemini-api)",
+    )
+    parser.add_argument(
+        "--exchange",
+        type=int,
+        metavar="N",
+        help="only exchange N, counted from 1 (default: all that generate)",
+    )
+
+
+def _replay(parsed: argparse.Namespace) -> int:
+    replayed = False
+    for number, exchange in _numbered(load(parsed.file), parsed):
+        if parsed.exchange is None and not is_answer(exchange, parsed.provider):
+            continue
+        if exchange.generates and parsed.provider is None and exchange.provider is None:
+            _note(
+                f"exchange {number}: neither URL nor body shows the provider; replayed as"
+                f" {DEFAULT_PROVIDER}; --provider names another"
+            )
+        with warnings.catch_warnings(action="ignore"):  # the note above says the same
+            payloads = replay(
+                exchange,
+                provider=parsed.provider,
+                dialect=parsed.dialect,
+                layer=parsed.layer,
+                cuts=parsed.cuts,
+            )
+        for payload in payloads:
+            _print_json(payload)
+        replayed = True
+    if not replayed:
+        _note(
+            f"{parsed.file}: nothing to replay: no exchange generates; `harness show --list` lists"
+            " the exchanges"
+        )
+    return 0 if replayed else NOTHING
+
+
+def _request(parsed: argparse.Namespace) -> int:
+    options = _read_json(parsed.options) if parsed.options else None
+    if options is not None and type(options) is not dict:
+        raise TranslationError(str(parsed.options), "the options are not a JSON object")
+    prompt = _read_json(parsed.file)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        body = request(prompt, dialect=parsed.dialect, provider=parsed.provider, options=options)
+    for warning in caught:
+        _note(str(warning.message))
+    _print_json(body)
+    return 0
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return decode_json(path.read_bytes())
+    except ValueError as error:
+        raise TranslationError(str(path), f"not JSON: {error}") from None
+
+
+def _show(parsed: argparse.Namespace) -> int:
+    cassette = load(parsed.file)
+    if parsed.list:
+        for line in list_exchanges(cassette):
+            print(printable(line))
+        return 0
+    generating = [
+        (number, exchange) for number, exchange in _numbered(cassette, parsed) if exchange.generates
+    ]
+    for number, exchange in generating:
+        provider = exchange.provider or "provider not known"
+        print(f"exchange {number}: {provider}, status {exchange.status}, end {exchange.end}")
+        for line in show_frames(exchange, parsed.provider):
+            print(printable(line))
+    if not generating:
+        _note(f"{parsed.file}: no exchange generates; --list lists the exchanges")
+    return 0 if generating else NOTHING
+
+
+def _import(parsed: argparse.Namespace) -> int:
+    cassette = load(parsed.file)
+    given = {
+        name: getattr(parsed, name)
+        for name in ("source", "commit", "licence")
+        if getattr(parsed, name)
+    }
+    cassette = replace(cassette, origin=replace(cassette.origin, **given))
+    _write(guard().dumps(cassette, str(parsed.file)), parsed.output)
+    return 0
+
+
+def _export(parsed: argparse.Namespace) -> int:
+    _write(guard().export(load(parsed.file), str(parsed.file)), parsed.output)
+    return 0
+
+
+def _schema(parsed: argparse.Namespace) -> int:
+    project, schema = project_of(parsed), json_schema()
+    case = schema["$defs"]["Case"]["properties"]
+    case["features"]["items"]["enum"] = [feature.id for feature in project.features()]
+    case["provider"]["enum"] = list(PROVIDERS)
+    dialects = (adapter.dialect for adapter in project.adapters.values())
+    columns = (*LAYERS, *DIALECTS, *dialects)
+    case["expect"]["properties"] = dict.fromkeys(
+        columns, case["expect"].pop("additionalProperties")
+    )
+    case["expect"]["additionalProperties"] = False
+    print(json.dumps(schema, indent=2))
+    return 0
+
+
+def _write(text: str, target: Path | None) -> None:
+    if target is None:
+        # A file gets the exact text; a terminal must not get its control characters.
+        sys.stdout.write(printable_lines(text) if sys.stdout.isatty() else text)
+        return
+    if target.exists() or target.is_symlink():
+        raise CassetteError(f"{target} already exists; name another file, or delete it first")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(text.encode())
+    _note(f"wrote {target}")
+
+
+def _numbered(cassette: Cassette, parsed: argparse.Namespace) -> list[tuple[int, Exchange]]:
+    """The exchanges to print, each with its number from 1."""
+    numbered, wanted = list(enumerate(cassette.exchanges, 1)), parsed.exchange
+    if wanted is None:
+        return numbered
+    if not 1 <= wanted <= len(numbered):
+        raise ReplayError(
+            f"{parsed.file}: there is no exchange {wanted}; it has {len(numbered)}; `harness show"
+            " --list` lists them"
+        )
+    return numbered[wanted - 1 : wanted]
+
+
+def _print_json(value: Any) -> None:
+    print(printable(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
+
+
+def _note(text: str) -> None:
+    print(printable(f"harness: {text}"), file=sys.stderr)
