@@ -74,7 +74,7 @@ def scan_file(path: Path, scanner: Scanner) -> list[Finding]:
         if ours:
             raise
         return findings
-    return findings + scanner.scan_cassette(cassette, scrubbed=not ours)
+    return findings + scanner.scan_cassette(cassette, redacted=not ours)
 
 
 def _files(paths: list[Path]) -> Iterator[Path]:

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 from msgspec import structs, to_builtins
 
 from harness.cassettes import Cassette, CassetteError, Exchange
-from harness.cassettes.redaction.redactor import scrub_url
+from harness.cassettes.redaction.redactor import redact_url
 from harness.dialects import DIALECTS
 from harness.dialects.dialect import RequestTranslator
 from harness.pipeline.replay import ReplayError, frames_of, replay, trace
@@ -196,7 +196,7 @@ def describe(exchange: Exchange, provider: str) -> Stream:
     if request is not None:
         text = request.body[:MAX_BODY].decode("utf-8", "backslashreplace")
         sent = Sent(
-            request.method, excerpt(scrub_url(request.url), MAX_LINE), text, len(request.body)
+            request.method, excerpt(redact_url(request.url), MAX_LINE), text, len(request.body)
         )
     inside = _inside(exchange, provider)
     return Stream(

@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from harness.cassettes.redaction.patterns import SHAPES
-from harness.cassettes.redaction.redactor import SCRUBBED
+from harness.cassettes.redaction.redactor import REDACTED
 from harness.cassettes.redaction.scanner import Scanner
 from harness.stream.printable import printable
 
@@ -80,9 +80,9 @@ def _shown(text: str) -> str:
     for shape in SHAPES:
         data = re.sub(
             b"(?:%b)%b" % (shape.pattern.pattern, _REST.get(shape.mark, _WORD)),
-            SCRUBBED.encode(),
+            REDACTED.encode(),
             data,
         )
     if SCANNER.scan(data):  # in another spelling, where nobody can say where it ends
-        return SCRUBBED
+        return REDACTED
     return printable(data.decode("utf-8", "surrogatepass"))

@@ -2,7 +2,7 @@
 it, so that a look-up costs the same in a cassette of ten thousand.
 
 Where a request went (host, port, what a gateway puts before the path, API version, project and
-location) does not count, nor does a key or what only numbers a call. The request is scrubbed as the
+location) does not count, nor does a key or what only numbers a call. The request is redacted as the
 recording was, so that what was taken out of one can't tell it from the other.
 """
 
@@ -19,7 +19,7 @@ from urllib.parse import unquote, unquote_plus
 
 import msgspec
 
-from harness.cassettes.redaction.redactor import SECRET_PARAMETERS, scrub_request
+from harness.cassettes.redaction.redactor import SECRET_PARAMETERS, redact_request
 from harness.providers.gemini.canonical_request import canonical_request
 from harness.specs.matching import Mismatch, compare
 from harness.stream.exchange import Exchange, Request
@@ -43,9 +43,9 @@ _ENCODE: Final = msgspec.json.Encoder(order="deterministic").encode
 class RequestIndex:
     """The exchanges of a cassette by their requests, each to be used once, in start order.
 
-    ``again``: when all equal ones have been used, the last of them answers again. ``scrub`` takes
-    secrets out of a live request the way they were taken out of the recorded ones: `scrub_request`,
-    or the ``request`` of a `Redactor` with the user's rules.
+    ``again``: when all equal ones have been used, the last of them answers again. ``redact`` takes
+    secrets out of a live request the way they were taken out of the recorded ones:
+    `redact_request`, or the ``request`` of a `Redactor` with the user's rules.
     """
 
     def __init__(
@@ -53,17 +53,17 @@ class RequestIndex:
         exchanges: Sequence[Exchange],
         *,
         again: bool = False,
-        scrub: Callable[[Request], Request] = scrub_request,
+        redact: Callable[[Request], Request] = redact_request,
     ) -> None:
         self._exchanges = exchanges
         self._again = again
-        self._scrub = scrub
+        self._redact = redact
         self._free: dict[bytes, list[int]] = {}
         self._last: dict[bytes, int] = {}
         self._next = 0
         for index, exchange in enumerate(exchanges):
             if exchange.request is not None:
-                self._free.setdefault(_digest(_asked(scrub(exchange.request))), []).append(index)
+                self._free.setdefault(_digest(_asked(redact(exchange.request))), []).append(index)
         for places in self._free.values():
             places.reverse()
 
@@ -71,7 +71,7 @@ class RequestIndex:
         """The index of the exchange that answers this request, which counts as used from now on;
         None if there is none.
         """
-        digest = _digest(_asked(self._scrub(Request(method, url, {}, body))))
+        digest = _digest(_asked(self._redact(Request(method, url, {}, body))))
         places = self._free.get(digest)
         if places:
             found = self._last[digest] = places.pop()
@@ -86,7 +86,7 @@ class RequestIndex:
         The findings speak of ``method``, ``path``, ``query`` and ``body`` as they are compared. A
         used exchange may be the nearest; then, if it is equal, there is no finding.
         """
-        live = _asked(self._scrub(Request(method, url, {}, body)))
+        live = _asked(self._redact(Request(method, url, {}, body)))
         traits = Counter(_traits(live))
         best: tuple[float, int, dict[str, Any]] | None = None
         size = 0
@@ -94,7 +94,7 @@ class RequestIndex:
             size += len(request.body)
             if best is not None and (count >= MAX_COMPARED or size > MAX_COMPARED_BYTES):
                 break
-            recorded = _asked(self._scrub(request))
+            recorded = _asked(self._redact(request))
             theirs = Counter(_traits(recorded))
             likeness = (traits & theirs).total() / max(1, (traits | theirs).total())
             if best is None or likeness > best[0]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from harness.cassettes import Cassette, Exchange
-from harness.cassettes.redaction.redactor import scrub_url
+from harness.cassettes.redaction.redactor import redact_url
 from harness.stream import events as ev
 from harness.stream.framing import Frame
 
@@ -33,7 +33,7 @@ def list_exchanges(cassette: Cassette) -> Iterator[str]:
     )
     for number, exchange in enumerate(cassette.exchanges, 1):
         request = exchange.request
-        where = f"{request.method} {scrub_url(request.url)}" if request else "(no request)"
+        where = f"{request.method} {redact_url(request.url)}" if request else "(no request)"
         kind = (
             exchange.provider or "provider not told" if exchange.generates else "does not generate"
         )

@@ -42,7 +42,7 @@ class Arriving:
     """
 
     def __init__(self, redactor: Redactor, coding: str | None) -> None:
-        self._scrubber = redactor
+        self._redactor = redactor
         self._coding = (coding or "identity").strip().lower()
         self._unpacker: Unpacker | None = None
         self._begun = False
@@ -56,7 +56,7 @@ class Arriving:
         """A read came; the reads that may be written now."""
         plain = self._plain(data)
         seen = self._tail + plain
-        self._waits |= self._scrubber.may_touch(seen, first=self._first)
+        self._waits |= self._redactor.may_touch(seen, first=self._first)
         self._waiting.append(Written(at, data, plain))
         self._tail = seen[-_OVERLAP:]
         if not self._waits:
@@ -98,7 +98,7 @@ class Arriving:
         return passed
 
     def _settle(self, text: bytes, done: int) -> list[Written]:
-        """Of all that waits, the reads that end at ``done`` or before, scrubbed with the line that
+        """Of all that waits, the reads that end at ``done`` or before, redacted with the line that
         they stand in.
         """
         parts = [bytes(self._line), *(one.plain for one in self._waiting)]
@@ -107,20 +107,20 @@ class Arriving:
         if not count:
             return []
         kept = dict(
-            self._scrubber.reads(tuple((float(number), part) for number, part in enumerate(parts)))
+            self._redactor.reads(tuple((float(number), part) for number, part in enumerate(parts)))
         )
-        settled = list(self._scrubbed(self._waiting[:count], kept))
+        settled = list(self._redacted(self._waiting[:count], kept))
         start = _last_end(text[: ends[count - 1]])
         self._line = bytearray(text[start : ends[count - 1]])
         self._waiting, self._first = self._waiting[count:], False
-        self._waits = bool(self._waiting) or self._scrubber.may_touch(bytes(self._line))
+        self._waits = bool(self._waiting) or self._redactor.may_touch(bytes(self._line))
         self._tail = b"".join([self._line[-_OVERLAP:], *(one.plain for one in self._waiting)])[
             -_OVERLAP:
         ]
         return settled
 
     @staticmethod
-    def _scrubbed(reads: list[Written], kept: dict[float | None, bytes]) -> Iterator[Written]:
+    def _redacted(reads: list[Written], kept: dict[float | None, bytes]) -> Iterator[Written]:
         for number, one in enumerate(reads, 1):
             data = kept.get(number, b"")
             if one.data == one.plain:
@@ -129,7 +129,7 @@ class Arriving:
             elif data == one.plain:
                 yield one
             else:
-                raise CassetteError("a packed body shows a value that is to be scrubbed")
+                raise CassetteError("a packed body shows a value that must be redacted")
 
 
 def _last_end(text: bytes | bytearray, start: int = 0) -> int:

@@ -71,7 +71,7 @@ class Playback(Tape):
         self.unknown: list[str] = []
         self.used: list[int] = []
         self._cassette = cassette
-        self._index = RequestIndex(self.recorded, scrub=redactor.request)
+        self._index = RequestIndex(self.recorded, redact=redactor.request)
 
     def answer(self, request: Request) -> Exchange | None:
         """The recorded answer; None for a request that vcrpy's filters leave to the network. Raises

@@ -1,4 +1,4 @@
-"""Writes down what happens while a recording runs: each fact is a line, scrubbed, and looked at
+"""Writes down what happens while a recording runs: each fact is a line, redacted, and looked at
 before it is written.
 
 What a line shows is scanned together with the end of what came before it; at the first doubt all
@@ -145,7 +145,7 @@ class Writer:
         if kept is None:
             self._left_out.add(take)
             return
-        if self._guard.scanner.scan_cassette(Cassette((kept,), _NOWHERE), scrubbed=True):
+        if self._guard.scanner.scan_cassette(Cassette((kept,), _NOWHERE), redacted=True):
             raise CassetteError("what the hook has left shows a secret")
         self._write_asked(take, kept.request)
         self._write_answered(take, kept.status, kept.reason_phrase, kept.headers)
@@ -155,7 +155,7 @@ class Writer:
         assert self._guard is not None, "what is written was asked"
         if request and any(name.lower() == "content-encoding" for name in request.headers):
             packed = Cassette((Exchange(request, 0, {}, (), "aborted"),), _NOWHERE)
-            if self._guard.scanner.scan_cassette(packed, scrubbed=True):
+            if self._guard.scanner.scan_cassette(packed, redacted=True):
                 raise CassetteError("a packed request shows a secret")
         line = journal.asked_line(take, request)
         self._append(line, line)

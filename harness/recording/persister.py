@@ -91,7 +91,7 @@ class _Serializer:
 
 
 def keep_format(recorder: VCR, guard: Callable[[], Guard]) -> None:
-    """Make a `vcr.VCR` keep its cassettes in our format, scrubbed and scanned by what ``guard``
+    """Make a `vcr.VCR` keep its cassettes in our format, redacted and scanned by what ``guard``
     makes when one is written.
     """
     recorder.register_serializer(SERIALIZER, _Serializer(guard))

@@ -3,7 +3,7 @@ gets every read when it comes.
 
 Whether a request is answered or recorded is vcrpy's decision: its record modes, its matchers, its
 filters, its errors. A request that it does not find is looked for as it would have been kept, too,
-so that what was scrubbed can't tell two requests apart. What arrives stands in an unfinished
+so that what was redacted can't tell two requests apart. What arrives stands in an unfinished
 recording until vcrpy has written the cassette.
 """
 
@@ -50,12 +50,12 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
             found = True
             yield one
         if not found and self.data:
-            yield from super()._responses(self._scrubbed(request))
+            yield from super()._responses(self._redacted(request))
 
     def find_requests_with_most_matches(self, request: Any) -> Any:
-        return super().find_requests_with_most_matches(self._scrubbed(request))
+        return super().find_requests_with_most_matches(self._redacted(request))
 
-    def _scrubbed(self, request: Any) -> Any:
+    def _redacted(self, request: Any) -> Any:
         """A request of vcrpy's as it stands in a cassette; a body that comes in pieces stays as it
         is.
         """

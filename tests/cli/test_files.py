@@ -256,7 +256,7 @@ def test_import_keeps_no_secret_and_says_where_it_is_from(
     )
     assert cassette.exchanges[1].body == BODY
     assert cassette.exchanges[1].request is not None
-    assert cassette.exchanges[1].request.url.endswith("?alt=sse&key=SCRUBBED")
+    assert cassette.exchanges[1].request.url.endswith("?alt=sse&key=REDACTED")
 
 
 SECRETS = [

@@ -17,10 +17,10 @@ PRIVATE = "-----BEGIN PRIVATE KEY-----\\n" + "M" * 30 + "\\n" + "N" * 30 + "\\n-
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        (f"the key is {KEY}, mind it", "the key is SCRUBBED, mind it"),
-        ("ya29." + "t" * 60 + " and more", "SCRUBBED and more"),
-        (f"my {PRIVATE}", "my SCRUBBED"),
-        (b64encode(f"a key: {KEY}".encode()).decode(), "SCRUBBED"),
+        (f"the key is {KEY}, mind it", "the key is REDACTED, mind it"),
+        ("ya29." + "t" * 60 + " and more", "REDACTED and more"),
+        (f"my {PRIVATE}", "my REDACTED"),
+        (b64encode(f"a key: {KEY}".encode()).decode(), "REDACTED"),
         ("nothing of it \x1b", "nothing of it \\u001b"),
     ],
 )

@@ -34,7 +34,7 @@ def recorded(*requests: tuple[str, str, bytes]) -> list[Exchange]:
     [
         (STREAM, "http://127.0.0.1:40123/v1/models/m:streamGenerateContent?alt=sse"),
         (STREAM, f"{STREAM}&key=one"),
-        (f"{STREAM}&key=SCRUBBED", f"{STREAM}&key=one"),
+        (f"{STREAM}&key=REDACTED", f"{STREAM}&key=one"),
         (
             STREAM,
             "http://localhost:1/router/google/v1alpha/models/m:streamGenerateContent?%24alt=sse",

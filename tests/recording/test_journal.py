@@ -38,7 +38,7 @@ BODIES = {
     "cut": b'data: {"id_token": "opaque-1',
     "cut in an escape": b'data: {"a": "acct-77 opaque-1\\',
 }
-SCRUBBERS = {"built in": Redactor(), "rules": Redactor(["re:acct-[0-9]+", "re:opaque.?[0-9]*"])}
+REDACTORS = {"built in": Redactor(), "rules": Redactor(["re:acct-[0-9]+", "re:opaque.?[0-9]*"])}
 
 
 def cuts_of(body: bytes) -> list[list[bytes]]:
@@ -50,10 +50,10 @@ def cuts_of(body: bytes) -> list[list[bytes]]:
     return [*found, [bytes([byte]) for byte in body]]
 
 
-@pytest.mark.parametrize("rules", SCRUBBERS)
+@pytest.mark.parametrize("rules", REDACTORS)
 @pytest.mark.parametrize("kind", BODIES)
 def test_what_is_written_is_the_beginning_of_what_will_be_kept(kind: str, rules: str) -> None:
-    redactor, body = SCRUBBERS[rules], BODIES[kind]
+    redactor, body = REDACTORS[rules], BODIES[kind]
     for cuts in cuts_of(body):
         whole = redactor.reads(tuple((float(number), data) for number, data in enumerate(cuts)))
         arriving = Arriving(redactor, None)
@@ -92,7 +92,7 @@ def test_a_line_that_waits_is_given_on_as_soon_as_it_ends_also_where_its_end_is_
     assert [b"".join(one.data for one in given) for given in read] == [
         b"",
         b"",
-        b'data: {"access_token": "SCRUBBED"}\n',
+        b'data: {"access_token": "REDACTED"}\n',
         b"\n",
     ]
 
@@ -100,8 +100,8 @@ def test_a_line_that_waits_is_given_on_as_soon_as_it_ends_also_where_its_end_is_
 @pytest.mark.parametrize(
     ("coding", "body", "message"),
     [
-        ("gzip", gzip.compress(LINES, mtime=0), "to be scrubbed"),
-        (None, gzip.compress(LINES, mtime=0), "to be scrubbed"),
+        ("gzip", gzip.compress(LINES, mtime=0), "must be redacted"),
+        (None, gzip.compress(LINES, mtime=0), "must be redacted"),
         ("gzip", b"\x1f\x8bnothing packed", "can't be unpacked"),
         ("br", b"\x8b\x02\x80", "packed as br can't be looked into"),
     ],
@@ -156,7 +156,7 @@ def test_a_value_that_came_in_several_reads_does_not_stand_in_the_unfinished_one
     assert HIDDEN[:3] not in part_of(tmp_path / "a.yaml").read_bytes()
     assert (
         load(part_of(tmp_path / "a.yaml")).exchanges[0].body
-        == b'data: {"access_token": "SCRUBBED"}\n\ndata: {"a": '
+        == b'data: {"access_token": "REDACTED"}\n\ndata: {"a": '
     )
 
 
@@ -168,7 +168,7 @@ def test_a_rule_takes_a_secret_out_of_all_that_tells_who_asked(
     part of the URL and stands there too.
     """
     monkeypatch.setenv("SHOP_SECRET", "hunter2-planted")
-    (tmp_path / "pyproject.toml").write_text('[tool.harness]\nscrub = ["re:hunter2-[a-z0-9]+"]\n')
+    (tmp_path / "pyproject.toml").write_text('[tool.harness]\nredact = ["re:hunter2-[a-z0-9]+"]\n')
     path, said = (
         tmp_path / "a.yaml",
         b"HTTP/1.1 200 Fine hunter2-planted\r\nContent-Length: 2\r\n\r\n{}",
@@ -192,8 +192,8 @@ def test_a_rule_takes_a_secret_out_of_all_that_tells_who_asked(
     ):
         ask(url)
     kept = load(part_of(path) if fail else path)
-    assert (kept.origin.client, kept.origin.model) == ("app SCRUBBED", "SCRUBBED")
-    assert kept.exchanges[0].reason_phrase == "Fine SCRUBBED"
+    assert (kept.origin.client, kept.origin.model) == ("app REDACTED", "REDACTED")
+    assert kept.exchanges[0].reason_phrase == "Fine REDACTED"
     assert b"hunter2" not in b"".join(file.read_bytes() for file in tmp_path.glob("a.yaml*"))
 
 
@@ -245,7 +245,7 @@ def test_a_refusal_names_the_file_and_the_way_out(
         told,
     )
     assert told.endswith(
-        "take it out where it comes from, or name it in `scrub` of [tool.harness] in pyproject.toml, whose rules take it out"
+        "take it out where it comes from, or name it in `redact` of [tool.harness] in pyproject.toml, whose rules take it out"
     )
     assert not path.exists()
 

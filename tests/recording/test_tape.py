@@ -932,7 +932,7 @@ def test_a_suite_of_vcrpys_own_finds_its_cassette_whatever_key_it_uses(
             asks(f"{url}/other", "another-key")
         plainly = tmp_path / "plain.yaml"
         plainly.write_text(export(load(path)))
-        with vcr.VCR(filter_query_parameters=[("key", "SCRUBBED")]).use_cassette(
+        with vcr.VCR(filter_query_parameters=[("key", "REDACTED")]).use_cassette(
             str(plainly)
         ) as tape:
             assert asks(url, "another-key") == b"one"

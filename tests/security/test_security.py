@@ -6,7 +6,7 @@ input. What a part's own tests show is not repeated; they stand at:
 
 =========================================
 ============================================================================ secrets in every place
-and writing         test_scan, test_scrubbing, test_recording_taking (`a_secret_in_an_answer_…`)
+and writing         test_scan, test_redaction, test_recording_taking (`a_secret_in_an_answer_…`)
 aliases that multiply                      test_importing (`aliases_that_multiply_…`),
 test_strict_yaml damage anywhere in a file                  test_cassette, test_importing, test_spec
 (`no_text_raises_anything_else`), fuzz names of cassettes in specs                test_spec
@@ -206,7 +206,7 @@ def test_a_bomb_is_told_by_the_stream_and_stays_small(coding: str) -> None:
     assert (
         peak(
             lambda: guard().scanner.scan_cassette(
-                Cassette((bomb,), Origin("written")), scrubbed=True
+                Cassette((bomb,), Origin("written")), redacted=True
             )
         )
         < 60

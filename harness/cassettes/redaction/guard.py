@@ -13,7 +13,7 @@ from .scanner import Scanner
 
 
 class Guard:
-    """Makes the text of a file that may be written: scrubbed first, then looked at as it is; and so
+    """Makes the text of a file that may be written: redacted first, then looked at as it is; and so
     one half of vcrpy's serializer.
 
     ``redactor`` and ``scanner`` know the user's rules and this machine's secrets
@@ -26,7 +26,7 @@ class Guard:
         self.scanner: Final = scanner or Scanner(redactor=self.redactor)
 
     def dumps(self, cassette: Cassette, name: str) -> str:
-        """The text of a cassette, scrubbed. Raises `CassetteError` if it shows a secret or can't be
+        """The text of a cassette, redacted. Raises `CassetteError` if it shows a secret or can't be
         written; ``name`` is the file's.
         """
         return self.scanner.refuse(dumps(self.redactor.cassette(cassette)), name)
@@ -41,7 +41,7 @@ class Guard:
         return self.scanner.refuse(text, name, kept)
 
     def serialize(self, cassette_dict: dict[str, Any], name: str = "cassette") -> str:
-        """vcrpy's serializer interface: its cassette dict → our text, scrubbed. Raises
+        """vcrpy's serializer interface: its cassette dict → our text, redacted. Raises
         `CassetteError`; ``name`` is the file's.
         """
         return self.dumps(from_vcr(cassette_dict), name)

@@ -1,10 +1,10 @@
-"""Scrubbing: what may be a secret is taken out of an exchange by its place, before anybody writes
+"""Redaction: what may be a secret is taken out of an exchange by its place, before anybody writes
 it down.
 
 Headers go by an allow-list, since a name that nobody thought of is the one that leaks. Out of URLs,
 forms and JSON go the values at the names that hold credentials, and whatever the user's rules name.
 Bodies are never parsed and written anew: a value is a span of bytes, a word takes its place, every
-other byte stays, and the reads are cut where they were cut. A live request is scrubbed the same way
+other byte stays, and the reads are cut where they were cut. A live request is redacted the same way
 before it is looked up, so that what was taken out can't tell two requests apart.
 """
 
@@ -68,7 +68,7 @@ SECRET_PARAMETERS: Final = frozenset(
     ]
 )
 """The names of query parameters and form fields that hold one."""
-SCRUBBED: Final = "SCRUBBED"
+REDACTED: Final = "REDACTED"
 
 Reads = tuple[tuple[float | None, bytes], ...]
 Span = tuple[int, int, bytes]
@@ -90,7 +90,7 @@ _JSON: Final = re.compile(
 
 
 class Redactor:
-    """Scrubs exchanges by the built-in names and by the user's ``rules``.
+    """Redacts exchanges by the built-in names and by the user's ``rules``.
 
     A rule is a name (``customer_id``: the value of that JSON member, form field or query parameter,
     in any case; a number becomes 0) or ``re:`` and a regular expression (what it matches inside a
@@ -114,11 +114,12 @@ class Redactor:
                 keys.append(rule)
             else:
                 raise CassetteError(
-                    f"the scrub rule {rule!r} is no name; a regular expression begins with `re:`"
+                    f"the redaction rule {rule!r} is not a name; a regular expression begins with"
+                    " `re:`"
                 )
         self._before_record = before_record
         self.asks_whole: Final = before_record is not None
-        """Whether exchanges can be scrubbed only when they are whole."""
+        """Whether exchanges can be redacted only when they are whole."""
         self._parameters: Final = SECRET_PARAMETERS | {key.lower() for key in keys}
         self._members: Final = [
             _members(SECRET_KEYS),
@@ -192,7 +193,7 @@ class Redactor:
             return url
         _, at, host = parts.netloc.rpartition("@")
         cleaned = parts._replace(
-            netloc=f"{SCRUBBED}@{host}" if at else parts.netloc,
+            netloc=f"{REDACTED}@{host}" if at else parts.netloc,
             path=self.text(parts.path),
             query=self._query(parts.query),
             fragment=self._query(parts.fragment),
@@ -213,7 +214,7 @@ class Redactor:
             return _recut(reads, body, [(0, len(body), cleaned)]) if cleaned != body else reads
         lowered = body.lower()  # most bodies hold none of the names, and that is soon seen
         for pattern in self._members if any(name in lowered for name in self._names) else ():
-            word = SCRUBBED.encode() if pattern.groups > 1 else b"0"
+            word = REDACTED.encode() if pattern.groups > 1 else b"0"
             spans = [(*found.span(found.lastindex or 1), word) for found in pattern.finditer(body)]
             reads, body = _replaced(reads, body, [span for span in spans if span[0] < span[1]])
         if self._patterns:
@@ -248,7 +249,7 @@ class Redactor:
                 yield (
                     found.start(1) + places[start],
                     found.start(1) + places[stop],
-                    SCRUBBED.encode(),
+                    REDACTED.encode(),
                 )
 
     def _kept(self, headers: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -264,13 +265,13 @@ class Redactor:
     def _parameter(self, parameter: str) -> str:
         name, equals, value = parameter.partition("=")
         if equals and unquote_plus(name).lower() in self._parameters:
-            return f"{name}={SCRUBBED}"
+            return f"{name}={REDACTED}"
         return f"{name}{equals}{self.text(value)}"
 
     def text(self, text: str) -> str:
         """Words without what the user's patterns match."""
         for pattern in self._patterns:
-            text = pattern.sub(lambda found: SCRUBBED if found[0] else "", text)
+            text = pattern.sub(lambda found: REDACTED if found[0] else "", text)
         return text
 
 
@@ -278,7 +279,9 @@ def _compiled(rule: str) -> re.Pattern[str]:
     try:
         return re.compile(rule.removeprefix(_RULE_PATTERN))
     except re.error as error:
-        raise CassetteError(f"the scrub rule {rule!r} is no regular expression: {error}") from None
+        raise CassetteError(
+            f"the redaction rule {rule!r} is no regular expression: {error}"
+        ) from None
 
 
 def _members(keys: Iterable[str]) -> re.Pattern[bytes]:
@@ -367,18 +370,18 @@ def _resized(headers: dict[str, list[str]], old: bytes, new: bytes) -> dict[str,
 _BUILT_IN: Final = Redactor()
 
 
-def scrub(cassette: Cassette) -> Cassette:
+def redact(cassette: Cassette) -> Cassette:
     """The recording without what the built-in names hold; `Redactor` takes the user's rules as
     well.
     """
     return _BUILT_IN.cassette(cassette)
 
 
-def scrub_request(request: Request) -> Request:
+def redact_request(request: Request) -> Request:
     """The same for a request."""
     return _BUILT_IN.request(request)
 
 
-def scrub_url(url: str) -> str:
+def redact_url(url: str) -> str:
     """The same for a URL."""
     return _BUILT_IN.url(url)

@@ -25,14 +25,14 @@ from .. import Cassette, CassetteError, Exchange, is_cassette, loads
 from .encodings import spellings
 from .known_values import Needles
 from .patterns import search_shapes
-from .redactor import SCRUBBED, Redactor
+from .redactor import REDACTED, Redactor
 
 __all__ = ["Finding", "Scanner", "SecretFound", "refuse_secrets"]
 
 MAX_TOLD: Final = 5
 _WAY_OUT: Final = (
     "no file may hold one: take it out where it comes from, "
-    "or name it in `scrub` of [tool.harness] in pyproject.toml, whose rules take it out"
+    "or name it in `redact` of [tool.harness] in pyproject.toml, whose rules take it out"
 )
 SECRET_HEADERS: Final = frozenset(
     {
@@ -67,7 +67,7 @@ class Scanner:
     """Looks for ``secrets`` (what each is called → its value; values under 8 characters are left
     out) and for shapes.
 
-    ``redactor``: the one that files are scrubbed with, so that what it would have taken out is
+    ``redactor``: the one that files are redacted with, so that what it would have taken out is
     found where it could not reach.
     """
 
@@ -75,9 +75,9 @@ class Scanner:
         self, secrets: Mapping[str, str] | None = None, redactor: Redactor | None = None
     ) -> None:
         self._needles = Needles(
-            {name: value for name, value in (secrets or {}).items() if value != SCRUBBED}
+            {name: value for name, value in (secrets or {}).items() if value != REDACTED}
         )
-        self._scrubber = redactor or Redactor()
+        self._redactor = redactor or Redactor()
 
     def refuse(self, text: str, name: str, cassette: Cassette | None = None) -> str:
         """``text`` itself, if neither it nor what it holds shows a secret; else raises
@@ -90,7 +90,7 @@ class Scanner:
         if cassette is None and is_cassette(data):
             cassette = loads(data, name)
         found = self.scan(data, name) + (
-            self.scan_cassette(cassette, scrubbed=True) if cassette is not None else []
+            self.scan_cassette(cassette, redacted=True) if cassette is not None else []
         )
         if found:
             told = "; ".join(map(str, found[:MAX_TOLD])) + (
@@ -109,26 +109,26 @@ class Scanner:
             found.setdefault(what, f"line {data.count(10, 0, offset) + 1}")
         return [Finding(place, what) for what, place in found.items()]
 
-    def scan_cassette(self, cassette: Cassette, *, scrubbed: bool = False) -> list[Finding]:
+    def scan_cassette(self, cassette: Cassette, *, redacted: bool = False) -> list[Finding]:
         """What the exchanges show, by part; each secret once in each part.
 
-        What scrubbing would take out is told as well; of a cassette that was ``scrubbed`` only
+        What redaction would take out is told as well; of a cassette that was ``redacted`` only
         where that can't reach, in packed bodies.
         """
         found: list[Finding] = []
-        if not scrubbed and self._scrubber.origin(cassette.origin) != cassette.origin:
-            found.append(Finding("metadata", "a value that is to be scrubbed"))
+        if not redacted and self._redactor.origin(cassette.origin) != cassette.origin:
+            found.append(Finding("metadata", "a value that must be redacted"))
         for number, exchange in enumerate(cassette.exchanges, 1):
             for part, reads, coding in _parts(exchange):
                 found += self._scan_part(
-                    reads, coding, f"exchange {number}, {part}", scrubbed=scrubbed
+                    reads, coding, f"exchange {number}, {part}", redacted=redacted
                 )
-            if not scrubbed:
+            if not redacted:
                 found += self._left_in(exchange, f"exchange {number}")
         return found
 
     def _scan_part(
-        self, reads: Sequence[bytes], coding: str | None, place: str, *, scrubbed: bool
+        self, reads: Sequence[bytes], coding: str | None, place: str, *, redacted: bool
     ) -> list[Finding]:
         """The bytes as they came, told by the read; if they are packed, what they unpack to as
         well.
@@ -149,30 +149,28 @@ class Scanner:
                 found.setdefault(what, f"{place}, unpacked")
         if (
             plain is not None
-            and (plain is not body or not scrubbed)
-            and self._scrubber.body(plain) != plain
+            and (plain is not body or not redacted)
+            and self._redactor.body(plain) != plain
         ):
-            found["a value that is to be scrubbed"] = place
+            found["a value that must be redacted"] = place
         if found and any(self._search(_bytes(place))):  # a header may be called by a secret
             return [Finding(place.rpartition(" ")[0], what) for what in found]
         return [Finding(where, what) for what, where in found.items()]
 
     def _left_in(self, exchange: Exchange, place: str) -> Iterator[Finding]:
-        """What scrubbing would take out of URL and headers, where that is known to be a secret."""
+        """What redaction would take out of URL and headers, where that is known to be a secret."""
         request = exchange.request
-        if request is not None and self._scrubber.url(request.url) != request.url:
-            yield Finding(f"{place}, URL", "a parameter that is to be scrubbed")
+        if request is not None and self._redactor.url(request.url) != request.url:
+            yield Finding(f"{place}, URL", "a parameter that must be redacted")
         for kind, headers in (
             ("request", request.headers if request else {}),
             ("response", exchange.headers),
         ):
             for name, values in headers.items():
                 if name.lower() in SECRET_HEADERS and any(
-                    value not in ("", SCRUBBED) for value in values
+                    value not in ("", REDACTED) for value in values
                 ):
-                    yield Finding(
-                        f"{place}, {kind} header {name}", "a value that is to be scrubbed"
-                    )
+                    yield Finding(f"{place}, {kind} header {name}", "a value that must be redacted")
 
     def _search(self, data: bytes) -> Iterator[tuple[int, str]]:
         for text, back in spellings(data):

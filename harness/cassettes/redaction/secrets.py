@@ -1,4 +1,4 @@
-"""This machine's secrets and this project's rules: what the scrubber and the scanner are made of.
+"""This machine's secrets and this project's rules: what the redactor and the scanner are made of.
 
 Read anew whenever something is written or scanned: an environment changes. Nothing of it is kept,
 printed or sent anywhere.
@@ -36,7 +36,7 @@ def guard(
     environ: Mapping[str, str] = os.environ,
     before_record: Callable[[Exchange], Exchange | None] | None = None,
 ) -> Guard:
-    """Scrubs by the rules of the project that ``folder`` (default: the working folder) is in, and
+    """Redacts by the rules of the project that ``folder`` (default: the working folder) is in, and
     knows this machine's secrets.
 
     ``arguments``: keys and tokens that came another way, such as on a command line.
@@ -67,8 +67,8 @@ def known_secrets(
 
 
 def read_rules(folder: Path) -> list[str]:
-    """``scrub`` of ``[tool.harness]`` in the nearest pyproject.toml at or above ``folder``; none if
-    there is none.
+    """The rules in ``redact`` of ``[tool.harness]``, from the nearest pyproject.toml at or above
+    ``folder``; none where there is no such file.
     """
     path = next(
         (
@@ -85,13 +85,13 @@ def read_rules(folder: Path) -> list[str]:
             tomllib.loads(path.read_text(encoding="utf-8"))
             .get("tool", {})
             .get("harness", {})
-            .get("scrub", [])
+            .get("redact", [])
         )
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, AttributeError) as error:
         raise CassetteError(f"{path}: not a readable pyproject.toml: {error}") from None
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
         raise CassetteError(
-            f'{path}: `scrub` of [tool.harness] is a list of texts, such as ["customer_id",'
+            f'{path}: `redact` of [tool.harness] is a list of texts, such as ["customer_id",'
             ' "re:acct-[0-9]+"]'
         )
     return rules

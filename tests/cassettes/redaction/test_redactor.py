@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.cassettes.redaction.redactor import Redactor, scrub, scrub_request, scrub_url
+from harness.cassettes.redaction.redactor import Redactor, redact, redact_request, redact_url
 from harness.cassettes.redaction.scanner import Finding, Scanner
 from harness.pipeline.request_index import RequestIndex
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
@@ -27,20 +27,20 @@ def exchange(*reads: bytes, **headers: str) -> Exchange:
     )
 
 
-def scrubbed(body: bytes, *rules: str) -> bytes:
+def redacted(body: bytes, *rules: str) -> bytes:
     return Redactor(rules).body(body)
 
 
 URLS = [
-    (f"{URL}?alt=sse&key=abc", f"{URL}?alt=sse&key=SCRUBBED"),
-    (f"{URL}?KEY=abc&alt=s%73e", f"{URL}?KEY=SCRUBBED&alt=s%73e"),
-    (f"{URL}?%6bey=abc", f"{URL}?%6bey=SCRUBBED"),
-    (f"{URL}?api%5Fkey=a&access_token=b", f"{URL}?api%5Fkey=SCRUBBED&access_token=SCRUBBED"),
-    ("https://me:password@host/a?b", "https://SCRUBBED@host/a?b"),
-    ("https://host/cb#access_token=abc&state=1", "https://host/cb#access_token=SCRUBBED&state=1"),
+    (f"{URL}?alt=sse&key=abc", f"{URL}?alt=sse&key=REDACTED"),
+    (f"{URL}?KEY=abc&alt=s%73e", f"{URL}?KEY=REDACTED&alt=s%73e"),
+    (f"{URL}?%6bey=abc", f"{URL}?%6bey=REDACTED"),
+    (f"{URL}?api%5Fkey=a&access_token=b", f"{URL}?api%5Fkey=REDACTED&access_token=REDACTED"),
+    ("https://me:password@host/a?b", "https://REDACTED@host/a?b"),
+    ("https://host/cb#access_token=abc&state=1", "https://host/cb#access_token=REDACTED&state=1"),
     (
         "https://storage.googleapis.com/o?X-Goog-Signature=abc&X-Goog-Date=1",
-        "https://storage.googleapis.com/o?X-Goog-Signature=SCRUBBED&X-Goog-Date=1",
+        "https://storage.googleapis.com/o?X-Goog-Signature=REDACTED&X-Goog-Date=1",
     ),
     (f"{URL}?pageToken=abc&keys=1&key", f"{URL}?pageToken=abc&keys=1&key"),
     ("HTTPS://Host/a?", "HTTPS://Host/a?"),
@@ -50,33 +50,33 @@ URLS = [
 
 @pytest.mark.parametrize(("url", "kept"), URLS)
 def test_keys_go_out_of_urls(url: str, kept: str) -> None:
-    assert scrub_url(url) == scrub_url(kept) == kept
+    assert redact_url(url) == redact_url(kept) == kept
 
 
 BODIES = [
     (
         b'{"access_token": "abc", "expires_in": 3599}',
-        b'{"access_token": "SCRUBBED", "expires_in": 3599}',
+        b'{"access_token": "REDACTED", "expires_in": 3599}',
     ),
-    (b'{"Refresh_Token":"a\\"b\\\\","x":"y"}', b'{"Refresh_Token":"SCRUBBED","x":"y"}'),
-    (b'{"clientSecret" :\n "abc"}', b'{"clientSecret" :\n "SCRUBBED"}'),
+    (b'{"Refresh_Token":"a\\"b\\\\","x":"y"}', b'{"Refresh_Token":"REDACTED","x":"y"}'),
+    (b'{"clientSecret" :\n "abc"}', b'{"clientSecret" :\n "REDACTED"}'),
     (
         b'data: {"a": {"private_key": "-----BEGIN\\nabc"}}\r\n\r\n',
-        b'data: {"a": {"private_key": "SCRUBBED"}}\r\n\r\n',
+        b'data: {"a": {"private_key": "REDACTED"}}\r\n\r\n',
     ),
     (
         rb'{"text": "{\"api_key\": \"abc\", \"b\": 1}"}',
-        rb'{"text": "{\"api_key\": \"SCRUBBED\", \"b\": 1}"}',
+        rb'{"text": "{\"api_key\": \"REDACTED\", \"b\": 1}"}',
     ),
-    (rb'{"t": "{\\\"id_token\\\":\\\"abc\\\"}"}', rb'{"t": "{\\\"id_token\\\":\\\"SCRUBBED\\\"}"}'),
-    (b'[{"apiKey":"a"},{"apiKey":"b"}]', b'[{"apiKey":"SCRUBBED"},{"apiKey":"SCRUBBED"}]'),
+    (rb'{"t": "{\\\"id_token\\\":\\\"abc\\\"}"}', rb'{"t": "{\\\"id_token\\\":\\\"REDACTED\\\"}"}'),
+    (b'[{"apiKey":"a"},{"apiKey":"b"}]', b'[{"apiKey":"REDACTED"},{"apiKey":"REDACTED"}]'),
     (
         b"grant_type=refresh_token&refresh_token=abc&client_id=x",
-        b"grant_type=refresh_token&refresh_token=SCRUBBED&client_id=x",
+        b"grant_type=refresh_token&refresh_token=REDACTED&client_id=x",
     ),
-    (b"assertion=eyJ.abc", b"assertion=SCRUBBED"),
-    (b'{"access_token": "cut in the midd', b'{"access_token": "SCRUBBED'),
-    (b'{"access_token": "cut in an escape\\', b'{"access_token": "SCRUBBED\\'),
+    (b"assertion=eyJ.abc", b"assertion=REDACTED"),
+    (b'{"access_token": "cut in the midd', b'{"access_token": "REDACTED'),
+    (b'{"access_token": "cut in an escape\\', b'{"access_token": "REDACTED\\'),
 ]
 KEPT = [
     b"",
@@ -86,20 +86,20 @@ KEPT = [
     b'{"properties": {"api_key": {"type": "string", "description": "the key"}}, "required": ["api_key"]}',
     b'{"text": "send access_token: abc, or key=abc"}',
     b'{"access_token": "", "refresh_token": null, "id_token": 7}',
-    b'{"access_token": "SCRUBBED"}',
+    b'{"access_token": "REDACTED"}',
     b"\x1f\x8b\x08\x00\xff\xfe",
 ]
 
 
 @pytest.mark.parametrize(("body", "kept"), BODIES)
 def test_credentials_go_out_of_bodies_and_nothing_else(body: bytes, kept: bytes) -> None:
-    assert scrubbed(body) == kept
-    assert scrubbed(kept) == kept
+    assert redacted(body) == kept
+    assert redacted(kept) == kept
 
 
 @pytest.mark.parametrize("body", KEPT)
 def test_what_is_no_credential_stays(body: bytes) -> None:
-    assert scrubbed(body) == body
+    assert redacted(body) == body
 
 
 def test_headers_go_by_an_allow_list() -> None:
@@ -110,9 +110,9 @@ def test_headers_go_by_an_allow_list() -> None:
         "x-new": ["abc"],
     }
     kept = {"Content-Type": ["application/json"]}
-    assert scrub_request(Request("POST", URL, headers)).headers == kept
+    assert redact_request(Request("POST", URL, headers)).headers == kept
     assert (
-        scrub(Cassette((Exchange(None, 200, headers, ()),), Origin("recorded")))
+        redact(Cassette((Exchange(None, 200, headers, ()),), Origin("recorded")))
         .exchanges[0]
         .headers
         == kept
@@ -125,7 +125,7 @@ def test_reads_are_cut_where_they_were() -> None:
     assert kept is not None
     assert kept.reads == (
         (1.0, b'{"a": 1, "access_'),
-        (1.0, b'token": "SCRUBBED'),
+        (1.0, b'token": "REDACTED'),
         (1.0, b'", "b'),
         (1.0, b'": 2}'),
     )
@@ -137,19 +137,19 @@ def test_cuts_stay_before_and_after_the_same_bytes(between: bytes, cuts: list[in
     ends = sorted({*(min(cut, len(body)) for cut in cuts), len(body)})
     reads = tuple((None, body[start:end]) for start, end in pairwise([0, *ends]))
     kept = Redactor().reads(reads)
-    assert b"".join(read for _, read in kept) == scrubbed(body)
+    assert b"".join(read for _, read in kept) == redacted(body)
     assert list(accumulate(len(read) for _, read in kept)) == sorted(
         {moved(body, end) for end in ends} - {0}
     )
 
 
 def moved(body: bytes, cut: int) -> int:
-    """Where a cut is after scrubbing: one inside a value moves to its end."""
+    """Where a cut is after redaction: one inside a value moves to its end."""
     for value in b"secret", b"other":
         start = body.rindex(value)
         if start < cut < start + len(value):
             cut = start + len(value)
-    return len(body[:cut].replace(b"secret", b"SCRUBBED").replace(b"other", b"SCRUBBED"))
+    return len(body[:cut].replace(b"secret", b"REDACTED").replace(b"other", b"REDACTED"))
 
 
 def test_a_length_that_was_told_is_told_anew() -> None:
@@ -173,35 +173,35 @@ RULES = [
     (
         "customer_id",
         b'{"Customer_ID": "c-7", "n": {"customer_id": 12.5}}',
-        b'{"Customer_ID": "SCRUBBED", "n": {"customer_id": 0}}',
+        b'{"Customer_ID": "REDACTED", "n": {"customer_id": 0}}',
     ),
-    ("customer_id", b"customer_id=7&x=customer_id", b"customer_id=SCRUBBED&x=customer_id"),
+    ("customer_id", b"customer_id=7&x=customer_id", b"customer_id=REDACTED&x=customer_id"),
     (
         "re:acct-[0-9]+",
         b'{"acct-1": "see acct-22, acct-3", "n": 4}',
-        b'{"SCRUBBED": "see SCRUBBED, SCRUBBED", "n": 4}',
+        b'{"REDACTED": "see REDACTED, REDACTED", "n": 4}',
     ),
     (
         "re:[0-9]{3}",
         b'{"totalTokenCount": 12345, "id": "x123y"}',
-        b'{"totalTokenCount": 12345, "id": "xSCRUBBEDy"}',
+        b'{"totalTokenCount": 12345, "id": "xREDACTEDy"}',
     ),
-    ("re:\u00e9+\n", b'{"t": "a\\u00e9\\u00e9\\nb \xc3\xa9\\n"}', b'{"t": "aSCRUBBEDb SCRUBBED"}'),
-    ('re:"b', b'{"t": "a\\"b\\\\"}', b'{"t": "aSCRUBBED\\\\"}'),
-    ("re:b*", b'{"t": "abba"}', b'{"t": "aSCRUBBEDa"}'),
-    ("re:[0-9]+", b"number 12 and 13", b"number SCRUBBED and SCRUBBED"),
-    ("re:\u00e9", "plain \u00e9t\u00e9".encode(), b"plain SCRUBBEDtSCRUBBED"),
+    ("re:\u00e9+\n", b'{"t": "a\\u00e9\\u00e9\\nb \xc3\xa9\\n"}', b'{"t": "aREDACTEDb REDACTED"}'),
+    ('re:"b', b'{"t": "a\\"b\\\\"}', b'{"t": "aREDACTED\\\\"}'),
+    ("re:b*", b'{"t": "abba"}', b'{"t": "aREDACTEDa"}'),
+    ("re:[0-9]+", b"number 12 and 13", b"number REDACTED and REDACTED"),
+    ("re:\u00e9", "plain \u00e9t\u00e9".encode(), b"plain REDACTEDtREDACTED"),
     ("re:x", b"\xff x", b"\xff x"),
 ]
 
 
 @pytest.mark.parametrize(("rule", "body", "kept"), RULES)
 def test_users_have_rules_of_their_own(rule: str, body: bytes, kept: bytes) -> None:
-    assert scrubbed(body, rule) == kept
+    assert redacted(body, rule) == kept
 
 
 def test_rules_that_overlap_take_out_what_either_matches() -> None:
-    assert scrubbed(b'{"t": "abcd"}', "re:abc", "re:bcd") == b'{"t": "SCRUBBED"}'
+    assert redacted(b'{"t": "abcd"}', "re:abc", "re:bcd") == b'{"t": "REDACTED"}'
 
 
 def test_rules_hold_for_paths_parameters_and_headers_too() -> None:
@@ -210,8 +210,8 @@ def test_rules_hold_for_paths_parameters_and_headers_too() -> None:
         Request("GET", "https://h/acct-1/x?a=acct-2&Tenant=t", {"user-agent": ["me acct-3"]})
     )
     assert (request.url, request.headers) == (
-        "https://h/SCRUBBED/x?a=SCRUBBED&Tenant=SCRUBBED",
-        {"user-agent": ["me SCRUBBED"]},
+        "https://h/REDACTED/x?a=REDACTED&Tenant=REDACTED",
+        {"user-agent": ["me REDACTED"]},
     )
 
 
@@ -227,16 +227,16 @@ def test_rules_hold_for_paths_parameters_and_headers_too() -> None:
 )
 def test_json_stays_json_whatever_a_pattern_matches(value: object, ascii_only: bool) -> None:
     body = json.dumps(value, ensure_ascii=ascii_only).encode()
-    kept = json.loads(scrubbed(body, 're:[ab"\\\\\n]+', "re:\u00e9x?"))
+    kept = json.loads(redacted(body, 're:[ab"\\\\\n]+', "re:\u00e9x?"))
     assert type(kept) is type(value)
     assert not set('ab"\\\n\u00e9') & set(
-        json.dumps(kept, ensure_ascii=False).replace('"', "").replace("SCRUBBED", "")
+        json.dumps(kept, ensure_ascii=False).replace('"', "").replace("REDACTED", "")
     )
 
 
 @pytest.mark.parametrize("rule", ["acct [0-9]+", "", "a,b", "re:(", "7"])
 def test_a_rule_that_is_none_is_refused(rule: str) -> None:
-    with pytest.raises(CassetteError, match="the scrub rule"):
+    with pytest.raises(CassetteError, match="the redaction rule"):
         Redactor([rule])
 
 
@@ -256,13 +256,13 @@ def test_rules_hold_for_reason_phrases_and_for_what_the_origin_says_in_words() -
     assert kept.origin == Origin(
         "imported",
         date="2026-11-22",
-        source="https://SCRUBBED@h/SCRUBBED?key=SCRUBBED&a=SCRUBBED",
+        source="https://REDACTED@h/REDACTED?key=REDACTED&a=REDACTED",
         commit="c0ffee",
-        **{name: f"{name} SCRUBBED 1" for name in words},
+        **{name: f"{name} REDACTED 1" for name in words},
     )
-    assert kept.exchanges[0].reason_phrase == "Fine SCRUBBED"
+    assert kept.exchanges[0].reason_phrase == "Fine REDACTED"
     assert Scanner(redactor=redactor).scan_cassette(Cassette((), origin)) == [
-        Finding("metadata", "a value that is to be scrubbed")
+        Finding("metadata", "a value that must be redacted")
     ]
     assert Scanner(redactor=redactor).scan_cassette(kept) == []
 
@@ -279,14 +279,14 @@ def test_a_hook_sees_what_came_and_may_keep_none_of_it() -> None:
     good, bad = exchange(b'{"api_key": "x"}', set_cookie="abc"), replace(exchange(b""), status=500)
     kept = Redactor(before_record=hook).cassette(Cassette((good, bad), Origin("recorded")))
     assert seen == [good, bad]
-    assert [(one.headers, one.body) for one in kept.exchanges] == [({}, b'{"api_key": "SCRUBBED"}')]
+    assert [(one.headers, one.body) for one in kept.exchanges] == [({}, b'{"api_key": "REDACTED"}')]
 
 
-def test_what_was_scrubbed_is_found_by_a_live_request() -> None:
+def test_what_was_redacted_is_found_by_a_live_request() -> None:
     redactor = Redactor(["customer_id"])
     body = b'{"contents": [{"parts": [{"text": "a"}]}], "api_key": "old", "customer_id": "c-1"}'
     kept = redactor.request(Request("POST", f"{URL}?key=old&alt=sse", {}, body))
-    index = RequestIndex([Exchange(kept, 200, {}, ())], scrub=redactor.request)
+    index = RequestIndex([Exchange(kept, 200, {}, ())], redact=redactor.request)
     live = body.replace(b"old", b"longer than the old one").replace(b"c-1", b"c-22")
     assert index.find("POST", f"{URL}?key=new&alt=sse", live.replace(b'"a"', b'"b"')) is None
     assert index.find("POST", f"{URL}?key=new&alt=sse", live) == 0

@@ -291,18 +291,18 @@ def test_what_stock_vcrpy_is_given_is_scanned_as_well() -> None:
     assert SCANNER.scan(export(Cassette((long,), ORIGIN)).encode())
 
 
-def test_a_guard_scrubs_what_it_writes_and_looks_where_it_could_not() -> None:
-    scrubbing = Guard(Redactor(["re:sec.nd"]))
+def test_a_guard_redacts_what_it_writes_and_looks_where_it_could_not() -> None:
+    redacting = Guard(Redactor(["re:sec.nd"]))
     asking = replace(PLAIN, request=Request("GET", f"{URL}&key=abc&x=second", {"cookie": ["abc"]}))
     for text in (
-        scrubbing.dumps(Cassette((asking,), ORIGIN), "a"),
-        scrubbing.export(Cassette((asking,), ORIGIN), "a"),
+        redacting.dumps(Cassette((asking,), ORIGIN), "a"),
+        redacting.export(Cassette((asking,), ORIGIN), "a"),
     ):
-        assert "key=SCRUBBED&x=SCRUBBED" in text
+        assert "key=REDACTED&x=REDACTED" in text
         assert "cookie" not in text
     packed = replace(PLAIN, reads=((None, gzip.compress(b"second")),))
-    with pytest.raises(CassetteError, match="response body shows a value that is to be scrubbed"):
-        scrubbing.dumps(Cassette((packed,), ORIGIN), "a")
+    with pytest.raises(CassetteError, match="response body shows a value that must be redacted"):
+        redacting.dumps(Cassette((packed,), ORIGIN), "a")
 
 
 def test_a_secret_in_vcrpys_dict_refuses_the_file() -> None:
@@ -327,7 +327,7 @@ def test_an_escape_ends_a_word() -> None:
     assert Scanner().scan(b'{"text": "your key:\\nAQ.Ab8RN6Jx0123456789abcdefghij"}')
 
 
-# What can't be looked into, and what scrubbing could not reach
+# What can't be looked into, and what redaction could not reach
 
 
 @pytest.mark.parametrize("coding", ["br", "zstd", "gzip", "deflate"])
@@ -339,15 +339,15 @@ def test_a_body_that_can_not_be_unpacked_is_refused(coding: str) -> None:
     refuse_secrets(answered(b"stored unpacked", content_encoding=coding), "a.yaml")
 
 
-def test_what_is_to_be_scrubbed_is_found_inside_a_packed_body() -> None:
+def test_what_is_to_be_redacted_is_found_inside_a_packed_body() -> None:
     packed = gzip.compress(b"first") + gzip.compress(b'{"access_token": "opaque"}')
-    with pytest.raises(CassetteError, match="response body shows a value that is to be scrubbed"):
+    with pytest.raises(CassetteError, match="response body shows a value that must be redacted"):
         refuse_secrets(answered(packed), "a.yaml")
-    with pytest.raises(CassetteError, match="response body shows a value that is to be scrubbed"):
+    with pytest.raises(CassetteError, match="response body shows a value that must be redacted"):
         Scanner(redactor=Redactor(["re:sec.nd"])).refuse(
             answered(gzip.compress(b"second")), "a.yaml"
         )
-    refuse_secrets(answered(gzip.compress(b'{"access_token": "SCRUBBED"}')), "a.yaml")
+    refuse_secrets(answered(gzip.compress(b'{"access_token": "REDACTED"}')), "a.yaml")
 
 
 @pytest.mark.parametrize(
@@ -355,27 +355,27 @@ def test_what_is_to_be_scrubbed_is_found_inside_a_packed_body() -> None:
     [
         (
             replace(PLAIN, headers={"set-cookie": ["abc"]}),
-            "exchange 1, response header set-cookie shows a value that is to be scrubbed",
+            "exchange 1, response header set-cookie shows a value that must be redacted",
         ),
         (
             replace(PLAIN, request=Request("POST", f"{URL}&key=abc")),
-            "exchange 1, URL shows a parameter that is to be scrubbed",
+            "exchange 1, URL shows a parameter that must be redacted",
         ),
         (
             replace(PLAIN, request=Request("POST", URL, {"Authorization": ["Bearer abc"]})),
-            "exchange 1, request header Authorization shows a value that is to be scrubbed",
+            "exchange 1, request header Authorization shows a value that must be redacted",
         ),
         (
             replace(PLAIN, reads=((None, b'{"id_token": "abc"}'),)),
-            "exchange 1, response body shows a value that is to be scrubbed",
+            "exchange 1, response body shows a value that must be redacted",
         ),
         (
-            replace(PLAIN, request=Request("POST", URL, {"x-goog-api-key": ["SCRUBBED"]})),
+            replace(PLAIN, request=Request("POST", URL, {"x-goog-api-key": ["REDACTED"]})),
             None,
         ),
     ],
 )
-def test_what_nobody_scrubbed_is_told(exchange: Exchange, finding: str | None) -> None:
+def test_what_nobody_redacted_is_told(exchange: Exchange, finding: str | None) -> None:
     assert [str(one) for one in Scanner().scan_cassette(Cassette((exchange,), ORIGIN))] == (
         [finding] if finding else []
     )
@@ -497,10 +497,10 @@ def test_what_is_shorter_than_8_characters_is_no_secret() -> None:
             "SHORT_KEY": "1234567",
             "LONG_KEY": "12345678",
             "LINES_KEY": "abc\nabcdefg\n",
-            "DONE_KEY": "SCRUBBED",
+            "DONE_KEY": "REDACTED",
         }
     )
-    assert not scanner.scan(b"1234567 abc abcdefg SCRUBBED")
+    assert not scanner.scan(b"1234567 abc abcdefg REDACTED")
     assert scanner.scan(b"123456789")
 
 
@@ -563,28 +563,28 @@ def test_rules_come_from_the_project(tmp_path: Path) -> None:
     inner.mkdir(parents=True)
     assert read_rules(inner) == []
     (tmp_path / "pyproject.toml").write_text(
-        "[tool.harness]\nscrub = ['customer_id', 're:acct-[0-9]+']\n", encoding="utf-8"
+        "[tool.harness]\nredact = ['customer_id', 're:acct-[0-9]+']\n", encoding="utf-8"
     )
     assert read_rules(inner) == ["customer_id", "re:acct-[0-9]+"]
     kept_url = guard(inner, environ={}).redactor.url("https://h/acct-7?customer_id=8")
-    assert kept_url == "https://h/SCRUBBED?customer_id=SCRUBBED"
+    assert kept_url == "https://h/REDACTED?customer_id=REDACTED"
 
 
 def test_keys_that_were_given_and_rules_are_known_to_the_scan(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(
-        "[tool.harness]\nscrub = ['customer_id']\n", encoding="utf-8"
+        "[tool.harness]\nredact = ['customer_id']\n", encoding="utf-8"
     )
     scanner = guard(tmp_path, arguments=["argument-1"], environ={}).scanner
     assert [str(one) for one in scanner.scan(b"argument-1")] == [
         "line 1 shows the key that was given as argument 1"
     ]
-    with pytest.raises(CassetteError, match="response body shows a value that is to be scrubbed"):
+    with pytest.raises(CassetteError, match="response body shows a value that must be redacted"):
         scanner.refuse(answered(gzip.compress(b'{"customer_id": "c-1"}')), "a.yaml")
 
 
 @pytest.mark.parametrize(
     "text",
-    ["[tool.harness]\nscrub = 'x'\n", "[tool.harness]\nscrub = [1]\n", "[tool\n", "tool = 1\n"],
+    ["[tool.harness]\nredact = 'x'\n", "[tool.harness]\nredact = [1]\n", "[tool\n", "tool = 1\n"],
 )
 def test_bad_rules_are_told_with_the_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
@@ -630,7 +630,7 @@ def test_a_secret_is_1_and_told_without_it(capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert out.splitlines() == [
         f"cassettes/a.txt: line 2 shows {NAME}",
-        "cassettes/old.yaml: exchange 2, URL shows a parameter that is to be scrubbed",
+        "cassettes/old.yaml: exchange 2, URL shows a parameter that must be redacted",
         f"a file: the file's name shows {NAME}",
         # the comment over the body shows what is packed
         f"cassettes/b/leaky.yaml: line 40 shows {NAME}",
@@ -687,11 +687,11 @@ def test_import_and_export_know_the_secrets_of_the_machine(
 
 
 @pytest.mark.usefixtures("clean_environment")
-def test_import_scrubs_by_the_rules_of_the_project() -> None:
-    write("pyproject.toml", "[tool.harness]\nscrub = ['customer_id']\n")
+def test_import_redacts_by_the_rules_of_the_project() -> None:
+    write("pyproject.toml", "[tool.harness]\nredact = ['customer_id']\n")
     write("a.yaml", asked(body=b'{"customer_id": "c-1"}'))
     assert main(["import", "a.yaml", "-o", "out.yaml"]) == 0
-    assert '{"customer_id": "SCRUBBED"}' in Path("out.yaml").read_text(encoding="utf-8")
+    assert '{"customer_id": "REDACTED"}' in Path("out.yaml").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("clean_environment")
@@ -722,12 +722,12 @@ interactions:
     "text",
     [FLOW, FLOW.replace("{harness: 1, origin: written}", "\n  origin: written\n  harness: 1")],
 )
-def test_what_is_to_be_scrubbed_is_found_in_a_cassette_of_any_style(
+def test_what_is_to_be_redacted_is_found_in_a_cassette_of_any_style(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
     path = tmp_path / "flow.yaml"
     path.write_text(text, encoding="utf-8")
     assert main(["scan", str(path)]) == 1
     found = capsys.readouterr().out
-    assert "exchange 1, URL shows a parameter that is to be scrubbed" in found
-    assert "exchange 1, request header authorization shows a value that is to be scrubbed" in found
+    assert "exchange 1, URL shows a parameter that must be redacted" in found
+    assert "exchange 1, request header authorization shows a value that must be redacted" in found
