@@ -1,0 +1,47 @@
+"""A guide that changes the package is followed to the letter, in a copy of the package."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.docs.test_pages import GUIDES, ROOT, blocks, run_console, surroundings
+
+_LINE = re.compile(
+    r"<!-- line: (?P<file>\S+) -->\n```diff\n (?P<before>.*)\n\+(?P<added>.*)\n```\n"
+)
+"""A line to add to a file, below a line that the file has once."""
+
+
+def follow(guide: Path, clone: Path) -> set[str]:
+    """Write the files and add the lines of a guide; returns the names of the files it touches."""
+    files = {block["file"]: block["body"] for block in blocks(guide) if block["file"]}
+    for name, body in files.items():
+        assert not (clone / name).exists()
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        (clone / name).write_text(body, encoding="utf-8")
+    lines = list(_LINE.finditer(guide.read_text(encoding="utf-8")))
+    for line in lines:
+        path = clone / line["file"]
+        text = path.read_text(encoding="utf-8")
+        assert text.count(f"{line['before']}\n") == 1, f"{line['file']} has no {line['before']!r}"
+        added = text.replace(f"{line['before']}\n", f"{line['before']}\n{line['added']}\n")
+        path.write_text(added, encoding="utf-8")
+    return {*files, *(line["file"] for line in lines)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda page: page.name)
+def test_a_guide_works_as_written(guide: Path, tmp_path: Path) -> None:
+    ignored = shutil.ignore_patterns("__pycache__")
+    for folder in ("harness", "cassettes", "specs"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
+    touched = follow(guide, tmp_path)
+    assert len(touched) == 2, "the guide says one file and one line"
+    environment = surroundings() | {"PYTHONPATH": str(tmp_path)}
+    for block in blocks(guide):
+        if block["language"] == "console":
+            run_console(block["body"], tmp_path, environment)
