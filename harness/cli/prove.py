@@ -1,4 +1,4 @@
-"""The command ``harness prove``: checks that a project's specs detect damaged payloads."""
+"""The command ``harness prove``: mutation testing of a project's specs."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only this event model (repeatable; default: all that the specs name)",
     )
     parser.add_argument(
-        "--unnoticed",
+        "--survivors",
         action="store_true",
-        help="also list each damage that its case did not detect, and each that no case could get",
+        help="also list each case that passes with a fault, and each operator never applied",
     )
     parser.set_defaults(run=_prove)
 
@@ -47,9 +47,7 @@ def _prove(parsed: argparse.Namespace) -> int:
         )
         return UNPROVEN
     proof = prove(cells, project.cassette, dialects)
-    if parsed.unnoticed:
-        print(
-            "\n".join(printable(f"- {damage}") for damage in (*proof.unnoticed, *proof.unapplied))
-        )
+    if parsed.survivors:
+        print("\n".join(printable(f"- {line}") for line in (*proof.survivors, *proof.unapplied)))
     print("\n".join(map(printable, kill_table(proof, dialects).split("\n"))), end="")
     return UNPROVEN if proof.faults else 0

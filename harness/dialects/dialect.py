@@ -1,11 +1,14 @@
-"""The shape of a dialect: what every event model gives the pipeline, the judge and the report."""
+"""The shape of a dialect: everything that the pipeline, the laws, the mutations and the report need
+to know of one event model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
+from harness.facts.account import Facts
 from harness.stream.events import Event
 from harness.stream.generation import GenerateRequest, ToolOutcome
 from harness.stream.session import Session, Tool
@@ -24,6 +27,11 @@ class Translator(Protocol):
         """What is still owed when the stream has ended; called once, also after an `Incomplete`."""
 
 
+def type_of(payload: Payload) -> str:
+    """The ``type`` of a payload: its label in most grammars."""
+    return str(payload["type"])
+
+
 @dataclass(frozen=True, slots=True)
 class RequestTranslator:
     """The request half of an event model.
@@ -33,28 +41,156 @@ class RequestTranslator:
     that the replays of earlier answers filled. ``follow_up(prompt, payloads, then)`` is what an
     application does next: the prompt with the answer that ``payloads`` are appended to it, and
     after that the outcomes of its calls, in call order, or what the user says. It changes neither
-    argument.
+    argument. ``opening_prompt`` is a shortest prompt, from which the laws go on. ``sent_back``
+    names the kinds of parts of an answer that keep their signature in the follow-up: ``call``,
+    ``text``, ``thought``, ``other``; without ``call`` the dialect has no place for calls.
     """
 
     translate: Callable[[Any, Mapping[str, Any], Session], GenerateRequest]
     follow_up: Callable[[Any, Sequence[Payload], Sequence[ToolOutcome] | str], Any]
+    opening_prompt: Any
+    sent_back: frozenset[str]
+
+
+Change = Callable[[Any], bool]
+"""Changes payloads, or the body of a request, in place; returns whether it found something to
+change.
+"""
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where payloads keep a value: in those of ``type``, at the keys and indexes of ``path``."""
+
+    type: str
+    path: tuple[str | int, ...]
+
+    def find(self, payloads: Iterable[Payload]) -> Iterator[tuple[Any, Any]]:
+        """(holder, key) of every such value that is there, in order."""
+        for payload in payloads:
+            holder: Any = payload if payload.get("type") == self.type else None
+            for key in self.path[:-1]:
+                holder = _item(holder, key)
+            if _item(holder, self.path[-1]) is not None:
+                yield holder, self.path[-1]
+
+
+def _item(holder: Any, key: str | int) -> Any:
+    if isinstance(holder, dict):
+        return holder.get(key)
+    at = key if isinstance(key, int) else -1
+    return holder[at] if isinstance(holder, list) and 0 <= at < len(holder) else None
+
+
+@dataclass(frozen=True, slots=True)
+class CallPlace:
+    """One call in a payload stream: the payloads that belong to it alone, the object that holds its
+    id, name and arguments, and their keys there. ``id`` is None where calls have no id.
+    """
+
+    payloads: list[Payload]
+    holder: dict[str, Any]
+    id: str | None
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutations:
+    """Where payloads keep what the operators of `harness.conformance.mutation` change.
+
+    ``texts``: the pieces of answer text. ``calls(payloads)`` gives the calls. ``stop_reason``: its
+    place, and two reasons; the second is put where the first stands already. ``count``: a token
+    count. ``error``: the message of an error. None: the event model has no such thing.
+
+    ``own`` maps the name of an operator to this dialect's function for it, where a place is not
+    enough, or to None where the dialect cannot have the fault. ``unsent`` names the operators on
+    requests that find nothing in any request of this dialect.
+    """
+
+    texts: Place
+    calls: Callable[[list[Payload]], Iterator[CallPlace]] | None
+    stop_reason: tuple[Place, str, str] | None
+    count: Place | None
+    error: Place | None
+    own: Mapping[str, Change | None] = field(default_factory=dict)
+    unsent: frozenset[str] = frozenset()
+
+
+class ServedCassette(Protocol):
+    """A cassette that is served while a client or program of a dialect asks it."""
+
+    @property
+    def base_url(self) -> str:
+        """Where the cassette is served; only there the client may ask."""
+
+    @property
+    def asked(self) -> int:
+        """How many of the recorded requests were sent so far."""
+
+    @property
+    def refused(self) -> list[str]:
+        """The other requests to generate, in words."""
+
+    def run_program(
+        self, arguments: Sequence[str], environment: Mapping[str, str], files: Mapping[str, str]
+    ) -> tuple[bytes, int]:
+        """Run a program in a folder that holds ``files`` (name → text); gives stdout and exit
+        code.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ClientAdapter:
+    """A client or program of a dialect as an adapter of its own.
+
+    ``name``: its key under ``expect``; ``requires``: the modules that it needs beyond the package's
+    own dependencies. ``target``, ``module:function``, is imported when a case needs it. The
+    function is called with the case's ``context`` and a `ServedCassette`, and returns payloads. It
+    raises `ValueError` for a context that it can't use.
+    """
+
+    name: str
+    requires: tuple[str, ...]
+    target: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     """One event model.
 
     ``translator(tools, session)`` makes a stage for one stream. ``losses`` are the declared losses:
     a name for use in specs → its meaning. ``order`` is the grammar of the stream, a table state →
     label → next state, from ``fresh``; ``label`` names a payload for it; ``final`` are the states
-    in which a whole stream may end. ``requests`` is None where the event model only listens.
+    in which a whole stream may end. ``request`` is None where the event model only listens.
+    ``facts(payloads, session)`` reads the neutral account of an answer. ``differences(wire,
+    carried, interrupted)`` compares two such accounts: it gives a sentence for each fact of the
+    wire that is lost and not declared, and for each that is invented. ``mutations`` says where the
+    mutation operators find things. ``client`` is the client or program of the dialect that is
+    judged at work, or None.
+
+    Every field must be given; a `TypeError` says which dialect lacks which.
     """
 
     name: str
     title: str
     translator: Callable[[Sequence[Tool], Session], Translator]
+    request: RequestTranslator | None
+    facts: Callable[[Sequence[Payload], Session], Facts]
+    differences: Callable[[Facts, Facts, bool], list[str]]
     losses: Mapping[str, str]
     order: Mapping[str, Mapping[str, str]]
     label: Callable[[Payload], str]
     final: frozenset[str]
-    requests: RequestTranslator | None = None
+    mutations: Mutations
+    client: ClientAdapter | None
+
+    def __new__(cls, **given: Any) -> Dialect:
+        """Refuse a dialect that lacks a field, by its name."""
+        if lacking := [field.name for field in fields(cls) if field.name not in given]:
+            raise TypeError(
+                f"the dialect {given.get('name', 'without a name')} lacks {', '.join(lacking)}:"
+                " every field of Dialect must be given, None where it allows that; see"
+                " docs/add-a-dialect.md"
+            )
+        return object.__new__(cls)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -45,6 +46,10 @@ class Facts:
     reached, by its number or, where it has none, by its status word. ``marks`` are the id and the
     signature of each call, None for what it has not. ``at_error`` and ``at_block`` are what was
     known when the first error or the refusal came, itself included.
+
+    ``raw`` and ``raw_usage`` are objects of the wire that payloads hand on unchanged. The oracle of
+    the wire reads them. It takes from ``raw_usage`` only counts that are not in ``own_counts``, for
+    which the payloads have fields of their own.
     """
 
     text: str = ""
@@ -70,6 +75,9 @@ class Facts:
     limited: bool = False
     at_error: Facts | None = None
     at_block: Facts | None = None
+    raw: list[Json] = field(default_factory=list)
+    raw_usage: dict[str, Json] = field(default_factory=dict)
+    own_counts: frozenset[str] = frozenset()
 
     def add_error(self, code: int | None, message: str, status: Json = None) -> None:
         """Note an error, and at the first one what had been said before it."""
@@ -77,6 +85,23 @@ class Facts:
         if self.at_error is None:
             self.limited = code == 429 or (code is None and status == "RESOURCE_EXHAUSTED")
             self.at_error = copy.deepcopy(self)
+
+    def add_signature(self, kind: str, signature: str | list[str] | None) -> None:
+        """Note one signature, several, or none, of a part of this kind."""
+        signatures = [signature] if isinstance(signature, str) else signature or []
+        self.signatures += [(kind, item) for item in signatures]
+
+    def add_usage(
+        self, counts: Mapping[str, Json], names: Mapping[str, str], raw: Json = None
+    ) -> None:
+        """Note the counts in ``counts``, whose fields ``names`` maps to the names of the wire, and
+        the wire's own object.
+        """
+        self.own_counts = frozenset(names.values())
+        self.raw_usage |= raw if isinstance(raw, dict) else {}
+        self.usage |= {
+            wire: counts[name] for name, wire in names.items() if counts.get(name) is not None
+        }
 
     def add_result(self, failed: bool, response: Json) -> None:
         """Note the result of a tool: text, or an object that has it under one of the usual

@@ -148,3 +148,41 @@ def part_findings(wire: Facts, carried: Facts) -> list[str]:
         for what, there, here in pairs
         if there != here
     ]
+
+
+def result_findings(wire: Facts, carried: Facts) -> list[str]:
+    """Results of tools in order: whether each failed, and its text."""
+    if len(wire.results) != len(carried.results):
+        verb = "lost" if len(wire.results) > len(carried.results) else "invented"
+        return [f"tool result {verb}: {len(wire.results)} became {len(carried.results)}"]
+    findings = []
+    for index, (there, here) in enumerate(zip(wire.results, carried.results, strict=True), 1):
+        if there[0] != here[0]:
+            findings.append(
+                f"tool result changed: number {index} has {'failed' if there[0] else 'not failed'},"
+                " carried is the opposite"
+            )
+        if there[1] is not None and here[1] != there[1] and not there[0]:
+            findings.append(
+                f"tool result changed: number {index} says {short_json(there[1])}, carried is"
+                f" {short_json(here[1])}"
+            )
+    return findings
+
+
+def message_findings(name: str, messages: Iterable[str], carried: Facts) -> list[str]:
+    """Messages that stand in no carried error."""
+    return [
+        f"{name} lost: {short_json(message)}"
+        for message in messages
+        if not any(message in error for _, error in carried.errors)
+    ]
+
+
+def unreadable_findings(wire: Facts, traced: bool) -> list[str]:
+    """The first piece of the wire that is no JSON, unless it left a trace in the payloads."""
+    return (
+        []
+        if traced or not wire.unreadable
+        else [f"unreadable lost: {short_json(wire.unreadable[0])} left no trace"]
+    )

@@ -66,9 +66,9 @@ def wrap(asked: GenerateRequest, provider: str, session: Session) -> dict[str, A
 def request_translator(dialect: str) -> RequestTranslator:
     """The request half of a dialect; raises `TranslationError` for one that has none."""
     check_known("dialect", dialect, DIALECTS)
-    requests = DIALECTS[dialect].requests
+    requests = DIALECTS[dialect].request
     if requests is None:
-        able = ", ".join(name for name, one in DIALECTS.items() if one.requests)
+        able = ", ".join(name for name, one in DIALECTS.items() if one.request)
         raise TranslationError(
             "",
             f"{dialect} only listens and has no request side; dialects with one are"

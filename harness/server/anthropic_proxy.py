@@ -212,7 +212,7 @@ def _event(payload: Payload) -> bytes:
 
 def _whole(payloads: Sequence[Payload]) -> Payload:
     """The message that a stream amounts to."""
-    requests = DIALECTS[_DIALECT].requests
+    requests = DIALECTS[_DIALECT].request
     assert requests is not None  # this dialect speaks
     said = requests.follow_up({"messages": []}, payloads, "")["messages"]
     message: Payload = {}

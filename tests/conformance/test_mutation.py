@@ -1,4 +1,4 @@
-"""``harness prove`` says no where specs are blind, and yes to the shipped ones."""
+"""``harness prove`` fails where specs do not notice known faults, and passes the shipped specs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from harness.conformance.mutation import (
     ALL,
     ENOUGH,
     OPERATORS,
-    REQUEST_DAMAGES,
+    REQUEST_OPERATORS,
     MutationOperator,
     Proof,
     prove,
@@ -74,29 +74,40 @@ BODY: Mapping[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("dialect", "name"), [(dialect, damage.name) for damage in OPERATORS for dialect in damage.of]
+    ("dialect", "operator"),
+    [
+        (dialect, operator)
+        for operator in OPERATORS
+        for dialect in DIALECTS
+        if operator.change_for(DIALECTS[dialect])
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.name,
 )
-def test_every_damage_of_payloads_changes_something_and_nothing_but_payloads(
-    dialect: str, name: str
+def test_every_operator_on_payloads_changes_them_or_says_no(
+    dialect: str, operator: MutationOperator
 ) -> None:
-    (damage,) = (one for one in OPERATORS if one.name == name)
-    given = [replay(exchange, dialect=dialect) for exchange in EXCHANGES]
-    done = []
-    for payloads in given:
-        damaged = copy.deepcopy(payloads)
-        done.append(damage.of[dialect](damaged))
-        assert (damaged != payloads) is done[-1]
-    assert any(done)
+    change = operator.change_for(DIALECTS[dialect])
+    assert change is not None
+    changed = []
+    for exchange in EXCHANGES:
+        payloads = replay(exchange, dialect=dialect)
+        mutant = copy.deepcopy(payloads)
+        changed.append(change(mutant))
+        assert (mutant != payloads) is changed[-1]
+    assert any(changed)
 
 
 @pytest.mark.parametrize("enveloped", [False, True])
-@pytest.mark.parametrize("damage", REQUEST_DAMAGES, ids=lambda damage: damage.name)
-def test_every_damage_of_requests_changes_one_request(damage: Any, enveloped: bool) -> None:
+@pytest.mark.parametrize("operator", REQUEST_OPERATORS, ids=lambda operator: operator.name)
+def test_every_operator_on_requests_changes_one_request(
+    operator: MutationOperator, enveloped: bool
+) -> None:
     body = {"model": "m", "request": BODY} if enveloped else BODY
-    (change, *_) = damage.of.values()
-    one: Any = copy.deepcopy({"request": body})
-    assert change(one)
-    assert one != {"request": body}
+    change = operator.change_for(DIALECTS["unified-llm"])
+    assert change is not None
+    case: Any = copy.deepcopy({"request": body})
+    assert change(case)
+    assert case != {"request": body}
     turns: Any = [{"error": "no"}, *(copy.deepcopy({"request": body}) for _ in range(2))]
     assert change(turns)
     assert [turn == {"request": body} for turn in turns[1:]] == [False, True]
@@ -104,9 +115,8 @@ def test_every_damage_of_requests_changes_one_request(damage: Any, enveloped: bo
 
 
 def test_names_are_unique() -> None:
-    names = [damage.name for damage in ALL]
+    names = [operator.name for operator in ALL]
     assert len(set(names)) == len(names)
-    assert {name for damage in ALL for name in damage.of} == set(DIALECTS)
 
 
 @pytest.fixture(scope="module")
@@ -121,16 +131,19 @@ def shipped() -> Proof:
     return prove(cells, project.cassette)
 
 
-def test_the_shipped_specs_notice_every_damage(shipped: Proof) -> None:
+def test_the_shipped_specs_notice_every_operator(shipped: Proof) -> None:
     assert shipped.faults == []
     assert shipped.controls > 1000
 
 
-def test_every_damage_is_applied_to_enough_cases_of_every_event_model(shipped: Proof) -> None:
-    assert {(mutant.dialect, mutant.damage.name) for mutant in shipped.mutants} == {
-        (name, one.name) for one in ALL for name in one.of
+def test_every_operator_makes_enough_mutants_of_every_dialect(shipped: Proof) -> None:
+    assert {(result.dialect, result.operator.name) for result in shipped.results} == {
+        (name, operator.name)
+        for operator in ALL
+        for name, dialect in DIALECTS.items()
+        if operator.change_for(dialect)
     }
-    assert min(len(mutant.applied) for mutant in shipped.mutants) >= ENOUGH
+    assert min(len(result.applied) for result in shipped.results) >= ENOUGH
 
 
 SPEC = """\
@@ -172,7 +185,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[i
 
 
 def test_a_survivor_ends_red(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out = run(project(tmp_path, BLIND, BLIND, BLIND), capsys, "--unnoticed")
+    status, out = run(project(tmp_path, BLIND, BLIND, BLIND), capsys, "--survivors")
     assert status == 1
     assert "! mind: call-lost: survives" in out
     assert "- 0.yaml: c-0[mind]: call-lost" in out
@@ -188,15 +201,15 @@ def test_what_notices_kills_and_what_was_never_applied_is_summed_up(
     assert "! mind: parts-swapped: survives" in out
     assert re.search(r"^call-lost +1/3$", out, re.MULTILINE)
     assert "error-lost" not in out
-    (summed_up,) = re.findall(r"(.*) damages never applied: no case has what they change", out)
-    status, out = run(tmp_path, capsys, "--unnoticed")
+    (summed_up,) = re.findall(r"(.*) operators never applied: no case has what they change", out)
+    status, out = run(tmp_path, capsys, "--survivors")
     assert status == 1
     named = re.findall(r"^- mind: (.*): never applied$", out, re.MULTILINE)
     assert "error-lost" in named
     assert summed_up == f"! {len(named)}"
 
 
-def test_a_damage_that_finds_too_few_cases_shows_too_little(
+def test_an_operator_that_finds_too_few_cases_shows_too_little(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out = run(project(tmp_path, SEEING), capsys)
@@ -204,17 +217,15 @@ def test_a_damage_that_finds_too_few_cases_shows_too_little(
     assert "! mind: call-lost: applied to 1 of the 3 cases that it needs" in out
 
 
-def test_a_case_that_fails_undamaged_shows_nothing(
+def test_a_case_that_fails_without_a_mutation_proves_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status, out = run(project(tmp_path, "[]"), capsys)
     assert status == 1
-    assert "! 0.yaml: c-0[mind]: differs without any damage" in out
-    known = sum("mind" in damage.of for damage in ALL)
-    assert f"! {known} damages never applied: " in out
-    assert out.endswith(
-        f"\n{known} damages of 0 cells: 0 of 0 damaged cells noticed; {known + 1} faults\n"
-    )
+    assert "! 0.yaml: c-0[mind]: differs without any mutation" in out
+    known = sum(operator.change_for(DIALECTS["mind"]) is not None for operator in ALL)
+    assert f"! {known} operators never applied: " in out
+    assert "\nnothing is proven: no case passes without a mutation; write a case" in out
 
 
 def test_without_a_spec_there_is_nothing_to_prove(
@@ -260,11 +271,11 @@ def test_an_exception_kills_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         raise KeyError("not a kill")
 
     monkeypatch.setattr(
-        "harness.conformance.mutation.DAMAGES",
-        (MutationOperator("broken", "it raises", {"mind": breaks}),),
+        "harness.conformance.mutation.OPERATORS",
+        (MutationOperator("text-lost", "it raises", lambda _: breaks),),
     )
     found = Project([project(tmp_path, SEEING) / "specs"], tmp_path / "cassettes")
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="not a kill"):
         prove(
             [cell for file in yaml_files(tmp_path / "specs") for cell in found.cells(file)],
             found.cassette,
@@ -297,7 +308,7 @@ NAMED = {
 
 @pytest.mark.parametrize("fault", NAMED)
 def test_the_faults_that_every_suite_must_notice_are_in_the_table(fault: str) -> None:
-    assert NAMED[fault] <= {damage.name for damage in ALL}
+    assert NAMED[fault] <= {operator.name for operator in ALL}
 
 
 WITHOUT: Mapping[str, set[str]] = {
@@ -315,6 +326,7 @@ WITHOUT: Mapping[str, set[str]] = {
 }
 
 
-def test_every_event_model_carries_every_damage_that_it_has_a_place_for() -> None:
-    for damage in OPERATORS:
-        assert set(DIALECTS) - set(damage.of) == WITHOUT.get(damage.name, set()), damage.name
+def test_every_dialect_has_every_operator_that_it_has_a_place_for() -> None:
+    for operator in OPERATORS:
+        without = {name for name, dialect in DIALECTS.items() if not operator.change_for(dialect)}
+        assert without == WITHOUT.get(operator.name, set()), operator.name

@@ -305,7 +305,7 @@ def listed(todo: Any) -> list[Any]:
 
 def test_agent_events() -> None:
     (text, status, skipped) = TABLES["agent-events"]["to-do item"]
-    assert DIALECTS["agent-events"].requests is None
+    assert DIALECTS["agent-events"].request is None
     assert (text[0], status[0], skipped) == (
         "`description`",
         "`status`",

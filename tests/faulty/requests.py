@@ -43,7 +43,7 @@ class RequestFault:
     @property
     def half(self) -> RequestTranslator:
         """As a request half to be judged in place of ours."""
-        own = DIALECTS[self.dialect].requests
+        own = DIALECTS[self.dialect].request
         assert own is not None
 
         def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
@@ -58,7 +58,7 @@ class RequestFault:
                 self.body(body)
             return replace(asked, body=body)
 
-        return RequestTranslator(translate, own.follow_up)
+        return replace(own, translate=translate)
 
 
 REQUEST_FAULTS: dict[str, RequestFault] = {}

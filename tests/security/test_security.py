@@ -554,7 +554,7 @@ COMMANDS = [
     ["check", "broken.yaml", "broken_spec.yaml", ODD],
     ["scan", "."],
     ["scan", "broken.yaml", ODD],
-    ["prove", "--unnoticed"],
+    ["prove", "--survivors"],
     ["prove", "--specs", ODD],
     ["import", "odd.json"],
     ["import", ODD],

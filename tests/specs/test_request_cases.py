@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -201,7 +202,7 @@ def follow_up(
     return [*prompt, {"role": "model", "calls": calls}, {"role": "user", "said": said}]
 
 
-HALF = RequestTranslator(translate, follow_up)
+HALF = RequestTranslator(translate, follow_up, opening_prompt=[], sent_back=frozenset({"call"}))
 URL = "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse"
 PART = b'{"functionCall":{"name":"w","args":{}},"thoughtSignature":"U0lH"}'
 CALL = b'data: {"candidates":[{"content":{"parts":[%b]},"finishReason":"STOP"}]}\n\n' % PART
@@ -286,7 +287,7 @@ def test_a_lost_signature_is_found_in_the_next_turn() -> None:
         return translate(prompt, options, Session())
 
     verdict, places = judged(
-        half=RequestTranslator(forgetful, follow_up),
+        half=replace(HALF, translate=forgetful),
         cassette="x/y",
         turns=TURNS,
         expect={"mind": "recorded"},

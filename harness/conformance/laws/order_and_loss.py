@@ -4,37 +4,18 @@ the same (5).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from harness.cassettes import Exchange
 from harness.dialects import DIALECTS, Dialect
+from harness.facts.account import Facts
+from harness.facts.comparison import event_differences
 from harness.providers import EXIT_CODE, STDERR
-from harness.providers.oracle import (
-    Facts,
-    gather_body,
-    gather_cli,
-    gather_events,
-    gather_payloads_agent_events,
-    gather_payloads_anthropic,
-    gather_payloads_art,
-    gather_payloads_mind,
-    gather_payloads_unified,
-    losses,
-)
+from harness.providers.oracle import gather_body, gather_cli, gather_events, read_raw
 from harness.stream.events import INTERRUPTED, out_of_order
 from harness.stream.session import Session
 
 from .replayer import BOUNDLESS, Items, Replayer, first_difference, plain, shown
-
-_GATHERERS: dict[str, Callable[[Items, Session], Facts]] = {
-    "agent-events": lambda payloads, session: gather_payloads_agent_events(payloads),
-    "art": lambda payloads, session: gather_payloads_art(payloads),
-    "mind": lambda payloads, session: gather_payloads_mind(payloads),
-    "unified-llm": lambda payloads, session: gather_payloads_unified(payloads),
-    "anthropic": lambda payloads, session: gather_payloads_anthropic(
-        payloads, {call_id: call.signature for call_id, call in session.calls.items()}
-    ),
-}
 
 
 def legal_order(exchange: Exchange, how: Replayer) -> list[str]:
@@ -83,7 +64,7 @@ def nothing_lost(exchange: Exchange, how: Replayer) -> list[str]:
     return [
         *_named(
             "events",
-            losses(wire, gather_events(how.events(exchange)), "events", interrupted=interrupted),
+            event_differences(wire, gather_events(how.events(exchange)), interrupted),
         ),
         *_named(
             how.dialect,
@@ -107,7 +88,7 @@ def gather_payloads(dialect: str, payloads: Items, session: Session) -> Facts:
     """What payloads and session carry, for the dialect of that name. Raises what payloads of
     another shape make it raise.
     """
-    return _GATHERERS[dialect](payloads, session)
+    return read_raw(DIALECTS[dialect].facts(payloads, session))
 
 
 def carried_losses(
@@ -123,7 +104,7 @@ def carried_losses(
         ValueError,
     ) as error:  # an adapter's payloads may be of any shape
         return [f"the payloads are not of the dialect's shape: {type(error).__name__} {error}"]
-    return losses(wire, carried, dialect, interrupted=interrupted)
+    return DIALECTS[dialect].differences(wire, carried, interrupted)
 
 
 def _named(layer: str, findings: Iterable[str]) -> list[str]:

@@ -8,8 +8,6 @@ by the independent reader, which knows no event model.
 
 from __future__ import annotations
 
-from typing import Any, Final
-
 from harness.cassettes import Exchange
 from harness.dialects import DIALECTS
 from harness.pipeline.replay import DEFAULT_PROVIDER
@@ -21,31 +19,6 @@ from harness.stream.session import Session
 
 from .replayer import BOUNDLESS, Replayer, plain
 
-PROMPTS: Final[dict[str, Any]] = {
-    "art": [{"role": "user", "content": "Hello"}],
-    "unified-llm": {
-        "model": "gemini-x",
-        "messages": [{"role": "user", "content": [{"kind": "text", "text": "Hello"}]}],
-    },
-    "anthropic": {
-        "model": "gemini-x",
-        "max_tokens": 1024,
-        "messages": [{"role": "user", "content": "Hello"}],
-    },
-    "mind": {"prompt": "Hello"},
-}
-"""For each event model that asks, the prompt that the answer is taken to be an answer to."""
-
-WITHOUT_CALLS: Final = frozenset({"art"})
-"""Event models that declare calls as lost: of these only the text goes back."""
-
-OTHER_SIGNED_PARTS: Final = {
-    "unified-llm": frozenset({"text", "thought", "other"}),
-    "anthropic": frozenset({"text", "thought"}),
-    "mind": frozenset[str](),
-}
-"""The kinds of other parts that each event model sends back with their signatures."""
-
 
 def what_goes_back(exchange: Exchange, how: Replayer) -> list[str]:
     """Law 8: every call, id, name, argument and signature of a whole answer sits at its part of the
@@ -54,7 +27,7 @@ def what_goes_back(exchange: Exchange, how: Replayer) -> list[str]:
     An answer that failed, that has the results in it already, or whose calls were written into its
     text is not sent back here.
     """
-    half = DIALECTS[how.dialect].requests
+    half = DIALECTS[how.dialect].request
     if half is None or nothing_goes_back(exchange, how):
         return []
     provider = how.provider or exchange.provider or DEFAULT_PROVIDER
@@ -65,21 +38,22 @@ def what_goes_back(exchange: Exchange, how: Replayer) -> list[str]:
     payloads = how.payloads(exchange, session)
     then = [ToolOutcome({"done": True}) for _ in wire.calls] if wire.calls else "Go on."
     try:
-        prompt = half.follow_up(PROMPTS[how.dialect], payloads, then)
+        prompt = half.follow_up(half.opening_prompt, payloads, then)
         body = wrap(
             ask(prompt, dialect=how.dialect, options=None, session=session), provider, session
         )
     except TranslationError as error:
         return [f"{how.dialect}: the answer can't be sent back: {error}"]
-    found = return_losses(wire, gather_request(body), OTHER_SIGNED_PARTS[how.dialect])
+    found = return_losses(wire, gather_request(body), half.sent_back - {"call"})
     return [f"{how.dialect}: {finding}" for finding in found]
 
 
 def nothing_goes_back(exchange: Exchange, how: Replayer) -> str:
     """Why law 8 has nothing to look at; "" where it has."""
-    if DIALECTS[how.dialect].requests is None:
+    half = DIALECTS[how.dialect].request
+    if half is None:
         return f"{how.dialect} asks nothing"
-    if how.dialect in WITHOUT_CALLS:
+    if "call" not in half.sent_back:
         return f"{how.dialect} declares calls as lost"
     if how.reads_lines(exchange):
         return "a program's output is not sent back"

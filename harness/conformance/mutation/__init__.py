@@ -1,10 +1,10 @@
-"""Shows that specs can say no: what our own event models give is damaged in known ways, and the
-specs must notice.
+"""Mutation testing of specs: puts known faults into what our own dialects give, and checks that the
+specs notice.
 
-Every case that passes is judged again with its payloads, or its request, damaged: once for each
-damage that finds something to damage in it. A damage that no case of an event model notices
-survives; one that finds too little to damage shows nothing. A kill is a mismatch that the
-comparison finds, so nothing is killed by an exception, and the undamaged control has to pass.
+Each mutation operator is one known fault. For every case that passes, each operator that finds
+something to change in the payloads, or in the request, makes a mutant. The case kills the mutant if
+its expectation finds a mismatch; otherwise the mutant survives. An exception kills no mutant. A
+case that fails without a mutation shows nothing.
 """
 
 from __future__ import annotations
@@ -20,41 +20,48 @@ from harness.pipeline.conversation import expected_requests
 from harness.specs.matching import compare
 
 from ..judge import Cell, produce, resolve_fixture
-from .payloads import OPERATORS
-from .requests import REQUEST_DAMAGES
-from .shapes import MutationOperator
+from .operators import OPERATORS, MutationOperator
+from .requests import REQUEST_OPERATORS
 
 __all__ = [
     "ALL",
     "ENOUGH",
     "OPERATORS",
-    "REQUEST_DAMAGES",
-    "Mutant",
+    "REQUEST_OPERATORS",
     "MutationOperator",
+    "OperatorResult",
     "Proof",
     "prove",
 ]
 
 ENOUGH: Final = 3
-"""A damage has to apply to so many cases of every event model that can carry it."""
+"""An operator must make mutants of so many cases of every dialect that can have its fault."""
 
-ALL: Final[tuple[MutationOperator, ...]] = (*OPERATORS, *REQUEST_DAMAGES)
+ALL: Final[tuple[MutationOperator, ...]] = (*OPERATORS, *REQUEST_OPERATORS)
+
+for _dialect in DIALECTS.values():
+    if _unknown := {*_dialect.mutations.own, *_dialect.mutations.unsent} - {
+        operator.name for operator in ALL
+    }:
+        raise ValueError(
+            f"the mutations of {_dialect.name} name unknown operators: {', '.join(_unknown)}"
+        )
 
 
 @dataclass(slots=True)
-class Mutant:
-    """One damage of one event model: the cases in which it was applied, and those of them that
-    noticed; ``spec: case`` each.
+class OperatorResult:
+    """The mutants that one operator made for one dialect: the cases that had one, and those of them
+    that killed it; ``spec: case`` each.
     """
 
     dialect: str
-    damage: MutationOperator
+    operator: MutationOperator
     applied: list[str] = field(default_factory=list)
     killed: list[str] = field(default_factory=list)
 
     @property
     def fault(self) -> str:
-        """What is wrong with the specs, as this mutant shows it; empty where nothing is."""
+        """What the mutants show to be wrong with the specs; empty if nothing is."""
         if not self.applied:
             return "never applied"
         if not self.killed:
@@ -68,44 +75,41 @@ class Mutant:
 
 @dataclass(slots=True)
 class Proof:
-    """What a run of damages showed. ``features``: (dialect, feature) → damaged cases and those that
-    noticed.
+    """What a run of mutation testing showed. ``features``: (dialect, feature) → numbers of mutants
+    and of killed mutants.
 
-    ``controls``: cells that passed undamaged; ``broken``: cells that did not, and show nothing.
-    ``unnoticed``: damaged cases that passed.
+    ``controls``: cells that passed without a mutation; ``broken``: cells that did not, and show
+    nothing. ``survivors``: cases that passed with a mutation, and its operator.
     """
 
-    mutants: list[Mutant]
+    results: list[OperatorResult]
     features: dict[tuple[str, str], tuple[int, int]]
     controls: int
     broken: list[str]
-    unnoticed: list[str]
+    survivors: list[str]
 
     @property
     def faults(self) -> list[str]:
-        """One line for everything that is wrong; the specs are proven where there is none."""
-        return [*self.blind, *self.unapplied]
+        """One line for everything that is wrong; empty if the specs are proven."""
+        nothing = [] if self.results and self.controls else ["nothing was mutated"]
+        return [*nothing, *self.blind, *self.unapplied]
 
     @property
     def blind(self) -> list[str]:
-        """Those of the faults that are about cases which are there."""
-        found = [
-            f"{mutant.dialect}: {mutant.damage.name}: {mutant.fault}"
-            for mutant in self.mutants
-            if mutant.fault and mutant.applied
+        """The faults of cases that are there."""
+        return [
+            *(f"{name}: differs without any mutation" for name in self.broken),
+            *(_line(result) for result in self.results if result.fault and result.applied),
         ]
-        return [*(f"{name}: differs without any damage" for name in self.broken), *found]
 
     @property
     def unapplied(self) -> list[str]:
-        """The other faults: damages of which nothing is shown, since no case has what they
-        change.
-        """
-        return [
-            f"{mutant.dialect}: {mutant.damage.name}: {mutant.fault}"
-            for mutant in self.mutants
-            if not mutant.applied
-        ]
+        """The operators of which nothing is shown, since no case has what they change."""
+        return [_line(result) for result in self.results if not result.applied]
+
+
+def _line(result: OperatorResult) -> str:
+    return f"{result.dialect}: {result.operator.name}: {result.fault}"
 
 
 def prove(
@@ -113,54 +117,54 @@ def prove(
     load: Callable[[str], Cassette],
     dialects: Iterable[str] = tuple(DIALECTS),
 ) -> Proof:
-    """Damage what these cells' own adapters give. Raises what
-    `harness.conformance.judge.resolve_fixture` raises for a case that stands on nothing.
+    """Mutate what our own dialects give for these cells. Raises what
+    `harness.conformance.judge.resolve_fixture` raises for a case without a usable cassette.
     """
-    wanted = list(dialects)
-    mutants = {
-        (name, damage.name): Mutant(name, damage)
-        for name in wanted
-        for damage in ALL
-        if name in damage.of
+    results = {
+        (name, operator.name): OperatorResult(name, operator)
+        for name in dialects
+        for operator in ALL
+        if operator.change_for(DIALECTS[name]) is not None
     }
-    proof = Proof(list(mutants.values()), {}, 0, [], [])
+    wanted = {name for name, _ in results}
+    proof = Proof(list(results.values()), {}, 0, [], [])
     for cell in cells:
         if (
             cell.column in wanted
             and cell.case.expect[cell.column] is not None
             and cell.column not in cell.case.known_failing
         ):
-            _damage(cell, load, mutants, proof)
+            _mutate(cell, load, results, proof)
     return proof
 
 
-def _damage(
+def _mutate(
     cell: Cell,
     load: Callable[[str], Cassette],
-    mutants: dict[tuple[str, str], Mutant],
+    results: dict[tuple[str, str], OperatorResult],
     proof: Proof,
 ) -> None:
-    ground = resolve_fixture(cell.case, load)
-    expected, given = cell.case.expect[cell.column], produce(cell, ground)
+    fixture = resolve_fixture(cell.case, load)
+    expected, original = cell.case.expect[cell.column], produce(cell, fixture)
     if cell.layer == "requests":
-        expected = expected_requests(cell.case, expected, ground.exchanges)
+        expected = expected_requests(cell.case, expected, fixture.exchanges)
     name = f"{cell.spec}: {cell.name}"
-    if compare(expected, given):
+    if compare(expected, original):
         proof.broken.append(name)
         return
     proof.controls += 1
-    for damage in REQUEST_DAMAGES if cell.layer == "requests" else OPERATORS:
-        change = damage.of.get(cell.column)
-        damaged: Any = copy.deepcopy(given)
-        if change is None or not change(damaged):
+    for operator in REQUEST_OPERATORS if cell.layer == "requests" else OPERATORS:
+        change = operator.change_for(DIALECTS[cell.column])
+        mutant: Any = copy.deepcopy(original)
+        if change is None or not change(mutant):
             continue
-        mutant = mutants[cell.column, damage.name]
-        noticed = bool(compare(expected, damaged))
-        mutant.applied.append(name)
-        if noticed:
-            mutant.killed.append(name)
+        result = results[cell.column, operator.name]
+        killed = bool(compare(expected, mutant))
+        result.applied.append(name)
+        if killed:
+            result.killed.append(name)
         else:
-            proof.unnoticed.append(f"{name}: {damage.name}")
+            proof.survivors.append(f"{name}: {operator.name}")
         for feature in cell.case.features:
-            applied, killed = proof.features.get((cell.column, feature), (0, 0))
-            proof.features[cell.column, feature] = (applied + 1, killed + noticed)
+            mutants, kills = proof.features.get((cell.column, feature), (0, 0))
+            proof.features[cell.column, feature] = (mutants + 1, kills + killed)

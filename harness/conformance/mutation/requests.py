@@ -1,7 +1,7 @@
-"""Damages of requests: one known fault each, put into what an event model's prompt was sent as.
+"""The mutation operators on requests: known faults, put into the request that a prompt became.
 
-A request is the body that the API reads, in its Code Assist envelope or without. The first of a
-conversation's requests that a damage finds something in is damaged.
+A request is the body that the API reads, in its Code Assist envelope or without. Of the requests of
+a conversation, an operator changes the first in which it finds something to change.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .shapes import Change, MutationOperator
+from harness.dialects.dialect import Change
 
-_ASKING: Final = ("art", "unified-llm", "anthropic", "mind")
-_WITH_IDS: Final = ("unified-llm", "anthropic", "mind")
+from .operators import MutationOperator
+
 Body = dict[str, Any]
 
 
@@ -153,12 +153,10 @@ def _wrong_setting(body: Body) -> bool:
     return False
 
 
-def inside(change: Change) -> Change:
-    """The change, put into the body of a request case or into one of a conversation's; inside its
-    envelope if it has one.
-    """
+def _inside(change: Change) -> Change:
+    """The change of a body, as a change of a request case or of a conversation case."""
 
-    def damage(sent: Any) -> bool:
+    def change_case(sent: Any) -> bool:
         for item in sent if isinstance(sent, list) else [sent]:
             body = item.get("request") if isinstance(item, dict) else None
             if isinstance(body, dict) and change(
@@ -167,66 +165,48 @@ def inside(change: Change) -> Change:
                 return True
         return False
 
-    return damage
+    return change_case
 
 
-def _of(change: Change, *names: str) -> dict[str, Change]:
-    return dict.fromkeys(names or _ASKING, inside(change))
+def _operator(name: str, fault: str, change: Change) -> MutationOperator:
+    return MutationOperator(name, fault, lambda _: _inside(change), layer="requests")
 
 
-REQUEST_DAMAGES: Final[tuple[MutationOperator, ...]] = (
-    MutationOperator("sent-text-lost", "a part of text is missing", _of(_lose_part("text"))),
-    MutationOperator("sent-parts-swapped", "two parts have changed places", _of(_swap_parts)),
-    MutationOperator("sent-contents-merged", "two contents are one", _of(_merge_contents)),
-    MutationOperator("sent-role-wrong", "somebody else speaks", _of(_other_role)),
-    MutationOperator("sent-call-lost", "a call is missing", _of(_lose_part("functionCall"))),
-    MutationOperator(
-        "sent-call-renamed", "a call has another name", _of(_change_in("functionCall", "name"))
+REQUEST_OPERATORS: Final = (
+    _operator("sent-text-lost", "a part of text is missing", _lose_part("text")),
+    _operator("sent-parts-swapped", "two parts have changed places", _swap_parts),
+    _operator("sent-contents-merged", "two contents are one", _merge_contents),
+    _operator("sent-role-wrong", "a content has the other role", _other_role),
+    _operator("sent-call-lost", "a call is missing", _lose_part("functionCall")),
+    _operator("sent-call-renamed", "a call has another name", _change_in("functionCall", "name")),
+    _operator("sent-argument-lost", "a call lacks an argument", _lose_argument),
+    _operator("sent-id-wrong", "a call has another id", _change_in("functionCall", "id")),
+    _operator("sent-signature-lost", "a signature is missing", _lose_signature),
+    _operator("sent-signature-moved", "a signature stands at another part", _move_signature),
+    _operator(
+        "sent-result-lost", "the result of a tool is missing", _lose_part("functionResponse")
     ),
-    MutationOperator("sent-argument-lost", "a call lacks an argument", _of(_lose_argument)),
-    MutationOperator(
-        "sent-id-wrong", "a call has another id", _of(_change_in("functionCall", "id"), *_WITH_IDS)
-    ),
-    MutationOperator(
-        "sent-signature-lost", "a signature is missing", _of(_lose_signature, *_WITH_IDS)
-    ),
-    MutationOperator(
-        "sent-signature-moved",
-        "a signature stands at another part",
-        _of(_move_signature, *_WITH_IDS),
-    ),
-    MutationOperator(
-        "sent-result-lost", "the result of a tool is missing", _of(_lose_part("functionResponse"))
-    ),
-    MutationOperator(
+    _operator(
         "sent-result-renamed",
         "a result belongs to another tool",
-        _of(_change_in("functionResponse", "name")),
+        _change_in("functionResponse", "name"),
     ),
-    MutationOperator(
+    _operator(
         "sent-result-id-wrong",
         "a result belongs to another call",
-        _of(_change_in("functionResponse", "id"), *_WITH_IDS),
+        _change_in("functionResponse", "id"),
     ),
-    MutationOperator("sent-result-empty", "a result says nothing", _of(_empty_result)),
-    MutationOperator("sent-tool-lost", "a tool is not declared", _of(_lose_declaration)),
-    MutationOperator(
-        "sent-schema-loosened", "a tool's schema needs no argument", _of(_lose_requirement)
+    _operator("sent-result-empty", "a result is empty", _empty_result),
+    _operator("sent-tool-lost", "a tool is not declared", _lose_declaration),
+    _operator("sent-schema-loosened", "a tool's schema requires no argument", _lose_requirement),
+    _operator("sent-setting-wrong", "a number of the settings is another", _wrong_setting),
+    _operator(
+        "sent-system-lost", "the system instruction is missing", _lose_field("systemInstruction")
     ),
-    MutationOperator(
-        "sent-setting-wrong",
-        "a number of the settings is another",
-        _of(_wrong_setting, "art", "unified-llm", "anthropic"),
-    ),
-    MutationOperator(
-        "sent-system-lost",
-        "the instruction of the system is missing",
-        _of(_lose_field("systemInstruction"), "unified-llm", "anthropic"),
-    ),
-    MutationOperator(
+    _operator(
         "sent-tool-choice-lost",
-        "which tools may be called is missing",
-        _of(_lose_field("toolConfig"), "unified-llm", "anthropic"),
+        "the choice of the tools that may be called is missing",
+        _lose_field("toolConfig"),
     ),
 )
-"""Every damage of requests, in the order of the table."""
+"""Every operator on requests, in the order of the table."""

@@ -21,7 +21,7 @@ from harness.stream.json_path import Assembly
 from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
-from ..dialect import Dialect, Payload
+from ..dialect import Payload
 
 AGENT_TYPE: Final = "google-gemini"
 LIST_TOOL: Final = "write_todos"
@@ -267,14 +267,3 @@ def _output(event: ev.ToolResult) -> str | None:
         case str(text) | {"text": str(text)} | {"output": str(text)} | {"result": str(text)}:
             return text
     return None if event.status is not None else json.dumps(event.response, ensure_ascii=False)
-
-
-AGENT_EVENTS: Final = Dialect(
-    name="agent-events",
-    title="agent-events (AgentEvent)",
-    translator=AgentEventsTranslator,
-    losses=LOSSES,
-    order=ORDER,
-    label=lambda payload: str(payload.get("type")),
-    final=frozenset({"over"}),
-)

@@ -1,1 +1,25 @@
 """anthropic: the Anthropic Messages stream and its requests."""
+
+from typing import Final
+
+from ..dialect import Dialect
+from .facts import differences, read_facts
+from .mutations import MUTATIONS
+from .request import REQUEST
+from .response import Translator
+from .stream import FINAL, LOSSES, ORDER, label
+
+ANTHROPIC: Final = Dialect(
+    name="anthropic",
+    title="Anthropic Messages stream",
+    translator=Translator,
+    request=REQUEST,
+    facts=read_facts,
+    differences=differences,
+    losses=LOSSES,
+    order=ORDER,
+    label=label,
+    final=FINAL,
+    mutations=MUTATIONS,
+    client=None,
+)

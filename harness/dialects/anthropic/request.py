@@ -266,4 +266,13 @@ def _result(call_id: str, outcome: ToolOutcome) -> Payload:
     return {"type": "tool_result", "tool_use_id": call_id, "content": text, **failed}
 
 
-REQUESTS: Final = RequestTranslator(translate, follow_up)
+REQUEST: Final = RequestTranslator(
+    translate,
+    follow_up,
+    opening_prompt={
+        "model": "gemini-x",
+        "max_tokens": 1024,
+        "messages": [{"role": "user", "content": "Hello"}],
+    },
+    sent_back=frozenset({"call", "text", "thought"}),
+)

@@ -27,9 +27,8 @@ from harness.stream.json_path import Assembly
 from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
-from ..dialect import Dialect, Payload
-from .request import REQUESTS
-from .stream import ENDS, ERROR_TYPES, FINAL, LOSSES, ORDER, STOP_REASONS, MessageWriter, label
+from ..dialect import Payload
+from .stream import ENDS, ERROR_TYPES, STOP_REASONS, MessageWriter
 
 _METADATA_LOSSES: Final = frozenset({"id", "created", "trace_id", "credits"})
 _ANNOTATION_LOSSES: Final = frozenset(
@@ -322,7 +321,3 @@ FRESH: Final[_Reactions] = {
     **_EARLY_END,
 }
 OVER: Final[_Reactions] = dict.fromkeys(OPENED, Translator._ignore)
-
-ANTHROPIC: Final = Dialect(
-    "anthropic", "Anthropic Messages stream", Translator, LOSSES, ORDER, label, FINAL, REQUESTS
-)

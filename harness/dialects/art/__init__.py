@@ -1,1 +1,24 @@
 """art: ArtStandardPrompt and its StreamEvents."""
+
+from typing import Final
+
+from ..dialect import Dialect, type_of
+from .facts import differences, read_facts
+from .mutations import MUTATIONS
+from .request import REQUEST
+from .response import LOSSES, ORDER, Translator
+
+ART: Final = Dialect(
+    name="art",
+    title="ART StreamEvents",
+    translator=Translator,
+    request=REQUEST,
+    facts=read_facts,
+    differences=differences,
+    losses=LOSSES,
+    order=ORDER,
+    label=type_of,
+    final=frozenset({"ended"}),
+    mutations=MUTATIONS,
+    client=None,
+)

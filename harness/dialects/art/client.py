@@ -17,8 +17,9 @@ from harness.stream.session import Session
 
 from ..dialect import Payload
 from ..genai_sdk import SdkReader, arguments, failures, load_sdk
+from . import ART
 from .request import DEFAULT_MODEL, model_of, translate
-from .response import ART, refuse
+from .response import refuse
 
 _LOG = logging.getLogger(__name__)
 

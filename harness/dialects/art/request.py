@@ -327,4 +327,9 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
     ]
 
 
-ART_REQUESTS: Final = RequestTranslator(translate, follow_up)
+REQUEST: Final = RequestTranslator(
+    translate,
+    follow_up,
+    opening_prompt=[{"role": "user", "content": "Hello"}],
+    sent_back=frozenset({"text"}),
+)

@@ -28,8 +28,7 @@ from harness.stream.generation import TranslationError
 from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
-from ..dialect import Dialect, Payload
-from .request import ART_REQUESTS
+from ..dialect import Payload
 
 LOSSES: Final[Mapping[str, str]] = {
     "candidates": "every candidate but the first",
@@ -244,13 +243,3 @@ def refuse(error: TranslationError, session: Session) -> list[Payload]:
     translator = Translator([], session)
     translator._fail("ARTError", str(error), {"code": "PROMPT_TRANSLATION_FAILED"})
     return translator._take()
-
-
-def label(payload: Payload) -> str:
-    """The word for a payload in `ORDER`: its type."""
-    return str(payload["type"])
-
-
-ART: Final = Dialect(
-    "art", "ART StreamEvents", Translator, LOSSES, ORDER, label, frozenset({"ended"}), ART_REQUESTS
-)

@@ -1,1 +1,24 @@
 """mind: the records of the mind command-line program."""
+
+from typing import Final
+
+from ..dialect import Dialect, type_of
+from .facts import differences, read_facts
+from .mutations import MUTATIONS
+from .request import REQUEST
+from .response import LOSSES, ORDER, Translator
+
+MIND: Final = Dialect(
+    name="mind",
+    title="mind records",
+    translator=Translator,
+    request=REQUEST,
+    facts=read_facts,
+    differences=differences,
+    losses=LOSSES,
+    order=ORDER,
+    label=type_of,
+    final=frozenset({"called", "over"}),
+    mutations=MUTATIONS,
+    client=None,
+)

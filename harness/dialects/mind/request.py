@@ -226,4 +226,9 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
     return {**prompt, "history": [*prompt.get("history", ()), *payloads, *told]}
 
 
-MIND_REQUESTS: Final = RequestTranslator(translate, follow_up)
+REQUEST: Final = RequestTranslator(
+    translate,
+    follow_up,
+    opening_prompt={"prompt": "Hello"},
+    sent_back=frozenset({"call"}),
+)

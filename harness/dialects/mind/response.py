@@ -25,8 +25,7 @@ from harness.stream import events as ev
 from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
-from ..dialect import Dialect, Payload
-from .request import MIND_REQUESTS
+from ..dialect import Payload
 
 LOSSES: Final[Mapping[str, str]] = {
     "everything-else": "all but text, calls, results, errors, the end"
@@ -180,20 +179,3 @@ def timestamp(at_ms: float | None) -> str:
     """ISO 8601 in UTC, of milliseconds since 1970."""
     moment = _EPOCH + timedelta(milliseconds=min(max(at_ms or 0, 0), _LATEST_MS))
     return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
-
-
-def label(payload: Payload) -> str:
-    """The word for a record in `ORDER`: its type."""
-    return str(payload["type"])
-
-
-MIND: Final = Dialect(
-    "mind",
-    "mind records",
-    Translator,
-    LOSSES,
-    ORDER,
-    label,
-    frozenset({"called", "over"}),
-    MIND_REQUESTS,
-)

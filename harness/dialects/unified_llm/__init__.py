@@ -1,1 +1,25 @@
 """unified-llm: unified messages and their StreamEvents."""
+
+from typing import Final
+
+from ..dialect import Dialect, type_of
+from .facts import differences, read_facts
+from .mutations import MUTATIONS
+from .protocol import ORDER
+from .request import REQUEST
+from .response import UnifiedLlmTranslator
+
+UNIFIED_LLM: Final = Dialect(
+    name="unified-llm",
+    title="unified-llm (StreamEvent)",
+    translator=UnifiedLlmTranslator,
+    request=REQUEST,
+    facts=read_facts,
+    differences=differences,
+    losses={},
+    order=ORDER,
+    label=type_of,
+    final=frozenset({"over"}),
+    mutations=MUTATIONS,
+    client=None,
+)

@@ -376,4 +376,12 @@ def _join(body: dict[str, Any], more: Mapping[str, Any]) -> None:
             body[key] = value
 
 
-UNIFIED_LLM_REQUESTS: Final = RequestTranslator(translate, follow_up)
+REQUEST: Final = RequestTranslator(
+    translate,
+    follow_up,
+    opening_prompt={
+        "model": "gemini-x",
+        "messages": [{"role": "user", "content": [{"kind": "text", "text": "Hello"}]}],
+    },
+    sent_back=frozenset({"call", "text", "thought", "other"}),
+)

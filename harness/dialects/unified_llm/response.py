@@ -19,10 +19,9 @@ from harness.stream import events as ev
 from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
-from ..dialect import Dialect, Payload
+from ..dialect import Payload
 from .blocks import NO_BLOCK, Block, OpenCall, media_part, provider_event
-from .protocol import FINISH_REASONS, ORDER, error_of, stream_error
-from .request import UNIFIED_LLM_REQUESTS
+from .protocol import FINISH_REASONS, error_of, stream_error
 
 
 class UnifiedLlmTranslator:
@@ -324,15 +323,3 @@ _OF_A_CANDIDATE: Final = frozenset(
     kind for kind in _HANDLERS if "candidate" in kind.__struct_fields__
 )
 _OF_A_CALL: Final = frozenset({ev.CallPiece, ev.CallEnd})
-
-
-UNIFIED_LLM: Final = Dialect(
-    name="unified-llm",
-    title="unified-llm (StreamEvent)",
-    translator=UnifiedLlmTranslator,
-    losses={},
-    order=ORDER,
-    label=lambda payload: str(payload.get("type")),
-    final=frozenset({"over"}),
-    requests=UNIFIED_LLM_REQUESTS,
-)

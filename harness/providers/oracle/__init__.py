@@ -1,17 +1,15 @@
-"""What an answer says, gathered twice: from its raw bytes, and from the events and payloads that
-were made of them.
+"""The oracle: an independent, plain reader of each raw wire and of canonical events.
 
-Both halves end in the same `Facts`, and `losses` compares them. Nothing here imports anything of
-ours: this is the witness behind the law that nothing is lost and nothing invented.
+Both give `Facts`, which the law that nothing is lost and nothing invented compares. It imports
+nothing of ours but the vocabulary of facts.
 """
 
 from harness.facts.account import Facts
-from harness.facts.comparison import losses
 
-from .carried import gather_events, gather_payloads_anthropic, gather_payloads_unified
+from .events import gather_events
 from .gemini import gather_body
 from .gemini_cli import gather_cli
-from .listened import gather_payloads_agent_events, gather_payloads_art, gather_payloads_mind
+from .raw import read_raw
 from .sent_back import Returned, gather_request, return_losses
 
 __all__ = [
@@ -20,12 +18,7 @@ __all__ = [
     "gather_body",
     "gather_cli",
     "gather_events",
-    "gather_payloads_agent_events",
-    "gather_payloads_anthropic",
-    "gather_payloads_art",
-    "gather_payloads_mind",
-    "gather_payloads_unified",
     "gather_request",
-    "losses",
+    "read_raw",
     "return_losses",
 ]

@@ -19,7 +19,7 @@ import pytest
 import harness
 from harness.cassettes import Exchange
 from harness.cassettes.yaml import parse
-from harness.dialects.anthropic.response import ANTHROPIC
+from harness.dialects.anthropic import ANTHROPIC
 from harness.providers.gemini.canonical_request import canonical_request
 from harness.stream.generation import ToolOutcome
 from harness.stream.session import Session
@@ -88,7 +88,7 @@ def test_the_official_client_holds_the_conversation(case: Json) -> None:
     first, *later = case["turns"]
     prompt = {"max_tokens": 1, **first["prompt"]["anthropic"]}
     optional = set(prompt) - set(first["prompt"]["anthropic"])
-    assert ANTHROPIC.requests is not None
+    assert ANTHROPIC.request is not None
     with (
         raw_server(proxy) as url,
         anthropic.Anthropic(api_key="none", base_url=url, max_retries=0) as client,
@@ -114,7 +114,7 @@ def test_the_official_client_holds_the_conversation(case: Json) -> None:
                 told["usage"]["output_tokens"],
             )
             if turn is not None:
-                expected = ANTHROPIC.requests.follow_up(prompt, payloads, outcomes(turn))
+                expected = ANTHROPIC.request.follow_up(prompt, payloads, outcomes(turn))
                 assert as_sent(message.content) == expected["messages"][-2]["content"]
                 prompt = {
                     **prompt,
@@ -175,7 +175,7 @@ def test_the_official_client_holds_the_conversation_with_harness_serve(case: Jso
     cassette = ROOT / f"cassettes/{case['cassette']}.yaml"
     first, *later = case["turns"]
     prompt, session = first["prompt"]["anthropic"], Session()
-    assert ANTHROPIC.requests is not None
+    assert ANTHROPIC.request is not None
     with (
         served(cassette) as url,
         anthropic.Anthropic(api_key="none", base_url=url, max_retries=0) as client,
@@ -194,7 +194,7 @@ def test_the_official_client_holds_the_conversation_with_harness_serve(case: Jso
             )
             if turn is None:
                 break
-            expected = ANTHROPIC.requests.follow_up(prompt, payloads, outcomes(turn))
+            expected = ANTHROPIC.request.follow_up(prompt, payloads, outcomes(turn))
             assert as_sent(message.content) == expected["messages"][-2]["content"]
             prompt = {
                 **prompt,
@@ -243,8 +243,8 @@ def test_the_official_client_reads_every_recorded_answer(exchange: Exchange) -> 
             assert raised.value.body["error"] == payloads[-1]["error"]
             return
         message = stream.get_final_message()
-    assert ANTHROPIC.requests is not None
-    later = ANTHROPIC.requests.follow_up(prompt, payloads, "Go on.")["messages"]
+    assert ANTHROPIC.request is not None
+    later = ANTHROPIC.request.follow_up(prompt, payloads, "Go on.")["messages"]
     assert as_sent(message.content) == (later[1]["content"] if len(later) == 3 else [])
     told = payloads[-2]
     assert message.stop_reason == told["delta"]["stop_reason"]

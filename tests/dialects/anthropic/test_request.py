@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import harness
 from harness.cassettes import Exchange
+from harness.dialects.anthropic import ANTHROPIC
 from harness.dialects.anthropic.contents import ROLES
-from harness.dialects.anthropic.response import ANTHROPIC
 from harness.dialects.anthropic.tools import MAX_NAME, wire_names
 from harness.stream.generation import ToolOutcome, TranslationError
 from harness.stream.session import Session
@@ -30,8 +30,8 @@ PROMPT: dict[str, Any] = {
     "max_tokens": 9,
     "messages": [{"role": "user", "content": "go"}],
 }
-assert ANTHROPIC.requests is not None
-follow_up = ANTHROPIC.requests.follow_up
+assert ANTHROPIC.request is not None
+follow_up = ANTHROPIC.request.follow_up
 
 Json = Any
 

@@ -18,7 +18,7 @@ import pytest
 
 from harness import Exchange, Session, load, replay, request
 from harness.dialects.art.client import GeminiAdapter
-from harness.dialects.art.request import ART_REQUESTS, DEFAULT_MODEL
+from harness.dialects.art.request import DEFAULT_MODEL, REQUEST
 from harness.providers import detect_provider
 from harness.providers.gemini.canonical_request import canonical_request
 from harness.server import serve
@@ -547,7 +547,7 @@ def test_it_holds_the_recorded_conversation() -> None:
         second = [
             payload
             async for payload in one.call(
-                ART_REQUESTS.follow_up(prompt, first, "And in which language?"), options
+                REQUEST.follow_up(prompt, first, "And in which language?"), options
             )
         ]
         await one.aclose()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from harness import Session, TranslationError, TranslationWarning, request
+from harness.dialects.art import ART
 from harness.dialects.art.request import DEFAULT_MODEL, GENERATION, ROLES, model_of
-from harness.dialects.art.response import ART
 from harness.pipeline.request import ask
 
 Message = dict[str, Any]
@@ -317,7 +317,7 @@ def test_the_model(options: Message, model: str) -> None:
 
 
 def test_what_follows_an_answer() -> None:
-    assert ART.requests
+    assert ART.request
     payloads: list[Message] = [
         {"type": "TOKEN", "data": "hm", "tokenType": "LLM_THINKING"},
         {"type": "TOKEN", "data": "Hel", "tokenType": "LLM_RESPONSE"},
@@ -326,6 +326,6 @@ def test_what_follows_an_answer() -> None:
     ]
     prompt = [user("u")]
     answered = [user("u"), {"role": "assistant", "content": "Hello"}]
-    assert ART.requests.follow_up(prompt, payloads, "and?") == [*answered, user("and?")]
-    assert ART.requests.follow_up(prompt, payloads, []) == answered
+    assert ART.request.follow_up(prompt, payloads, "and?") == [*answered, user("and?")]
+    assert ART.request.follow_up(prompt, payloads, []) == answered
     assert prompt == [user("u")]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from harness import Session, ToolOutcome, TranslationError, request
+from harness.dialects.mind import MIND
 from harness.dialects.mind.request import DEFAULT_MODEL, RECORDS, say, tool_result
-from harness.dialects.mind.response import MIND
 from harness.dialects.mind.tools import DECLARATIONS, READERS
 
 Json = dict[str, Any]
@@ -271,9 +271,9 @@ def test_the_model() -> None:
 
 
 def test_what_follows_an_answer() -> None:
-    assert MIND.requests
+    assert MIND.request
     prompt = {"prompt": "p", "history": [text("x")]}
-    follow_up = MIND.requests.follow_up
+    follow_up = MIND.request.follow_up
     outcomes = [ToolOutcome({"content": "1"}), ToolOutcome("no such file", failed=True)]
     assert follow_up(prompt, [A, B], outcomes) == {
         "prompt": "p",
@@ -296,9 +296,9 @@ def test_what_follows_an_answer() -> None:
 
 
 def test_a_call_that_was_answered_on_the_other_side_waits_for_nothing() -> None:
-    assert MIND.requests
+    assert MIND.request
     records = [A, B, answered(A, {})]
-    assert MIND.requests.follow_up({"prompt": "p"}, records, [ToolOutcome(1)])["history"] == [
+    assert MIND.request.follow_up({"prompt": "p"}, records, [ToolOutcome(1)])["history"] == [
         *records,
         answered(B, {"result": 1}),
     ]

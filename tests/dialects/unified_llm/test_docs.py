@@ -16,6 +16,7 @@ from harness import Session, TranslationError
 from harness.dialects import DIALECTS
 from harness.dialects.gemini_schema.convert import MAX_DEPTH, MAX_SIZE
 from harness.dialects.gemini_schema.keywords import FORMATS, WRITERS
+from harness.dialects.unified_llm import UNIFIED_LLM
 from harness.dialects.unified_llm import request as requests
 from harness.dialects.unified_llm.client import RetryPolicy
 from harness.dialects.unified_llm.messages import KINDS, ROLES
@@ -26,7 +27,6 @@ from harness.dialects.unified_llm.protocol import (
     ORDER,
     STATUS_TYPES,
 )
-from harness.dialects.unified_llm.response import UNIFIED_LLM
 from harness.stream import events as ev
 
 ROOT = Path(__file__).parents[3]

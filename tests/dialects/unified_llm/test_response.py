@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.dialects.unified_llm import UNIFIED_LLM
 from harness.dialects.unified_llm.protocol import FINISH_REASONS, classify
-from harness.dialects.unified_llm.response import UNIFIED_LLM
 from harness.stream import events as ev
 from harness.stream.session import Session, Tool, counted_ids
 

@@ -18,10 +18,9 @@ from harness.providers.oracle import (
     Facts,
     gather_body,
     gather_events,
-    gather_payloads_anthropic,
-    gather_payloads_unified,
-    losses,
 )
+from tests.support.facts import gather as gather_dialect
+from tests.support.facts import losses
 
 FIRST = '{"candidates":[{"content":{"parts":[{"text":"Hé"}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":3}}'
 LAST = (
@@ -361,11 +360,7 @@ ANTHROPIC: list[dict[str, Any]] = [
 def gather(
     dialect: str, payloads: list[dict[str, Any]], signatures: dict[str, str | None] | None = None
 ) -> Facts:
-    if dialect == "events":
-        return gather_events(payloads)
-    if dialect == "unified-llm":
-        return gather_payloads_unified(payloads)
-    return gather_payloads_anthropic(payloads, {"1": "Qg=="} if signatures is None else signatures)
+    return gather_dialect(dialect, payloads, {"1": "Qg=="} if signatures is None else signatures)
 
 
 CARRIED = {"events": EVENTS, "unified-llm": UNIFIED, "anthropic": ANTHROPIC}
@@ -480,8 +475,8 @@ def test_an_error_keeps_its_number_and_its_message(
 )
 def test_the_stop_reason_follows_from_the_finish_reason(wire: Facts, stop: str) -> None:
     for reason in ("end_turn", "max_tokens", "pause_turn", "refusal", "tool_use"):
-        carried = gather_payloads_anthropic(
-            [{"type": "message_delta", "delta": {"stop_reason": reason}}], {}
+        carried = gather(
+            "anthropic", [{"type": "message_delta", "delta": {"stop_reason": reason}}], {}
         )
         assert bool(losses(wire, carried, "anthropic")) is (reason != stop)
 
@@ -489,7 +484,7 @@ def test_the_stop_reason_follows_from_the_finish_reason(wire: Facts, stop: str) 
 @pytest.mark.parametrize("name", ["promptTokenCount", "toolUsePromptTokenCount"])
 def test_a_count_with_a_field_of_its_own_is_missed_though_the_raw_object_has_it(name: str) -> None:
     wire = Facts(usage={name: 1})
-    unified = gather_payloads_unified([{"type": "FINISH", "usage": {"raw": {name: 1}}}])
+    unified = gather("unified-llm", [{"type": "FINISH", "usage": {"raw": {name: 1}}}])
     assert bool(losses(wire, unified, "unified-llm")) is (name == "promptTokenCount")
     assert bool(losses(wire, gather_events([{"kind": "usage", "raw": {name: 1}}]), "events"))
 
@@ -497,7 +492,7 @@ def test_a_count_with_a_field_of_its_own_is_missed_though_the_raw_object_has_it(
 def test_another_candidate_is_no_fact_of_the_answer() -> None:
     other = {"kind": "media", "raw": {"inlineData": {}}, "candidate": 1, "signature": "QQ=="}
     assert gather_events([other]) == Facts()
-    assert gather_payloads_unified([{"type": "PROVIDER_EVENT", "raw": other}]) == Facts()
+    assert gather("unified-llm", [{"type": "PROVIDER_EVENT", "raw": other}]) == Facts()
 
 
 def test_a_signature_that_only_the_session_had_is_missed_when_the_session_forgets_it() -> None:
@@ -516,7 +511,7 @@ def test_what_follows_an_error_is_no_loss_in_a_dialect_but_one_in_the_events() -
             "usage": {"input_tokens": 3},
         },
     ]
-    assert losses(wire, gather_payloads_unified(unified), "unified-llm") == []
+    assert losses(wire, gather("unified-llm", unified), "unified-llm") == []
     events: list[dict[str, Any]] = [
         {"kind": "text", "text": "Hé"},
         {"kind": "error", "code": 503, "message": "overloaded"},
@@ -530,7 +525,7 @@ def test_a_cut_is_an_error_that_the_wire_does_not_have() -> None:
         {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "Hé"}},
         {"type": "error", "error": {"message": "cut"}},
     ]
-    carried = gather_payloads_anthropic(payloads, {})
+    carried = gather("anthropic", payloads, {})
     assert losses(wire, carried, "anthropic", interrupted=True) == []
     assert losses(wire, carried, "anthropic") == ['error invented: None "cut"']
 
@@ -601,7 +596,7 @@ def test_a_response_that_says_other_than_its_stream_is_a_contradiction() -> None
         {"type": "TEXT_DELTA", "delta": "Hello"},
         {"type": "FINISH", "response": response},
     ]
-    found = losses(Facts(text="Hello"), gather_payloads_unified(payloads), "unified-llm")
+    found = losses(Facts(text="Hello"), gather("unified-llm", payloads), "unified-llm")
     assert found == [
         "the Response has other text than the stream",
         "the Response has other calls than the stream",
@@ -652,12 +647,10 @@ def test_a_part_that_has_no_payload_of_its_own_is_read_in_the_shape_of_the_wire(
 ) -> None:
     wire = gather_body(stream_of_calls(json.dumps(raw)))
     assert (
-        losses(
-            wire, gather_payloads_unified([{"type": "PROVIDER_EVENT", "raw": raw}]), "unified-llm"
-        )
+        losses(wire, gather("unified-llm", [{"type": "PROVIDER_EVENT", "raw": raw}]), "unified-llm")
         == []
     )
-    assert len(losses(wire, gather_payloads_unified([]), "unified-llm")) >= 2
+    assert len(losses(wire, gather("unified-llm", []), "unified-llm")) >= 2
 
 
 def test_findings_can_be_printed_anywhere() -> None:

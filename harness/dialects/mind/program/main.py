@@ -24,8 +24,9 @@ from harness.stream.session import Session
 
 from ...dialect import Payload
 from ...genai_sdk import SdkReader, arguments, failures, load_sdk
+from .. import MIND
 from ..request import DEFAULT_MODEL, follow_up, tool_result, translate, waiting_calls
-from ..response import MIND, timestamp
+from ..response import timestamp
 from ..tools import DECLARATIONS, READERS
 from .files import Arguments, Files, ToolError
 from .shell_and_web import SEARCH_URL, ShellAndWebTools

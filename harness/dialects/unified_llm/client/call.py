@@ -18,8 +18,8 @@ from harness.stream.framing import MAX_FRAME, DocumentFramer, Frame, FramingErro
 from harness.stream.generation import TranslationError
 from harness.stream.session import Session
 
+from .. import UNIFIED_LLM
 from ..request import translate
-from ..response import UNIFIED_LLM
 from .errors import ConfigurationError
 from .files import with_files
 

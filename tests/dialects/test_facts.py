@@ -1,35 +1,22 @@
-"""The witness reads the event models that carry a part of an answer, and sees every fault in what
-they must carry.
+"""The facts of the dialects that carry a part of an answer: every fault in what they must carry is
+found.
 """
 
 from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from harness.providers.oracle import (
-    Facts,
-    gather_body,
-    gather_cli,
-    gather_payloads_agent_events,
-    gather_payloads_art,
-    gather_payloads_mind,
-    gather_request,
-    losses,
-    return_losses,
-)
+from harness.facts.account import Facts
+from harness.providers.oracle import gather_body, gather_cli
+from tests.support.facts import gather, losses
 
 Payloads = list[dict[str, Any]]
 
-GATHER: Mapping[str, Callable[[Payloads], Facts]] = {
-    "agent-events": gather_payloads_agent_events,
-    "art": gather_payloads_art,
-    "mind": gather_payloads_mind,
-}
 TODOS = [
     {"description": "a", "status": "pending"},
     {"description": " ", "status": "pending"},
@@ -116,7 +103,7 @@ FAITHFUL: Mapping[str, tuple[Facts, Payloads]] = {
 @pytest.mark.parametrize("dialect", FAITHFUL)
 def test_a_faithful_translation_loses_nothing_but_what_is_declared(dialect: str) -> None:
     wire, payloads = FAITHFUL[dialect]
-    assert losses(wire, GATHER[dialect](payloads), dialect) == []
+    assert losses(wire, gather(dialect, payloads), dialect) == []
 
 
 @pytest.mark.parametrize(
@@ -132,7 +119,7 @@ def test_every_payload_that_carries_a_fact_is_missed_when_it_is_dropped(
     dialect: str, index: int
 ) -> None:
     wire, payloads = FAITHFUL[dialect]
-    assert losses(wire, GATHER[dialect]([*payloads[:index], *payloads[index + 1 :]]), dialect)
+    assert losses(wire, gather(dialect, [*payloads[:index], *payloads[index + 1 :]]), dialect)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +163,7 @@ def test_each_difference_is_said_in_a_sentence(
     wire, payloads = FAITHFUL[dialect]
     changed = copy.deepcopy(payloads)
     changed[index] |= change
-    found = losses(wire, GATHER[dialect](changed), dialect)
+    found = losses(wire, gather(dialect, changed), dialect)
     assert any(line.startswith(sentence) for line in found), found
 
 
@@ -261,13 +248,13 @@ ENDS: Mapping[str, tuple[str, Facts, bool, Payloads]] = {
 @pytest.mark.parametrize("name", ENDS)
 def test_every_way_to_end_is_known_and_missed(name: str) -> None:
     dialect, wire, interrupted, payloads = ENDS[name]
-    assert losses(wire, GATHER[dialect](payloads), dialect, interrupted=interrupted) == []
+    assert losses(wire, gather(dialect, payloads), dialect, interrupted=interrupted) == []
     errors = [payload for payload in payloads if payload["type"] in ("error", "ERROR")]
     without = [payload for payload in payloads if payload not in errors]
     if name != "agent-events, cut":  # its turn.completed says as much
         assert losses(
             wire,
-            GATHER[dialect]([*without, *([] if "nothing" not in name else ART)]),
+            gather(dialect, [*without, *([] if "nothing" not in name else ART)]),
             dialect,
             interrupted=interrupted,
         )
@@ -276,7 +263,7 @@ def test_every_way_to_end_is_known_and_missed(name: str) -> None:
 def test_the_code_of_an_error_follows_from_its_number() -> None:
     wrong = [{"type": "error", "code": "AGENT_ERROR", "message": "quota"}]
     assert 'end lost: "RATE_LIMIT_EXCEEDED" became "AGENT_ERROR"' in losses(
-        ERROR, gather_payloads_mind(wrong), "mind"
+        ERROR, gather("mind", wrong), "mind"
     )
 
 
@@ -284,7 +271,7 @@ def test_an_answer_that_holds_something_is_not_called_invalid() -> None:
     invalid = [
         {"type": "ERROR", "data": {"message": "Invalid response structure from Gemini SDK: x"}}
     ]
-    found = losses(Facts(calls=[("f", {})]), gather_payloads_art(invalid), "art")
+    found = losses(Facts(calls=[("f", {})]), gather("art", invalid), "art")
     assert found == [
         'answer lost: it holds something, and the error is "Invalid response structure from Gemini SDK: x"'
     ]
@@ -296,8 +283,8 @@ def test_what_follows_a_refusal_is_no_loss_where_nothing_follows_it() -> None:
     assert (
         losses(
             wire,
-            gather_payloads_art(
-                [{"type": "ERROR", "data": {"message": "Gemini API call blocked: SAFETY"}}]
+            gather(
+                "art", [{"type": "ERROR", "data": {"message": "Gemini API call blocked: SAFETY"}}]
             ),
             "art",
         )
@@ -319,16 +306,16 @@ def test_a_leaked_to_do_list_is_a_list_or_text() -> None:
         {"type": "text", "text": "b"},
         end,
     ]
-    assert losses(wire, gather_payloads_agent_events(told), "agent-events") == []
+    assert losses(wire, gather("agent-events", told), "agent-events") == []
     assert (
         losses(
             wire,
-            gather_payloads_agent_events([{"type": "text", "text": f"a{block}b"}, end]),
+            gather("agent-events", [{"type": "text", "text": f"a{block}b"}, end]),
             "agent-events",
         )
         == []
     )
-    assert losses(wire, gather_payloads_agent_events([told[0], told[2], end]), "agent-events")
+    assert losses(wire, gather("agent-events", [told[0], told[2], end]), "agent-events")
 
 
 def test_the_rest_of_the_output_is_text_without_a_role() -> None:
@@ -337,86 +324,11 @@ def test_the_rest_of_the_output_is_text_without_a_role() -> None:
     assert (
         losses(
             wire,
-            gather_payloads_agent_events([*AGENT_EVENTS[:-2], rest, AGENT_EVENTS[-1]]),
+            gather("agent-events", [*AGENT_EVENTS[:-2], rest, AGENT_EVENTS[-1]]),
             "agent-events",
         )
         == []
     )
     assert losses(
-        wire, gather_payloads_agent_events([*AGENT_EVENTS[:-2], AGENT_EVENTS[-1]]), "agent-events"
-    )
-
-
-CALL: dict[str, Any] = {
-    "functionCall": {"id": "i", "name": "f", "args": {"a": 1}},
-    "thoughtSignature": "QQ==",
-}
-SECOND: dict[str, Any] = {"functionCall": {"name": "g"}}
-RESULTS: list[dict[str, Any]] = [
-    {"functionResponse": {"id": "i", "name": "f", "response": {}}},
-    {"functionResponse": {"name": "g", "response": {}}},
-]
-TEXT: dict[str, Any] = {"text": "a", "thoughtSignature": "Qg=="}
-SENT = gather_body(
-    json.dumps({"candidates": [{"content": {"parts": [TEXT, CALL, SECOND]}}]}).encode()
-)
-
-
-def body(*model: dict[str, Any], results: list[dict[str, Any]] | None = None) -> dict[str, Any]:
-    contents = [{"role": "user", "parts": [{"text": "x"}]}, {"role": "model", "parts": list(model)}]
-    return {
-        "contents": [*contents, {"role": "user", "parts": RESULTS if results is None else results}]
-    }
-
-
-@pytest.mark.parametrize("enveloped", [False, True])
-def test_what_goes_back_whole_has_lost_nothing(enveloped: bool) -> None:
-    sent = body(TEXT, CALL, SECOND)
-    assert (
-        return_losses(SENT, gather_request({"request": sent} if enveloped else sent), {"text"})
-        == []
-    )
-
-
-@pytest.mark.parametrize(
-    ("sent", "finding"),
-    [
-        (body(TEXT, CALL), "sent back: call lost: g({})"),
-        (body(TEXT, SECOND, CALL), 'sent back: call order: ["f", "g"] became ["g", "f"]'),
-        (
-            body(TEXT, {**CALL, "functionCall": {"id": "i", "name": "f", "args": {}}}, SECOND),
-            "sent back: argument lost: f",
-        ),
-        (
-            body(TEXT, {**CALL, "thoughtSignature": "Qw=="}, SECOND),
-            'signature of call 1 lost: "QQ==" is sent back as "Qw=="',
-        ),
-        (
-            body(TEXT, CALL, {**SECOND, "thoughtSignature": "QQ=="}),
-            'signature of call 2 invented: null is sent back as "QQ=="',
-        ),
-        (
-            body(TEXT, CALL, {"functionCall": {"id": "call_1", "name": "g"}}),
-            'id of call 2 invented: null is sent back as "call_1"',
-        ),
-        (body(TEXT, CALL, SECOND, results=RESULTS[::-1]), "results "),
-        (body(TEXT, CALL, SECOND, results=RESULTS[:1]), "results "),
-        (body({"text": "a"}, CALL, SECOND), 'signature lost: "Qg==" is not sent back'),
-    ],
-)
-def test_what_is_missing_from_what_goes_back_is_said(sent: dict[str, Any], finding: str) -> None:
-    found = return_losses(SENT, gather_request(sent), {"text"})
-    assert any(line.startswith(finding) for line in found), found
-
-
-def test_results_stand_behind_all_calls() -> None:
-    one, two = {"role": "model", "parts": [CALL]}, {"role": "model", "parts": [SECOND]}
-    contents = [
-        one,
-        {"role": "user", "parts": RESULTS[:1]},
-        two,
-        {"role": "user", "parts": RESULTS[1:]},
-    ]
-    assert "a call stands behind the first result" in return_losses(
-        SENT, gather_request({"contents": contents}), ()
+        wire, gather("agent-events", [*AGENT_EVENTS[:-2], AGENT_EVENTS[-1]]), "agent-events"
     )

@@ -1,0 +1,208 @@
+"""The mutation operators on payloads: known faults, put into what a dialect made of an answer.
+
+An operator is written once for all dialects. Each dialect says in its `Mutations` where its
+payloads keep what the operators change. An operator gets a copy of the payloads and changes one
+thing in it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, Literal
+
+from harness.dialects.dialect import CallPlace, Change, Dialect, Mutations, Place
+
+Payloads = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class MutationOperator:
+    """One known fault: its name, and in ``fault`` what is wrong afterwards.
+
+    ``make(mutations)`` gives the function that puts the fault into what a dialect gives, or None
+    where that has nothing to change. ``layer`` is what the function changes.
+    """
+
+    name: str
+    fault: str
+    make: Callable[[Mutations], Change | None]
+    layer: Literal["payloads", "requests"] = "payloads"
+
+    def change_for(self, dialect: Dialect) -> Change | None:
+        """The function for this dialect; None where the dialect cannot have the fault."""
+        mutations = dialect.mutations
+        if self.layer == "requests" and (dialect.request is None or self.name in mutations.unsent):
+            return None
+        return mutations.own[self.name] if self.name in mutations.own else self.make(mutations)
+
+
+def _trim(texts: Place, payloads: Payloads) -> bool:
+    for holder, key in texts.find(payloads):
+        if holder[key].strip() != holder[key]:
+            holder[key] = holder[key].strip()
+            return True
+    return False
+
+
+def _lose_last_character(texts: Place, payloads: Payloads) -> bool:
+    for holder, key in texts.find(payloads):
+        if holder[key]:
+            holder[key] = holder[key][:-1]
+            return True
+    return False
+
+
+def _double(texts: Place, payloads: Payloads) -> bool:
+    for at, payload in enumerate(payloads):
+        if any(holder[key] for holder, key in texts.find([payload])):
+            payloads.insert(at, copy.deepcopy(payload))
+            return True
+    return False
+
+
+def _merge(texts: Place, payloads: Payloads) -> bool:
+    """Two pieces of text that follow each other directly become one."""
+    for at, pair in enumerate(pairwise(payloads)):
+        places = [place for payload in pair for place in texts.find([payload])]
+        if len(places) == 2 and places[0][0].keys() == places[1][0].keys():
+            (first, key), (second, _) = places
+            first[key] += second[key]
+            del payloads[at + 1]
+            return True
+    return False
+
+
+def _swap(texts: Place, payloads: Payloads) -> bool:
+    """Two pieces of text, of those that differ, change places."""
+    for (first, key), (second, _) in pairwise(texts.find(payloads)):
+        if first[key] != second[key]:
+            first[key], second[key] = second[key], first[key]
+            return True
+    return False
+
+
+def _lose_call(call: CallPlace, payloads: Payloads) -> bool:
+    payloads[:] = [
+        payload for payload in payloads if not any(payload is own for own in call.payloads)
+    ]
+    return True
+
+
+def _rename_call(call: CallPlace, payloads: Payloads) -> bool:
+    call.holder[call.name] += "_"
+    return True
+
+
+def _change_id(call: CallPlace, payloads: Payloads) -> bool:
+    if call.id is not None:
+        call.holder[call.id] += "0"
+    return call.id is not None
+
+
+def _lose_argument(call: CallPlace, payloads: Payloads) -> bool:
+    if call.holder[call.arguments]:
+        call.holder[call.arguments].popitem()
+        return True
+    return False
+
+
+def _lose_end(mutations: Mutations) -> Change:
+    def change(payloads: Payloads) -> bool:
+        if payloads:
+            payloads.pop()
+        return True
+
+    return change
+
+
+def _change_stop_reason(mutations: Mutations) -> Change | None:
+    if mutations.stop_reason is None:
+        return None
+    place, reason, instead = mutations.stop_reason
+    return _change_last(place, str, lambda value: instead if value == reason else reason)
+
+
+def _change_count(mutations: Mutations) -> Change | None:
+    return _change_last(mutations.count, int, lambda count: count + 1)
+
+
+def _change_error(mutations: Mutations) -> Change | None:
+    return _change_last(mutations.error, str, lambda message: message + "?")
+
+
+def _change_last(place: Place | None, kind: type, new_value: Callable[[Any], Any]) -> Change | None:
+    """Changes the last value at a place, if it is of the kind."""
+    if place is None:
+        return None
+
+    def change(payloads: Payloads) -> bool:
+        for holder, key in reversed([*place.find(payloads)]):
+            if isinstance(holder[key], kind):
+                holder[key] = new_value(holder[key])
+                return True
+            return False
+        return False
+
+    return change
+
+
+def _lose_errors(mutations: Mutations) -> Change | None:
+    error = mutations.error
+    if error is None:
+        return None
+
+    def change(payloads: Payloads) -> bool:
+        before = len(payloads)
+        payloads[:] = [payload for payload in payloads if payload["type"] != error.type]
+        return len(payloads) < before
+
+    return change
+
+
+def _on_texts(change: Callable[[Place, Payloads], bool]) -> Callable[[Mutations], Change]:
+    return lambda mutations: lambda payloads: change(mutations.texts, payloads)
+
+
+def _on_calls(
+    change: Callable[[CallPlace, Payloads], bool],
+) -> Callable[[Mutations], Change | None]:
+    """The first call in which there is something to change is changed."""
+
+    def make(mutations: Mutations) -> Change | None:
+        calls = mutations.calls
+        if calls is None:
+            return None
+        return lambda payloads: any(change(call, payloads) for call in calls(payloads))
+
+    return make
+
+
+def _only_own(mutations: Mutations) -> None:
+    """No place is common to all dialects: one that can have the fault has a function for it."""
+
+
+OPERATORS: Final = (
+    MutationOperator("text-trimmed", "blanks around a piece of text are missing", _on_texts(_trim)),
+    MutationOperator(
+        "text-lost", "a piece of text lacks its last character", _on_texts(_lose_last_character)
+    ),
+    MutationOperator("text-doubled", "a piece of text comes twice", _on_texts(_double)),
+    MutationOperator("parts-merged", "two pieces of text come as one", _on_texts(_merge)),
+    MutationOperator("parts-swapped", "two pieces of text have changed places", _on_texts(_swap)),
+    MutationOperator("thought-as-answer", "thoughts are shown as the answer", _only_own),
+    MutationOperator("call-lost", "the first call is missing", _on_calls(_lose_call)),
+    MutationOperator("call-renamed", "the first call has another name", _on_calls(_rename_call)),
+    MutationOperator("argument-lost", "a call lacks an argument", _on_calls(_lose_argument)),
+    MutationOperator("id-wrong", "the first call has another id", _on_calls(_change_id)),
+    MutationOperator("signature-lost", "a signature is missing", _only_own),
+    MutationOperator("index-wrong", "blocks have other numbers or names", _only_own),
+    MutationOperator("stopped-early", "the last payload is missing", _lose_end),
+    MutationOperator("stop-reason-wrong", "the reason to stop is another", _change_stop_reason),
+    MutationOperator("usage-wrong", "a count is one too high", _change_count),
+    MutationOperator("error-reworded", "the message of an error is another", _change_error),
+    MutationOperator("error-lost", "errors are missing", _lose_errors),
+)
+"""Every operator on payloads, in the order of the table."""

@@ -1,0 +1,21 @@
+"""Where AgentEvents keep what the mutation operators change."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..dialect import CallPlace, Mutations, Payload, Place
+
+
+def _calls(payloads: list[Payload]) -> Iterator[CallPlace]:
+    for payload in payloads:
+        if payload["type"] == "tool.started":
+            yield CallPlace([payload], payload, "toolId", "toolName", "input")
+
+
+MUTATIONS: Final = Mutations(
+    texts=Place("text", ("text",)),
+    calls=_calls,
+    stop_reason=(Place("turn.completed", ("finishReason",)), "done", "error"),
+    count=None,
+    error=Place("error", ("error",)),
+)

@@ -1,0 +1,107 @@
+"""Reads the facts in ART StreamEvents, and compares them with those of the wire.
+
+ART carries text, thoughts, counts, errors, the finish reason and unknown parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from harness.facts.account import Facts, Json
+from harness.facts.comparison import field_findings
+from harness.facts.differences import (
+    error_findings,
+    text_findings,
+    unreadable_findings,
+    usage_findings,
+    value_findings,
+)
+from harness.stream.printable import short_json
+from harness.stream.session import Session
+
+_COUNTS = {
+    "inputTokens": "promptTokenCount",
+    "outputTokens": "candidatesTokenCount",
+    "thinkingTokens": "thoughtsTokenCount",
+}
+_BLOCKED = "Gemini API call blocked: "
+_DECLARED = (
+    *("citationMetadata", "groundingMetadata", "groundingAttributions"),
+    *("urlContextMetadata", "urlRetrievalMetadata", "blockReasonMessage"),
+    *("logprobsResult", "avgLogprobs", "safetyRatings", "tokenCount"),
+    *("responseId", "modelVersion", "partialArgs"),
+    *("inlineData", "fileData", "videoMetadata", "mediaResolution"),
+    *("executableCode", "codeExecutionResult"),
+)
+"""Fields of the wire that the declared losses cover."""
+
+
+def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None = None) -> Facts:
+    """The facts in StreamEvents."""
+    facts = Facts()
+    for payload in payloads:
+        data = payload["data"]
+        match payload["type"]:
+            case "TOKEN" if payload["tokenType"].endswith("LLM_THINKING"):
+                facts.thoughts += data
+            case "TOKEN":
+                facts.text += data
+            case "METADATA":
+                facts.finish = data.get("stopReason")
+                facts.add_usage(data, _COUNTS, data.get("providerRawUsage"))
+            case "ERROR" if data["message"].startswith(_BLOCKED):
+                facts.block_reason = data["message"].removeprefix(_BLOCKED)
+            case "ERROR":
+                code = data.get("code")
+                facts.add_error(code if isinstance(code, int) else None, data["message"])
+            case "UNKNOWN":
+                facts.raw.append(data)
+            case _:
+                pass
+    return facts
+
+
+def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
+    """What StreamEvents lack or invent, less the declared losses."""
+    wire = wire.until_the_end()
+    findings = text_findings("thought", wire.thoughts, carried.thoughts)
+    findings += text_findings("text", _text_without_calls(wire, carried), carried.text)
+    if carried.errors and "Invalid response structure" in carried.errors[0][1]:
+        if not _is_empty(wire):
+            findings.append(
+                "answer lost: it holds something, and the error is"
+                f" {short_json(carried.errors[0][1])}"
+            )
+        return findings
+    blocked = wire.block_reason is not None and not wire.errors
+    if blocked:
+        findings += value_findings("block reason", wire.block_reason, carried.block_reason)
+    else:
+        findings += error_findings(wire, carried, interrupted, numbered=True)
+    if not (carried.errors or blocked):
+        findings += value_findings("finish", wire.finish, carried.finish)
+        findings += usage_findings(wire.usage, carried.usage)
+    traced = bool(carried.unreadable or carried.errors or interrupted)
+    return [
+        *findings,
+        *field_findings(wire, carried, _DECLARED),
+        *unreadable_findings(wire, traced),
+    ]
+
+
+def _text_without_calls(wire: Facts, carried: Facts) -> str:
+    """Text without the ``<tool_code>`` blocks that are calls; a block without a name may be
+    either.
+    """
+    text = wire.text
+    for raw, name, _ in wire.blocks:
+        if name is not None or raw not in carried.text:
+            text = text.replace(raw, "", 1)
+    return text
+
+
+def _is_empty(wire: Facts) -> bool:
+    """Whether the answer's candidate holds nothing that is known."""
+    return not any(
+        (wire.text, wire.thoughts, wire.calls, wire.finish, wire.media, wire.code, wire.results)
+    )

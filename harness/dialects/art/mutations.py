@@ -1,0 +1,32 @@
+"""Where StreamEvents keep what the mutation operators change."""
+
+from typing import Final
+
+from ..dialect import Mutations, Payload, Place
+
+
+def _show_thoughts(payloads: list[Payload]) -> bool:
+    thoughts = [
+        payload
+        for payload in payloads
+        if payload["type"] == "TOKEN" and payload["tokenType"].endswith("LLM_THINKING")
+    ]
+    for payload in thoughts:
+        payload["tokenType"] = payload["tokenType"].replace("THINKING", "RESPONSE")
+    return bool(thoughts)
+
+
+MUTATIONS: Final = Mutations(
+    texts=Place("TOKEN", ("data",)),
+    calls=None,
+    stop_reason=(Place("METADATA", ("data", "stopReason")), "STOP", "MAX_TOKENS"),
+    count=Place("METADATA", ("data", "outputTokens")),
+    error=Place("ERROR", ("data", "message")),
+    own={"thought-as-answer": _show_thoughts},
+    unsent=frozenset(
+        {
+            *("sent-id-wrong", "sent-result-id-wrong", "sent-signature-lost"),
+            *("sent-signature-moved", "sent-system-lost", "sent-tool-choice-lost"),
+        }
+    ),
+)

@@ -1,0 +1,73 @@
+"""Reads the facts in mind's records, and compares them with those of the wire.
+
+The records carry text, calls, results, errors and how the answer ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from harness.facts.account import Facts, Json
+from harness.facts.comparison import text_and_calls
+from harness.facts.differences import (
+    call_findings,
+    error_findings,
+    message_findings,
+    result_findings,
+    text_findings,
+    value_findings,
+)
+from harness.stream.session import Session
+
+
+def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None = None) -> Facts:
+    """The facts in records. ``finish`` is the code of the final error, else ``result``."""
+    facts = Facts()
+    for payload in payloads:
+        match payload["type"]:
+            case "assistant":
+                facts.text += "".join(content["text"] for content in payload["message"]["content"])
+            case "tool_code":
+                facts.calls.append((payload["name"], payload["args"]))
+            case "tool_result":
+                result = payload["result"]
+                facts.add_result("error" in result, result)
+            case "result":
+                facts.finish = "result"
+                if payload["result"] != facts.text:
+                    facts.contradictions.append("the result has other text than the messages")
+            case "error":
+                facts.finish = payload["code"]
+                facts.add_error(None, payload["message"])
+            case _:
+                pass
+    return facts
+
+
+def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
+    """What records lack or invent, less the declared losses."""
+    wire = wire.until_the_end()
+    text, calls = text_and_calls(wire, carried)
+    blocked = wire.block_reason is not None and not wire.errors
+    failed = wire.finish is not None and not wire.ended_well
+    if wire.open_call and (interrupted or wire.errors or blocked):
+        calls = calls[:-1]  # a call that never ended is not run
+    findings = [
+        *text_findings("text", text, carried.text),
+        *call_findings(calls, carried.calls, ordered=not wire.blocks),
+        *result_findings(wire, carried),
+        *value_findings("end", _end(wire, len(calls), interrupted or failed), carried.finish),
+        *carried.contradictions,
+    ]
+    if blocked:
+        return findings + message_findings("block reason", [wire.block_reason or ""], carried)
+    return findings + error_findings(wire, carried, interrupted or failed, numbered=False)
+
+
+def _end(wire: Facts, calls: int, failed: bool) -> str | None:
+    """The code of the error that ends the records, ``result``, or None after an open call."""
+    if wire.limited:
+        return "RATE_LIMIT_EXCEEDED"
+    if wire.errors or wire.block_reason is not None or failed:
+        return "AGENT_ERROR"
+    return None if calls > len(wire.results) else "result"

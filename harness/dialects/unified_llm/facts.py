@@ -1,0 +1,122 @@
+"""Reads the facts in unified-llm StreamEvents, and compares them with those of the wire.
+
+StreamEvents carry everything: a part without a field of its own is a PROVIDER_EVENT.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from harness.facts.account import Facts, Json
+from harness.facts.comparison import compare_answers, field_findings
+from harness.facts.differences import (
+    part_findings,
+    signature_findings,
+    usage_findings,
+    value_findings,
+)
+from harness.stream.session import Session
+
+_COUNTS = {
+    "input_tokens": "promptTokenCount",
+    "output_tokens": "candidatesTokenCount",
+    "reasoning_tokens": "thoughtsTokenCount",
+    "cache_read_tokens": "cachedContentTokenCount",
+    "total_tokens": "totalTokenCount",
+}
+_IN_RESPONSE = ("modelVersion", "responseId")
+"""Fields that the Response carries under names of its own."""
+
+
+def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None = None) -> Facts:
+    """The facts in StreamEvents."""
+    facts = Facts()
+    drafts: dict[tuple[str, str], str] = {}
+    for payload in payloads:
+        _read(facts, drafts, payload)
+    for (name, _), draft in drafts.items():
+        facts.calls.append((name, json.loads(draft or "{}")))
+    facts.open_call = bool(drafts)
+    return facts
+
+
+def _read(facts: Facts, drafts: dict[tuple[str, str], str], payload: Mapping[str, Json]) -> None:
+    call = payload.get("tool_call") or {}
+    key = (call.get("name", ""), call.get("id", ""))
+    match payload["type"]:
+        case "TEXT_DELTA":
+            facts.text += payload["delta"]
+        case "REASONING_DELTA":
+            facts.thoughts += payload["reasoning_delta"]
+        case "TEXT_END":
+            facts.add_signature("text", payload.get("signature"))
+        case "REASONING_END":
+            facts.add_signature("thought", payload.get("signature"))
+        case "TOOL_CALL_START":
+            drafts[key] = ""
+        case "TOOL_CALL_DELTA":
+            drafts[key] = drafts.get(key, "") + payload["delta"]
+        case "TOOL_CALL_END":
+            drafts.pop(key, None)
+            facts.calls.append((call["name"], call["arguments"]))
+        case "PROVIDER_EVENT":
+            facts.raw.append(payload["raw"])
+        case "FINISH" | "ERROR":
+            _read_end(facts, payload)
+        case _:
+            pass
+    facts.add_signature("call", call.get("signature"))
+
+
+def _read_end(facts: Facts, payload: Mapping[str, Json]) -> None:
+    finish = payload.get("finish_reason") or {}
+    facts.finish, facts.finish_message = finish.get("raw"), finish.get("message")
+    usage = payload.get("usage") or {}
+    facts.add_usage(usage, _COUNTS, usage.get("raw"))
+    if "response" in payload:
+        _check_response(facts, payload["response"])
+    error = payload.get("error")
+    if error is not None and error["type"] != "StreamError":
+        facts.add_error(error.get("status_code"), error["message"])
+
+
+def _check_response(facts: Facts, response: Mapping[str, Json]) -> None:
+    """The Response of the last payload must repeat the text, thoughts and calls of the stream."""
+    parts = response["message"]["content"]
+    calls = [part["tool_call"] for part in parts if part["kind"] == "tool_call"]
+    repeated: dict[str, tuple[Json, Json]] = {
+        "text": (facts.text, "".join(part["text"] for part in parts if part["kind"] == "text")),
+        "thoughts": (
+            facts.thoughts,
+            "".join(part["thinking"]["text"] for part in parts if part["kind"] == "thinking"),
+        ),
+        "calls": (facts.calls, [(call["name"], call["arguments"]) for call in calls]),
+    }
+    facts.contradictions += [
+        f"the Response has other {name} than the stream"
+        for name, (streamed, in_response) in repeated.items()
+        if streamed != in_response
+    ]
+
+
+def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
+    """What StreamEvents lack or invent."""
+    return compare_answers(wire.at_error or wire, carried, _compare_rest, interrupted=interrupted)
+
+
+def _compare_rest(wire: Facts, carried: Facts) -> list[str]:
+    """A block reason stands in the place of the finish reason."""
+    if wire.block_reason is not None:
+        end = value_findings("block reason", wire.block_reason, carried.finish)
+    else:
+        end = value_findings("finish", wire.finish, carried.finish) + value_findings(
+            "finish message", wire.finish_message, carried.finish_message
+        )
+    return [
+        *signature_findings(wire.signatures, carried.signatures),
+        *end,
+        *usage_findings(wire.usage, carried.usage),
+        *part_findings(wire, carried),
+        *field_findings(wire, carried, _IN_RESPONSE),
+    ]

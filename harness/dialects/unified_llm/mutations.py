@@ -1,0 +1,55 @@
+"""Where StreamEvents keep what the mutation operators change."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..dialect import CallPlace, Mutations, Payload, Place
+
+
+def _calls(payloads: list[Payload]) -> Iterator[CallPlace]:
+    for at, payload in enumerate(payloads):
+        if payload["type"] == "TOOL_CALL_END":
+            start = next(
+                earlier for earlier in payloads[at::-1] if earlier["type"] == "TOOL_CALL_START"
+            )
+            yield CallPlace([start, payload], payload["tool_call"], "id", "name", "arguments")
+
+
+def _show_thoughts(payloads: list[Payload]) -> bool:
+    thoughts = [payload for payload in payloads if payload["type"].startswith("REASONING_")]
+    for payload in thoughts:
+        payload["type"] = payload["type"].replace("REASONING", "TEXT")
+        if "reasoning_delta" in payload:
+            payload["delta"] = payload.pop("reasoning_delta")
+        payload["text_id"] = "text_0"
+    return bool(thoughts)
+
+
+def _lose_signature(payloads: list[Payload]) -> bool:
+    for payload in payloads:
+        holder = payload if "signature" in payload else payload.get("tool_call", {})
+        if payload["type"].endswith("_END") and "signature" in holder:
+            del holder["signature"]
+            return True
+    return False
+
+
+def _rename_text_blocks(payloads: list[Payload]) -> bool:
+    named = [payload for payload in payloads if "text_id" in payload]
+    for payload in named:
+        payload["text_id"] += "0"
+    return bool(named)
+
+
+MUTATIONS: Final = Mutations(
+    texts=Place("TEXT_DELTA", ("delta",)),
+    calls=_calls,
+    stop_reason=(Place("FINISH", ("finish_reason", "reason")), "stop", "length"),
+    count=Place("FINISH", ("usage", "output_tokens")),
+    error=Place("ERROR", ("error", "message")),
+    own={
+        "thought-as-answer": _show_thoughts,
+        "signature-lost": _lose_signature,
+        "index-wrong": _rename_text_blocks,
+    },
+)

@@ -1,0 +1,103 @@
+"""Gathers the facts that canonical events carry, for the comparison with the raw body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from harness.facts.account import Facts, Json, Streamed
+
+from .raw import names_in, read_raw, read_raw_part
+
+_EVENT_COUNTS = {
+    "input": "promptTokenCount",
+    "output": "candidatesTokenCount",
+    "reasoning": "thoughtsTokenCount",
+    "cached": "cachedContentTokenCount",
+    "tool_use": "toolUsePromptTokenCount",
+    "total": "totalTokenCount",
+}
+_START = {"model": "modelVersion", "id": "responseId"}
+
+
+def gather_events(events: Iterable[Mapping[str, Json]]) -> Facts:
+    """The facts of candidate 0 in canonical events (``{"kind": …}``, fields at their default left
+    out).
+    """
+    reader = _EventReader()
+    for event in events:
+        if not event.get("candidate") or event["kind"] == "annotation":
+            reader.read(event)
+    reader.facts.open_call = bool(reader.open)
+    return read_raw(reader.facts)
+
+
+class _EventReader:
+    def __init__(self) -> None:
+        self.facts = Facts()
+        self.open: dict[int, Streamed] = {}
+
+    def read(self, event: Mapping[str, Json]) -> None:
+        """Note what one event says; kinds without a fact of ours are passed over."""
+        facts, kind = self.facts, event["kind"]
+        signed_as = "other"
+        match kind:
+            case "start":
+                facts.others |= {
+                    wire for name, wire in _START.items() if event.get(name) is not None
+                }
+            case "text" if not event.get("role"):  # what another than the model says is no answer
+                facts.text += event["text"]
+                signed_as = "text"
+            case "reasoning":
+                facts.thoughts += event["text"]
+                signed_as = "thought"
+            case "call_start" | "call_piece" | "call_end" | "nameless_call":
+                signed_as = "call"
+                self._read_call(kind, event)
+            case "media":
+                facts.media += 1
+            case "code" | "code_result":
+                facts.code += 1
+            case "usage":
+                facts.add_usage(event, _EVENT_COUNTS, event["raw"])
+            case "finish":
+                facts.finish, facts.finish_message = event["raw"], event.get("message")
+                facts.ended_well = event["reason"] != "failed"
+            case "blocked":
+                facts.block_reason = event["reason"]
+            case "error":
+                facts.add_error(event.get("code"), event["message"])
+            case "tool_result":
+                facts.others.add("functionResponse")
+                status = event.get("status")
+                failed = (
+                    event.get("error") is not None
+                    if status is None
+                    else status not in ("", "success")
+                )
+                facts.add_result(failed, event.get("response"))
+            case "notice":
+                facts.notices.append(event["message"])
+            case "unknown":
+                read_raw_part(facts, event.get("raw"))
+            case _:
+                pass
+        if event.get("signature") is not None:
+            facts.signatures.append((signed_as, event["signature"]))
+        facts.others |= names_in(event.get("raw"))
+
+    def _read_call(self, kind: str, event: Mapping[str, Json]) -> None:
+        match kind:
+            case "call_start":
+                self.open[event["call"]] = Streamed({})
+                self.facts.calls.append((event["name"], self.open[event["call"]].arguments))
+            case "call_piece" if event.get("path") and event["call"] in self.open:
+                self.open[event["call"]].put(event["path"], event.get("value"))
+            case "call_end" if event["call"] in self.open:
+                started = self.open.pop(event["call"]).arguments
+                started.clear()
+                started.update(event["arguments"])
+            case "nameless_call":
+                self.facts.calls.append(("", event["payload"]))
+            case _:
+                pass

@@ -1,0 +1,84 @@
+"""The oracle of the request that follows an answer: what it lacks of the answer's calls."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from harness.providers.oracle import gather_body, gather_request, return_losses
+
+CALL: dict[str, Any] = {
+    "functionCall": {"id": "i", "name": "f", "args": {"a": 1}},
+    "thoughtSignature": "QQ==",
+}
+SECOND: dict[str, Any] = {"functionCall": {"name": "g"}}
+RESULTS: list[dict[str, Any]] = [
+    {"functionResponse": {"id": "i", "name": "f", "response": {}}},
+    {"functionResponse": {"name": "g", "response": {}}},
+]
+TEXT: dict[str, Any] = {"text": "a", "thoughtSignature": "Qg=="}
+SENT = gather_body(
+    json.dumps({"candidates": [{"content": {"parts": [TEXT, CALL, SECOND]}}]}).encode()
+)
+
+
+def body(*model: dict[str, Any], results: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    contents = [{"role": "user", "parts": [{"text": "x"}]}, {"role": "model", "parts": list(model)}]
+    return {
+        "contents": [*contents, {"role": "user", "parts": RESULTS if results is None else results}]
+    }
+
+
+@pytest.mark.parametrize("enveloped", [False, True])
+def test_what_goes_back_whole_has_lost_nothing(enveloped: bool) -> None:
+    sent = body(TEXT, CALL, SECOND)
+    assert (
+        return_losses(SENT, gather_request({"request": sent} if enveloped else sent), {"text"})
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("sent", "finding"),
+    [
+        (body(TEXT, CALL), "sent back: call lost: g({})"),
+        (body(TEXT, SECOND, CALL), 'sent back: call order: ["f", "g"] became ["g", "f"]'),
+        (
+            body(TEXT, {**CALL, "functionCall": {"id": "i", "name": "f", "args": {}}}, SECOND),
+            "sent back: argument lost: f",
+        ),
+        (
+            body(TEXT, {**CALL, "thoughtSignature": "Qw=="}, SECOND),
+            'signature of call 1 lost: "QQ==" is sent back as "Qw=="',
+        ),
+        (
+            body(TEXT, CALL, {**SECOND, "thoughtSignature": "QQ=="}),
+            'signature of call 2 invented: null is sent back as "QQ=="',
+        ),
+        (
+            body(TEXT, CALL, {"functionCall": {"id": "call_1", "name": "g"}}),
+            'id of call 2 invented: null is sent back as "call_1"',
+        ),
+        (body(TEXT, CALL, SECOND, results=RESULTS[::-1]), "results "),
+        (body(TEXT, CALL, SECOND, results=RESULTS[:1]), "results "),
+        (body({"text": "a"}, CALL, SECOND), 'signature lost: "Qg==" is not sent back'),
+    ],
+)
+def test_what_is_missing_from_what_goes_back_is_said(sent: dict[str, Any], finding: str) -> None:
+    found = return_losses(SENT, gather_request(sent), {"text"})
+    assert any(line.startswith(finding) for line in found), found
+
+
+def test_results_stand_behind_all_calls() -> None:
+    one, two = {"role": "model", "parts": [CALL]}, {"role": "model", "parts": [SECOND]}
+    contents = [
+        one,
+        {"role": "user", "parts": RESULTS[:1]},
+        two,
+        {"role": "user", "parts": RESULTS[1:]},
+    ]
+    assert "a call stands behind the first result" in return_losses(
+        SENT, gather_request({"contents": contents}), ()
+    )
