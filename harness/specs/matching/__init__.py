@@ -1,17 +1,54 @@
-"""Compares what was expected with what came, and says what differs in as few findings as the
-difference deserves.
+"""Compares an expectation with a value and reports what differs in few findings.
 
-`compare` decides first, in one pass (`equality`, `operators`), and only explains what is not equal:
-it walks down to the difference (`explaining`), and goes through lists by a plan (`planning`: who
-stands beside whom) in which one lost block is one finding, though it shifts every number after it
-(`shifting`), and a text that was cut differently is one finding, however many pieces it has
-(`joining`).
+`compare` decides first, in one pass (`equality`, `operators`), and explains only what is not equal:
+it walks down to the difference (`explain`), and compares lists by an alignment (`lists`) in which
+one lost block is one finding, though it shifts every number after it (`counters`), and a text that
+was cut differently is one finding, however many pieces it has (`fingerprint`).
 """
 
 from __future__ import annotations
 
-from .compare import compare
+from typing import Final
+
+from harness.stream.json_codec import Json
+
+from .equality import equal_if_plain
+from .explain import Explainer
 from .mismatch import Kind, Mismatch, sides
+from .operators import MAX_TRIES, Bindings
 from .validate import check_expectation
 
 __all__ = ["Kind", "Mismatch", "check_expectation", "compare", "sides"]
+
+DEEP: Final = "nested too deeply to be compared"
+GAVE_UP: Final = (
+    f"given up after {MAX_TRIES:,} tries: use fewer items with operators in $unordered and"
+    " $contains, or simpler patterns"
+)
+
+
+def compare(expected: Json, actual: Json, *, limit: int = 100) -> list[Mismatch]:
+    """The differences between an expectation and a JSON value; empty if there are none.
+
+    Exact: true is not 1, 1 equals 1.0, key order never matters; operators of the expectation allow
+    more. ``$same`` binds its name at the first use that matches, in the order of the expectation;
+    inside ``$contains`` and ``$unordered`` the first choice that works for that list is kept. There
+    are at most ``limit`` findings; if there are more, one more at ``$`` says how many. Raises
+    nothing for JSON data.
+    """
+    try:
+        bindings = Bindings()
+        plainly = equal_if_plain(expected, actual)
+        if plainly or (plainly is None and bindings.meets(expected, actual)):
+            return []
+        explainer = Explainer(limit)
+        explainer.explain((), expected, actual)
+    except RecursionError:
+        return [Mismatch("$", "changed", note=DEEP)]
+    mismatches = explainer.mismatches or [Mismatch("$", "changed", expected, actual)]
+    if explainer.hidden:
+        note = f"and {explainer.hidden:,} more differences that are not shown"
+        mismatches.append(Mismatch("$", "changed", note=note))
+    if bindings.gave_up or explainer.bindings.gave_up:
+        mismatches.append(Mismatch("$", "changed", note=GAVE_UP))
+    return mismatches

@@ -1,119 +1,162 @@
-"""Shifts of counted numbers along two lists: one lost block, and every later number is off by one.
+"""Shifts of counted numbers along two lists: after one lost block every later number is off by one.
 
-The sightings of each counter are walked in order, with the `Course` that its numbers have taken so
-far: from which number on they are off by how much. Sightings that follow the course are as they
-should be, also those of a number from before a shift. Others begin a shift: one that stays is told
-once and becomes part of the course; one after which the numbers follow the old course again is a
-finding of its own.
+Reported number by number, a lost block would be a wall of findings. The sightings of each counter
+are walked in order, with the `Course` that its numbers have taken so far. Sightings that follow the
+course are as they should be, also those of a number from before a shift. Others begin a shift: one
+that stays is reported once and becomes part of the course; one after which the numbers follow the
+old course again is a finding of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
 
-from .sightings import Sighting
+from harness.stream.json_codec import Json
+
+from .equality import equal
+from .fingerprint import counted
+from .mismatch import Course, Path
+from .operators import NOTHING, Bindings, fields, matches, operator_of
 
 MINUS: Final = "\N{MINUS SIGN}"
 
-Course = tuple[tuple[int, int], ...]
-"""``((3, -1), (7, -2))``: numbers from 3 on are off by −1, from 7 on by −2."""
+LOOK_AHEAD: Final = 1_000
+"""Sightings after a stretch in which a later number is looked for."""
 
 FindCause = Callable[[int, int, str, bool], int | None]
-"""Looks for a run between two steps that may have shifted the numbers of a name; asked to be sure,
-for one that has such numbers.
+"""Finds a run between two steps that may have shifted the numbers of a name; if the last argument
+is true, only a run that has such numbers.
 """
 
 
-class Seen(Struct, frozen=True):
-    """A sighting, and the number of the step that it was made in."""
+class Sighting(Struct, frozen=True):
+    """A counted number that stands on both sides, at ``path``, in the pair of step ``step``.
+
+    ``number`` is the expected number and ``by`` how far ours is off. ``name`` is for a person.
+    ``counter`` tells what counts together: an id by its prefix, wherever it stands; an index by its
+    keys.
+    """
 
     step: int
-    sighting: Sighting
+    path: Path
+    name: str
+    counter: str
+    number: int
+    by: int
+    expected: Json
+    got: Json
+
+    def follows(self, course: Course) -> bool:
+        """Whether the number is off by as much as the course says."""
+        return self.by == next((by for start, by in reversed(course) if start <= self.number), 0)
 
 
 class Shift(Struct, frozen=True):
-    """A stretch of sightings that is to be told: ``first`` of ``count``.
+    """A stretch of ``count`` sightings that left the course.
 
-    ``cause``: the step of the run that may have caused it, None if no run lies before it.
-    ``stays``: what follows goes by this shift; otherwise the numbers after the stretch are as
-    before.
+    ``cause`` is the step of the run that may have caused it, None if no run lies before it. If it
+    ``stays``, the numbers after it follow it; otherwise they are as before.
     """
 
-    first: Seen
+    first: Sighting
     count: int
     cause: int | None
     stays: bool
 
-    def words(self) -> str:
+    @property
+    def amount(self) -> str:
         """``index −1``, or ``index as expected``."""
-        by = self.first.sighting.by
-        amount = f"{'+' if by > 0 else MINUS}{abs(by)}" if by else "as expected"
-        return f"{self.first.sighting.name} {amount}"
+        by = self.first.by
+        return f"{self.first.name} " + (
+            f"{'+' if by > 0 else MINUS}{abs(by)}" if by else "as expected"
+        )
+
+    @property
+    def note(self) -> str:
+        """The sentence of a finding about this shift; ``""`` for a single number."""
+        if self.stays:
+            return f"{self.amount} from here"
+        return f"{self.amount} here, {self.count} times, then as before" if self.count > 1 else ""
+
+    def extend(self, course: Course) -> Course:
+        """The course after this shift."""
+        return (*course, (self.first.number, self.first.by)) if self.stays else course
 
 
-def extend(course: Course, shift: Shift) -> Course:
-    """The course after a shift."""
-    return (
-        (*course, (shift.first.sighting.number, shift.first.sighting.by)) if shift.stays else course
-    )
+def sightings(
+    expected: Json, actual: Json, loose: Bindings, path: Path = (), step: int = 0
+) -> tuple[list[Sighting], bool]:
+    """The counted numbers of two items, and whether the items are equal but for those."""
+    seen: list[Sighting] = []
 
+    def look(expected: Json, actual: Json, path: Path) -> bool:
+        if operator_of(expected) is not None:
+            return matches(expected, actual, loose)
+        alike = True
+        if isinstance(expected, dict) and isinstance(actual, dict):
+            for key, want, got in fields(expected, actual):
+                there = want is not NOTHING and got is not NOTHING
+                alike = there and look(want, got, (*path, key)) and alike
+            return alike
+        if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+            for place, (want, got) in enumerate(zip(expected, actual, strict=True)):
+                alike = look(want, got, (*path, place)) and alike
+            return alike
+        last = path[-1] if path and isinstance(path[-1], str) else None
+        wanted, given = counted(last, expected), counted(last, actual)
+        if wanted is None or given is None or wanted[0] != given[0]:
+            return equal(expected, actual)
+        keys = ".".join(step for step in path if isinstance(step, str))
+        name, number = wanted
+        counter = name if isinstance(expected, str) else keys
+        by = given[1] - number
+        seen.append(Sighting(step, path, name, counter, number, by, expected, actual))
+        return True
 
-def follows(course: Course, sighting: Sighting) -> bool:
-    """Whether a number is off by what it should be off by."""
-    return sighting.by == next(
-        (by for start, by in reversed(course) if start <= sighting.number), 0
-    )
+    return seen, look(expected, actual, path)
 
 
 def find_shifts(
-    seen: Sequence[Seen], courses: Mapping[str, Course], find_cause: FindCause
+    seen: list[Sighting], courses: Mapping[str, Course], find_cause: FindCause
 ) -> list[Shift]:
-    """The shifts worth telling, in the order in which they begin. ``courses``: how each counter
-    stands before the first step.
+    """The shifts to report, in the order in which they begin.
+
+    ``courses`` says how each counter stands before the first step.
     """
-    by_counter: dict[str, list[Seen]] = {}
-    for item in seen:
-        by_counter.setdefault(item.sighting.counter, []).append(item)
+    by_counter: dict[str, list[Sighting]] = {}
+    for sighting in seen:
+        by_counter.setdefault(sighting.counter, []).append(sighting)
     shifts = [
         shift
         for counter, items in by_counter.items()
-        for shift in _of_counter(items, courses.get(counter, ()), find_cause)
+        for shift in _shifts_of(items, courses.get(counter, ()), find_cause)
     ]
     return sorted(shifts, key=lambda shift: shift.first.step)
 
 
-def _of_counter(items: list[Seen], course: Course, find_cause: FindCause) -> Iterator[Shift]:
+def _shifts_of(items: list[Sighting], course: Course, find_cause: FindCause) -> Iterator[Shift]:
     place = since = 0
     while place < len(items):
         first, stop = items[place], place + 1
-        if not follows(course, first.sighting):
-            while stop < len(items) and items[stop].sighting.by == first.sighting.by:
+        if not first.follows(course):
+            while stop < len(items) and items[stop].by == first.by:
                 stop += 1
-            shift = _judge(items[place:stop], items[stop:], since, course, find_cause)
-            course = extend(course, shift)
+            alone = stop == place + 1
+            cause = find_cause(since, first.step, first.name, alone)
+            # A number from before the shift says nothing about it.
+            later = range(stop, min(stop + LOOK_AHEAD, len(items)))
+            following = next((items[i] for i in later if items[i].number >= first.number), None)
+            ends = following is not None and following.follows(course)
+            if (
+                ends
+                and following is not None
+                and find_cause(items[stop - 1].step, following.step, first.name, False) is None
+            ):
+                cause = None
+            shift = Shift(first, stop - place, cause, cause is not None or not (ends or alone))
+            course = shift.extend(course)
             yield shift
         place, since = stop, items[stop - 1].step
-
-
-def _judge(
-    stretch: list[Seen], rest: list[Seen], since: int, course: Course, find_cause: FindCause
-) -> Shift:
-    """Whether a stretch that leaves the course stays: a run caused it, or it is no single number
-    and what follows goes on with it.
-    """
-    first, alone = stretch[0], len(stretch) == 1
-    name, number = first.sighting.name, first.sighting.number
-    cause = find_cause(since, first.step, name, alone)
-    # A number from before the shift says nothing about it.
-    following = next((item for item in rest if item.sighting.number >= number), None)
-    ends = following is not None and follows(course, following.sighting)
-    if (
-        following is not None
-        and ends
-        and find_cause(stretch[-1].step, following.step, name, False) is None
-    ):
-        cause = None
-    return Shift(first, len(stretch), cause, stays=cause is not None or not (ends or alone))

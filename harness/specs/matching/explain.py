@@ -13,11 +13,10 @@ from typing import Any
 
 from harness.stream.json_codec import Json
 
-from .counters import Course
 from .equality import is_plain
-from .fingerprint import canonical
+from .fingerprint import fingerprint
 from .lists import explain_list
-from .mismatch import Kind, Mismatch, Path, write_path
+from .mismatch import Course, Kind, Mismatch, Path, write_path
 from .operators import NOTHING, Bindings, fields, operator_of, parse_json, read_pattern
 from .patterns import Pattern
 from .validate import CHECKS
@@ -42,10 +41,10 @@ class Explainer:
 
     def explain(self, path: Path, expected: Json, actual: Json) -> None:
         """Add what differs; nothing if ``actual`` is as expected."""
-        if self.bindings.meets(expected, actual):
+        if path in self.silenced or self.bindings.meets(expected, actual):
             return
         if len(self.mismatches) >= self.limit:
-            self.hidden += path not in self.silenced
+            self.hidden += 1
         elif operator_of(expected) is not None:
             self._explain_operator(path, expected, actual)
         elif isinstance(expected, dict) and isinstance(actual, dict):
@@ -56,9 +55,7 @@ class Explainer:
             self.add(path, "changed", expected, actual)
 
     def add(self, path: Path, kind: Kind, expected: Json, got: Json, note: str = "") -> None:
-        """Add one finding, unless another answers for its number."""
-        if path in self.silenced:
-            return
+        """Add one finding."""
         if len(self.mismatches) >= self.limit:
             self.hidden += 1
         else:
@@ -153,11 +150,11 @@ class Explainer:
         """Who finds no partner, on either side; two that are left over are compared."""
         free: dict[Any, list[int]] = {}
         for place in range(len(actual) - 1, -1, -1):
-            free.setdefault(canonical(actual[place]), []).append(place)
+            free.setdefault(fingerprint(actual[place]).exact, []).append(place)
         plain = [index for index, item in enumerate(wanted) if is_plain(item)]
         lost: list[int] = []
         for index in plain:
-            partners = free.get(canonical(wanted[index]))
+            partners = free.get(fingerprint(wanted[index]).exact)
             if partners:
                 partners.pop()
             else:

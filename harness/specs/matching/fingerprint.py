@@ -1,15 +1,16 @@
-"""Fingerprints of list items: what two items have in common, as values that can be hashed.
+"""Fingerprints of list items: values to hash that tell which items are equal, or equal but for
+counted numbers, or pieces of one text.
 
 One walk turns an item into a flat tuple of tokens. Equal items have equal tokens. With its counted
-numbers masked (`counted`), an item of a list in which one block was lost still has the fingerprint
-of its partner; with one text masked as well, the pieces of one text have the same `Frame`, so that
-they can be joined and compared however they were cut.
+numbers masked, an item of a list in which one block was lost still has the fingerprint of its
+partner. With one string masked as well, the pieces of one text have the same *frame*: `join` makes
+one `Unit` of them, so that an alignment does not depend on how the text was cut.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -35,82 +36,176 @@ def counted(key: str | None, value: Json) -> Number | None:
     ``("call_ ids", 3)`` for ``call_3``.
     """
     if isinstance(value, str):
-        found = _COUNTED_ID.fullmatch(value)
-        return (f"{found[1]} ids", int(found[2])) if found else None
+        match = _COUNTED_ID.fullmatch(value)
+        return (f"{match[1]} ids", int(match[2])) if match else None
     if key in COUNTERS and isinstance(value, int) and not isinstance(value, bool):
         return str(key), value
     return None
 
 
-def canonical(value: Json) -> Tokens:
-    """A value that can be hashed, the same for equal JSON values and for no others."""
-    tokens: list[Any] = []
-    _flatten(value, None, tokens, None)
-    return tuple(tokens)
-
-
 class Fingerprint(Struct, frozen=True, gc=False):
-    """``exact`` tells equal items; ``masked`` items that are equal but for counted numbers;
-    ``numbers`` are those, in token order.
+    """``exact`` and ``masked`` are the tokens with and without counted numbers, None for an item
+    with operators.
 
-    ``texts``: the other strings, each with its place among the tokens.
+    ``numbers`` are the counted numbers in token order, ``texts`` the other strings, each with its
+    place among the tokens.
     """
 
-    exact: Tokens
-    masked: Tokens
+    exact: Tokens | None
+    masked: Tokens | None
     numbers: tuple[Number, ...]
-    texts: tuple[tuple[int, str], ...]
+    texts: tuple[tuple[int, str], ...] = ()
 
 
-class Found(Struct):
-    """What a walk finds beside tokens: places of counted values and of strings."""
-
-    numbers: list[tuple[int, Number]]
-    texts: list[tuple[int, str]]
-
-
-def fingerprint(item: Json) -> Fingerprint:
-    """The fingerprint of a list item."""
+def fingerprint(item: Json, *, is_open: bool = False) -> Fingerprint:
+    """The fingerprint of a list item; ``is_open`` if it has operators."""
     tokens: list[Any] = []
-    found = Found([], [])
-    _flatten(item, None, tokens, found)
+    numbers: list[tuple[int, Number]] = []
+    texts: list[tuple[int, str]] = []
+    _flatten(item, None, tokens, numbers, texts)
+    values = tuple(number for _, number in numbers)
+    if is_open:
+        return Fingerprint(None, None, values)
     exact = tuple(tokens)
-    for place, (name, _) in found.numbers:
+    for place, (name, _) in numbers:
         tokens[place] = name
-    is_piece = (
-        isinstance(item, dict) and len(found.texts) <= MAX_TEXTS and len(tokens) <= MAX_TOKENS
-    )
-    texts = tuple(found.texts) if is_piece else ()
-    return Fingerprint(exact, tuple(tokens), tuple(number for _, number in found.numbers), texts)
+    is_piece = isinstance(item, dict) and len(texts) <= MAX_TEXTS and len(tokens) <= MAX_TOKENS
+    return Fingerprint(exact, tuple(tokens), values, tuple(texts) if is_piece else ())
 
 
-def frames(item: Fingerprint) -> Iterator[tuple[Tokens, str]]:
-    """Each way to see an item as a piece of text: the tokens without one of its strings, and that
-    string.
-    """
-    for place, text in item.texts:
-        yield (*item.masked[:place], _TEXT, *item.masked[place + 1 :]), text
-
-
-def _flatten(value: Json, key: str | None, tokens: list[Any], found: Found | None) -> None:
+def _flatten(
+    value: Json,
+    key: str | None,
+    tokens: list[Any],
+    numbers: list[tuple[int, Number]],
+    texts: list[tuple[int, str]],
+) -> None:
     if isinstance(value, dict):
         tokens.append(_MAPPING)
         for name in sorted(value):
             tokens.append(name)
-            _flatten(value[name], name, tokens, found)
+            _flatten(value[name], name, tokens, numbers, texts)
         tokens.append(_END)
     elif isinstance(value, list):
         tokens.append(_LIST)
         for item in value:
-            _flatten(item, None, tokens, found)
+            _flatten(item, None, tokens, numbers, texts)
         tokens.append(_END)
     elif value is True or value is False:
-        tokens.append((value,))  # as itself it would be 1 or 0
+        tokens.append((value,))  # as itself it would equal 1 or 0
     else:
-        if found is not None:
-            number = counted(key, value)
-            if number is not None:
-                found.numbers.append((len(tokens), number))
-            elif isinstance(value, str):
-                found.texts.append((len(tokens), value))
+        number = counted(key, value)
+        if number is not None:
+            numbers.append((len(tokens), number))
+        elif isinstance(value, str):
+            texts.append((len(tokens), value))
         tokens.append(value)
+
+
+class Unit(Struct, frozen=True):
+    """Items from number ``start`` on: one item, or the pieces of a text.
+
+    ``exact`` and ``masked`` are its keys. ``frame`` is what the pieces have in common, ``texts``
+    are the pieces.
+    """
+
+    start: int
+    items: Sequence[Fingerprint]
+    exact: Any
+    masked: Any
+    frame: int | None = None
+    texts: Sequence[str] = ("",)
+
+    @property
+    def stop(self) -> int:
+        return self.start + len(self.items)
+
+    @property
+    def numbers(self) -> set[Number]:
+        """The counted numbers of all items."""
+        return {number for item in self.items for number in item.numbers}
+
+    def singles(self) -> list[Unit]:
+        """The pieces, each a unit of its own."""
+        return [
+            single(self.start + place, item, text)
+            for place, (item, text) in enumerate(zip(self.items, self.texts, strict=True))
+        ]
+
+
+def single(place: int, item: Fingerprint, text: str = "") -> Unit:
+    """The unit of one item."""
+    return Unit(place, (item,), item.exact, item.masked, None, (text,))
+
+
+def join(*sides: tuple[int, Sequence[Fingerprint]]) -> list[list[Unit]]:
+    """The units of each side, in order; they cover it. A side is the number of its first item, and
+    its items.
+
+    Every string of an item is tried as the text of a piece. A frame counts if the sides together
+    have two different texts for it.
+    """
+    names: dict[Tokens, int] = {}
+    texts: dict[int, set[str]] = {}
+    frames = [[_frames(item, names) for item in items] for _, items in sides]
+    for side in frames:
+        for item in side:
+            for frame, text in item.items():
+                texts.setdefault(frame, set()).add(text)
+    variety = {frame: len(different) for frame, different in texts.items() if len(different) > 1}
+    return [
+        _join_side(offset, items, side, variety)
+        for (offset, items), side in zip(sides, frames, strict=True)
+    ]
+
+
+def _frames(item: Fingerprint, names: dict[Tokens, int]) -> dict[int, str]:
+    """Each string of an item by its frame: the tokens without that string, as a number."""
+    tokens = item.masked or ()
+    return {
+        names.setdefault((*tokens[:place], _TEXT, *tokens[place + 1 :]), len(names)): text
+        for place, text in item.texts
+    }
+
+
+def _join_side(
+    offset: int,
+    items: Sequence[Fingerprint],
+    frames: list[dict[int, str]],
+    variety: dict[int, int],
+) -> list[Unit]:
+    units: list[Unit] = []
+    start = 0
+    while start < len(items):
+        first, stop, growth = items[start], start + 1, None
+        shared = frames[start].keys() & variety.keys()
+        while stop < len(items) and (narrowed := shared & frames[stop].keys()):
+            step = _growth(items[stop - 1].numbers, items[stop].numbers)
+            if step is None or growth not in (None, step):
+                break
+            shared, growth, stop = narrowed, step, stop + 1
+        if shared:
+            frame = max(shared, key=lambda frame: (variety[frame], -frame))
+            texts = tuple(found[frame] for found in frames[start:stop])
+            key = (frame, "".join(texts))
+            exact = (*key, first.numbers)
+            units.append(Unit(offset + start, items[start:stop], exact, key, frame, texts))
+        else:
+            units.append(single(offset + start, first))
+        start = stop
+    return units
+
+
+def _growth(before: tuple[Number, ...], after: tuple[Number, ...]) -> tuple[int, ...] | None:
+    """By how much each number grows between two pieces of one text; None if they are not one text.
+
+    An id may count the pieces, an index must stay.
+    """
+    if [name for name, _ in before] != [name for name, _ in after]:
+        return None
+    growth = tuple(later - earlier for (_, earlier), (_, later) in zip(before, after, strict=True))
+    allowed = all(
+        by == 0 or (by == 1 and name not in COUNTERS)
+        for (name, _), by in zip(before, growth, strict=True)
+    )
+    return growth if allowed else None

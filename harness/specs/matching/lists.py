@@ -1,189 +1,429 @@
 """The findings of two lists: one for each run, each text that was cut differently, each pair that
-differs; and each shift once.
+differs, and each shift of counted numbers.
 
-The plan says who stands beside whom. The counted numbers of all pairs are looked at before the
-first finding is written, because a run is told together with the shift that it causes.
+What is equal at both ends is set aside, so that a single deletion costs one pass. The rest is
+joined into units (`fingerprint.join`) and aligned by fingerprints, with counted numbers masked
+where that makes more items alike. Units without a partner are aligned piece by piece, and what is
+left then is paired by likeness. Items with operators have no fingerprint: they are asked whether
+they accept an item, with names unbound, so that a plan never depends on what a name was bound to.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Literal
+
+from msgspec import Struct
 
 from harness.stream.json_codec import Json
 
-from .counters import Seen, Shift, extend, find_shifts, follows
+from .align import Pairs, align, best_pairs
+from .counters import Shift, Sighting, find_shifts, sightings
 from .equality import equal, is_plain
-from .fingerprint import fingerprint
-from .mismatch import Path
-from .planning import PAIRS, Step, likeness, plan
-from .sightings import Sighting, sightings
+from .fingerprint import Fingerprint, Unit, fingerprint, join, single
+from .mismatch import Findings, Kind, Path
+from .operators import Bindings
 
-if TYPE_CHECKING:
-    from .explain import Explainer
+MAX_SCORES: Final = 1_000
+"""Left × right up to which leftovers are paired by likeness; beyond, the first with the first."""
+STEPS: Final = 100_000
+OPEN_STEPS: Final = 50_000
+"""The cost limits of an alignment by keys, and by asking items with operators; about 0.3 s each."""
+MAX_SLIDE: Final = 50
+"""The units by which a run is moved up to where a block begins."""
+TAGS: Final = ("type", "kind")
+
+PieceTexts = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def explain_list(
-    explainer: Explainer, path: Path, expected: list[Json], actual: list[Json]
-) -> None:
+class Step(Struct, frozen=True):
+    """Items of the expectation beside items of what we got, by their numbers.
+
+    ``same`` has equal items (but perhaps for names) as often on both sides; a ``pair`` has one of
+    each and need not be equal; a ``run`` has none on one side; a ``recut`` has both, and in
+    ``pieces`` their texts, which need not be the same text.
+    """
+
+    kind: Literal["same", "pair", "run", "recut"]
+    left: range
+    right: range
+    pieces: PieceTexts = ((), ())
+
+
+def explain_list(findings: Findings, path: Path, expected: list[Json], actual: list[Json]) -> None:
     """Add what differs between two lists."""
-    walk = _Walk(explainer, path, expected, actual)
-    walk.look()
-    walk.tell()
+    _ListWalk(findings, path, expected, actual).add_findings()
 
 
-class _Walk:
-    """``shifts`` stand at the step where they begin, ``notes`` at the run that caused one;
-    ``numbers`` are the paths that `tell` answers for.
+def likeness(expected: Json, actual: Json, loose: Bindings) -> float:
+    """0 if two items have so little in common that they are rather one lost and one new; else more
+    the more they share.
+    """
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        keys = {*expected, *actual}
+        shared = expected.keys() & actual.keys()
+        same = {key for key in shared if loose.meets(expected[key], actual[key])}
+        tags = [tag for tag in TAGS if tag in keys]
+        alike = all(tag in same for tag in tags) if tags else bool(shared)
+        return 1 + 3 * len(same) / len(keys) if alike or 2 * len(same) >= len(keys) else 0
+    return 0 if isinstance(expected, dict | list) != isinstance(actual, dict | list) else 1
 
-    ``unequal`` are the steps whose pair differs in more than counted numbers.
+
+class _ListWalk:
+    """Adds the findings of two lists, step by step.
+
+    The counted numbers of all pairs are looked at before the first finding is added, because a run
+    is reported together with the shift that it causes.
     """
 
     def __init__(
-        self, explainer: Explainer, path: Path, expected: list[Json], actual: list[Json]
+        self, findings: Findings, path: Path, expected: list[Json], actual: list[Json]
     ) -> None:
-        self.explainer, self.path = explainer, path
+        self.findings, self.path = findings, path
         self.expected, self.actual = expected, actual
-        self.plain = is_plain(expected)
-        self.steps = plan(expected, actual, explainer.loose)
-        self.shifts: dict[int, list[Shift]] = {}
-        self.notes: dict[int, list[str]] = {}
-        self.numbers: set[Path] = set()
+        self.plan = _Plan(expected, actual, findings.loose)
+        self.steps = list(self.plan.steps())
         self.unequal: set[int] = set()
 
-    def look(self) -> None:
-        """Find the shifts along the pairs, the runs that caused them, and the pairs that are equal
-        but for them.
+    def add_findings(self) -> None:
+        findings, courses, silenced = self.findings, self.findings.courses, self.findings.silenced
+        seen = self._look()
+        shifts: dict[int, list[Shift]] = {}
+        notes: dict[int, list[str]] = {}
+        for shift in find_shifts(seen, courses, self._find_cause):
+            shifts.setdefault(shift.first.step, []).append(shift)
+            if shift.cause is not None:
+                notes.setdefault(shift.cause, []).append(shift.note)
+        findings.courses = dict(courses)
+        findings.silenced = silenced | {sighting.path for sighting in seen if sighting.by}
+        for number, step in enumerate(self.steps):
+            for shift in shifts.get(number, ()):
+                self._add_shift(shift, silenced)
+            if step.kind in ("same", "pair"):
+                for i, j in zip(step.left, step.right, strict=True):
+                    if i in self.unequal or not self.plan.is_plain(i):
+                        self._add_pair(i, j)
+            else:
+                self._add_run(step, notes.get(number, []))
+        findings.courses, findings.silenced = courses, silenced
+
+    def _look(self) -> list[Sighting]:
+        """The sightings along the pairs, if any leaves its course; finds the pairs that differ in
+        more than counted numbers.
         """
-        courses = self.explainer.courses
-        seen: list[Seen] = []
+        courses = self.findings.courses
+        leaves = False
         for number, step in enumerate(self.steps):
-            if step.kind == "pair" and not self._equal(step):
-                found, alike = self._sight(step)
-                seen += [Seen(number, sighting) for sighting in found]
+            i, j = step.left.start, step.right.start
+            if step.kind == "pair" and not self.plan.equal(i, j):
+                seen, alike = self._sight(number, i, j)
                 if not alike:
-                    self.unequal.add(number)
-        if not all(follows(courses.get(item.sighting.counter, ()), item.sighting) for item in seen):
-            looked_at = [
-                (number, step) for number, step in enumerate(self.steps) if step.left and step.right
-            ]
-            seen = [
-                Seen(number, sighting)
-                for number, step in looked_at
-                for sighting in self._sight(step)[0]
-            ]
-            for shift in find_shifts(seen, courses, self._find_cause):
-                self.shifts.setdefault(shift.first.step, []).append(shift)
-                if shift.cause is not None:
-                    self.notes.setdefault(shift.cause, []).append(f"{shift.words()} from here")
-        self.numbers = {item.sighting.path for item in seen if item.sighting.by}
+                    self.unequal.add(i)
+                leaves |= not all(item.follows(courses.get(item.counter, ())) for item in seen)
+        return [
+            sighting
+            for number, step in enumerate(self.steps if leaves else ())
+            for i, j in zip(step.left, step.right, strict=False)
+            for sighting in self._sight(number, i, j)[0]
+        ]
 
-    def tell(self) -> None:
-        """Add the findings, in the order of the steps."""
-        explainer = self.explainer
-        courses, silenced = explainer.courses, explainer.silenced
-        explainer.courses, covered = dict(courses), silenced | self.numbers
-        for number, step in enumerate(self.steps):
-            for shift in self.shifts.get(number, ()):
-                self._tell_shift(shift)
-            explainer.silenced = covered
-            if step.kind not in PAIRS:
-                self._tell_run(step, self.notes.get(number, []))
-            elif number in self.unequal or not (
-                self.plain or is_plain(self.expected[step.left.start])
-            ):
-                self._tell_pair(step)
-            explainer.silenced = silenced
-        explainer.courses = courses
-
-    def _equal(self, step: Step) -> bool:
-        expected, actual = self.expected[step.left.start], self.actual[step.right.start]
-        return (
-            equal(expected, actual) if self.plain else self.explainer.loose.meets(expected, actual)
-        )
-
-    def _sight(self, step: Step) -> tuple[list[Sighting], bool]:
-        i, j = step.left.start, step.right.start
-        return sightings(self.expected[i], self.actual[j], self.explainer.loose, (*self.path, i))
+    def _sight(self, number: int, i: int, j: int) -> tuple[list[Sighting], bool]:
+        expected, actual = self.expected[i], self.actual[j]
+        return sightings(expected, actual, self.findings.loose, (*self.path, i), number)
 
     def _find_cause(self, since: int, until: int, name: str, sure: bool) -> int | None:
-        """The last run or recut text of these steps that has numbers of this name; else, if we need
-        not be sure, the last one at all.
+        """The last run or recut text of these steps that has numbers of this name; if we need not
+        be sure, else the last one at all.
         """
-        causes = [number for number in range(since, until) if self.steps[number].kind not in PAIRS]
+        causes = [i for i in range(since, until) if self.steps[i].kind in ("run", "recut")]
         last = causes[-1] if causes and not sure else None
-        return next(
-            (number for number in reversed(causes) if self._counts(self.steps[number], name)), last
-        )
+        return next((i for i in reversed(causes) if self._counts(self.steps[i], name)), last)
 
     def _counts(self, step: Step, name: str) -> bool:
         items = [*(self.expected[i] for i in step.left), *(self.actual[j] for j in step.right)]
-        return any(name == found for item in items for found, _ in fingerprint(item).numbers)
+        return any(name == other for item in items for other, _ in fingerprint(item).numbers)
 
-    def _tell_shift(self, shift: Shift) -> None:
-        sighting = shift.first.sighting
-        if shift.stays:
-            courses = self.explainer.courses
-            courses[sighting.counter] = extend(courses.get(sighting.counter, ()), shift)
-        if shift.cause is not None:
-            return
-        if shift.stays:
-            note = f"{shift.words()} from here"
-        else:
-            note = (
-                f"{shift.words()} here, {shift.count} times, then as before"
-                if shift.count > 1
-                else ""
-            )
-        if sighting.by:  # a number that is as expected again is no finding
-            self.explainer.add(
-                sighting.path, "moved" if note else "changed", sighting.expected, sighting.got, note
-            )
+    def _add_shift(self, shift: Shift, silenced: set[Path]) -> None:
+        first, courses = shift.first, self.findings.courses
+        courses[first.counter] = shift.extend(courses.get(first.counter, ()))
+        # A number that is as expected again is no finding.
+        if shift.cause is None and first.by and first.path not in silenced:
+            kind: Kind = "moved" if shift.note else "changed"
+            self.findings.add(first.path, kind, first.expected, first.got, shift.note)
 
-    def _tell_run(self, step: Step, notes: list[str]) -> None:
-        add, place = self.explainer.add, self._place(step.left or step.right)
+    def _add_run(self, step: Step, notes: list[str]) -> None:
+        place = self._place(step.left or step.right)
+        expected, got = [self.expected[i] for i in step.left], [self.actual[j] for j in step.right]
         if step.kind == "recut":
-            texts = ["".join(pieces) for pieces in step.pieces]
-            cuts = f"{_count(len(step.left), 'piece')} expected, {len(step.right):,} got"
-            if texts[0] == texts[1]:
-                add(
-                    place,
-                    "recut",
-                    [*step.pieces[0]],
-                    [*step.pieces[1]],
-                    "; ".join([f"same text, cut differently: {cuts}", *notes]),
-                )
+            texts, others = step.pieces
+            cuts = f"{_count(len(texts), 'piece')} expected, {len(others):,} got"
+            if "".join(texts) == "".join(others):
+                note = "; ".join([f"same text, cut differently: {cuts}", *notes])
+                self.findings.add(place, "recut", [*texts], [*others], note)
             else:
-                add(
-                    place,
-                    "changed",
-                    texts[0],
-                    texts[1],
-                    "; ".join([f"the texts of these pieces, joined: {cuts}", *notes]),
-                )
+                note = "; ".join([f"the texts of these pieces, joined: {cuts}", *notes])
+                self.findings.add(place, "changed", "".join(texts), "".join(others), note)
             return
-        items = [self.expected[i] for i in step.left] or [self.actual[j] for j in step.right]
+        items = expected or got
         shown = items[0] if len(items) == 1 else items
         note = "; ".join([*([_count(len(items), "item")] if len(items) > 1 else []), *notes])
-        if step.kind == "missing":
-            add(place, "missing", shown, None, note)
+        if expected:
+            self.findings.add(place, "missing", shown, None, note)
         else:
-            add(place, "extra", None, shown, note)
+            self.findings.add(place, "extra", None, shown, note)
 
-    def _tell_pair(self, step: Step) -> None:
-        expected, actual, place = (
-            self.expected[step.left.start],
-            self.actual[step.right.start],
-            self._place(step.left),
-        )
-        if self.explainer.bindings.meets(expected, actual):
+    def _add_pair(self, i: int, j: int) -> None:
+        expected, actual, place = self.expected[i], self.actual[j], (*self.path, i)
+        if self.findings.bindings.meets(expected, actual):
             return
-        if likeness(expected, actual, self.explainer.loose):
-            self.explainer.explain(place, expected, actual)
+        if likeness(expected, actual, self.findings.loose):
+            self.findings.explain(place, expected, actual)
         else:
-            self.explainer.add(place, "changed", expected, actual)
+            self.findings.add(place, "changed", expected, actual)
 
     def _place(self, items: range) -> Path:
         return (*self.path, items.start if len(items) == 1 else items)
+
+
+class _Plan:
+    """How two lists are walked: which items are partners, which runs are missing or extra, which
+    text was cut differently.
+
+    ``masked``: counted numbers don't count in the alignment.
+    """
+
+    def __init__(self, expected: list[Json], actual: list[Json], loose: Bindings) -> None:
+        self.expected, self.actual, self.loose = expected, actual, loose
+        self.all_plain = is_plain(expected)
+        self.masked = False
+
+    def is_plain(self, i: int) -> bool:
+        return self.all_plain or is_plain(self.expected[i])
+
+    def equal(self, i: int, j: int) -> bool:
+        if self.all_plain:
+            return equal(self.expected[i], self.actual[j])
+        return self.loose.meets(self.expected[i], self.actual[j])
+
+    def steps(self) -> Iterator[Step]:
+        """The steps through both lists, in order; together they cover both."""
+        left, right = len(self.expected), len(self.actual)
+        head, tail = _common_ends(
+            min(left, right),
+            lambda place: self.equal(place, place),
+            lambda place: self.equal(left - 1 - place, right - 1 - place),
+        )
+        # A lost block may begin before the first difference.
+        before = range(max(head - MAX_SLIDE, 0), head)
+        yield Step("same", range(before.start), range(before.start))
+        yield from self._middle(before, range(head, left - tail), range(head, right - tail))
+        yield Step("same", range(left - tail, left), range(right - tail, right))
+
+    def _middle(self, before: range, left: range, right: range) -> Iterator[Step]:
+        lefts = [self._fingerprint(i) for i in left]
+        rights = [fingerprint(self.actual[j]) for j in right]
+        units, others = join((left.start, lefts), (right.start, rights))
+        pairs = self._best_alignment(units, others)
+        units = [*(single(i, self._fingerprint(i)) for i in before), *units]
+        others = [*(single(j, fingerprint(self.actual[j])) for j in before), *others]
+        known, shift = [(k, k) for k in range(len(before))], len(before)
+        pairs = [*known, *((u + shift, v + shift) for u, v in pairs)]
+        for gap, other_gap, pair in _between(units, others, self._slide_runs(units, others, pairs)):
+            yield from self._gap(gap, other_gap)
+            if pair:
+                yield from _together(*pair)
+
+    def _fingerprint(self, i: int) -> Fingerprint:
+        return fingerprint(self.expected[i], is_open=not self.is_plain(i))
+
+    def _best_alignment(self, units: list[Unit], others: list[Unit]) -> Pairs:
+        """The alignment with fewer differences, by exact or by masked keys; ``masked`` remembers
+        which.
+        """
+        exact = self._align(units, others)
+        if not any(item.numbers for unit in others for item in unit.items):
+            return exact
+        self.masked = True
+        masked = self._align(units, others)
+        jumps = _jumps([(units[u], others[v]) for u, v in masked])
+        self.masked = 2 * len(masked) - jumps > 2 * len(exact)
+        return masked if self.masked else exact
+
+    def _same(self, unit: Unit, other: Unit) -> bool:
+        """Whether two units may be partners."""
+        if unit.exact is not None:
+            return bool(self._key(unit) == self._key(other))
+        i, j = unit.start, other.start
+        if len(other.items) > 1:
+            return False
+        if self.masked:
+            return sightings(self.expected[i], self.actual[j], self.loose)[1]
+        return self.equal(i, j)
+
+    def _key(self, unit: Unit) -> Any:
+        return unit.masked if self.masked else unit.exact
+
+    def _align(self, units: list[Unit], others: list[Unit]) -> Pairs:
+        """Align by keys; what has its key on one side only is left out first."""
+        names: dict[Any, int] = {}
+        left = [names.setdefault(self._key(unit), len(names)) for unit in units]
+        right = [names.setdefault(self._key(unit), len(names)) for unit in others]
+        none = names.get(None)  # the key of items with operators
+        common = {*left} & {*right}
+        lefts = [u for u, name in enumerate(left) if name == none or name in common]
+        rights = [v for v, name in enumerate(right) if none is not None or name in common]
+
+        def same(a: int, b: int) -> bool:
+            u, v = lefts[a], rights[b]
+            return left[u] == right[v] or (left[u] == none and self._same(units[u], others[v]))
+
+        limit = STEPS if none is None else OPEN_STEPS
+        return [(lefts[a], rights[b]) for a, b in align(len(lefts), len(rights), same, limit)]
+
+    def _slide_runs(self, units: list[Unit], others: list[Unit], pairs: Pairs) -> Pairs:
+        """Move each run up, over pairs that it could as well have begun with, to where it names the
+        fewest different numbers: a whole block.
+        """
+        pairs = [*pairs]
+        for k in range(1, len(pairs) + 1):
+            (u, v), ends = pairs[k - 1], (*pairs[k : k + 1], (len(units), len(others)))[0]
+            left, right = ends[0] - u - 1, ends[1] - v - 1
+            if bool(left) == bool(right):
+                continue
+            run, size = (units[: ends[0]], left) if left else (others[: ends[1]], right)
+            best, fewest = 0, _spread(run[-size:])
+            for up in range(1, min(MAX_SLIDE, k) + 1):
+                above = u - up + 1, v - up + 1
+                moved = above[0] + left, above[1] + right
+                if pairs[k - up] != above or not self._same(
+                    units[moved[0] if left else above[0]], others[moved[1] if right else above[1]]
+                ):
+                    break
+                if (spread := _spread(run[-size - up : -up])) < fewest:
+                    best, fewest = up, spread
+            for up in range(best):
+                pairs[k - 1 - up] = (u - up + left, v - up + right)
+        return pairs
+
+    def _gap(self, units: list[Unit], others: list[Unit]) -> Iterator[Step]:
+        """Steps through units that found no partner: piece by piece, then by likeness."""
+        left = [single for unit in units for single in unit.singles()]
+        right = [single for unit in others for single in unit.singles()]
+        frames = {unit.frame for unit in (*units, *others)}
+        is_text = len(units) == len(others) == len(frames) == 1 and None not in frames
+        joined = len(left) > len(units) or len(right) > len(others)
+        for gap, other_gap, pair in _between(
+            left, right, self._align(left, right) if joined else []
+        ):
+            yield from self._leftovers(gap, other_gap, is_text=is_text)
+            if pair:
+                yield from _pairs(pair[0].start, pair[1].start)
+
+    def _leftovers(self, left: list[Unit], right: list[Unit], *, is_text: bool) -> Iterator[Step]:
+        """Steps through items that are equal to none.
+
+        Pieces of one text that are not as many on both sides are not reported one by one.
+        """
+        if is_text and left and right and len(left) != len(right):
+            pieces = tuple(unit.texts[0] for unit in left), tuple(unit.texts[0] for unit in right)
+            yield Step("recut", _span(left), _span(right), pieces)
+            return
+        if len(left) == len(right) == 1 or len(left) * len(right) > MAX_SCORES:
+            pairs = [(place, place) for place in range(min(len(left), len(right)))]
+        else:
+            pairs = best_pairs(
+                len(left),
+                len(right),
+                lambda a, b: likeness(
+                    self.expected[left[a].start], self.actual[right[b].start], self.loose
+                ),
+            )
+        for gap, other_gap, pair in _between(left, right, pairs):
+            yield from _apart(_span(gap), _span(other_gap))
+            if pair:
+                yield from _pairs(pair[0].start, pair[1].start)
+
+
+def _common_ends(
+    shortest: int, same_from_start: Callable[[int], bool], same_from_end: Callable[[int], bool]
+) -> tuple[int, int]:
+    """How many places are the same at the start, and how many of the others at the end."""
+    head = next((place for place in range(shortest) if not same_from_start(place)), shortest)
+    rest = shortest - head
+    return head, next((place for place in range(rest) if not same_from_end(place)), rest)
+
+
+def _between(
+    left: list[Unit], right: list[Unit], pairs: Pairs
+) -> Iterator[tuple[list[Unit], list[Unit], tuple[Unit, Unit] | None]]:
+    """What stands before each pair on either side, and the pair; at the end what is left."""
+    a = b = 0
+    for u, v in pairs:
+        yield left[a:u], right[b:v], (left[u], right[v])
+        a, b = u + 1, v + 1
+    yield left[a:], right[b:], None
+
+
+def _together(unit: Unit, other: Unit) -> Iterator[Step]:
+    """Two units with the same text: pair by pair where they are cut alike; between the first and
+    the last other cut they are recut.
+    """
+    left, right = unit.texts, other.texts
+    if None in (unit.frame, other.frame):
+        yield from _pairs(unit.start, other.start)
+        return
+    head, tail = _common_ends(
+        min(len(left), len(right)),
+        lambda place: left[place] == right[place],
+        lambda place: left[-1 - place] == right[-1 - place],
+    )
+    between = range(unit.start + head, unit.stop - tail)
+    beside = range(other.start + head, other.stop - tail)
+    yield from _pairs(unit.start, other.start, head)
+    if between and beside:
+        pieces = tuple(left[head : len(left) - tail]), tuple(right[head : len(right) - tail])
+        yield Step("recut", between, beside, pieces)
+    else:  # an empty piece more or less is no cut
+        yield from _apart(between, beside)
+    yield from _pairs(unit.stop - tail, other.stop - tail, tail)
+
+
+def _jumps(pairs: list[tuple[Unit, Unit]]) -> int:
+    """How often the shift of a counted number changes along the pairs."""
+    jumps = 0
+    shifts: dict[str, int] = {}
+    for unit, other in pairs:
+        for (name, expected), (_, got) in zip(
+            unit.items[0].numbers, other.items[0].numbers, strict=False
+        ):
+            if got != expected and shifts.get(name, 0) != got - expected:
+                jumps += 1
+                shifts[name] = got - expected
+    return jumps
+
+
+def _spread(units: list[Unit]) -> int:
+    """How many different counted numbers a run names."""
+    return len({number for unit in units for number in unit.numbers})
+
+
+def _span(units: list[Unit]) -> range:
+    return range(units[0].start, units[-1].stop) if units else range(0)
+
+
+def _pairs(i: int, j: int, count: int = 1) -> Iterator[Step]:
+    for place in range(count):
+        yield Step("pair", range(i + place, i + place + 1), range(j + place, j + place + 1))
+
+
+def _apart(left: range, right: range) -> Iterator[Step]:
+    if len(left) == len(right) == 1:
+        yield Step("pair", left, right)
+        return
+    if left:
+        yield Step("run", left, range(0))
+    if right:
+        yield Step("run", range(0), right)
 
 
 def _count(number: int, noun: str) -> str:

@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from msgspec import Struct
 
 from harness.stream.json_codec import Json
 from harness.stream.printable import excerpt
 
+from .operators import Bindings
+
 Kind = Literal["changed", "missing", "extra", "moved", "recut"]
 
 Path = tuple[str | int | range, ...]
+
+Course = tuple[tuple[int, int], ...]
+"""``((3, -1), (7, -2))``: counted numbers from 3 on are off by −1, from 7 on by −2."""
 
 MAX_SHOWN: Final = 1200
 """Characters of a value in one line."""
@@ -42,6 +47,25 @@ class Mismatch(Struct, frozen=True):
     expected: Json = None
     got: Json = None
     note: str = ""
+
+
+class Findings(Protocol):
+    """Where the comparison of two lists adds its findings, and asks for those of a pair.
+
+    ``loose`` binds no names. ``courses`` say how the counted numbers around the present value are
+    shifted; ``silenced`` are the paths of numbers that another finding answers for.
+    """
+
+    bindings: Bindings
+    loose: Bindings
+    courses: dict[str, Course]
+    silenced: set[Path]
+
+    def explain(self, path: Path, expected: Json, actual: Json) -> None:
+        """Add what differs between two values; nothing if ``actual`` is as expected."""
+
+    def add(self, path: Path, kind: Kind, expected: Json, got: Json, note: str = "") -> None:
+        """Add one finding."""
 
 
 def write_path(path: Path) -> str:

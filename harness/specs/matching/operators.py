@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn
 from harness.stream.json_codec import Json
 
 from .equality import equal, is_plain, may_hold
-from .fingerprint import canonical
+from .fingerprint import fingerprint
 from .patterns import Pattern, PatternError
 
 TYPES: Final[dict[str, Callable[[Json], bool]]] = {
@@ -160,11 +160,11 @@ def place_anywhere(wanted: list[Json], actual: list[Json], bindings: Bindings) -
     """
     free: dict[Any, list[int]] = {}
     for index in range(len(actual) - 1, -1, -1):
-        free.setdefault(canonical(actual[index]), []).append(index)
+        free.setdefault(fingerprint(actual[index]).exact, []).append(index)
     found: dict[int, int] = {}
     for index, item in enumerate(wanted):
         if is_plain(item):
-            partners = free.get(canonical(item))
+            partners = free.get(fingerprint(item).exact)
             if not partners:
                 return None
             found[index] = partners.pop()
