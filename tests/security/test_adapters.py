@@ -1,0 +1,149 @@
+"""Adapters that swallow exceptions, fork, hang, flood or leave processes behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from harness.conformance.adapters.named import make_adapter, read_line
+from harness.conformance.judge import AdapterError
+from harness.specs import Case
+from tests.security.samples import TEXT, exchange
+
+MINE = Case(
+    case="c",
+    requirement="r",
+    features=("f",),
+    source="https://s.example",
+    cassette="x",
+    expect={"own": None},
+)
+SWALLOWS = """
+def run(exchange):
+    while True:
+        try:
+            while True: pass
+        except Exception: pass
+"""
+
+
+def test_a_function_that_swallows_exceptions_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "swallowing_adapter.py").write_text(SWALLOWS, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(AdapterError, match=r"did not return within 0\.2 s"):
+        make_adapter(read_line("mine = swallowing_adapter:run"), tmp_path, timeout=0.2)(
+            exchange(TEXT), MINE
+        )
+
+
+FORKS = """
+import os, warnings
+def run(exchange):
+    open('calls', 'a').write('x')
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        os.fork()
+    return [{'type': 'result'}]
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_does_not_continue_the_tests(
+    project: Path, pytester: pytest.Pytester
+) -> None:
+    Path("forking_adapter.py").write_text(FORKS, encoding="utf-8")
+    pytester.makeini("[pytest]\nharness_adapters =\n    own: mind = forking_adapter:run\n")
+    Path("specs/test_after.py").write_text(
+        "def test_after() -> None:\n    open('after', 'a').write('x')\n", encoding="utf-8"
+    )
+    ran = pytester.runpytest_subprocess(
+        "specs", "--harness-dialect", "own", "-p", "no:cacheprovider"
+    )
+    ran.assert_outcomes(passed=2)
+    assert (
+        Path("calls").read_text(encoding="utf-8")
+        == Path("after").read_text(encoding="utf-8")
+        == "x"
+    )
+
+
+PROGRAMS = {
+    "leaves its session": "import os, time\nif os.fork() == 0:\n os.setsid(); open('child', 'w').write(str(os.getpid())); time.sleep(8)",
+    "does not listen to signals": "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(60)",
+    "floods its errors": "import sys\nwhile True: sys.stderr.write('x' * 65536)",
+    "closes its output and stays": "import os, time\nos.close(1); os.close(2); time.sleep(60)",
+}
+
+
+LEAVERS = {
+    "and closes its output": "os.setsid()",
+    "twice": "os.setsid()\n if os.fork(): os._exit(0)",
+    "as another program": "os.setsid(); os.execvp('sleep', ['sleep', '60'])",
+}
+LEAVES = """
+import os, time
+
+pytest_plugins = ["pytester"]
+if os.fork() == 0:
+ for n in (0, 1, 2): os.close(n)
+ {leave}
+ time.sleep(60)
+time.sleep(0.5)
+print('{{}}')
+"""
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/environ").exists(), reason="what left its session is found by /proc"
+)
+@pytest.mark.parametrize("leave", LEAVERS.values(), ids=list(LEAVERS))
+def test_processes_left_by_a_program_end_with_it(leave: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(LEAVES.format(leave=leave), encoding="utf-8")
+
+    def left() -> list[str]:
+        """What runs in this folder: the program's children do, and nothing else."""
+        found = []
+        for one in Path("/proc").glob("[0-9]*/cwd"):
+            with suppress(OSError):  # it has ended, or is somebody else's
+                found += [one.parent.name] if one.readlink() == tmp_path.resolve() else []
+        return found
+
+    careless = subprocess.Popen(
+        [sys.executable, "program.py"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    careless.wait(20)
+    with suppress(ProcessLookupError):
+        os.killpg(careless.pid, signal.SIGKILL)  # the session alone
+    (child,) = left()
+    os.kill(int(child), signal.SIGKILL)
+    gave = make_adapter(
+        read_line(f"mine = run: {sys.executable} program.py"), tmp_path, timeout=20.0
+    )(exchange(TEXT), MINE)
+    assert gave == [{}]
+    until = time.monotonic() + 5
+    while left() and time.monotonic() < until:  # the kernel takes them away in its own time
+        time.sleep(0.05)
+    assert left() == []
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=list(PROGRAMS))
+def test_a_program_gets_its_verdict_in_time(program: str, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    began = time.monotonic()
+    with pytest.raises(AdapterError, match="did not end within 1 s"):
+        make_adapter(read_line(f"mine = run: {sys.executable} program.py"), tmp_path, timeout=1.0)(
+            exchange(TEXT), MINE
+        )
+    assert time.monotonic() - began < 7
