@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.dialects.gemini_schema import to_gemini_schema
-from harness.dialects.gemini_schema.convert import MAX_WARNINGS
 
 GEMINI_KEYWORDS = frozenset(
     [
@@ -235,7 +234,7 @@ SAID_EXACTLY: dict[str, tuple[Any, dict[str, Any]]] = {
     ),
     "allOf of limits": (
         {
-            "type": "number",
+            "type": ["integer", "null"],
             "minimum": 1,
             "allOf": [{"minimum": 3, "maximum": 9}, {"type": "integer", "maximum": 8}],
         },
@@ -488,14 +487,6 @@ def test_deep_nesting_is_cut_off() -> None:
     assert warnings == [
         "P: 'schema' is cut off where it passes 40 levels or 50000 values, references followed"
     ]
-
-
-def test_warnings_are_counted_when_there_are_too_many() -> None:
-    _, warnings = convert(
-        {"type": "object", "properties": {f"p{at}": {"not": {}} for at in range(MAX_WARNINGS + 7)}}
-    )
-    assert len(warnings) == MAX_WARNINGS + 1
-    assert warnings[-1] == "P: 7 more things are left out"
 
 
 NAMES = st.sampled_from(

@@ -1,6 +1,4 @@
-"""Schemas of arguments and answers: from JSON Schema, which everyone writes, to the ``Schema`` that
-Gemini reads.
-"""
+"""Converts JSON Schema into the ``Schema`` of the Gemini API, for tools and structured answers."""
 
 from .convert import to_gemini_schema
 

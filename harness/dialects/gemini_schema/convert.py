@@ -1,10 +1,8 @@
-"""JSON Schema → Gemini's ``Schema``, for ``parameters`` and ``responseSchema``: what that cannot
-say is left out and told.
+"""Converts JSON Schema into Gemini's ``Schema``; a keyword without a counterpart is left out with
+a warning.
 
-Each node is first made flat: its ``$ref`` and ``allOf`` are joined to it, ``const`` becomes an
-``enum``, a choice with null ``nullable``. Then a table of writers says what becomes of each
-keyword. A schema comes from anywhere, so depth, size and warnings are bounded: references that
-multiply end in a warning.
+Each node is first made flat: ``allOf`` is joined into it, ``const`` becomes an ``enum``, null among
+types or choices becomes ``nullable``. Then its keywords are written one by one.
 
 Sources: https://ai.google.dev/api/caching#Schema and
 https://json-schema.org/draft/2020-12/json-schema-validation.
@@ -12,329 +10,329 @@ https://json-schema.org/draft/2020-12/json-schema-validation.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any, Final
-from urllib.parse import unquote
 
-from .join import Schema, is_number, join, values_of
-from .keywords import KINDS, NO_WORD, OF_A_KIND, WRITERS, Node
+from msgspec import UNSET
 
-MAX_DEPTH: Final = 40
-MAX_SIZE: Final = 50_000
-"""So many keywords and values are looked at, each as often as references lead to it."""
-MAX_WARNINGS: Final = 100
-_JOINED: Final = frozenset({"$ref", "allOf", "$defs", "definitions", "const", "enum"})
-_BELOW: Final = frozenset(
-    {"$defs", "definitions", "properties", "items", "prefixItems", "anyOf", "oneOf", "allOf"}
-)
-"""Where schemas stand inside a schema: they are weighed when they are reached."""
+from .references import Resolver
 
-_Refs = frozenset[str]
-_SCOPE: Final = object()
-"""The only key of a stand-in for a schema from elsewhere: that schema, and the references inside
-which it stands.
-"""
+Schema = dict[str, Any]
+
+TYPES: Final = ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
+"""Gemini's types; JSON Schema writes the same words in lower case."""
+
+FORMATS: Final = {
+    "STRING": ("enum", "date-time"),
+    "NUMBER": ("float", "double"),
+    "INTEGER": ("int32", "int64"),
+}
+_NUMBERS: Final = frozenset({"NUMBER", "INTEGER"})
+_TYPES_OF: Final[dict[str, frozenset[str]]] = {
+    "format": frozenset(FORMATS),
+    **dict.fromkeys(("minLength", "maxLength", "pattern"), frozenset({"STRING"})),
+    **dict.fromkeys(("minimum", "maximum", "multipleOf"), _NUMBERS),
+    **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), _NUMBERS),
+    **dict.fromkeys(("items", "prefixItems", "minItems", "maxItems"), frozenset({"ARRAY"})),
+    **dict.fromkeys(("properties", "required", "propertyOrdering"), frozenset({"OBJECT"})),
+    **dict.fromkeys(("minProperties", "maxProperties"), frozenset({"OBJECT"})),
+    "additionalProperties": frozenset({"OBJECT"}),
+}
+"""A keyword that restricts values of some types only → those types."""
+
+_EXPECTED: Final[dict[str, str]] = {
+    **dict.fromkeys(("title", "description", "pattern"), "a string"),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), "a whole number"),
+    **dict.fromkeys(("minProperties", "maxProperties"), "a whole number"),
+    **dict.fromkeys(("minimum", "maximum"), "a number"),
+    **dict.fromkeys(("anyOf", "oneOf"), "a list of schemas"),
+    **dict.fromkeys(("default", "example", "enum", "items"), "anything"),
+    **dict.fromkeys(("required", "propertyOrdering"), "a list of names"),
+    "examples": "a list",
+    "format": "a string",
+    "nullable": "true or false",
+    "properties": "an object",
+}
+"""A keyword that Gemini's Schema has, or that is rewritten → its values."""
+_CHECKS: Final[dict[str, Callable[[Any], bool]]] = {
+    "a string": lambda value: isinstance(value, str),
+    "a whole number": lambda value: _is_a(value, "INTEGER") and value >= 0,
+    "a number": lambda value: _is_a(value, "NUMBER"),
+    "a list of schemas": lambda value: isinstance(value, list) and value != [],
+    "a list of names": lambda value: isinstance(value, list),
+    "a list": lambda value: isinstance(value, list),
+    "an object": lambda value: isinstance(value, dict),
+    "true or false": lambda value: isinstance(value, bool),
+    "anything": lambda value: True,
+}
 
 
 def to_gemini_schema(schema: Any, *, place: str) -> tuple[Schema, list[str]]:
-    """The same schema in Gemini's words, and a warning for each thing that has none: ``place.path:
-    'keyword' …``.
+    """The schema as Gemini's ``Schema``, and a warning for each loss: ``place.path: 'keyword' …``.
 
-    ``schema`` is a decoded JSON Schema of any draft, or a Gemini Schema, which stays as it is.
-    ``oneOf`` is said as ``anyOf``, several types as ``anyOf`` of one each, null as ``nullable``;
-    numbers in an ``enum``, which holds only strings, as ``minimum`` and ``maximum``. A reference
-    that leads back into itself ends in the type it refers to. Never raises; ``schema`` is not
-    touched.
+    ``schema`` is a decoded JSON Schema of any draft, or a Gemini Schema, which stays as it is. It
+    is not changed. ``oneOf`` becomes ``anyOf``, several types an ``anyOf`` of one each, null among
+    them ``nullable``. An ``enum`` of numbers becomes ``minimum`` and ``maximum``, since Gemini's
+    holds strings only. A recursive reference ends in the type that it refers to. Never raises.
     """
-    converter = _Converter(schema, place)
-    return converter.convert(schema, place, frozenset({"#"}), 0), converter.told()
+    losses: dict[str, None] = {}
+    resolver = Resolver(schema, place, losses)
+    return _Node(resolver.resolve(schema, place, frozenset({"#"})), place, losses).write(), [
+        *losses
+    ]
 
 
-class _Converter:
-    """One schema: its root, to which references lead, and what is left of the bounds."""
+class _Node:
+    """One node: ``flat`` is its JSON Schema without ``allOf``, ``written`` Gemini's Schema."""
 
-    def __init__(self, root: Any, place: str) -> None:
-        self.root = root
-        self.place = place
-        self.left = MAX_SIZE
-        self.warnings: dict[str, None] = {}
-        self.untold = 0
+    def __init__(self, schema: Any, path: str, losses: dict[str, None]) -> None:
+        self.path = path
+        self.losses = losses
+        self.written: Schema = {}
+        self.flat = self.flatten(schema)
 
-    def told(self) -> list[str]:
-        more = [f"{self.place}: {self.untold} more things are left out"] if self.untold else []
-        return [*self.warnings, *more]
+    def warn(self, keyword: str, reason: str) -> None:
+        self.losses[f"{self.path}: '{keyword}' {reason}"] = None
 
-    def warn(self, path: str, keyword: str, why: str) -> None:
-        warning = f"{path}: '{keyword}' {why}"
-        if len(self.warnings) < MAX_WARNINGS:
-            self.warnings[warning] = None
-        elif warning not in self.warnings:
-            self.untold += 1
-
-    # ---------------------------------------------------------------- one flat node
-
-    def flatten(self, schema: Any, path: str, refs: _Refs, depth: int) -> Schema:
-        """One node without references and ``allOf``; ``refs`` are the references inside which it
-        stands.
-        """
-        if schema is True:
-            return {}
+    def flatten(self, schema: Any) -> Schema:
         if not isinstance(schema, dict):
-            why = (
-                "is left out; it allows nothing"
-                if schema is False
-                else "is left out; a schema is an object"
-            )
-            self.warn(path, str(schema)[:40], why)
+            if schema is not True:
+                reason = "it allows nothing" if schema is False else "a schema is an object"
+                self.warn(str(schema)[:40], f"is left out; {reason}")
             return {}
-        if _SCOPE in schema:
-            schema, refs = schema[_SCOPE]
-        self.left -= _weigh(schema)
-        if depth > MAX_DEPTH or self.left < 0:
-            self.warn(
-                self.place,
-                "schema",
-                f"is cut off where it passes {MAX_DEPTH} levels or {MAX_SIZE} values, references"
-                " followed",
-            )
-            return {}
-        flat = {str(key): value for key, value in schema.items() if key not in _JOINED} | values_of(
-            schema
-        )
-        if "enum" in schema and "enum" not in flat:
-            self.warn(path, "enum", "is left out; it is not a list")
-        if "$ref" in schema:
-            target, inner = self.follow(schema["$ref"], path, refs)
-            self.add(flat, target, path, inner, depth)
-        others = schema.get("allOf", [])
-        if not isinstance(others, list):
-            self.warn(path, "allOf", "is left out; it is not a list")
-            others = []
-        for other in others:
-            self.add(flat, other, path, refs, depth)
+        flat = {key: schema[key] for key in schema if key not in ("allOf", "const")}
+        if "const" in schema:
+            flat["enum"] = [schema["const"]]
+        for keyword in ("allOf", "enum"):
+            if not isinstance(schema.get(keyword, []), list):
+                self.warn(keyword, "is left out; it is not a list")
+                flat.pop(keyword, None)
+            elif keyword == "allOf":
+                for other in schema.get(keyword, []):
+                    self.join(flat, self.flatten(other))
         for keyword in ("anyOf", "oneOf"):
-            self.take_null(flat, keyword, path, refs, depth)
+            self.take_null(flat, keyword)
         return flat
 
-    def add(self, flat: Schema, other: Any, path: str, refs: _Refs, depth: int) -> None:
-        """Join another schema to a flat one."""
-        more = self.flatten(other, path, refs, depth + 1)
-        for keyword in join(flat, {key: _enclose(value, key, refs) for key, value in more.items()}):
-            self.warn(
-                path, keyword, "is said twice, and the two cannot be joined; the first one stays"
-            )
-
-    def take_null(self, flat: Schema, keyword: str, path: str, refs: _Refs, depth: int) -> None:
-        """A choice between null and others allows null beside the others; a choice of one is
-        none.
-        """
-        branches = flat.get(keyword)
-        if not isinstance(branches, list) or not branches:
-            return
-        others = [branch for branch in branches if not _is_null(branch)]
-        if len(others) > 1:
-            flat[keyword] = others
-        else:
-            del flat[keyword]
-            self.add(flat, others[0] if others else {"type": "null"}, path, refs, depth)
-        if others and len(others) < len(branches):
-            flat["nullable"] = True
-
-    def follow(self, ref: Any, path: str, refs: _Refs) -> tuple[Any, _Refs]:
-        """What a reference leads to; only its type where it leads back into itself."""
-        target = _find(self.root, ref)
-        if target is None:
-            self.warn(path, "$ref", f"is left out; nothing in this schema is at {str(ref)[:80]!r}")
-            return True, refs
-        if ref not in refs:
-            return target, refs | {ref}
-        self.warn(
-            path, "$ref", f"to {ref!r} leads back into itself; from here on only its type is sent"
-        )
-        if not isinstance(target, dict):
-            return True, refs
-        stub = {key: target[key] for key in ("type", "title", "description") if key in target}
-        return (
-            stub if "type" in stub or "properties" not in target else {"type": "object", **stub}
-        ), refs
-
-    # ---------------------------------------------------------------- conversion
-
-    def convert(self, schema: Any, path: str, refs: _Refs, depth: int) -> Schema:
-        """One node in Gemini's words."""
-        if isinstance(schema, dict) and _SCOPE in schema:
-            schema, refs = schema[_SCOPE]
-        flat = self.flatten(schema, path, refs, depth)
-        kinds = self.take_kinds(flat, path)
-        values = _take_values(flat, kinds)
-        if "NULL" in kinds and len(kinds) > 1:
-            kinds.remove("NULL")
-            flat["nullable"] = True
-        if len(kinds) > 1 and ("anyOf" in flat or "oneOf" in flat):
-            self.warn(path, "type", "is left out beside a choice; Gemini's Schema has one type")
-            kinds, values = [], None
-        if len(kinds) > 1:
-            _split(flat, kinds, values)
-        elif values is not None and not _list_values(flat, kinds[0] if kinds else "", values):
-            why = "Gemini's Schema lists strings only" if values else "no value is allowed by it"
-            self.warn(path, "enum", f"is left out; {why}")
-        written: Schema = {"type": kinds[0]} if len(kinds) == 1 else {}
-        node = Node(
-            flat,
-            written,
-            lambda inner, step: self.convert(inner, f"{path}.{step}", refs, depth + 1),
-            lambda keyword, why: self.warn(path, keyword, why),
-        )
-        for keyword, value in flat.items():
-            write = WRITERS.get(keyword)
-            if write is None:
-                self.warn(path, keyword, NO_WORD)
+    def join(self, flat: Schema, other: Schema) -> None:
+        """Add another schema that also applies. Where a keyword can't say both, the first stays."""
+        for keyword, value in other.items():
+            joined = _join(keyword, flat[keyword], value) if keyword in flat else value
+            if joined is UNSET:
+                reason = "is said twice, and the two cannot be joined; the first one stays"
+                self.warn(keyword, reason)
             else:
-                write(node, keyword, value)
-        return written
+                flat[keyword] = joined
 
-    def take_kinds(self, flat: Schema, path: str) -> list[str]:
-        """The types that a node names, or, where it names none, the one that its other keywords
-        mean.
+    def take_null(self, flat: Schema, keyword: str) -> None:
+        """Null among choices becomes ``nullable``; a single choice is joined into the node."""
+        choices = flat.get(keyword)
+        if not isinstance(choices, list) or not choices:
+            return
+        others = [choice for choice in choices if not _is_null(choice)]
+        flat[keyword] = others
+        if len(others) < 2:
+            del flat[keyword]
+            self.join(flat, self.flatten(others[0] if others else {"type": "null"}))
+        if others and len(others) < len(choices):
+            flat["nullable"] = True
+
+    def write(self) -> Schema:
+        """The node in Gemini's words; call it once."""
+        values = self.flat.pop("enum", None)
+        types = self.take_types(values)
+        if "NULL" in types and len(types) > 1:
+            types.remove("NULL")
+            self.flat["nullable"] = True
+        if len(types) > 1:
+            if "anyOf" in self.flat or "oneOf" in self.flat:
+                self.warn("type", "is left out beside a choice; Gemini's Schema has one type")
+            else:
+                self.split(types, values)
+        elif types:
+            self.written["type"] = types[0]
+            self.restrict(types[0], values)
+        elif values is not None:
+            self.restrict("", values)
+        self.close_limits()
+        self.merge_positions()
+        for keyword, value in self.flat.items():
+            self.write_keyword(keyword, value)
+        return self.written
+
+    def take_types(self, values: list[Any] | None) -> list[str]:
+        """The types that the node names, or else those of its values, or those that its other
+        keywords imply.
         """
-        named = flat.pop("type", [])
-        kinds: list[str] = []
+        named = self.flat.pop("type", [])
+        types: dict[str, None] = {}
         for word in named if isinstance(named, list) else [named]:
-            kind = KINDS.get(word.lower()) if isinstance(word, str) else None
-            if kind is None:
-                self.warn(path, "type", f"is left out; there is no type {str(word)[:40]!r}")
-            elif kind not in kinds:
-                kinds.append(kind)
-        if not kinds and "enum" not in flat:
-            means = (("OBJECT", ("properties",)), ("ARRAY", ("items", "prefixItems")))
-            kinds = [
-                kind for kind, keywords in means if any(keyword in flat for keyword in keywords)
-            ][:1]
-        return kinds
+            if isinstance(word, str) and word.upper() in TYPES:
+                types[word.upper()] = None
+            else:
+                self.warn("type", f"is left out; there is no type {str(word)[:40]!r}")
+        if not types and values is not None:
+            types = dict.fromkeys(map(_type_of, values))
+            if "NUMBER" in types:
+                types.pop("INTEGER", None)
+        elif not types and "properties" in self.flat:
+            types = {"OBJECT": None}
+        elif not types and self.flat.keys() & {"items", "prefixItems"}:
+            types = {"ARRAY": None}
+        return list(types)
 
+    def split(self, types: list[str], values: list[Any] | None) -> None:
+        """Several types become choices, each with the keywords and values of its type."""
+        choices: list[Schema] = []
+        for name in types:
+            own = {key: self.flat[key] for key in self.flat if name in _TYPES_OF.get(key, ())}
+            if values is not None:
+                own["enum"] = [value for value in values if _is_a(value, name)]
+            if own.get("enum") != []:
+                choices.append({"type": name, **own})
+        self.flat = {
+            key: value
+            for key, value in self.flat.items()
+            if _TYPES_OF.get(key, frozenset()).isdisjoint(types)
+        }
+        self.flat["anyOf"] = choices
 
-def _enclose(value: Any, keyword: str, refs: _Refs) -> Any:
-    """A keyword's value, the schemas in it with the references inside which they stand."""
-    if keyword not in _BELOW:
-        return value
-    if keyword == "properties" and isinstance(value, dict):
-        return {name: _stand_in(inner, refs) for name, inner in value.items()}
-    return (
-        [_stand_in(inner, refs) for inner in value]
-        if isinstance(value, list)
-        else _stand_in(value, refs)
-    )
+    def restrict(self, name: str, values: list[Any] | None) -> None:
+        """Write the values that an ``enum`` allows: strings as a list, numbers as a range."""
+        allowed = [value for value in values or [] if value is not None and _is_a(value, name)]
+        exact = values is None or name == "NULL" or (name == "BOOLEAN" and len(set(allowed)) == 2)
+        if values is not None and name != "NULL" and not allowed:
+            self.warn("enum", "is left out; no value is allowed by it")
+        elif allowed and name == "STRING":
+            self.written["enum"], exact = allowed, True
+        elif allowed and name in _NUMBERS:
+            low, high = min(allowed), max(allowed)
+            self.join(self.flat, {"minimum": low, "maximum": high})
+            exact = low == high or (name == "INTEGER" and high - low + 1 == len(set(allowed)))
+        if allowed and not exact:
+            self.warn("enum", "is left out; Gemini's Schema lists strings only")
 
+    def close_limits(self) -> None:
+        """For integers, the next one is the limit. Draft 4 writes true beside the limit itself."""
+        for limit, step in (("minimum", 1), ("maximum", -1)):
+            keyword = f"exclusive{limit.capitalize()}"
+            value = self.flat.pop(keyword, False)
+            bound = self.flat.get(limit) if value is True else value
+            if self.written.get("type") == "INTEGER" and _is_a(bound, "INTEGER"):
+                self.join(self.flat, {limit: int(bound or 0) + step})
+            elif value is not False:
+                reason = "of numbers that are no integers Gemini's Schema has no open limit"
+                self.warn(keyword, f"is left out; {reason}")
 
-def _stand_in(schema: Any, refs: _Refs) -> Any:
-    return {_SCOPE: (schema, refs)} if isinstance(schema, dict) and _SCOPE not in schema else schema
+    def merge_positions(self) -> None:
+        """Items by position become choices, since Gemini has one schema for all items."""
+        keyword = "prefixItems" if "prefixItems" in self.flat else "items"
+        positions = self.flat.get(keyword)
+        if isinstance(positions, list):
+            self.warn(keyword, "by position cannot be said; any of them may stand anywhere")
+            rest = [self.flat["items"]] if isinstance(self.flat.get("items"), dict) else []
+            self.flat["items"] = {"anyOf": [*positions, *rest]} if positions else {}
+            self.flat.pop("prefixItems", None)
 
-
-def _find(root: Any, ref: Any) -> Any:
-    """The value at a JSON pointer (RFC 6901) in a URI fragment; None if there is none."""
-    if not isinstance(ref, str) or not (ref == "#" or ref.startswith("#/")):
-        return None
-    node = root
-    for token in unquote(ref[1:]).split("/")[1:]:
-        token = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, dict) and token in node:
-            node = node[token]
-        elif (
-            isinstance(node, list)
-            and token.isascii()
-            and token.isdigit()
-            and len(token) < 9
-            and int(token) < len(node)
-        ):
-            node = node[int(token)]
+    def write_keyword(self, keyword: str, value: Any) -> None:
+        expected = _EXPECTED.get(keyword)
+        if keyword == "additionalProperties" and (value is True or value == {}):
+            return
+        if expected is None:
+            self.warn(keyword, "is left out; Gemini's Schema has no word for it")
+        elif not _CHECKS[expected](value):
+            self.warn(keyword, f"is left out; it is not {expected}")
+        elif keyword == "format" and value not in FORMATS.get(self.written.get("type", ""), ()):
+            reason = "is left out; Gemini's Schema has no such format for this type"
+            self.warn(keyword, f"{value[:40]!r} {reason}")
+        elif keyword == "properties":
+            self.written[keyword] = {
+                str(name): self.below(inner, f"{keyword}.{name}") for name, inner in value.items()
+            }
+        elif keyword == "items":
+            self.written[keyword] = self.below(value, keyword)
+        elif keyword in ("anyOf", "oneOf"):
+            if "anyOf" in self.written:
+                reason = "is left out beside 'anyOf'; Gemini's Schema has one list of choices"
+                self.warn(keyword, reason)
+            else:
+                self.written["anyOf"] = [
+                    self.below(choice, f"{keyword}[{at}]") for at, choice in enumerate(value)
+                ]
+        elif keyword in ("required", "propertyOrdering"):
+            self.write_names(keyword, value)
+        elif keyword == "examples":
+            if value and "example" not in self.flat:
+                self.written["example"] = value[0]
+            if len(value) != 1 or "example" in self.flat:
+                reason = "is left out but for one; Gemini's Schema has one example"
+                self.warn(keyword, reason)
         else:
-            return None
-    return node
+            self.written[keyword] = int(value) if expected == "a whole number" else value
+
+    def write_names(self, keyword: str, names: list[Any]) -> None:
+        """The API refuses names that are not among the properties."""
+        properties = self.flat.get("properties")
+        known = properties if isinstance(properties, dict) else {}
+        kept = [name for name in names if isinstance(name, str) and name in known]
+        if kept:
+            self.written[keyword] = kept
+        if len(kept) < len(names):
+            self.warn(keyword, "names what is no property of it; that is left out")
+
+    def below(self, schema: Any, step: str) -> Schema:
+        return _Node(schema, f"{self.path}.{step}", self.losses).write()
 
 
-def _take_values(flat: Schema, kinds: list[str]) -> list[Any] | None:
-    """The values of ``enum`` that the types allow; where no type is named, theirs are added to
-    ``kinds``.
-    """
-    if "enum" not in flat:
-        return None
-    values: list[Any] = flat.pop("enum")
-    if not kinds:
-        kinds += dict.fromkeys(_kind_of(value) for value in values)
-        if "NUMBER" in kinds and "INTEGER" in kinds:
-            kinds.remove("INTEGER")
-    return [value for value in values if any(_is_a(value, kind) for kind in kinds)]
-
-
-def _split(flat: Schema, kinds: list[str], values: list[Any] | None) -> None:
-    """Several types: each becomes a branch, with the keywords and values that are its own."""
-    branches: list[Schema] = [
-        {"type": kind, **{key: flat[key] for key in OF_A_KIND.get(kind, ()) if key in flat}}
-        for kind in kinds
-    ]
-    for key in {key for kind in kinds for key in OF_A_KIND.get(kind, ())}:
-        flat.pop(key, None)
-    if values is not None:
-        branches = [
-            {**branch, "enum": those}
-            for branch in branches
-            if (those := [one for one in values if _is_a(one, branch["type"])])
-        ]
-    flat["anyOf"] = branches
-
-
-def _list_values(flat: Schema, kind: str, values: list[Any]) -> bool:
-    """Strings are Gemini's ``enum``; of numbers the range is said. Whether that says it all."""
-    if None in values:
-        values = [value for value in values if value is not None]
-        if kind == "NULL":
-            return True
-    if not values:
-        return False
-    if kind == "STRING":
-        flat["enum"] = values
-        return True
-    if kind in ("NUMBER", "INTEGER"):
-        low, high = min(values), max(values)
-        join(flat, {"minimum": low, "maximum": high})
-        return bool(low == high) or (kind == "INTEGER" and high - low + 1 == len(set(values)))
-    return kind == "BOOLEAN" and len(set(values)) == 2
+def _join(keyword: str, first: Any, second: Any) -> Any:
+    """One value of a keyword that holds for both schemas; UNSET if there is none."""
+    numbers = _is_a(first, "NUMBER") and _is_a(second, "NUMBER")
+    lists = isinstance(first, list) and isinstance(second, list)
+    match keyword:
+        case _ if type(first) is type(second) and first == second:
+            return first
+        case "title" | "description" | "default" | "example" | "examples":
+            return first
+        case "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" if numbers:
+            return max(first, second)
+        case "maximum" | "exclusiveMaximum" | "maxLength" | "maxItems" | "maxProperties" if numbers:
+            return min(first, second)
+        case "properties" if isinstance(first, dict) and isinstance(second, dict):
+            shared = first.keys() & second.keys()
+            both = {name: {"allOf": [first[name], second[name]]} for name in shared}
+            return {**first, **second, **both}
+        case "items":
+            return {"allOf": [first, second]}
+        case "required" | "propertyOrdering" if lists:
+            return [*first, *(name for name in second if name not in first)]
+        case "enum" if lists:
+            return [value for value in first if value in second]
+        case "type":
+            firsts, seconds = (
+                value if isinstance(value, list) else [value] for value in (first, second)
+            )
+            return [name for name in firsts if name in seconds] or UNSET
+    return UNSET
 
 
 def _is_null(schema: Any) -> bool:
-    if isinstance(schema, dict) and _SCOPE in schema:
-        schema = schema[_SCOPE][0]
     return isinstance(schema, dict) and (
-        schema.get("type") in ("null", "NULL", ["null"]) or values_of(schema).get("enum") == [None]
+        schema.get("type") in ("null", "NULL", ["null"])
+        or ("const" in schema and schema["const"] is None)
+        or schema.get("enum") == [None]
     )
 
 
-def _kind_of(value: Any) -> str:
-    kinds = {
-        bool: "BOOLEAN",
-        str: "STRING",
-        int: "INTEGER",
-        float: "NUMBER",
-        list: "ARRAY",
-        type(None): "NULL",
-    }
-    return kinds.get(type(value), "OBJECT")
+def _type_of(value: Any) -> str:
+    names = {bool: "BOOLEAN", str: "STRING", int: "INTEGER", float: "NUMBER", list: "ARRAY"}
+    return "NULL" if value is None else names.get(type(value), "OBJECT")
 
 
-def _is_a(value: Any, kind: str) -> bool:
-    if kind == "INTEGER":
-        return is_number(value) and bool(value == int(value))
-    return _kind_of(value) == kind or (kind == "NUMBER" and is_number(value))
-
-
-def _weigh(schema: Schema) -> int:
-    """The size of what stands in one node itself."""
-    weight, waiting = 1 + len(schema), [value for key, value in schema.items() if key not in _BELOW]
-    while waiting and weight <= MAX_SIZE:
-        value = waiting.pop()
-        weight += 1
-        if isinstance(value, str):
-            weight += len(value) // 64
-        elif isinstance(value, dict | list):
-            weight += len(value)
-            waiting += value.values() if isinstance(value, dict) else value
-    return weight
+def _is_a(value: Any, name: str) -> bool:
+    """Whether a value has a type of `TYPES`; a number is finite, and 1.0 is an integer too."""
+    if name in _NUMBERS and type(value) is float:
+        return math.isfinite(value) and (name == "NUMBER" or value.is_integer())
+    if name == "NUMBER" and type(value) is int:
+        return True
+    return _type_of(value) == name
