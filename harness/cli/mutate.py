@@ -9,15 +9,18 @@ from typing import Final
 
 from harness.cassettes import Cassette, CassetteError, dumps
 from harness.cassettes.load import load
-from harness.conformance.metamorphic import MUTATIONS, mutate
+from harness.conformance.metamorphic import VARIANTS, variants_of
 
 NOTHING: Final = 1
-"""Exit status if no mutation applies to the exchange."""
+"""Exit status if no variant applies to the exchange."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", type=Path, nargs="?", help="a recording (default: list the catalogue of mutations)"
+        "file",
+        type=Path,
+        nargs="?",
+        help="a recording (default: list all wire variants)",
     )
     parser.add_argument(
         "--exchange",
@@ -29,25 +32,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only",
         action="append",
-        choices=[mutation.name for mutation in MUTATIONS],
+        choices=[variant.name for variant in VARIANTS],
         metavar="NAME",
-        help="only this mutation (repeatable; default: all)",
+        help="only this variant (repeatable; default: all)",
     )
     parser.add_argument(
         "-o",
         "--output",
         type=Path,
         metavar="DIR",
-        help="the new folder to write a cassette per mutation to (default: write nothing)",
+        help="the new folder to write a cassette per variant to (default: write nothing)",
     )
     parser.set_defaults(run=_mutate)
 
 
 def _mutate(parsed: argparse.Namespace) -> int:
     if parsed.file is None:
-        width = max(len(mutation.name) for mutation in MUTATIONS)
-        for mutation in MUTATIONS:
-            print(f"{mutation.name:<{width}}  {mutation.says}: {mutation.relation.name}")
+        width = max(len(variant.name) for variant in VARIANTS)
+        for variant in VARIANTS:
+            print(f"{variant.name:<{width}}  {variant.description}: {variant.relation.name}")
         return 0
     cassette = load(parsed.file)
     if not 1 <= parsed.exchange <= len(cassette.exchanges):
@@ -60,18 +63,18 @@ def _mutate(parsed: argparse.Namespace) -> int:
             f"{parsed.output} already exists; name another folder, or delete it first"
         )
     status = NOTHING
-    for mutation, changed in mutate(cassette.exchanges[parsed.exchange - 1]):
-        if parsed.only and mutation.name not in parsed.only:
+    for variant, changed in variants_of(cassette.exchanges[parsed.exchange - 1]):
+        if parsed.only and variant.name not in parsed.only:
             continue
         status = 0
-        print(f"{mutation.name}: {mutation.relation.name}")
+        print(f"{variant.name}: {variant.relation.name}")
         if parsed.output is not None:
             origin = replace(
                 cassette.origin,
                 kind="written",
-                note=f"{mutation.says}; must hold: {mutation.relation.name}",
+                note=f"{variant.description}; must hold: {variant.relation.name}",
             )
             parsed.output.mkdir(parents=True, exist_ok=True)
-            target = parsed.output / f"{mutation.name}.yaml"
+            target = parsed.output / f"{variant.name}.yaml"
             target.write_text(dumps(Cassette((changed,), origin)), encoding="utf-8", newline="\n")
     return status

@@ -45,7 +45,8 @@ class Facts:
     it says that it has ended, not that it failed. ``limited``: its first error is that a limit was
     reached, by its number or, where it has none, by its status word. ``marks`` are the id and the
     signature of each call, None for what it has not. ``at_error`` and ``at_block`` are what was
-    known when the first error or the refusal came, itself included.
+    known when the first error or the refusal came, itself included. ``unfinished``: the event model
+    says in its own words, not with an error of the wire, that the stream broke off.
 
     ``raw`` and ``raw_usage`` are objects of the wire that payloads hand on unchanged. The oracle of
     the wire reads them. It takes from ``raw_usage`` only counts that are not in ``own_counts``, for
@@ -73,6 +74,7 @@ class Facts:
     marks: list[tuple[str | None, str | None]] = field(default_factory=list)
     ended_well: bool = False
     limited: bool = False
+    unfinished: bool = False
     at_error: Facts | None = None
     at_block: Facts | None = None
     raw: list[Json] = field(default_factory=list)

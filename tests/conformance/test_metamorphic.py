@@ -1,4 +1,4 @@
-"""Wire mutations: each changes what it says, every relation holds for our event models, and each
+"""Wire variants: each changes what it says, every relation holds for our event models, and each
 relation can be broken.
 """
 
@@ -15,9 +15,10 @@ import pytest
 import harness
 from harness.cassettes import Exchange, Request
 from harness.cli.main import main
-from harness.conformance.metamorphic import MUTATIONS, Said, breaches, mutate, reader, said
+from harness.conformance.metamorphic import SPELLINGS, VARIANTS, breaches, reader, variants_of
 from harness.conformance.metamorphic.relations import ANSWERED, FAILED, PREFIX, equal
 from harness.dialects import DIALECTS
+from harness.facts.account import Facts
 from harness.pipeline.replay import replay
 from harness.providers.oracle import gather_body
 
@@ -45,21 +46,21 @@ Items = list[dict[str, Any]]
 
 
 def test_every_mutation_finds_something_in_an_answer_that_has_everything() -> None:
-    assert {mutation.name for mutation in MUTATIONS} - {
-        mutation.name for mutation, _ in mutate(EXCHANGE)
+    assert {variant.name for variant in VARIANTS} - {
+        variant.name for variant, _ in variants_of(EXCHANGE)
     } == {"cut-inside-tags"}
-    assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS)
+    assert len({variant.name for variant in VARIANTS}) == len(VARIANTS)
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_a_mutation_changes_the_bytes_or_their_reads_alone(mutation: Any) -> None:
-    changed = mutation.change(EXCHANGE)
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
+def test_a_mutation_changes_the_bytes_or_their_reads_alone(variant: Any) -> None:
+    changed = variant.change(EXCHANGE)
     if changed is not None:
         assert changed.request == EXCHANGE.request
         assert (changed.reads, changed.end) != (
             EXCHANGE.reads,
             EXCHANGE.end,
-        ) or mutation.name == "crlf"
+        ) or variant.name == "crlf"
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -92,8 +93,8 @@ def test_the_shipped_cassettes_carry_every_mutation() -> None:
         "gemini-api/non-ascii-text",
     ):
         for exchange in harness.load(ROOT / "cassettes" / f"{name}.yaml").exchanges:
-            found.update(mutation.name for mutation, _ in mutate(exchange))
-    assert set(found) == {mutation.name for mutation in MUTATIONS}
+            found.update(variant.name for variant, _ in variants_of(exchange))
+    assert set(found) == {variant.name for variant in VARIANTS}
 
 
 @pytest.mark.parametrize(
@@ -110,8 +111,9 @@ def test_the_shipped_cassettes_carry_every_mutation() -> None:
         replace(EXCHANGE, provider="gemini-cli"),
     ],
 )
-def test_an_answer_that_is_not_whole_is_only_cut_anew(unfit: Exchange) -> None:
-    assert {mutation.name for mutation, _ in mutate(unfit)} <= CUTS
+def test_an_answer_that_is_not_whole_is_only_cut_and_respelled(unfit: Exchange) -> None:
+    names = {variant.name for variant, _ in variants_of(unfit)}
+    assert names <= CUTS | {variant.name for variant in SPELLINGS}
 
 
 def faulty(fault: Callable[[Items, Exchange], Items]) -> Callable[..., Items]:
@@ -138,7 +140,7 @@ def test_an_adapter_that_minds_is_told_of(name: str) -> None:
 
 
 def test_the_mutated_wire_says_what_the_mutation_says() -> None:
-    by_name = {mutation.name: changed for mutation, changed in mutate(EXCHANGE)}
+    by_name = {variant.name: changed for variant, changed in variants_of(EXCHANGE)}
     assert gather_body(by_name["parallel-split"].body).calls == gather_body(ANSWER).calls
     assert gather_body(by_name["arguments-streamed"].body).calls == gather_body(ANSWER).calls
     assert [mark[0] for mark in gather_body(by_name["ids-repeated"].body).marks] == ["same", "same"]
@@ -149,7 +151,8 @@ def test_the_mutated_wire_says_what_the_mutation_says() -> None:
     assert by_name["parallel-split"].body.count(b"data: ") == 4
 
 
-BEFORE = Said("ab", "t", [("f", {})], ["s"], "stop", {"n": 1})
+BEFORE = Facts("ab", "t", [("f", {})], False, [("text", "s")], "stop", usage={"n": 1})
+ERROR: list[tuple[int | None, str]] = [(503, "overloaded")]
 
 
 @pytest.mark.parametrize(
@@ -161,21 +164,21 @@ BEFORE = Said("ab", "t", [("f", {})], ["s"], "stop", {"n": 1})
         (equal(text="c"), replace(BEFORE, text="abc"), True),
         (equal(text="c"), BEFORE, False),
         (
-            equal(calls=lambda said: [*said, *said]),
+            equal(calls=lambda calls: [*calls, *calls]),
             replace(BEFORE, calls=[("f", {}), ("f", {})]),
             True,
         ),
-        (PREFIX, replace(BEFORE, text="a", failed=True), True),
+        (PREFIX, replace(BEFORE, text="a", errors=ERROR), True),
         (PREFIX, replace(BEFORE, text="a"), False),
-        (PREFIX, replace(BEFORE, text="b", failed=True), False),
-        (PREFIX, replace(BEFORE, calls=[("f", {"cut": 1})], failed=True), True),
-        (PREFIX, replace(BEFORE, calls=[("g", {}), ("f", {})], failed=True), False),
-        (FAILED, Said(failed=True), True),
-        (FAILED, replace(BEFORE, failed=True), False),
-        (ANSWERED, Said(), True),
+        (PREFIX, replace(BEFORE, text="b", errors=ERROR), False),
+        (PREFIX, replace(BEFORE, calls=[("f", {"cut": 1})], errors=ERROR), True),
+        (PREFIX, replace(BEFORE, calls=[("g", {}), ("f", {})], errors=ERROR), False),
+        (FAILED, Facts(errors=ERROR), True),
+        (FAILED, replace(BEFORE, errors=ERROR), False),
+        (ANSWERED, Facts(), True),
     ],
 )
-def test_a_relation_holds_or_not(relation: Any, after: Said, holds: bool) -> None:
+def test_a_relation_holds_or_not(relation: Any, after: Facts, holds: bool) -> None:
     assert (relation.findings(BEFORE, after) == []) is holds
 
 
@@ -197,9 +200,9 @@ def test_the_command_lists_the_catalogue_and_writes_cassettes(
 
 def test_a_truncation_ends_where_it_says() -> None:
     by_name = {
-        mutation.name: changed
-        for mutation, changed in mutate(EXCHANGE)
-        if mutation.name.startswith("truncated")
+        variant.name: changed
+        for variant, changed in variants_of(EXCHANGE)
+        if variant.name.startswith("truncated")
     }
     assert {changed.end for changed in by_name.values()} == {"cut"}
     assert all(ANSWER.startswith(changed.body) for changed in by_name.values())
@@ -208,7 +211,7 @@ def test_a_truncation_ends_where_it_says() -> None:
     assert by_name["truncated-in-character"].body.endswith(b"H\xc3")
     assert by_name["truncated-late"].body == ANSWER[:-1]
     assert 0 < len(by_name["truncated-anywhere"].body) < len(ANSWER)
-    again = {mutation.name: changed.body for mutation, changed in mutate(EXCHANGE)}
+    again = {variant.name: changed.body for variant, changed in variants_of(EXCHANGE)}
     assert again["truncated-anywhere"] == by_name["truncated-anywhere"].body
 
 
@@ -223,7 +226,7 @@ NAMED = {
     },
     "line ends": {"lf", "cr", "crlf"},
     "comments and unknown fields": {"comments", "event-fields", "unknown-fields"},
-    "spellings": {"snake-case", "numeric-reasons", "envelope"},
+    "spellings": {"snake-case", "numeric-reasons", "envelope", "key-order", "json-array"},
     "unknown things": {"unknown-part", "unknown-reason", "unknown-block"},
     "counts": {"no-usage", "usage-last"},
     "signatures": {"signature-moved"},
@@ -251,16 +254,18 @@ NAMED = {
 
 @pytest.mark.parametrize("kind", NAMED)
 def test_the_catalogue_has_what_a_wire_is_known_to_do(kind: str) -> None:
-    assert NAMED[kind] <= {mutation.name for mutation in MUTATIONS}
+    assert NAMED[kind] <= {variant.name for variant in VARIANTS}
 
 
-def test_a_user_s_own_adapter_is_held_to_the_relations_by_its_payloads_alone() -> None:
-    def mine(exchange: Exchange) -> Items:
-        return replay(exchange, dialect="unified-llm")
+def test_the_facts_of_a_user_s_adapter_are_compared() -> None:
+    def read(exchange: Exchange) -> Facts:
+        payloads = replay(exchange, dialect="unified-llm")
+        text = "".join(item["delta"] for item in payloads if item["type"] == "TEXT_DELTA")
+        return Facts(text=text, errors=[(None, "") for item in payloads if item["type"] == "ERROR"])
 
-    assert breaches(EXCHANGE, lambda exchange: said(mine(exchange), "unified-llm")) == []
-    found = breaches(
-        EXCHANGE,
-        lambda exchange: said(FAULTS["truncated"](mine(exchange), exchange), "unified-llm"),
-    )
-    assert any(finding.startswith("truncated-late (a prefix, then an error)") for finding in found)
+    def deaf(exchange: Exchange) -> Facts:
+        return Facts(text=read(exchange).text)
+
+    assert breaches(EXCHANGE, read) == []
+    findings = breaches(EXCHANGE, deaf)
+    assert "truncated-late (a prefix, then an error): the answer looks whole" in findings

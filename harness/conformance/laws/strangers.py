@@ -49,7 +49,7 @@ FEW_TRIES: Final = 6
 GARBLED: Final = 24
 """So many damaged forms of an exchange a function is given."""
 
-SAME_WIRE: Final = ("LF", "CRLF", "CR", "SSE")
+SAME_WIRE: Final = ("lf", "crlf", "cr", "sse")
 """Spellings that no client has to be told of: the others are of other wires, or change text that is
 JSON itself.
 """

@@ -1,18 +1,16 @@
-"""Wire mutations: named changes of a recorded answer, each with the relation that must hold between
-what is made of both.
+"""Metamorphic testing: a recorded answer in many variants, and what must hold between their facts.
 
-An answer that was recorded once stands for all that Gemini's wire may do with it: other cuts and
-line ends, other spellings, fields nobody has seen, an error in the middle. `mutate` gives the
-changed exchanges, `breaches` holds an adapter to the relations::
+One recorded answer stands for many that Gemini's wire may send: other cuts and line ends, other
+spellings, unknown fields, an error in the middle. `variants_of` makes them. `breaches` compares
+what an adapter understands of each::
 
-    for mutation, exchange in mutate(cassette.exchanges[0]):
-        ...                                    # serve it, save it, feed it to an adapter
+    for variant, exchange in variants_of(cassette.exchanges[0]):
+        ...  # serve it, save it, feed it to an adapter
 
     assert breaches(cassette.exchanges[0], lambda exchange: read(my_adapter(exchange))) == []
 
-``read`` makes a `Said` of an adapter's output: `said` does where its payloads are those of one of
-our event models, and an event model of your own fills it in by hand. `reader` reads our own
-adapters.
+``read`` turns the output of an adapter into `harness.facts.Facts`. `reader` does that for our own
+event models.
 """
 
 from __future__ import annotations
@@ -20,61 +18,61 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from harness.dialects import DIALECTS, Payload
+from harness.facts.account import Facts
 from harness.pipeline.replay import replay
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
-from ..laws.order_and_loss import gather_payloads
-from .catalogue import MUTATIONS, Mutation
-from .relations import Relation, Said
+from .catalogue import CUTS, OTHERS, SPELLINGS, VARIANTS, WireVariant, spellings_of
+from .relations import Relation
 
-__all__ = ["MUTATIONS", "Mutation", "Relation", "Said", "breaches", "mutate", "reader", "said"]
+__all__ = [
+    "SPELLINGS",
+    "VARIANTS",
+    "Relation",
+    "WireVariant",
+    "breaches",
+    "reader",
+    "variants_of",
+]
 
 
-def mutate(exchange: Exchange) -> Iterator[tuple[Mutation, Exchange]]:
-    """Every mutation that finds something to change in an exchange, and the changed exchange."""
-    for mutation in MUTATIONS:
-        changed = mutation.change(exchange)
+def variants_of(exchange: Exchange) -> Iterator[tuple[WireVariant, Exchange]]:
+    """Every wire variant that finds something to change, with the changed exchange."""
+    lines = exchange.provider == "gemini-cli"
+    spellings = spellings_of(exchange, lines=lines)
+    others = () if lines else OTHERS
+    for variant in (*CUTS, *spellings, *others):
+        changed = variant.change(exchange)
         if changed is not None:
-            yield mutation, changed
+            yield variant, changed
 
 
-def breaches(exchange: Exchange, read: Callable[[Exchange], Said]) -> list[str]:
-    """The relations that do not hold for an adapter, a sentence each. What ``read`` raises is
-    raised.
+def breaches(exchange: Exchange, read: Callable[[Exchange], Facts]) -> list[str]:
+    """The relations that do not hold for an adapter, one sentence each.
+
+    ``read`` gives the facts that the adapter understands of an exchange; what it raises is raised.
     """
     before = read(exchange)
     return [
-        f"{mutation.name} ({mutation.relation.name}): {finding}"
-        for mutation, changed in mutate(exchange)
-        for finding in mutation.relation.findings(before, read(changed))
+        f"{variant.name} ({variant.relation.name}): {finding}"
+        for variant, changed in variants_of(exchange)
+        for finding in variant.relation.findings(before, read(changed))
     ]
 
 
 def reader(
-    dialect: str, make: Callable[..., list[dict[str, Any]]] = replay, **options: Any
-) -> Callable[[Exchange], Said]:
-    """Reads what an adapter of one of our event models says; ``make`` is called as `harness.replay`
-    is.
+    dialect: str, make: Callable[..., list[Payload]] = replay, **options: Any
+) -> Callable[[Exchange], Facts]:
+    """The facts that an adapter of one of our event models gives.
+
+    ``make`` is called like `harness.replay`, with ``options``.
     """
 
-    def read(exchange: Exchange) -> Said:
+    def read(exchange: Exchange) -> Facts:
         session = Session()
-        return said(make(exchange, dialect=dialect, session=session, **options), dialect, session)
+        payloads = make(exchange, dialect=dialect, session=session, **options)
+        return DIALECTS[dialect].facts(payloads, session)
 
     return read
-
-
-def said(payloads: list[dict[str, Any]], dialect: str, session: Session | None = None) -> Said:
-    """What payloads of one of our event models say; ``session``: the one that our own adapter kept
-    signatures of calls in.
-
-    Raises what payloads of another shape make it raise: KeyError, TypeError, AttributeError or
-    ValueError.
-    """
-    facts = gather_payloads(dialect, payloads, session or Session())
-    signatures = [signature for _, signature in facts.signatures]
-    failed = any(payload["type"] in ("ERROR", "error") for payload in payloads)
-    return Said(
-        facts.text, facts.thoughts, facts.calls, signatures, facts.finish, facts.usage, failed
-    )

@@ -1,11 +1,9 @@
-"""Mutations below the messages: where reads and lines end, what stands between events, what comes
-instead of an answer or behind it.
-"""
+"""Changes below the messages: reads, line ends, text around events, errors and lost bytes."""
 
 from __future__ import annotations
 
 import json
-import random  # noqa: TID251  # seeded by the body in one place, `anywhere`
+import random  # noqa: TID251  # only `random_places` uses it, with the body as its seed
 import re
 import zlib
 from collections.abc import Callable
@@ -15,98 +13,104 @@ from typing import Final
 
 from harness.stream.exchange import Exchange
 
-from .messages import as_stream, messages_of, parts, with_body
+from .messages import Change, answer_messages, as_events, parts, with_reads
 
-ANYWHERE: Final = 20
+RANDOM_PLACES: Final = 20
 ERROR: Final = {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}
 
 
-def cut_at(places: Callable[[bytes], list[int]]) -> Callable[[Exchange], Exchange | None]:
+def uncut(exchange: Exchange) -> Exchange | None:
+    """Put the whole body into one read."""
+    return with_reads(exchange, exchange.body) if len(exchange.reads) > 1 else None
+
+
+def cut_at(places: Callable[[bytes], list[int]]) -> Change:
+    """Cut the body into reads at these byte offsets."""
+
     def change(exchange: Exchange) -> Exchange | None:
         body = exchange.body
-        cuts = [0, *sorted({at for at in places(body) if 0 < at < len(body)}), len(body)]
-        return (
-            with_body(exchange, *(body[start:stop] for start, stop in pairwise(cuts)))
-            if len(cuts) > 2
-            else None
-        )
+        cuts = sorted({place for place in places(body) if 0 < place < len(body)})
+        if not cuts:
+            return None
+        reads = (body[start:stop] for start, stop in pairwise([0, *cuts, len(body)]))
+        return with_reads(exchange, *reads)
 
     return change
+
+
+def between_bytes(body: bytes) -> list[int]:
+    return list(range(1, len(body)))
 
 
 def inside_characters(body: bytes) -> list[int]:
-    return [at for at in range(1, len(body)) if body[at] & 0xC0 == 0x80]
+    return [place for place in range(1, len(body)) if body[place] & 0xC0 == 0x80]
 
 
-def line_ends(end: bytes) -> Callable[[Exchange], Exchange | None]:
+def inside_line_ends(body: bytes) -> list[int]:
+    return [match.end() - 1 for match in re.finditer(b"\r\n", body)]
+
+
+def inside_tags(body: bytes) -> list[int]:
+    return [match.start() + 4 for match in re.finditer(b"tool_code", body)]
+
+
+def random_places(body: bytes) -> list[int]:
+    """Offsets that look random and are the same every time."""
+    chance = random.Random(zlib.crc32(body))  # noqa: S311  # it protects no secret
+    return [chance.randrange(1, len(body)) for _ in range(RANDOM_PLACES)] if len(body) > 1 else []
+
+
+def around_events(before: bytes, after: bytes) -> Change:
+    """Write these bytes before and after each event."""
+
     def change(exchange: Exchange) -> Exchange | None:
-        messages = messages_of(exchange)
-        return as_stream(exchange, messages, end.decode()) if messages else None
-
-    return change
-
-
-def around(before: bytes, between: bytes) -> Callable[[Exchange], Exchange | None]:
-    def change(exchange: Exchange) -> Exchange | None:
-        messages = messages_of(exchange)
+        messages = answer_messages(exchange)
         if messages is None:
             return None
-        return with_body(
-            exchange,
-            b"".join(before + as_stream(exchange, [one], "\n").body + between for one in messages),
-        )
+        events = (before + as_events([message], "\n") + after for message in messages)
+        return with_reads(exchange, b"".join(events))
 
     return change
 
 
-def uncut(exchange: Exchange) -> Exchange | None:
-    """All of it in one read."""
-    return with_body(exchange, exchange.body) if len(exchange.reads) > 1 else None
-
-
-def anywhere(body: bytes) -> list[int]:
-    """Places that look random, and are the same every time."""
-    chance = random.Random(zlib.crc32(body))  # noqa: S311  # no secret, the same on every machine
-    return [chance.randrange(1, len(body)) for _ in range(ANYWHERE)] if len(body) > 1 else []
-
-
-def truncated(place: Callable[[bytes], int | None]) -> Callable[[Exchange], Exchange | None]:
-    """The connection breaks after so many bytes; None: not in this body."""
+def followed_by(text: bytes) -> Change:
+    """Write these bytes after the last event."""
 
     def change(exchange: Exchange) -> Exchange | None:
-        messages = messages_of(exchange)
-        said = "".join(str(listed[at].get("text") or "") for listed, at in parts(messages or []))
-        if messages is None or "<tool_code>" in said:  # a block that is not whole is text
-            return None
-        at = place(exchange.body)
-        return (
-            replace(with_body(exchange, exchange.body[:at]), end="cut") if at is not None else None
-        )
-
-    return change
-
-
-def behind_an_event(body: bytes) -> int | None:
-    """Where the first event is whole and another follows."""
-    found = re.search(rb"\r\n\r\n|\n\n|\r\r", body)
-    return found.end() if found and found.end() < len(body) else None
-
-
-def inside_a_character(body: bytes) -> int | None:
-    return next(iter(inside_characters(body)), None)
-
-
-def followed_by(text: bytes) -> Callable[[Exchange], Exchange | None]:
-    def change(exchange: Exchange) -> Exchange | None:
-        messages = messages_of(exchange)
-        return with_body(exchange, as_stream(exchange, messages).body + text) if messages else None
+        messages = answer_messages(exchange)
+        return with_reads(exchange, as_events(messages) + text) if messages else None
 
     return change
 
 
 def refused(exchange: Exchange) -> Exchange | None:
-    return (
-        replace(with_body(exchange, json.dumps([ERROR]).encode()), status=503)
-        if messages_of(exchange)
-        else None
-    )
+    """Put an HTTP error in the place of the answer."""
+    if answer_messages(exchange) is None:
+        return None
+    return replace(with_reads(exchange, json.dumps([ERROR]).encode()), status=503)
+
+
+def truncated(place: Callable[[bytes], int | None]) -> Change:
+    """Break the connection at this byte offset; None: the body has no such place."""
+
+    def change(exchange: Exchange) -> Exchange | None:
+        messages = answer_messages(exchange)
+        if messages is None:
+            return None
+        text = "".join(str(items[index].get("text") or "") for items, index in parts(messages))
+        end = place(exchange.body)
+        if end is None or "<tool_code>" in text:  # an incomplete block becomes text
+            return None
+        return replace(with_reads(exchange, exchange.body[:end]), end="cut")
+
+    return change
+
+
+def after_first_event(body: bytes) -> int | None:
+    """The end of the first event, where another event follows."""
+    match = re.search(rb"\r\n\r\n|\n\n|\r\r", body)
+    return match.end() if match and match.end() < len(body) else None
+
+
+def first_inside_character(body: bytes) -> int | None:
+    return next(iter(inside_characters(body)), None)

@@ -1,6 +1,4 @@
-"""Takes a streamed answer apart into its messages and puts changed ones together again, in
-server-sent events as Gemini writes them.
-"""
+"""The JSON messages of a recorded answer: taken from its body, and written back as a stream."""
 
 from __future__ import annotations
 
@@ -16,59 +14,58 @@ from harness.stream.framing import frame_by_content
 from harness.stream.json_codec import Json
 
 Messages = list[Any]
-Change = Callable[[Messages], bool]
-"""Changes messages in place; whether there was anything to change."""
+Change = Callable[[Exchange], Exchange | None]
+"""Changes an exchange; None where there is nothing to change."""
 
 
-def messages_of(exchange: Exchange) -> Messages | None:
-    """The JSON messages of a whole answer; None for one that failed or is blocked, cut or empty,
-    compressed, or no JSON all through.
-    """
-    if (
-        exchange.status >= 300
-        or exchange.end in INTERRUPTED
-        or exchange.header("content-encoding")
-        or exchange.provider == "gemini-cli"
-    ):
-        return None
+def json_messages(body: bytes) -> Messages | None:
+    """The messages of a body; None where some part of it is no JSON object."""
     framer = frame_by_content()
-    frames = framer.feed(exchange.body) + framer.close()
-    whole = [frame.json for frame in frames if frame.raw is None and isinstance(frame.json, dict)]
-    refused = any(
-        one.get("error") or one.get("promptFeedback") or one.get("prompt_feedback")
-        for one in (*whole, *responses(whole))
-    )
-    return (
-        whole
-        if len(whole) == len(frames) and not refused and any(True for _ in parts(whole))
-        else None
-    )
+    frames = framer.feed(body) + framer.close()
+    messages = [frame.json for frame in frames if frame.raw is None]
+    whole = len(messages) == len(frames) and all(isinstance(item, dict) for item in messages)
+    return messages if messages and whole else None
 
 
-def as_stream(exchange: Exchange, messages: Messages, end: str = "\r\n") -> Exchange:
-    """The exchange with these messages for its body, one event each, in a single read."""
-    return with_body(
-        exchange,
-        b"".join(f"data: {json.dumps(message)}{end}{end}".encode() for message in messages),
-    )
+def answer_messages(exchange: Exchange) -> Messages | None:
+    """The messages of a whole answer.
+
+    None for an answer that failed, is blocked, interrupted, empty or compressed, or that is not
+    JSON from beginning to end.
+    """
+    if exchange.status >= 300 or exchange.end in INTERRUPTED or exchange.header("content-encoding"):
+        return None
+    messages = json_messages(exchange.body)
+    if messages is None or not any(True for _ in parts(messages)):
+        return None
+    refusals = ("error", "promptFeedback", "prompt_feedback")
+    everything = (*messages, *responses(messages))
+    return None if any(item.get(name) for item in everything for name in refusals) else messages
 
 
-def with_body(exchange: Exchange, *reads: bytes) -> Exchange:
-    """The exchange with other bytes, cut into these reads; their times are not known."""
+def as_events(messages: Messages, line_end: str = "\r\n") -> bytes:
+    """The messages as server-sent events, one event a message."""
+    return "".join(f"data: {json.dumps(item)}{line_end * 2}" for item in messages).encode()
+
+
+def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:
+    """The exchange with another body, cut into these reads; their times are unknown."""
     return replace(exchange, reads=tuple((None, data) for data in reads if data))
 
 
-def changed(change: Change) -> Callable[[Exchange], Exchange | None]:
-    """The mutation that a change of the messages is; None where there is nothing to change."""
+def edited(edit: Callable[[Messages], bool]) -> Change:
+    """The change that ``edit`` makes to the messages of a whole answer.
 
-    def mutate(exchange: Exchange) -> Exchange | None:
-        messages = messages_of(exchange)
-        if messages is None:
+    ``edit`` changes the messages in place and returns False where there is nothing to change.
+    """
+
+    def change(exchange: Exchange) -> Exchange | None:
+        messages = copy.deepcopy(answer_messages(exchange))
+        if messages is None or not edit(messages):
             return None
-        messages = copy.deepcopy(messages)
-        return as_stream(exchange, messages) if change(messages) else None
+        return with_reads(exchange, as_events(messages))
 
-    return mutate
+    return change
 
 
 def responses(messages: Messages) -> Iterator[dict[str, Json]]:
@@ -79,7 +76,7 @@ def responses(messages: Messages) -> Iterator[dict[str, Json]]:
 
 
 def answers(messages: Messages) -> Iterator[dict[str, Json]]:
-    """Candidate 0 of every message that has it, in the wire's own spelling."""
+    """Candidate 0 of every message that has it."""
     for response in responses(messages):
         for candidate in response.get("candidates") or []:
             if isinstance(candidate, dict) and not candidate.get("index"):
@@ -87,41 +84,31 @@ def answers(messages: Messages) -> Iterator[dict[str, Json]]:
 
 
 def parts(messages: Messages) -> Iterator[tuple[list[Json], int]]:
-    """(parts, index) of every part of candidate 0."""
+    """(list of parts, index) of every part of candidate 0."""
     for candidate in answers(messages):
         content = candidate.get("content")
-        listed = content.get("parts") if isinstance(content, dict) else None
-        if isinstance(listed, list):
-            yield from ((listed, at) for at in range(len(listed)) if isinstance(listed[at], dict))
+        siblings = content.get("parts") if isinstance(content, dict) else None
+        if isinstance(siblings, list):
+            for index, part in enumerate(siblings):
+                if isinstance(part, dict):
+                    yield siblings, index
 
 
 def calls(messages: Messages) -> Iterator[tuple[list[Json], int]]:
-    """(parts, index) of every whole call of candidate 0: one with a name and an object for its
-    arguments, or none.
+    """(list of parts, index) of every whole call of candidate 0.
+
+    A whole call has a name, and an object as its arguments or no arguments.
     """
-    for listed, at in parts(messages):
-        call = listed[at].get("functionCall")
-        streamed = isinstance(call, dict) and ("partialArgs" in call or "willContinue" in call)
-        if (
-            isinstance(call, dict)
-            and call.get("name")
-            and not streamed
-            and isinstance(call.get("args", {}), dict)
-        ):
-            yield listed, at
+    for siblings, index in parts(messages):
+        call = siblings[index].get("functionCall")
+        if not isinstance(call, dict) or "partialArgs" in call or "willContinue" in call:
+            continue
+        if call.get("name") and isinstance(call.get("args", {}), dict):
+            yield siblings, index
 
 
-def holder_of(messages: Messages, candidate: dict[str, Json]) -> dict[str, Json]:
-    """The message that a candidate stands in, without its envelope."""
-    return next(
-        one
-        for one in responses(messages)
-        if any(candidate is other for other in one.get("candidates") or [])
-    )
-
-
-def after(messages: Messages, part: Json) -> None:
-    """A message more, with one part."""
+def append_part(messages: Messages, part: Json) -> None:
+    """Append a message that holds one part."""
     enveloped = bool(messages) and isinstance(messages[-1].get("response"), dict)
     message = {"candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}]}
     messages.append({"response": message} if enveloped else message)

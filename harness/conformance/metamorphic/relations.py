@@ -1,67 +1,47 @@
-"""The relations between an answer and a changed one: what must be the same, may be missing, or
-comes on top.
-"""
+"""Relations between the facts of a recorded answer and the facts of one of its variants."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from harness.facts.account import Facts
 from harness.stream.json_codec import Json
 from harness.stream.printable import short_json
 
-
-@dataclass
-class Said:
-    """What an adapter says of an answer, as far as the relations compare it; whoever reads the
-    payloads fills it in.
-
-    ``calls``: (name, arguments) in order. ``signatures``: in order. ``finish``: the reason as the
-    event model has it. ``usage``: counts by name. ``failed``: whether the answer ends in an error
-    or an interruption.
-    """
-
-    text: str = ""
-    thoughts: str = ""
-    calls: list[tuple[str, Json]] = field(default_factory=list)
-    signatures: list[str] = field(default_factory=list)
-    finish: str | None = None
-    usage: dict[str, int] = field(default_factory=dict)
-    failed: bool = False
-
-
-Holds = Callable[[Said, Said], list[str]]
-FACTS = ("text", "thoughts", "calls", "signatures", "finish", "usage", "failed")
+Calls = list[tuple[str, Json]]
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation: its name for people, and what breaks it, a sentence each."""
+    """A relation that must hold.
+
+    ``name`` is shown to people. ``findings(before, after)`` gives one sentence for each breach;
+    ``before`` are the facts of the recorded answer, ``after`` those of the variant.
+    """
 
     name: str
-    findings: Holds
+    findings: Callable[[Facts, Facts], list[str]]
 
 
 def equal(
-    *,
-    less: Sequence[str] = (),
-    text: str = "",
-    calls: Callable[[list[tuple[str, Json]]], Json] | None = None,
+    *, less: Sequence[str] = (), text: str = "", calls: Callable[[Calls], Calls] | None = None
 ) -> Relation:
-    """All facts are the same: but for those of ``less``, with ``text`` at the end, and with calls
-    as ``calls`` makes of them.
+    """All facts are equal, with the exceptions that the arguments name.
+
+    Facts named in ``less`` are not compared. ``text`` is appended to the text of the answer.
+    ``calls`` maps the recorded calls to the expected ones.
     """
 
-    def findings(before: Said, after: Said) -> list[str]:
-        wanted = {name: getattr(before, name) for name in FACTS if name not in less}
-        if "text" in wanted:
-            wanted["text"] += text
-        if calls and "calls" in wanted:
-            wanted["calls"] = calls(wanted["calls"])
+    def findings(before: Facts, after: Facts) -> list[str]:
+        expected, got = _compared(before), _compared(after)
+        expected["text"] += text
+        if calls:
+            expected["calls"] = calls(expected["calls"])
         return [
-            f"{name} is {short_json(getattr(after, name))} instead of {short_json(value)}"
-            for name, value in wanted.items()
-            if getattr(after, name) != value
+            f"{name} is {short_json(got[name])} instead of {short_json(value)}"
+            for name, value in expected.items()
+            if name not in less and got[name] != value
         ]
 
     words = [
@@ -73,26 +53,47 @@ def equal(
     return Relation(" ".join(words), findings)
 
 
-def _prefix(before: Said, after: Said) -> list[str]:
-    found = [
-        f"{name} is {short_json(getattr(after, name))}, which does not begin"
-        f" {short_json(getattr(before, name))}"
-        for name in ("text", "thoughts")
-        if not getattr(before, name).startswith(getattr(after, name))
-    ]
-    whole = after.calls[:-1]  # the last may lack arguments
-    if before.calls[: len(whole)] != whole:
-        found.append(
-            f"calls are {short_json(after.calls)}, which do not begin {short_json(before.calls)}"
+def _compared(facts: Facts) -> dict[str, Json]:
+    """The facts that relations compare, by name.
+
+    A signature may move to another part, so its kind of part is left out.
+    """
+    return {
+        "text": facts.text,
+        "thoughts": facts.thoughts,
+        "calls": facts.calls,
+        "signatures": [signature for _, signature in facts.signatures],
+        "finish": facts.finish,
+        "usage": facts.usage,
+        "failed": _has_failed(facts),
+    }
+
+
+def _has_failed(facts: Facts) -> bool:
+    return bool(facts.errors) or facts.unfinished
+
+
+def _prefix(before: Facts, after: Facts) -> list[str]:
+    findings = [
+        f"{name} is {short_json(got)}, which is no beginning of {short_json(expected)}"
+        for name, got, expected in (
+            ("text", after.text, before.text),
+            ("thoughts", after.thoughts, before.thoughts),
         )
-    return found + ([] if after.failed else ["the answer looks whole"])
+        if not expected.startswith(got)
+    ]
+    whole = after.calls[:-1]  # the last call may lack arguments
+    if before.calls[: len(whole)] != whole:
+        got, expected = short_json(after.calls), short_json(before.calls)
+        findings.append(f"calls are {got}, which are no beginning of {expected}")
+    return findings + ([] if _has_failed(after) else ["the answer looks whole"])
+
+
+def _failed(before: Facts, after: Facts) -> list[str]:
+    alone = _has_failed(after) and not after.text
+    return [] if alone else ["the answer is not an error alone"]
 
 
 PREFIX = Relation("a prefix, then an error", _prefix)
-FAILED = Relation(
-    "an error and nothing else",
-    lambda before, after: (
-        [] if after.failed and not after.text else ["the error is not told alone"]
-    ),
-)
+FAILED = Relation("an error and nothing else", _failed)
 ANSWERED = Relation("an answer of any kind", lambda before, after: [])

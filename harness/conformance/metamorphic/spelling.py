@@ -1,51 +1,101 @@
-"""Mutations of how messages are spelled: names in snake_case, enums as numbers, Code Assist's
-envelope, fields that nobody knows.
+"""Changes of spelling: the same messages in another framing, or with other names for their keys.
+
+Every JSON answer can be spelled otherwise, also one that failed.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
-from .messages import Messages, answers, responses
+from harness.stream.exchange import Exchange
+from harness.stream.json_codec import Json
 
-_NUMBERED: Final = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")
+from .messages import Change, Messages, answers, as_events, json_messages, responses, with_reads
+
 _CAPITAL: Final = re.compile("[A-Z]")
-_OPAQUE: Final = frozenset({"args", "response", "partMetadata", "metadata", "error"})
+_USER_KEYED: Final = frozenset({"args", "properties", "partMetadata", "error", "metadata"})
+_RESPONDERS: Final = frozenset({"functionResponse", "toolResponse"})
+_NUMBERED: Final = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")
 
 
-def _snake(value: Any) -> Any:
+def respelled(spell: Callable[[Messages], bytes]) -> Change:
+    """Write the messages of any JSON answer anew, in a single read."""
+
+    def change(exchange: Exchange) -> Exchange | None:
+        messages = json_messages(exchange.body)
+        return with_reads(exchange, spell(messages)) if messages is not None else None
+
+    return change
+
+
+def with_line_ends(line_end: bytes) -> Change:
+    """End every line of the body with these bytes."""
+
+    def change(exchange: Exchange) -> Exchange | None:
+        if json_messages(exchange.body) is None:
+            return None
+        return with_reads(exchange, re.sub(rb"\r\n|\r|\n", lambda _: line_end, exchange.body))
+
+    return change
+
+
+def json_array(messages: Messages) -> bytes:
+    items = "\r\n,\r\n".join(json.dumps(message, indent=2) for message in messages)
+    return f"[{items}]".encode()
+
+
+def in_snake_case(messages: Messages) -> bytes:
+    return as_events([snake_case(message) for message in messages])
+
+
+def in_envelopes(messages: Messages) -> bytes:
+    """The Code Assist envelope around each message that has none."""
+    return as_events(
+        [
+            message
+            if "response" in message or "error" in message
+            else {"response": message, "traceId": "0"}
+            for message in messages
+        ]
+    )
+
+
+def with_reversed_keys(messages: Messages) -> bytes:
+    return as_events([_reversed_keys(message) for message in messages])
+
+
+def snake_case(value: Json, opaque: bool = False, parent: str = "") -> Json:
+    """Keys in snake_case, except in objects whose keys belong to the user."""
     if isinstance(value, list):
-        return [_snake(item) for item in value]
+        return [snake_case(item, opaque, parent) for item in value]
     if not isinstance(value, dict):
         return value
-    return {
-        _CAPITAL.sub(lambda found: f"_{found[0].lower()}", name): item
-        if name in _OPAQUE and "candidates" not in str(item)[:40]
-        else _snake(item)
-        for name, item in value.items()
-    }
+    result = {}
+    for name, item in value.items():
+        users = opaque or name in _USER_KEYED or (name == "response" and parent in _RESPONDERS)
+        key = name if opaque else _CAPITAL.sub(lambda match: f"_{match[0].lower()}", name)
+        result[key] = snake_case(item, users, name)
+    return result
 
 
-def spell_in_snake_case(messages: Messages) -> bool:
-    messages[:] = [_snake(message) for message in messages]
-    return True
+def _reversed_keys(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {name: _reversed_keys(item) for name, item in reversed(value.items())}
+    return [_reversed_keys(item) for item in value] if isinstance(value, list) else value
 
 
 def number_reasons(messages: Messages) -> bool:
-    found = [one for one in answers(messages) if one.get("finishReason") in _NUMBERED]
-    for one in found:
-        one["finishReason"] = _NUMBERED.index(one["finishReason"])
-    return bool(found)
+    """Write known finish reasons as the numbers of their enum."""
+    numbered = [item for item in answers(messages) if item.get("finishReason") in _NUMBERED]
+    for candidate in numbered:
+        candidate["finishReason"] = _NUMBERED.index(candidate["finishReason"])
+    return bool(numbered)
 
 
-def envelop(messages: Messages) -> bool:
-    bare = all("response" not in message and "error" not in message for message in messages)
-    messages[:] = [{"response": message, "traceId": "0"} for message in messages]
-    return bare
-
-
-def unknown_fields(messages: Messages) -> bool:
+def add_unknown_fields(messages: Messages) -> bool:
     for response in responses(messages):
         response["newField"] = {"deep": [1]}
     for candidate in answers(messages):

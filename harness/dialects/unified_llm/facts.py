@@ -77,7 +77,9 @@ def _read_end(facts: Facts, payload: Mapping[str, Json]) -> None:
     if "response" in payload:
         _check_response(facts, payload["response"])
     error = payload.get("error")
-    if error is not None and error["type"] != "StreamError":
+    if error is not None and error["type"] == "StreamError":
+        facts.unfinished = True
+    elif error is not None:
         facts.add_error(error.get("status_code"), error["message"])
 
 

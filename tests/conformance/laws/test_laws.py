@@ -5,7 +5,7 @@ fault it is there for.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -15,7 +15,8 @@ import pytest
 from harness import Exchange
 from harness.conformance.laws import LAWS, Replayer, check
 from harness.conformance.laws.order_and_loss import carried_losses
-from harness.conformance.laws.respelling import SPELLINGS, snake_case
+from harness.conformance.metamorphic.catalogue import SPELLINGS, WireVariant
+from harness.conformance.metamorphic.spelling import snake_case
 from harness.dialects import DIALECTS
 from harness.pipeline.replay import replay as our_replay
 from harness.providers.oracle import gather_body
@@ -212,7 +213,7 @@ FAULTS: dict[str, tuple[int, str, Fault]] = {
     ),
     "snake_case signatures are not known": (
         6,
-        "snake_case: signatures",
+        "snake-case: signatures",
         lambda items, spelled, _: (
             [{**item, "signature": None} for item in items]
             if b"thought_signature" in spelled.body
@@ -221,7 +222,7 @@ FAULTS: dict[str, tuple[int, str, Fault]] = {
     ),
     "an array is not read": (
         6,
-        "JSON array",
+        "json-array",
         lambda items, spelled, _: [] if spelled.body.startswith(b"[") else items,
     ),
     "a call is signed otherwise": (
@@ -291,17 +292,14 @@ def test_the_findings_of_a_fault_are_the_same_every_time() -> None:
     assert run() == run()
 
 
-def spelled(name: str) -> Iterator[Any]:
-    messages = [json.loads(line[6:]) for line in ANSWER.splitlines() if line]
-    yield gather_body(SPELLINGS[name](ANSWER, messages))
-
-
-@pytest.mark.parametrize("name", SPELLINGS)
-def test_every_spelling_says_the_same_to_the_witness(name: str) -> None:
+@pytest.mark.parametrize("variant", SPELLINGS, ids=lambda variant: variant.name)
+def test_every_spelling_says_the_same_to_the_oracle(variant: WireVariant) -> None:
     original = gather_body(ANSWER)
-    for facts in spelled(name):
-        facts.others = original.others
-        assert facts == original
+    respelled = variant.change(exchange(ANSWER))
+    assert respelled is not None
+    facts = gather_body(respelled.body)
+    facts.others = original.others
+    assert facts == original
 
 
 def test_snake_case_leaves_the_keys_of_users_alone() -> None:

@@ -1,0 +1,193 @@
+"""Changes of what the messages say: parts, calls, ids, finish reasons, counts, candidates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from harness.stream.exchange import Exchange
+
+from .messages import (
+    Messages,
+    answer_messages,
+    answers,
+    append_part,
+    as_events,
+    calls,
+    parts,
+    responses,
+    with_reads,
+)
+
+DEEPER: Final = 5000
+"""Levels of nesting that no reader has to accept."""
+
+Edit = Callable[[Messages], bool]
+
+
+def appended(part: dict[str, Any]) -> Edit:
+    def edit(messages: Messages) -> bool:
+        append_part(messages, part)
+        return True
+
+    return edit
+
+
+def move_signature(messages: Messages) -> bool:
+    """Move the first signature of answer text to an empty part of its own after the text."""
+    for siblings, index in parts(messages):
+        part = siblings[index]
+        if "text" in part and not part.get("thought") and "thoughtSignature" in part:
+            empty = {"text": "", "thoughtSignature": part.pop("thoughtSignature")}
+            siblings.insert(index + 1, empty)
+            return True
+    return False
+
+
+def split_parallel_calls(messages: Messages) -> bool:
+    """Move all but the last part of a message with parallel calls to messages of their own."""
+    for number, (message, response) in enumerate(zip(messages, responses(messages), strict=True)):
+        for candidate in answers([response]):
+            siblings = (candidate.get("content") or {}).get("parts") or []
+            if sum("functionCall" in part for part in siblings if isinstance(part, dict)) < 2:
+                continue
+            early: Messages = [
+                {"candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}]}
+                for part in siblings[:-1]
+            ]
+            enveloped = message is not response
+            messages[number:number] = [{"response": item} for item in early] if enveloped else early
+            candidate["content"]["parts"] = siblings[-1:]
+            return True
+    return False
+
+
+def stream_arguments(messages: Messages) -> bool:
+    """Send the first call with flat arguments in pieces, each with its JSON path."""
+    for siblings, index in calls(messages):
+        call = siblings[index]["functionCall"]
+        arguments = call.get("args") or {}
+        if not arguments or not all(
+            isinstance(value, str | bool) and re.fullmatch(r"\w+", name)
+            for name, value in arguments.items()
+        ):
+            continue
+        pieces = [
+            {
+                "jsonPath": f"$.{name}",
+                "boolValue" if isinstance(value, bool) else "stringValue": value,
+            }
+            for name, value in arguments.items()
+        ]
+        del call["args"]
+        call["willContinue"] = True
+        siblings[index + 1 : index + 1] = [
+            {"functionCall": {"partialArgs": pieces, "willContinue": True}},
+            {"functionCall": {}},
+        ]
+        return True
+    return False
+
+
+def with_ids(call_id: str | None) -> Edit:
+    """Give every call this id, or none."""
+
+    def edit(messages: Messages) -> bool:
+        if any("functionResponse" in siblings[index] for siblings, index in parts(messages)):
+            return False  # a result names its call by the id
+        whole = [siblings[index]["functionCall"] for siblings, index in calls(messages)]
+        for call in whole:
+            call.pop("id", None)
+            call |= {} if call_id is None else {"id": call_id}
+        return bool(whole)
+
+    return edit
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def with_first_argument(value: Any) -> Edit:
+    """Give the first call one argument ``n`` with this value."""
+
+    def edit(messages: Messages) -> bool:
+        if any(word in str(messages) for word in ("tool_code", "partialArgs")):
+            return False  # the first call may be one of these
+        for siblings, index in calls(messages):
+            siblings[index]["functionCall"]["args"] = {"n": value}
+            return True
+        return False
+
+    return edit
+
+
+def with_too_deep_argument(exchange: Exchange) -> Exchange | None:
+    """Append a call with an argument that is `DEEPER` levels deep.
+
+    It is written as text, since the standard library does not nest so deep.
+    """
+    messages = answer_messages(exchange)
+    if messages is None:
+        return None
+    call = f'{{"name": "f", "args": {{"n": {"[" * DEEPER}1{"]" * DEEPER}}}}}'
+    message = f'{{"candidates": [{{"content": {{"parts": [{{"functionCall": {call}}}]}}}}]}}'
+    return with_reads(exchange, as_events(messages) + f"data: {message}\r\n\r\n".encode())
+
+
+def with_finish(reason: str | None) -> Edit:
+    """Replace every finish reason, or remove it."""
+
+    def edit(messages: Messages) -> bool:
+        finished = [item for item in answers(messages) if "finishReason" in item]
+        for candidate in finished:
+            candidate.pop("finishReason")
+            candidate |= {} if reason is None else {"finishReason": reason}
+        return bool(finished)
+
+    return edit
+
+
+def repeat_finish(messages: Messages) -> bool:
+    """Send the last finish reason again, in a message of its own."""
+    reasons = [item["finishReason"] for item in answers(messages) if "finishReason" in item]
+    if reasons:
+        append_part(messages, {"text": ""})
+        next(iter(answers(messages[-1:])))["finishReason"] = reasons[-1]
+    return bool(reasons)
+
+
+def remove_usage(messages: Messages) -> bool:
+    removed = [item.pop("usageMetadata", None) for item in responses(messages)]
+    return any(counts is not None for counts in removed)
+
+
+def move_usage_to_the_end(messages: Messages) -> bool:
+    """Send all counts in the last message."""
+    counts: dict[str, Any] = {}
+    replies = list(responses(messages))
+    for response in replies:
+        counts |= response.pop("usageMetadata", None) or {}
+    if counts:
+        replies[-1]["usageMetadata"] = counts
+    return len(replies) > 1 and bool(counts)
+
+
+def add_candidate(messages: Messages) -> bool:
+    content = {"parts": [{"text": "another"}], "role": "model"}
+    for response in responses(messages):
+        if any(True for _ in answers([response])):
+            other = {"index": 1, "content": content, "finishReason": "STOP"}
+            response["candidates"].append(other)
+            return True
+    return False
+
+
+def block(messages: Messages) -> bool:
+    """Put a block of the prompt in the place of the answer."""
+    messages[:] = [{"promptFeedback": {"blockReason": "BRAND_NEW"}}]
+    return True
