@@ -16,8 +16,8 @@ from .results import CaseResult
 
 SCANNER: Final = Scanner()
 MAX_GIST: Final = 300
-_REST: Final = {b"-----BEGIN": rb"(?s:.*)"}
-"""A shape is known by its beginning; so much more, by its mark, may belong to it."""
+_REST: Final = {"a private key": rb"(?s:.*)"}
+"""A shape matches the beginning of a credential; this is the rest of it, by its name."""
 _WORD: Final = rb"[0-9A-Za-z+/=_.-]*"
 
 
@@ -77,12 +77,9 @@ def _gist(result: CaseResult) -> str:
 
 def _shown(text: str) -> str:
     data = text.encode("utf-8", "surrogatepass")
-    for shape in SHAPES:
-        data = re.sub(
-            b"(?:%b)%b" % (shape.pattern.pattern, _REST.get(shape.mark, _WORD)),
-            REDACTED.encode(),
-            data,
-        )
+    for name, shape in SHAPES.items():
+        rest = _REST.get(name, _WORD)
+        data = re.sub(b"(?:%b)%b" % (shape.pattern, rest), REDACTED.encode(), data)
     if SCANNER.scan(data):  # in another spelling, where nobody can say where it ends
         return REDACTED
     return printable(data.decode("utf-8", "surrogatepass"))

@@ -275,7 +275,9 @@ def test_a_secret_in_a_body_refuses_the_file(
     write("leaky.yaml", dumps(Cassette((leaky,), Origin("imported"))))
     assert main([command, "leaky.yaml", "-o", "out.yaml"]) == 2
     err = capsys.readouterr().err
-    assert re.match(r"harness: leaky\.yaml: line \d+ shows an? .*; no file may hold one", err)
+    assert re.match(
+        r"harness: leaky\.yaml: line \d+ shows an? .*; a file must not contain secrets", err
+    )
     assert secret not in err
     assert not Path("out.yaml").exists()
 

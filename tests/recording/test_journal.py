@@ -245,7 +245,7 @@ def test_a_refusal_names_the_file_and_the_way_out(
         told,
     )
     assert told.endswith(
-        "take it out where it comes from, or name it in `redact` of [tool.harness] in pyproject.toml, whose rules take it out"
+        "remove it at its source, or add a rule to `redact` of [tool.harness] in pyproject.toml"
     )
     assert not path.exists()
 

@@ -1,105 +1,98 @@
-"""The other ways in which the same bytes may be read: what a secret hides behind without being
-changed.
+"""The readings of a file's bytes: as they are, and without the encodings that hide a secret.
 
-Each spelling is made of the one before by one pattern: lines joined (YAML and base64 are wrapped),
-then escapes undone (JSON, YAML, URL; four times, since JSON stands in JSON), and, apart from these,
-the texts of a stream put one behind the other. An offset in a spelling is led back to the bytes
-themselves only when something was found there.
+The other readings are: line by line, with the lines joined (YAML and base64 are wrapped), and with
+the texts of a stream joined. Each of these three is read without the escapes of URLs, JSON and
+YAML, and once more as the bytes that its base64 stands for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from binascii import a2b_base64
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-Back = Callable[[int], int]
-"""Leads an offset in a spelling back to one in the bytes that it is a spelling of."""
-
-ROUNDS: Final = 4
-
-_LINE_END: Final = re.compile(rb"\\?\r?\n[ \t]*+(?:#[ \t]*+)?")
-_ESCAPE: Final = re.compile(
-    rb"((?:\\u[0-9a-fA-F]{4})++)|\\x([0-9a-fA-F]{2})|\\U([0-9a-fA-F]{8})|\\([0abefnrtvNLP_])|\\(.)|%([0-9a-fA-F]{2})",
-    re.DOTALL,
-)
+_LINE_START: Final = re.compile(rb"(?<=\n)")
+_LINE_BREAK: Final = re.compile(rb"\\?\r?\n[ \t]*+(?:#[ \t]*+)?")
 _TEXT: Final = re.compile(
     rb'"(?:text|stringValue|string_value|delta)"\s*+:\s*+"((?:[^"\\]++|\\.)*+)"', re.DOTALL
 )
+_PERCENT: Final = re.compile(rb"%(?:25)*([0-9a-fA-F]{2})")
+_BACKSLASH: Final = re.compile(
+    rb"((?:\\++u[0-9a-fA-F]{4})++)|"
+    rb"\\++(?:x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|([0abefnrtvNLP_])|(.)?)",
+    re.DOTALL,
+)
+_BASE64: Final = re.compile(rb"[0-9A-Za-z+/_-]{11,}")  # 11 characters hold 8 bytes
+_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 
-def spellings(data: bytes) -> Iterator[tuple[bytes, Back]]:
-    """The bytes themselves, then what else they may be read as, each with the way back."""
-    yield data, _stay
-    text, back = _respelled(data, _stay, _LINE_END, _join)
-    if text != data:
-        yield text, back
-    yield from _unescaped(text, back)
-    pieces = list(_TEXT.finditer(data))
-    if len(pieces) > 1:
-        told = b"".join(piece[1] for piece in pieces)
-        yield told, lambda offset: _in_piece(pieces, offset)
-        yield from _unescaped(told, lambda offset: _in_piece(pieces, offset))
+class Reading:
+    """One reading: the joined ``pieces``, each with the offset in ``source`` (by default: in the
+    file) where it comes from.
+    """
+
+    def __init__(self, pieces: Iterable[tuple[int, bytes]], source: Reading | None = None) -> None:
+        self._pieces: Final = list(pieces)
+        self._source: Final = source
+        self.text: Final = b"".join(piece for _, piece in self._pieces)
+
+    def place(self, offset: int) -> int:
+        """The offset in the file of what stands at ``offset`` here; exact where nothing was
+        decoded, else in the right line or text.
+        """
+        for start, piece in self._pieces:
+            if offset < len(piece):
+                place = start + offset
+                return self._source.place(place) if self._source else place
+            offset -= len(piece)
+        raise IndexError(offset)
 
 
-def _unescaped(text: bytes, back: Back) -> Iterator[tuple[bytes, Back]]:
-    for _ in range(ROUNDS):
-        if b"\\" not in text and b"%" not in text:
-            return
-        read, back = _respelled(text, back, _ESCAPE, _unescape)
-        if read == text:
-            return
-        text = read
-        yield text, back
+def readings(data: bytes) -> Iterator[Reading]:
+    """All readings of ``data``, itself first."""
+    yield Reading([(0, data)])
+    texts = [match.span(1) for match in _TEXT.finditer(data)]
+    for spans in (_between(_LINE_START, data), _between(_LINE_BREAK, data), texts):
+        plain = Reading((start, unescape(data[start:stop])) for start, stop in spans)
+        yield plain
+        yield Reading(_decoded_runs(plain.text), plain)
 
 
-def _respelled(
-    data: bytes, back: Back, pattern: re.Pattern[bytes], by: Callable[[re.Match[bytes]], bytes]
-) -> tuple[bytes, Back]:
-    def lead_back(offset: int) -> int:
-        removed = 0
-        for found in pattern.finditer(data):
-            start = found.start() - removed
-            if start > offset:
-                break
-            length = len(by(found))
-            if start + length > offset:
-                return back(found.start())
-            removed += found.end() - found.start() - length
-        return back(offset + removed)
-
-    return pattern.sub(by, data), lead_back
+def unescape(text: bytes) -> bytes:
+    """``text`` without escapes, however often it was escaped: a run of backslashes counts as one,
+    and ``%2525`` as ``%25``.
+    """
+    if b"%" in text:
+        text = _PERCENT.sub(lambda match: bytes.fromhex(match[1].decode()), text)
+    return _BACKSLASH.sub(_character, text) if b"\\" in text else text
 
 
-def _stay(offset: int) -> int:
-    return offset
-
-
-def _join(_: re.Match[bytes]) -> bytes:
-    return b""
-
-
-def _unescape(found: re.Match[bytes]) -> bytes:
-    units, short, long, control, other, percent = found.groups()
+def _character(match: re.Match[bytes]) -> bytes:
+    units, short, long, control, other = match.groups()
     if units:
-        return (
-            bytes.fromhex(units.replace(b"\\u", b"").decode())
-            .decode("utf-16-be", "replace")
-            .encode()
-        )
-    if control:
-        return b"\n"  # whichever it is: what follows it begins anew
-    if other:
-        return bytes(other)
-    if percent:
-        return bytes.fromhex(percent.decode())
-    number = int(short or long, 16)
-    return chr(number).encode("utf-8", "replace") if number < 0x110000 else b""
+        code_units = bytes.fromhex(re.sub(rb"\\+u", b"", units).decode())
+        return code_units.decode("utf-16-be", "replace").encode()
+    if short or long:
+        number = int(short or long, 16)
+        return chr(number).encode("utf-8", "replace") if number < 0x110000 else b""
+    return b"\n" if control else other or b""  # any control character ends a word
 
 
-def _in_piece(pieces: list[re.Match[bytes]], offset: int) -> int:
-    for piece in pieces:
-        if offset < len(piece[1]):
-            return piece.start(1) + offset
-        offset -= len(piece[1])
-    return pieces[-1].end(1)
+def _between(separator: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, int]]:
+    start = 0
+    for match in separator.finditer(data):
+        yield start, match.start()
+        start = match.end()
+    yield start, len(data)
+
+
+def _decoded_runs(text: bytes) -> Iterator[tuple[int, bytes]]:
+    """The bytes of each run of base64 and its offset, four times: the text before a run may look
+    like base64, so a group may begin at each of its first four characters.
+    """
+    for match in _BASE64.finditer(text):
+        run = match[0].translate(_STANDARD) + b"AAA"  # so that the last group is whole
+        for first in range(4):
+            digits = run[first : len(run) - (len(run) - first) % 4]
+            yield match.start(), unescape(a2b_base64(digits)) + b"\n"

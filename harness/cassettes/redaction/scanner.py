@@ -1,14 +1,9 @@
-"""Scanning: the last look at the bytes of a file before it is written, or long after, for secrets
-that no file may hold.
+"""Scans the bytes of a file for secrets, before it is written or long after.
 
-Known secrets (`needles`) and the shapes of Google's credentials (`shapes`) are searched for in the
-text of a file, in every spelling of it (`spellings`), and in what it holds: every part of every
-exchange, joined from its reads and unpacked. Doubt refuses the file: what can't be looked into is
-told like a secret. A finding says where and what; it never holds the secret.
-
-Who writes a file calls `Scanner.refuse` with the finished text; ``refuse_secrets`` is that of a
-scanner which knows shapes only. `harness.cassettes.redaction.secrets` makes the scanner that knows
-this machine's secrets.
+Known secrets and the shapes of Google's credentials are searched for in every reading of the text
+(`encodings`), and in each part of each exchange that the text holds, joined from its reads and
+unpacked. Content that can't be unpacked is a finding too. A finding says where and what; it never
+contains the secret.
 """
 
 from __future__ import annotations
@@ -20,20 +15,16 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from harness.stream.decompression import CODINGS, FIRST_BYTES, unpack
+from harness.stream.exchange import Cassette, CassetteError, Exchange
 
-from .. import Cassette, CassetteError, Exchange, is_cassette, loads
-from .encodings import spellings
-from .known_values import Needles
-from .patterns import search_shapes
+from ..reader import is_cassette, loads
+from .encodings import readings, unescape
+from .patterns import find_shapes
 from .redactor import REDACTED, Redactor
 
-__all__ = ["Finding", "Scanner", "SecretFound", "refuse_secrets"]
+MIN_LENGTH: Final = 8
+"""The characters of a known secret at least; a shorter one would be found everywhere."""
 
-MAX_TOLD: Final = 5
-_WAY_OUT: Final = (
-    "no file may hold one: take it out where it comes from, "
-    "or name it in `redact` of [tool.harness] in pyproject.toml, whose rules take it out"
-)
 SECRET_HEADERS: Final = frozenset(
     {
         "authorization",
@@ -45,14 +36,21 @@ SECRET_HEADERS: Final = frozenset(
         "api-key",
     }
 )
+MAX_LISTED: Final = 5
+_WAY_OUT: Final = (
+    "a file must not contain secrets: remove it at its source, or add a rule to `redact` of"
+    " [tool.harness] in pyproject.toml"
+)
+_FILE_NAME: Final = "the file's name"
+_UNREDACTED: Final = "a value that must be redacted"
 
 
 class SecretFound(CassetteError):
-    """A text that shows a secret, or what can't be looked into, and so may not be written."""
+    """A text that shows a secret or has content that can't be searched; it is not written."""
 
 
 class Finding(NamedTuple):
-    """``place``: a line, or the exchange and its part, and the read. ``what``: ``the value of
+    """``place``: a line, or an exchange, its part and its read. ``what``: ``the value of
     GEMINI_API_KEY``, ``a Google API key``.
     """
 
@@ -64,126 +62,118 @@ class Finding(NamedTuple):
 
 
 class Scanner:
-    """Looks for ``secrets`` (what each is called → its value; values under 8 characters are left
-    out) and for shapes.
+    """Searches for known ``secrets`` (the name of each → its value) and for shapes.
 
-    ``redactor``: the one that files are redacted with, so that what it would have taken out is
-    found where it could not reach.
+    Of a value of several lines, such as a private key, each line is searched for. ``redactor`` is
+    the one that redacts the files: the scanner also finds values that it would redact.
     """
 
     def __init__(
         self, secrets: Mapping[str, str] | None = None, redactor: Redactor | None = None
     ) -> None:
-        self._needles = Needles(
-            {name: value for name, value in (secrets or {}).items() if value != REDACTED}
-        )
+        self._forms = dict(_forms(secrets or {}))
         self._redactor = redactor or Redactor()
 
     def refuse(self, text: str, name: str, cassette: Cassette | None = None) -> str:
-        """``text`` itself, if neither it nor what it holds shows a secret; else raises
-        `SecretFound`, which says where.
+        """Returns ``text``; raises `SecretFound` with the places if it shows a secret.
 
-        ``name`` is the file's, and is looked at as well. ``cassette``: what the text holds, if it
-        is no cassette of ours.
+        ``name`` is the file's name, which is searched too. ``cassette`` is what the text holds,
+        where it is in another format than ours.
         """
         data = text.encode("utf-8", "surrogatepass")
         if cassette is None and is_cassette(data):
             cassette = loads(data, name)
-        found = self.scan(data, name) + (
-            self.scan_cassette(cassette, redacted=True) if cassette is not None else []
-        )
-        if found:
-            told = "; ".join(map(str, found[:MAX_TOLD])) + (
-                f"; and {len(found) - MAX_TOLD} more" if len(found) > MAX_TOLD else ""
-            )
-            shown = "the file" if any(one.place == "the file's name" for one in found) else name
-            raise SecretFound(f"{shown}: {told}; {_WAY_OUT}")
+        findings = self.scan(data, name)
+        if cassette is not None:
+            findings += self.scan_cassette(cassette, redacted=True)
+        if findings:
+            shown = "the file" if any(place == _FILE_NAME for place, _ in findings) else name
+            listed = "; ".join(map(str, findings[:MAX_LISTED]))
+            more = len(findings) - MAX_LISTED
+            rest = f"; and {more} more" if more > 0 else ""
+            raise SecretFound(f"{shown}: {listed}{rest}; {_WAY_OUT}")
         return text
 
     def scan(self, data: bytes, name: str = "") -> list[Finding]:
-        """What the bytes of a file show, by line, and what its name shows; each secret where it
-        stands first.
-        """
-        found = {what: "the file's name" for _, what in self._search(_bytes(name))}
+        """The secrets in the bytes of a file, each with its first line, and in the file's name."""
+        places = {what: _FILE_NAME for _, what in self._search(_bytes(name))}
         for offset, what in self._search(data):
-            found.setdefault(what, f"line {data.count(10, 0, offset) + 1}")
-        return [Finding(place, what) for what, place in found.items()]
+            places.setdefault(what, f"line {data.count(10, 0, offset) + 1}")
+        return [Finding(place, what) for what, place in places.items()]
 
     def scan_cassette(self, cassette: Cassette, *, redacted: bool = False) -> list[Finding]:
-        """What the exchanges show, by part; each secret once in each part.
+        """The secrets in the exchanges, each once in each part.
 
-        What redaction would take out is told as well; of a cassette that was ``redacted`` only
-        where that can't reach, in packed bodies.
+        Values that should have been redacted are findings too. In a ``redacted`` cassette they are
+        searched for only in packed bodies, which a redactor leaves as they are.
         """
-        found: list[Finding] = []
+        findings: list[Finding] = []
         if not redacted and self._redactor.origin(cassette.origin) != cassette.origin:
-            found.append(Finding("metadata", "a value that must be redacted"))
+            findings.append(Finding("metadata", _UNREDACTED))
         for number, exchange in enumerate(cassette.exchanges, 1):
             for part, reads, coding in _parts(exchange):
-                found += self._scan_part(
-                    reads, coding, f"exchange {number}, {part}", redacted=redacted
-                )
+                place = f"exchange {number}, {part}"
+                if any(self._search(_bytes(part))):  # a secret as the name of a header
+                    place = place.rpartition(" ")[0]
+                findings += self._scan_part(reads, coding, place, redacted=redacted)
             if not redacted:
-                found += self._left_in(exchange, f"exchange {number}")
-        return found
+                findings += self._unredacted(exchange, f"exchange {number}")
+        return findings
 
     def _scan_part(
         self, reads: Sequence[bytes], coding: str | None, place: str, *, redacted: bool
     ) -> list[Finding]:
-        """The bytes as they came, told by the read; if they are packed, what they unpack to as
-        well.
-        """
         body = b"".join(reads)
         ends = list(accumulate(map(len, reads)))
-        found: dict[str, str] = {}
+        places: dict[str, str] = {}
         for offset, what in self._search(body):
-            read = (
-                f", read {min(bisect_right(ends, offset) + 1, len(ends))}" if len(ends) > 1 else ""
-            )
-            found.setdefault(what, place + read)
+            read = f", read {bisect_right(ends, offset) + 1}" if len(reads) > 1 else ""
+            places.setdefault(what, place + read)
         plain = _unpacked(body, coding)
         if plain is None:
-            found["content that can't be looked into"] = place
-        elif plain is not body:
-            for _, what in self._search(plain):
-                found.setdefault(what, f"{place}, unpacked")
-        if (
-            plain is not None
-            and (plain is not body or not redacted)
-            and self._redactor.body(plain) != plain
-        ):
-            found["a value that must be redacted"] = place
-        if found and any(self._search(_bytes(place))):  # a header may be called by a secret
-            return [Finding(place.rpartition(" ")[0], what) for what in found]
-        return [Finding(where, what) for what, where in found.items()]
+            places["content that can't be unpacked"] = place
+        else:
+            if plain is not body:
+                for _, what in self._search(plain):
+                    places.setdefault(what, f"{place}, unpacked")
+            if (plain is not body or not redacted) and self._redactor.body(plain) != plain:
+                places[_UNREDACTED] = place
+        return [Finding(where, what) for what, where in places.items()]
 
-    def _left_in(self, exchange: Exchange, place: str) -> Iterator[Finding]:
-        """What redaction would take out of URL and headers, where that is known to be a secret."""
+    def _unredacted(self, exchange: Exchange, place: str) -> Iterator[Finding]:
+        """The parts of the URL and the headers that hold credentials and were not redacted."""
         request = exchange.request
         if request is not None and self._redactor.url(request.url) != request.url:
             yield Finding(f"{place}, URL", "a parameter that must be redacted")
-        for kind, headers in (
-            ("request", request.headers if request else {}),
-            ("response", exchange.headers),
-        ):
+        sent = request.headers if request else {}
+        for kind, headers in (("request", sent), ("response", exchange.headers)):
             for name, values in headers.items():
-                if name.lower() in SECRET_HEADERS and any(
-                    value not in ("", REDACTED) for value in values
-                ):
-                    yield Finding(f"{place}, {kind} header {name}", "a value that must be redacted")
+                if name.lower() in SECRET_HEADERS and not {"", REDACTED}.issuperset(values):
+                    yield Finding(f"{place}, {kind} header {name}", _UNREDACTED)
 
     def _search(self, data: bytes) -> Iterator[tuple[int, str]]:
-        for text, back in spellings(data):
-            for offset, what in (*self._needles.search(text), *search_shapes(text)):
-                yield back(offset), what
+        """The offset and the name of each secret, of each the first in each reading."""
+        for reading in readings(data):
+            for form, name in self._forms.items():
+                offset = reading.text.find(form)
+                if offset >= 0:
+                    yield reading.place(offset), name
+            for offset, name in find_shapes(reading.text):
+                yield reading.place(offset), name
 
 
-_SHAPES_ONLY: Final = Scanner()
-
-
-def refuse_secrets(text: str, name: str) -> str:
-    """`Scanner.refuse` of one that knows no secret, only what they look like."""
-    return _SHAPES_ONLY.refuse(text, name)
+def _forms(secrets: Mapping[str, str]) -> Iterator[tuple[bytes, str]]:
+    """The bytes to search for: each value as it is, and without its escapes, since the readings
+    have none; a blank may be a ``+`` in a URL.
+    """
+    for name, secret in secrets.items():
+        for line in map(str.strip, secret.splitlines()):
+            if len(line) < MIN_LENGTH or line == REDACTED or line.startswith("-----"):
+                continue
+            value = _bytes(line)
+            for form in (value, unescape(value), unescape(value.replace(b" ", b"+"))):
+                if len(form) >= MIN_LENGTH:
+                    yield form, name
 
 
 def _parts(exchange: Exchange) -> Iterator[tuple[str, Sequence[bytes], str | None]]:

@@ -21,7 +21,7 @@ from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
 from harness.cassettes.journal import answered_line, asked_line, head_line, read_line
 from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.redactor import Redactor
-from harness.cassettes.redaction.scanner import Scanner, refuse_secrets
+from harness.cassettes.redaction.scanner import Scanner
 from harness.cassettes.redaction.secrets import guard, known_secrets, read_rules
 from harness.cassettes.vcrpy import export, to_vcr
 from harness.cassettes.yaml import parse
@@ -200,18 +200,17 @@ def test_what_looks_like_a_credential_is_found_in_every_place(place: str, secret
     where, put = PLACES[place]
     text = put(secret.replace("\r\n", "\\r\\n").replace("\n", "\\n"))
     with pytest.raises(CassetteError, match=f"{where} shows {SHAPES[secret]}"):
-        refuse_secrets(text, "a.yaml")
-    refuse_secrets(
+        Scanner().refuse(text, "a.yaml")
+    Scanner().refuse(
         put(f"{secret[:4]} {secret[4:]}".replace("\r\n", "\\r\\n").replace("\n", "\\n")), "a.yaml"
     )
 
 
-# In base64 a shape is looked for as it is; only known secrets also as a URL spells them
 @pytest.mark.parametrize("secret", SHAPES)
-@pytest.mark.parametrize("writing", sorted(WRITTEN.keys() - {"base64 of a URL"}))
+@pytest.mark.parametrize("writing", WRITTEN)
 def test_what_looks_like_a_credential_is_found_in_every_writing(writing: str, secret: str) -> None:
     found = {one.what for one in Scanner().scan(f'x: "{WRITTEN[writing](secret)}"\n'.encode())}
-    assert found & {SHAPES[secret], f"{SHAPES[secret]} in base64"}
+    assert SHAPES[secret] in found
     assert not Scanner().scan(f'x: "{WRITTEN[writing](secret[:3] + " " + secret[3:])}"\n'.encode())
 
 
@@ -333,21 +332,21 @@ def test_an_escape_ends_a_word() -> None:
 @pytest.mark.parametrize("coding", ["br", "zstd", "gzip", "deflate"])
 def test_a_body_that_can_not_be_unpacked_is_refused(coding: str) -> None:
     with pytest.raises(
-        CassetteError, match="exchange 2, response body shows content that can't be looked into"
+        CassetteError, match="exchange 2, response body shows content that can't be unpacked"
     ):
-        refuse_secrets(answered(b"\x8b\xff\x00\x01", content_encoding=coding), "a.yaml")
-    refuse_secrets(answered(b"stored unpacked", content_encoding=coding), "a.yaml")
+        Scanner().refuse(answered(b"\x8b\xff\x00\x01", content_encoding=coding), "a.yaml")
+    Scanner().refuse(answered(b"stored unpacked", content_encoding=coding), "a.yaml")
 
 
 def test_what_is_to_be_redacted_is_found_inside_a_packed_body() -> None:
     packed = gzip.compress(b"first") + gzip.compress(b'{"access_token": "opaque"}')
     with pytest.raises(CassetteError, match="response body shows a value that must be redacted"):
-        refuse_secrets(answered(packed), "a.yaml")
+        Scanner().refuse(answered(packed), "a.yaml")
     with pytest.raises(CassetteError, match="response body shows a value that must be redacted"):
         Scanner(redactor=Redactor(["re:sec.nd"])).refuse(
             answered(gzip.compress(b"second")), "a.yaml"
         )
-    refuse_secrets(answered(gzip.compress(b'{"access_token": "REDACTED"}')), "a.yaml")
+    Scanner().refuse(answered(gzip.compress(b'{"access_token": "REDACTED"}')), "a.yaml")
 
 
 @pytest.mark.parametrize(
@@ -431,26 +430,6 @@ def test_the_corpus_raises_no_false_alarm() -> None:
     files = sorted(path for path in Path(folder).rglob("*") if path.is_file())[::20]
     assert files
     assert {str(path): found for path in files if (found := scan_file(path, SCANNER))} == {}
-
-
-def test_many_secrets_cost_little_more_than_one_and_twice_the_bytes_twice_as_much() -> None:
-    chance = random.Random(3)
-    many = {str(number): base64.b64encode(chance.randbytes(30)).decode() for number in range(50)}
-    line = b'data: {"text": "some words of a \\"text\\"\\n", "thoughtSignature": "%b"}\r\n\r\n'
-    data = b"".join(line % base64.b64encode(chance.randbytes(500)) for _ in range(500))
-
-    def cost(scanner: Scanner, text: bytes) -> float:
-        costs = []
-        for _ in range(3):
-            started = process_time()
-            assert not scanner.scan(text)
-            costs.append(process_time() - started)
-        return min(costs)
-
-    one = cost(Scanner({"0": many["0"]}), data)
-    assert cost(Scanner(many), data) < 3 * one
-    assert cost(Scanner({"0": many["0"]}), 4 * data) < 10 * one
-    assert one / len(data) < 2e-6, "a file of 50 MB within 100 s, on a machine that is busy"
 
 
 @pytest.mark.parametrize(
