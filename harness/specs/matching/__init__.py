@@ -49,6 +49,6 @@ def compare(expected: Json, actual: Json, *, limit: int = 100) -> list[Mismatch]
     if explainer.hidden:
         note = f"and {explainer.hidden:,} more differences that are not shown"
         mismatches.append(Mismatch("$", "changed", note=note))
-    if bindings.gave_up or explainer.bindings.gave_up:
+    if bindings.gave_up or explainer.bindings.gave_up or explainer.loose.gave_up:
         mismatches.append(Mismatch("$", "changed", note=GAVE_UP))
     return mismatches

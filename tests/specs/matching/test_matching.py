@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from itertools import pairwise
-from time import process_time
 from typing import Any
 
 import pytest
@@ -335,48 +334,61 @@ def test_other_dollar_keys_are_data(data: Json) -> None:
     assert check_expectation(data) == []
 
 
-# ---- patterns that could hang
+# ---- patterns
 
-DANGEROUS = [
-    "(a+)+",
-    "(a*)*b",
-    "(a|a)*b",
-    "(ab|cd)+",
-    "(ab|cd){11}",
-    "((ab|cd)e)*",
-    "(?:a{1,50}){1,50}",
-    "(.*)*",
-    "(a?){50}",
-    "((){9999}){9999}",
-    "a?" * 60 + "a" * 60,
-    ".*.*.*.*.*.*.*x",
-    "(?:ab)*a" * 8,
-    r"(a)\1",
-    r"(?P<n>a)(?P=n)",
-    "(a)?(?(1)b|c)",
-    "a(?=b)",
-    "a(?!b)",
-    "(?<=a)b",
-    "(?<!a)b",
-    "a++",
-    "(?>a*)b",
-    "(?i:a)",
-    "a" * 501,
-    "(" * 240 + "a" + ")" * 240 + "(",
-    "[[a]",
+NOT_IN_RE2 = [
+    (r"(a)\1", r"a back-reference, \1 is not supported"),
+    (r"(?P<n>a)(?P=n)", "a back-reference"),
+    ("(a)?(?(1)b|c)", "a condition"),
+    ("a(?=b)", "look-ahead, (?= is not supported"),
+    ("a(?!b)", "look-ahead"),
+    ("(?<=a)b", "look-behind"),
+    ("(?<!a)b", "look-behind"),
+    ("a++", "a possessive repeat"),
+    ("(?>a*)b", "an atomic group"),
+    ("(?#word)a", "a comment"),
+    ("(", "not a valid regular expression: missing ): ("),
+    ("((){9999}){9999}", "not a valid regular expression: invalid repetition size: {9999}"),
+    ("(" * 240 + "a" + ")" * 240 + "(", "not a valid regular expression"),
+    ("a" * 501, "the pattern has 501 characters; at most 500 are allowed"),
+    (r"\pL{9}", "the pattern is too large"),
+    ("(((a?b?){9}){9}){9}", "the pattern is too large: 2,"),
 ]
 
 
-@pytest.mark.parametrize("pattern", DANGEROUS)
-def test_a_pattern_that_could_hang_is_refused(pattern: str) -> None:
+@pytest.mark.parametrize(("pattern", "reason"), NOT_IN_RE2)
+def test_a_pattern_that_cannot_be_used_is_refused_with_the_reason(
+    pattern: str, reason: str
+) -> None:
     ((path, message),) = check_expectation({"$re": pattern})
     assert path == ("$re",)
-    assert message.startswith("$re: ")
+    assert message.startswith(f"$re: {reason}")
     (mismatch,) = compare({"$re": pattern}, "a" * 60)
     assert mismatch.note == message
 
 
-HARMLESS = [
+BACKTRACKING = [
+    "(a+)+",
+    "(a*)*b",
+    "(a|a)*b",
+    "(ab|cd)+",
+    "((ab|cd)e)*",
+    "(?:a{1,50}){1,9}!",
+    "(.*)*!",
+    "(a?){50}",
+    "a?" * 60 + "a" * 60 + "!",
+    ".*.*.*.*.*.*.*x",
+    "(?:ab)*a" * 8,
+]
+
+
+@pytest.mark.parametrize("pattern", BACKTRACKING)
+def test_a_pattern_on_which_other_engines_hang_ends(pattern: str) -> None:
+    assert check_expectation({"$re": pattern}) == []
+    assert told({"$re": f"(?:{pattern})#"}, "a" * 100_000) == [("$", "changed")]
+
+
+USUAL = [
     ("(a?)?b", "ab"),
     ("(ab|cd){10}", "abcd" * 5),
     ("[0-9]{20}" * 6, "0" * 120),
@@ -384,34 +396,39 @@ HARMLESS = [
     (r"\d{4}-\d{2}-\d{2}T.*Z", "2026-01-01T00:00:00.123Z"),
     ("https?://[^/]+/.*", "https://a.example/b"),
     ("(?i)(stop|max_tokens)?", "STOP"),
+    ("(?i:S)top", "stop"),
     ("(?s).*error.*", "an\nerror\nhere"),
     ("(ab){2,3}c*", "ababcc"),
     ("[A-Za-z0-9+/]+={0,2}", "aGk="),
     ("(?:(?:a|b)c){3}", "acbcac"),
     (".*?x", "aax"),
+    ("Grüße, .{2}", "Grüße, 世界"),
+    (".🌊", "\ud83c\udf0a🌊"),
+    ("a.b", "a\ud800b"),
 ]
 
 
-@pytest.mark.parametrize(("pattern", "text"), HARMLESS)
-def test_usual_patterns_are_fine(pattern: str, text: str) -> None:
+@pytest.mark.parametrize(("pattern", "text"), USUAL)
+def test_a_pattern_matches_the_whole_text(pattern: str, text: str) -> None:
     assert check_expectation({"$re": pattern}) == []
     assert compare({"$re": pattern}, text) == []
     assert told({"$re": pattern}, "\n") == [("$", "changed")]
 
 
-LONG_TEXTS = [
-    ("a*", 100_001, "too long for $re"),
-    (".*a.*a.*!", 20_000, "too long; use fewer"),
-    (".*.*!", 100_000, "too long; use fewer"),
-]
+@pytest.mark.parametrize(("pattern", "text"), [(r"\d", "٣"), (r"\w", "é"), (r"\s", "\u2003")])
+def test_classes_of_characters_are_ascii(pattern: str, text: str) -> None:
+    assert told({"$re": pattern}, text) == [("$", "changed")]
 
 
-@pytest.mark.parametrize(("pattern", "length", "word"), LONG_TEXTS)
-def test_a_text_that_is_too_long_for_its_pattern_is_a_finding_that_says_so(
-    pattern: str, length: int, word: str
-) -> None:
-    (mismatch,) = compare({"$re": pattern}, "a" * length)
-    assert word in mismatch.note
+def test_a_text_that_is_too_long_for_a_pattern_is_a_finding_that_says_so() -> None:
+    (mismatch,) = compare({"$re": "a*"}, "a" * 100_001)
+    assert mismatch.note == ("a text of 100,001 characters is too long for $re (at most 100,000)")
+
+
+def test_patterns_that_take_too_many_steps_are_given_up() -> None:
+    expected = [{"$re": f"(((a?){{9}}){{9}}){{9}}{n}"} for n in range(20)]
+    mismatches = compare(expected, [f"{'a' * 99_990}{n}" for n in range(19)])
+    assert "given up" in mismatches[-1].note
 
 
 def test_a_search_that_is_given_up_says_so() -> None:
@@ -493,17 +510,6 @@ def test_one_event_of_5000_deleted_is_one_finding() -> None:
     assert compare(events, events[:2500] + events[2501:]) == [
         Mismatch("[2500]", "missing", events[2500])
     ]
-
-
-def test_one_event_of_5000_deleted_is_found_in_100_ms() -> None:
-    events = words(5000)
-    without = events[:2500] + events[2501:]
-    spent = []
-    for _ in range(5):
-        began = process_time()
-        compare(events, without)
-        spent.append(process_time() - began)
-    assert min(spent) <= 0.1
 
 
 def test_several_unrelated_differences_are_several_findings() -> None:
