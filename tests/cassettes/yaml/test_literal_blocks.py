@@ -4,6 +4,8 @@ sure, nothing is lifted.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -91,4 +93,4 @@ def outcome(text: str) -> object:
     try:
         return parse(text)
     except YamlError as error:
-        return error.reason
+        return re.sub(r"line \d+", "a line", error.reason)  # the comment is one line more
