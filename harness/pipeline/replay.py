@@ -1,9 +1,8 @@
-"""The pipeline: an exchange's reads → frames → events → payloads, and what `harness.replay` gives
-of it.
+"""Replays a recorded answer: reads → frames → events → payloads.
 
-Every stage is made anew for one exchange and fed read by read, as a live adapter would be; nothing
-here looks at a whole body. What goes wrong in the stream is told by events of the stream; only what
-the caller asked for wrongly raises.
+Every stage is made anew for one exchange and fed read by read, as in a live adapter; nothing here
+looks at a whole body. Faults in the stream become events of the stream. Only a wrong argument
+raises.
 """
 
 from __future__ import annotations
@@ -12,27 +11,23 @@ import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_fields
 from itertools import pairwise
 from typing import Any, Final, Literal, get_args
 
 from msgspec import to_builtins
 
-from harness.cassettes import Exchange
 from harness.dialects import DIALECTS, Dialect, Payload
-from harness.providers import (
-    PROVIDERS,
-    Answer,
-    declared_tools,
-    with_provider,
-)
+from harness.providers import PROVIDERS, Provider, declared_tools, with_provider
 from harness.stream.decompression import Unpacker
 from harness.stream.events import INTERRUPTED, Event, Unknown
-from harness.stream.framing import MAX_FRAME, DocumentFramer, Frame, Framer, FramingError
+from harness.stream.exchange import Exchange
+from harness.stream.framing import MAX_FRAME, DocumentFramer, Frame, FramingError
 from harness.stream.session import Session, Tool
 
 Layer = Literal["payloads", "events", "frames"]
 Cuts = Literal["recorded", "whole", "bytes"] | Sequence[int]
-"""Where the body is cut into reads: as recorded, not at all, after every byte, or at the given
+"""The places where the body is cut into reads: as recorded, none, after every byte, or the given
 offsets.
 """
 
@@ -43,7 +38,7 @@ DEFAULT_PROVIDER: Final = "gemini-api"
 
 
 class ReplayError(ValueError):
-    """The caller asked for something that can't be done; the message names what can."""
+    """A wrong argument; the message names the right ones."""
 
 
 def replay(
@@ -58,37 +53,37 @@ def replay(
     tool_code: bool | None = None,
     max_frame: int = MAX_FRAME,
 ) -> list[dict[str, Any]]:
-    """What a layer makes of a recorded answer, as plain JSON data.
+    """Replay a recorded answer up to a layer; gives plain JSON data.
 
     ``payloads``: the dialect's stream; a unary reply is a stream of one frame. ``events``:
     canonical events, ``{"kind": …}``. ``frames``: ``{"offset", "at_ms", "json"}`` or ``{"offset",
     "at_ms", "raw"}``, offsets in bytes of the body after content decoding.
 
-    ``provider`` overrides the one that URL and body tell (`DEFAULT_PROVIDER` where they don't: then
-    a warning says so). ``tools`` are the declared ones, by default those of the recorded request;
-    ``tool_code`` says whether ``<tool_code>`` in text is a call, by default what the provider does.
-    ``session`` is filled with what a later request must send back.
+    ``provider`` overrides the detected one; where URL and body do not tell it, a warning says that
+    it is `DEFAULT_PROVIDER`. ``tools`` are the declared ones, by default those of the recorded
+    request. ``tool_code`` says whether ``<tool_code>`` in text is a call; the default is the
+    provider's. ``session`` is filled with what a later request must send back. ``max_frame`` limits
+    the bytes of a message.
 
-    Raises `ReplayError` for unknown names and for an exchange that does not generate; never for
-    what is in the stream: of an answer without a request, whose body tells nothing, ``provider``
-    says what it is.
+    Raises `ReplayError` for unknown names and for an exchange that does not generate. An answer
+    without a request whose body tells nothing can be replayed if ``provider`` is given. Never
+    raises for the content of the stream.
     """
     check_known("layer", layer, get_args(Layer))
     if isinstance(cuts, str):
         check_known("cuts", cuts, ("recorded", "whole", "bytes"))
-    exchange = _check_generates(exchange, provider)
-    if provider is None and exchange.provider is None:
+    run = _Run.of(exchange, provider, cuts, tool_code, max_frame)
+    if provider is None and run.exchange.provider is None:
         warnings.warn(
             f"neither URL nor body tells the provider; replayed as {DEFAULT_PROVIDER}", stacklevel=2
         )
     if layer == "frames":
-        return [plain_frame(frame) for frame in frames_of(exchange, cuts, max_frame, provider)]
-    steps = trace(exchange, provider=provider, cuts=cuts, tool_code=tool_code, max_frame=max_frame)
+        return [plain_frame(frame) for frame in run.frames()]
     if layer == "events":
-        return [to_builtins(event) for _, events in steps for event in events]
+        return [to_builtins(event) for _, events in run.steps() for event in events]
     check_known("dialect", dialect, DIALECTS)
     session = Session() if session is None else session
-    return _translate(steps, exchange, DIALECTS[dialect], session, tools)
+    return run.translate(run.steps(), DIALECTS[dialect], session, tools)
 
 
 @dataclass(slots=True)
@@ -124,57 +119,17 @@ def replay_layers(
     session: Session | None = None,
     tool_code: bool | None = None,
 ) -> Trace:
-    """One pass over an exchange that keeps what every stage gives; arguments and errors as in
-    `replay`.
-    """
-    exchange = _check_generates(exchange, provider)
-    result = Trace()
-    steps = _kept(result, exchange, provider, tool_code)
+    """Replay once and keep the output of every stage; arguments and errors as in `replay`."""
+    run = _Run.of(exchange, provider, tool_code=tool_code)
+    trace = Trace()
+    steps = run.steps(trace)
     if dialect is None:
         for _ in steps:
             pass
     else:
         session = Session() if session is None else session
-        result.payloads = _translate(steps, exchange, dialect, session, None, result.made)
-    return result
-
-
-def _kept(
-    result: Trace, exchange: Exchange, provider: str | None, tool_code: bool | None
-) -> Iterator[Step]:
-    frames = _frames(exchange, provider, "recorded", MAX_FRAME)
-    for step in _normalize(frames, exchange, provider, tool_code):
-        result.steps.append(step)
-        if step[0] is not None:
-            result.reads.append(frames.read)
-        yield step
-
-
-def _translate(
-    steps: Iterable[Step],
-    exchange: Exchange,
-    dialect: Dialect,
-    session: Session,
-    tools: Sequence[Tool] | None,
-    made: list[int] | None = None,
-) -> list[Payload]:
-    """The payloads of all steps; the session's clock goes with the frames. ``made`` is filled with
-    the number of payloads after each event.
-    """
-    if tools is None:
-        tools = declared_tools(exchange.request.body) if exchange.request else []
-    session.streamed, session.at_ms = bool(_identity(exchange).streamed), None
-    translator = dialect.translator(tools, session)
-    payloads: list[Payload] = []
-    feed = translator.feed
-    for frame, events in steps:
-        if frame is not None and frame.at_ms is not None:
-            session.at_ms = frame.at_ms
-        for event in events:
-            payloads += feed(event)
-            if made is not None:
-                made.append(len(payloads))
-    return payloads + translator.close()
+        trace.payloads = run.translate(steps, dialect, session, None, trace.made)
+    return trace
 
 
 def trace(
@@ -188,36 +143,7 @@ def trace(
     """Each frame with the events it gave, then (None, the events of the end); arguments and errors
     as in `replay`.
     """
-    exchange = _check_generates(exchange, provider)
-    frames = _frames(exchange, provider, cuts, max_frame)
-    return _normalize(frames, exchange, provider, tool_code)
-
-
-def _normalize(
-    frames: _Frames, exchange: Exchange, provider: str | None, tool_code: bool | None
-) -> Iterator[Step]:
-    chosen = PROVIDERS[choose_provider(exchange, provider)]
-    normalizer = chosen.normalizer(
-        Answer(
-            status=exchange.status,
-            headers={
-                name.lower(): values[0] for name, values in exchange.headers.items() if values
-            },
-            model=_identity(exchange).model,
-            tool_code=chosen.tool_code if tool_code is None else tool_code,
-        )
-    )
-    end = exchange.end
-    feed = normalizer.feed
-    for completed in frames:
-        for frame in completed:
-            yield frame, feed(frame)
-    if frames.fault and end not in INTERRUPTED:
-        end = "cut"
-    yield (
-        None,
-        [*([Unknown("frame", frames.fault)] if frames.fault else []), *normalizer.close(end)],
-    )
+    return _Run.of(exchange, provider, cuts, tool_code, max_frame).steps()
 
 
 def frames_of(
@@ -226,39 +152,128 @@ def frames_of(
     max_frame: int = MAX_FRAME,
     provider: str | None = None,
 ) -> list[Frame]:
-    """The frames of an exchange; a body that can't be framed to its end gives a last raw frame that
-    says why.
+    """The frames of any exchange. A body that cannot be framed to its end gives a last raw frame
+    that says why.
     """
-    frames = _frames(exchange, provider, cuts, max_frame)
-    whole = [frame for completed in frames for frame in completed]
-    return (
-        [*whole, Frame(sum(len(data) for _, data in exchange.reads), None, frames.fault)]
-        if frames.fault
-        else whole
-    )
-
-
-def _frames(exchange: Exchange, provider: str | None, cuts: Cuts, max_frame: int) -> _Frames:
-    framer = PROVIDERS[choose_provider(exchange, provider)].framer(max_frame)
-    return _Frames(exchange, cuts, framer, max_frame)
+    chosen = PROVIDERS[choose_provider(exchange, provider)]
+    return _Run(exchange, chosen, cuts, max_frame=max_frame).frames()
 
 
 def choose_provider(exchange: Exchange, provider: str | None) -> str:
-    """The name to replay as: asked for, told by URL and body, or the default."""
+    """The name of the provider to replay as: the given one, the detected one, or the default."""
     chosen = provider or exchange.provider or DEFAULT_PROVIDER
     check_known("provider", chosen, PROVIDERS)
     return chosen
 
 
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """An exchange with everything that decides how it is replayed."""
+
+    exchange: Exchange
+    provider: Provider
+    cuts: Cuts = "recorded"
+    tool_code: bool | None = None
+    max_frame: int = MAX_FRAME
+
+    @classmethod
+    def of(
+        cls,
+        exchange: Exchange,
+        provider: str | None,
+        cuts: Cuts = "recorded",
+        tool_code: bool | None = None,
+        max_frame: int = MAX_FRAME,
+    ) -> _Run:
+        """Detect the provider where that has not been done; raises `ReplayError` for an exchange
+        that does not generate.
+        """
+        exchange = _with_identity(exchange)
+        if not is_answer(exchange, provider):
+            place = (
+                f"{exchange.request.method} {exchange.request.url}"
+                if exchange.request
+                else "an answer without a request"
+            )
+            raise ReplayError(
+                f"this exchange does not generate: {place}; only generateContent and"
+                " streamGenerateContent can be replayed"
+            )
+        chosen = PROVIDERS[choose_provider(exchange, provider)]
+        return cls(exchange, chosen, cuts, tool_code, max_frame)
+
+    def frames(self) -> list[Frame]:
+        """All frames, and a last raw one for a body that cannot be framed to its end."""
+        source = _Frames(self)
+        frames = [frame for completed in source for frame in completed]
+        if source.fault:
+            size = sum(len(data) for _, data in self.exchange.reads)
+            frames.append(Frame(size, None, source.fault))
+        return frames
+
+    def steps(self, trace: Trace | None = None) -> Iterator[Step]:
+        """Each frame with its events, then (None, the events of the end); ``trace`` notes them."""
+        frames = _Frames(self)
+        normalizer = self.provider.normalizer(
+            self.provider.answer(self.exchange, self.exchange.model, self.tool_code)
+        )
+        feed = normalizer.feed
+        for completed in frames:
+            for frame in completed:
+                step = frame, feed(frame)
+                if trace is not None:
+                    trace.steps.append(step)
+                    trace.reads.append(frames.read)
+                yield step
+        end = self.exchange.end
+        if frames.fault and end not in INTERRUPTED:
+            end = "cut"
+        fault = [Unknown("frame", frames.fault)] if frames.fault else []
+        last = None, [*fault, *normalizer.close(end)]
+        if trace is not None:
+            trace.steps.append(last)
+        yield last
+
+    def translate(
+        self,
+        steps: Iterable[Step],
+        dialect: Dialect,
+        session: Session,
+        tools: Sequence[Tool] | None,
+        made: list[int] | None = None,
+    ) -> list[Payload]:
+        """The payloads of all steps; the session's clock goes with the frames. ``made`` is filled
+        with the number of payloads after each event.
+        """
+        request = self.exchange.request
+        if tools is None:
+            tools = declared_tools(request.body) if request else []
+        session.streamed, session.at_ms = bool(self.exchange.streamed), None
+        translator = dialect.translator(tools, session)
+        payloads: list[Payload] = []
+        feed = translator.feed
+        for frame, events in steps:
+            if frame is not None and frame.at_ms is not None:
+                session.at_ms = frame.at_ms
+            for event in events:
+                payloads += feed(event)
+                if made is not None:
+                    made.append(len(payloads))
+        return payloads + translator.close()
+
+
 class _Frames:
-    """The frames of an exchange, a list for each read. ``read`` is the index of the present read.
-    ``fault`` says why the body could not be framed to its end, or is empty.
+    """The frames of an exchange, a list for each read.
+
+    ``read`` is the index of the present read. ``fault`` says why the body could not be framed to
+    its end, or is empty.
     """
 
-    def __init__(self, exchange: Exchange, cuts: Cuts, framer: Framer, max_frame: int) -> None:
-        self.exchange = exchange
-        self.cuts = cuts
-        self.framer = framer if 200 <= exchange.status < 300 else DocumentFramer(max_frame)
+    def __init__(self, run: _Run) -> None:
+        self.exchange = run.exchange
+        self.cuts = run.cuts
+        answered = 200 <= run.exchange.status < 300
+        self.framer = (run.provider.framer if answered else DocumentFramer)(run.max_frame)
         self.fault = ""
         self.read = -1
 
@@ -266,16 +281,14 @@ class _Frames:
         encoding = self.exchange.header("content-encoding")
         unpacker = Unpacker(encoding) if encoding else None
         reads: Iterable[tuple[float | None, bytes]] = cut_reads(self.exchange.reads, self.cuts)
-        framer, feed = self.framer, self.framer.feed
+        if unpacker:
+            reads = ((at, piece) for at, packed in reads for piece in unpacker.feed(packed))
+        feed = self.framer.feed
         try:
-            for at_ms, data in (
-                ((at, piece) for at, packed in reads for piece in unpacker.feed(packed))
-                if unpacker
-                else reads
-            ):
+            for at_ms, data in reads:
                 self.read += 1
                 yield feed(data, at_ms)
-            last = framer.close()
+            last = self.framer.close()
             for frame in last:  # the last read completed them
                 if frame.at_ms is None and self.exchange.reads and self.cuts == "recorded":
                     frame.at_ms = self.exchange.reads[-1][0]
@@ -301,11 +314,6 @@ def cut_reads(
     return [(None, body[start:stop]) for start, stop in pairwise(places)]
 
 
-def _identity(exchange: Exchange) -> Exchange:
-    """The exchange with ``streamed`` and ``model``: detected when its file was loaded, else now."""
-    return exchange if exchange.streamed is not None else with_provider(exchange)
-
-
 def plain_frame(frame: Frame) -> dict[str, Any]:
     """A frame as plain JSON data."""
     content = {"json": frame.json} if frame.raw is None else {"raw": frame.raw}
@@ -319,25 +327,17 @@ def check_known(what: str, name: object, known: Mapping[str, object] | Sequence[
 
 
 def is_answer(exchange: Exchange, provider: str | None) -> bool:
-    """Whether there is something to replay: URL or body say so or, of an answer without a request,
-    the caller who names its provider.
+    """Whether an exchange can be replayed: it generates, or it has no request and the caller names
+    its provider.
     """
     return exchange.generates or (exchange.request is None and provider is not None)
 
 
-def _check_generates(exchange: Exchange, provider: str | None) -> Exchange:
-    """The exchange, told by URL and body if nobody has told it yet; raises `ReplayError` if it does
-    not generate.
-    """
-    told = exchange if exchange.generates else with_provider(exchange)
-    if not is_answer(told, provider):
-        place = (
-            f"{exchange.request.method} {exchange.request.url}"
-            if exchange.request
-            else "an answer without a request"
-        )
-        raise ReplayError(
-            f"this exchange does not generate: {place}; only generateContent and"
-            " streamGenerateContent can be replayed"
-        )
-    return told
+def _with_identity(exchange: Exchange) -> Exchange:
+    """The exchange with the fields that detection fills; what the caller has filled stays."""
+    if exchange.streamed is not None:
+        return exchange
+    detected = with_provider(exchange)
+    if exchange.generates:
+        return replace_fields(exchange, streamed=detected.streamed, model=detected.model)
+    return detected

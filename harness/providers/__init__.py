@@ -1,22 +1,18 @@
-"""The wires that are read, by name: each turns frames into canonical events."""
+"""The providers: each reads one wire and turns its frames into canonical events."""
 
 from __future__ import annotations
 
-from typing import Final
-
-from .code_assist import CODE_ASSIST
-from .detection import EXIT_CODE, STDERR, Identity, detect_provider, with_provider
-from .gemini.normalizer import GEMINI_API
+from .detection import detect_provider, with_provider
 from .gemini.tools import declared_tools
-from .gemini_cli import GEMINI_CLI
-from .provider import Answer, Normalizer, Provider
-from .vertex_ai import VERTEX_AI
+from .provider import EXIT_CODE, STDERR, Answer, FirstMessages, Identity, Normalizer, Provider
+from .table import PROVIDERS
 
 __all__ = [
     "EXIT_CODE",
     "PROVIDERS",
     "STDERR",
     "Answer",
+    "FirstMessages",
     "Identity",
     "Normalizer",
     "Provider",
@@ -24,7 +20,3 @@ __all__ = [
     "detect_provider",
     "with_provider",
 ]
-
-PROVIDERS: Final[dict[str, Provider]] = {
-    provider.name: provider for provider in (GEMINI_API, VERTEX_AI, CODE_ASSIST, GEMINI_CLI)
-}

@@ -1,29 +1,37 @@
-"""Gemini Code Assist, which the Gemini CLI and IDE clients talk to: Gemini's messages in an
-envelope.
+"""Gemini Code Assist, the server of the Gemini CLI and IDE plugins: messages in an envelope.
 
-The envelope
-(https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/code_assist/converter.ts)
-of an answer is read by the reader of the Gemini API, that of a request is put on here. What differs
-is a default: models behind it write calls as ``<tool_code>`` in their text, so it is looked for.
+The reader of the Gemini API reads the envelope of an answer; the envelope of a request is made here
+(https://github.com/google-gemini/gemini-cli/blob/main/packages/core/src/code_assist/converter.ts).
+Models behind Code Assist write calls as ``<tool_code>`` in their text, so its default is to read
+these as calls.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from harness.stream.generation import GenerateRequest, TranslationError
 from harness.stream.session import Session
 
+from .gemini.messages import METHOD, is_envelope
 from .gemini.normalizer import GeminiNormalizer
-from .provider import Provider
+from .gemini_api import read_facts
+from .provider import FirstMessages, Identity, Provider
+
+
+def _detect(first: FirstMessages) -> Identity | None:
+    if any(map(is_envelope, first.messages)):
+        return Identity("code-assist", generates=True, streamed=first.streamed)
+    return None
 
 
 def _wrap(asked: GenerateRequest, session: Session) -> dict[str, Any]:
-    """The envelope: model, project and ids beside the request, which says ``VALIDATED`` where it
-    has functions and no mode.
+    """Put the body into the envelope: model, project and ids stand beside the request.
 
-    ``project``, ``user_prompt_id`` and ``session_id`` come from the session's context; without them
-    there is no project, prompts are counted, and the session is ``session_1``.
+    A request with functions and without a mode gets the mode ``VALIDATED``. ``project``,
+    ``user_prompt_id`` and ``session_id`` come from the session's context. Without them there is no
+    project, prompts are counted, and the session is ``session_1``.
     """
     if not asked.model:
         raise TranslationError(
@@ -45,5 +53,12 @@ def _wrap(asked: GenerateRequest, session: Session) -> dict[str, Any]:
 
 
 CODE_ASSIST: Final = Provider(
-    "code-assist", "Gemini Code Assist", GeminiNormalizer, tool_code=True, wrap=_wrap
+    name="code-assist",
+    title="Gemini Code Assist",
+    normalizer=GeminiNormalizer,
+    oracle=read_facts,
+    url=re.compile(rf"/v1internal{METHOD}"),
+    detect=_detect,
+    wrap=_wrap,
+    tool_code=True,
 )

@@ -10,9 +10,11 @@ spellings (``name``, ``id``, ``input``, ``tool_use_id``) are read as well.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from harness.facts.account import Facts
 from harness.stream.events import (
     INTERRUPTED,
     CallEnd,
@@ -34,8 +36,8 @@ from harness.stream.framing import Frame
 from harness.stream.framing.json_lines import JsonLinesFramer
 from harness.stream.json_codec import Json, decode_json
 
-from .detection import EXIT_CODE, STDERR
-from .provider import Answer, Provider
+from .oracle import gather_cli
+from .provider import EXIT_CODE, STDERR, Answer, FirstMessages, Identity, Provider
 
 _DOCUMENT: Final = frozenset({"response", "stats", "error"})
 """What the document of ``--output-format json`` has at least one of."""
@@ -341,4 +343,51 @@ def _count(value: Json) -> int | None:
     )
 
 
-GEMINI_CLI: Final = Provider("gemini-cli", "Gemini CLI", CliNormalizer, framer=JsonLinesFramer)
+_EVENT: Final = re.compile(
+    rb'\{\s*"type"\s*:\s*"(?:%b)"\s*,\s*"timestamp"\s*:\s*"' % "|".join(_READERS).encode()
+)
+
+
+def _detect(first: FirstMessages) -> Identity | None:
+    """Only the body of a program's output is recorded: one with a request is no run."""
+    alone = not first.has_request
+    if any(map(_is_event, first.messages)) or (
+        alone
+        and not first.messages
+        and _EVENT.search(first.body, 0, 1 << 16)  # behind other output on its line
+    ):
+        return Identity("gemini-cli", generates=alone, streamed=True)
+    if any(map(_is_document, first.messages)):
+        return Identity("gemini-cli", generates=alone)
+    return None
+
+
+def _is_event(message: dict[str, Any]) -> bool:
+    kind = message.get("type")
+    return type(kind) is str and kind in _READERS and "timestamp" in message
+
+
+def _is_document(message: dict[str, Any]) -> bool:
+    """Whether a message is the output of ``gemini --output-format json``."""
+    return (
+        "type" not in message
+        and (type(message.get("response")) is str or type(message.get("session_id")) is str)
+        and (type(message.get("stats")) is dict or type(message.get("error")) is dict)
+    )
+
+
+def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
+    """The exit code of a run that was interrupted says no more than the interruption."""
+    code = "0" if end in INTERRUPTED else answer.headers.get(EXIT_CODE, "0")
+    return gather_cli(body, code, answer.headers.get(STDERR, ""))
+
+
+GEMINI_CLI: Final = Provider(
+    name="gemini-cli",
+    title="Gemini CLI",
+    normalizer=CliNormalizer,
+    oracle=_read_facts,
+    detect=_detect,
+    framer=JsonLinesFramer,
+    program=True,
+)

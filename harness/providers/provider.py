@@ -1,20 +1,33 @@
-"""The shape of a provider: what every wire gives the pipeline."""
+"""The shape of a provider: everything that the pipeline, the laws and the server need to know of
+one wire.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+import re
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
+from harness.facts.account import Facts
+from harness.stream.decompression import unpack
 from harness.stream.events import End, Event
+from harness.stream.exchange import Exchange
 from harness.stream.framing import Frame, Framer, frame_by_content
 from harness.stream.generation import GenerateRequest
 from harness.stream.session import Session
 
+EXIT_CODE: Final = "x-exit-code"
+"""The header of a program's output that holds its exit code; no server sends it."""
+STDERR: Final = "x-stderr"
+"""The header beside it that holds what the program wrote to stderr, a line in each value."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the frames of an answer don't tell.
+    """The facts about an answer that its frames do not hold.
 
     ``status``: the HTTP status. ``headers``: the response's, names in lower case. ``model``: the
     one that was asked for. ``tool_code``: whether ``<tool_code>`` in the answer's text is a call.
@@ -27,34 +40,103 @@ class Answer:
 
     @property
     def failed(self) -> bool:
-        """Whether the status says that there is no answer."""
+        """Whether the status reports an error."""
         return self.status >= 300
 
 
 class Normalizer(Protocol):
-    """Frames in, canonical events out; one instance an answer. Never raises for what is in a
-    frame.
+    """Frames in, canonical events out; one instance for each answer. Never raises for the content
+    of a frame.
     """
 
     def feed(self, frame: Frame) -> list[Event]:
         """The events that this frame completes, perhaps none."""
 
     def close(self, end: End = "complete") -> list[Event]:
-        """What is still owed when the answer has ended."""
+        """The events that are still open when the answer has ended."""
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
-    """One wire. ``tool_code``: whether its models are known to write calls as ``<tool_code>``; a
-    caller may say otherwise.
+class Identity:
+    """What detection finds: ``provider`` is a name, None if it is not known; ``generates``: the
+    exchange is an answer of a model; ``model``: the one that was asked for.
+    """
 
-    ``framer(max_frame)`` makes what cuts an answer into messages. ``wrap(asked, session)`` gives
-    the body as this wire sends it, None where no request is ever sent.
+    provider: str | None
+    generates: bool
+    streamed: bool = False
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FirstMessages:
+    """The beginning of a response body, for detection.
+
+    ``messages``: the JSON objects among the first frames. ``streamed``: the body is more than one
+    document. ``has_request``: the exchange has a recorded request, so that the body alone must not
+    decide.
+    """
+
+    body: bytes
+    messages: Sequence[dict[str, Any]]
+    streamed: bool
+    has_request: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """One wire.
+
+    ``normalizer(answer)`` makes a stage that turns the frames of one answer into events.
+    ``oracle(body, answer, end)`` reads the facts of a whole body, independently of framer and
+    normalizer. ``url``, searched in the path of a URL, recognizes the requests that generate; its
+    group ``method`` begins with ``stream`` if the answer is streamed; its group ``model`` names the
+    model, without that group the request body does. ``detect(messages)`` recognizes a body; it
+    gives None for the body of another wire. ``framer(max_frame)`` makes a stage that cuts a body
+    into messages. ``wrap(request, session)`` gives the body that this wire is sent, None where no
+    request is ever sent. ``tool_code``: its models are known to write calls as ``<tool_code>``.
+    ``program``: the answer is the output of a program, not a response of a server.
+
+    A `TypeError` says which provider lacks a required field.
     """
 
     name: str
     title: str
     normalizer: Callable[[Answer], Normalizer]
-    tool_code: bool = False
+    oracle: Callable[[bytes, Answer, End], Facts]
+    url: re.Pattern[str] | None = None
+    detect: Callable[[FirstMessages], Identity | None] = lambda messages: None
     framer: Callable[[int], Framer] = frame_by_content
     wrap: Callable[[GenerateRequest, Session], dict[str, Any]] | None = None
+    tool_code: bool = False
+    program: bool = False
+
+    def __new__(cls, **given: Any) -> Provider:
+        """Refuse a provider that lacks a required field, by its name."""
+        required = ("name", "title", "normalizer", "oracle")
+        if lacking := [name for name in required if name not in given]:
+            raise TypeError(
+                f"the provider {given.get('name', 'without a name')} lacks {', '.join(lacking)};"
+                " see docs/add-a-provider.md"
+            )
+        return object.__new__(cls)
+
+    def answer(self, exchange: Exchange, model: str | None, tool_code: bool | None) -> Answer:
+        """The facts about an exchange that its frames do not hold; ``tool_code`` None: as the
+        provider's models are known to write.
+        """
+        return Answer(
+            status=exchange.status,
+            headers={
+                name.lower(): values[0] for name, values in exchange.headers.items() if values
+            },
+            model=model,
+            tool_code=self.tool_code if tool_code is None else tool_code,
+        )
+
+    def facts(self, exchange: Exchange, tool_code: bool | None = None) -> Facts:
+        """The oracle's account of an exchange. A body that cannot be unpacked is read as it is."""
+        body = exchange.body
+        with contextlib.suppress(zlib.error):
+            body = unpack(body, exchange.header("content-encoding"))
+        return self.oracle(body, self.answer(exchange, None, tool_code), exchange.end)

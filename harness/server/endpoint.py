@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from harness.providers import Identity, detect_provider
+from harness.pipeline.replay import choose_provider
+from harness.providers import PROVIDERS, Identity, detect_provider
 from harness.stream.exchange import Exchange
 
 from .anthropic_proxy import Messages, Refusal
@@ -32,9 +33,10 @@ class Endpoint:
     def __init__(
         self, placed: Sequence[PlacedExchange], manner: Manner, missed: Callable[[str], None]
     ) -> None:
+        # The output of a program is no answer over HTTP.
         self.placed = [
-            one for one in placed if one.exchange.provider != "gemini-cli"
-        ]  # a program's output, not an answer over HTTP
+            item for item in placed if not PROVIDERS[choose_provider(item.exchange, None)].program
+        ]
         self.manner = manner
         self.finder = Finder(self.placed, manner.match, manner.provider)
         self._missed = missed

@@ -10,12 +10,11 @@ from harness.cassettes import Exchange
 from harness.dialects import DIALECTS, Dialect
 from harness.facts.account import Facts
 from harness.facts.comparison import event_differences
-from harness.providers import EXIT_CODE, STDERR
-from harness.providers.oracle import gather_body, gather_cli, gather_events, read_raw
+from harness.providers.oracle import gather_events, read_raw
 from harness.stream.events import INTERRUPTED, out_of_order
 from harness.stream.session import Session
 
-from .replayer import BOUNDLESS, Items, Replayer, first_difference, plain, shown
+from .replayer import BOUNDLESS, Items, Replayer, first_difference, shown
 
 
 def legal_order(exchange: Exchange, how: Replayer) -> list[str]:
@@ -74,14 +73,8 @@ def nothing_lost(exchange: Exchange, how: Replayer) -> list[str]:
 
 
 def gather_wire(exchange: Exchange, how: Replayer) -> Facts:
-    """What the raw answer says, read by the witness."""
-    body = plain(exchange).body
-    if how.reads_lines(exchange):
-        code = (
-            None if exchange.end in INTERRUPTED else exchange.header(EXIT_CODE)
-        )  # of a run that was ended it says just that
-        return gather_cli(body, code or "0", exchange.header(STDERR) or "")
-    return gather_body(body, exchange.status, tool_code=how.finds_tool_code(exchange))
+    """The facts of the raw answer, read by the provider's oracle."""
+    return how.provider_of(exchange).facts(exchange, how.tool_code)
 
 
 def gather_payloads(dialect: str, payloads: Items, session: Session) -> Facts:

@@ -15,6 +15,7 @@ from typing import Any
 
 from harness.cassettes import Exchange
 from harness.pipeline import replay as replaying
+from harness.providers import PROVIDERS, Provider
 from harness.stream.decompression import unpack
 from harness.stream.printable import shorten
 from harness.stream.session import Session
@@ -56,17 +57,18 @@ class Replayer:
             tool_code=self.tool_code,
         )
 
+    def provider_of(self, exchange: Exchange) -> Provider:
+        """The provider that the exchange is replayed as."""
+        return PROVIDERS[replaying.choose_provider(exchange, self.provider)]
+
     def finds_tool_code(self, exchange: Exchange) -> bool:
         """Whether ``<tool_code>`` of the text becomes a call."""
-        return (
-            self.tool_code
-            if self.tool_code is not None
-            else (self.provider or exchange.provider) == "code-assist"
-        )
+        default = self.provider_of(exchange).tool_code
+        return default if self.tool_code is None else self.tool_code
 
     def reads_lines(self, exchange: Exchange) -> bool:
         """Whether the answer is the output of a program, a line a message, and not an HTTP body."""
-        return (self.provider or exchange.provider) == "gemini-cli"
+        return self.provider_of(exchange).program
 
 
 def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:

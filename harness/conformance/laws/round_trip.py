@@ -12,12 +12,12 @@ from harness.cassettes import Exchange
 from harness.dialects import DIALECTS
 from harness.pipeline.replay import DEFAULT_PROVIDER
 from harness.pipeline.request import ask, wrap
-from harness.providers.oracle import gather_body, gather_request, return_losses
+from harness.providers.oracle import gather_request, return_losses
 from harness.stream.events import INTERRUPTED
 from harness.stream.generation import ToolOutcome, TranslationError
 from harness.stream.session import Session
 
-from .replayer import BOUNDLESS, Replayer, plain
+from .replayer import BOUNDLESS, Replayer
 
 
 def what_goes_back(exchange: Exchange, how: Replayer) -> list[str]:
@@ -31,9 +31,7 @@ def what_goes_back(exchange: Exchange, how: Replayer) -> list[str]:
     if half is None or nothing_goes_back(exchange, how):
         return []
     provider = how.provider or exchange.provider or DEFAULT_PROVIDER
-    wire = gather_body(
-        plain(exchange).body, exchange.status, tool_code=how.finds_tool_code(exchange)
-    )
+    wire = how.provider_of(exchange).facts(exchange, how.tool_code)
     session = Session(limit=BOUNDLESS)
     payloads = how.payloads(exchange, session)
     then = [ToolOutcome({"done": True}) for _ in wire.calls] if wire.calls else "Go on."
@@ -57,9 +55,7 @@ def nothing_goes_back(exchange: Exchange, how: Replayer) -> str:
         return f"{how.dialect} declares calls as lost"
     if how.reads_lines(exchange):
         return "a program's output is not sent back"
-    wire = gather_body(
-        plain(exchange).body, exchange.status, tool_code=how.finds_tool_code(exchange)
-    )
+    wire = how.provider_of(exchange).facts(exchange, how.tool_code)
     failed = (
         exchange.end in INTERRUPTED
         or wire.errors

@@ -188,9 +188,8 @@ def _cut_short(exchange: Exchange, who: Stranger) -> list[Breach]:
     full = _facts(who.adapt(exchange), who)
     if isinstance(full, str):
         return [Breach(full, exchange)]
-    loose = (
-        Replayer(exchange.provider).finds_tool_code(exchange) or exchange.provider == "gemini-cli"
-    )
+    replayer = Replayer(exchange.provider)
+    loose = replayer.finds_tool_code(exchange) or replayer.reads_lines(exchange)
 
     def judge(short: Exchange) -> str | None:
         payloads = who.outcome(short)

@@ -12,7 +12,7 @@ in every message. A message that repeats all of them takes a short way.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from harness.stream.events import (
     INTERRUPTED,
@@ -27,11 +27,9 @@ from harness.stream.events import (
     Unknown,
 )
 from harness.stream.framing import Frame
-from harness.stream.generation import GenerateRequest
 from harness.stream.json_codec import Json
-from harness.stream.session import Session
 
-from ..provider import Answer, Provider
+from ..provider import Answer
 from .candidates import Candidates
 from .errors import read_error, read_error_text
 from .fields import Fields, spellings
@@ -245,11 +243,3 @@ def _read_feedback(feedback: dict[str, Json], out: list[Event]) -> None:
                 next(iter(message.values())) if message else None,
             )
         )
-
-
-def send_bare(asked: GenerateRequest, _: Session) -> dict[str, Any]:
-    """The body itself: the model stands in the URL."""
-    return asked.body
-
-
-GEMINI_API: Final = Provider("gemini-api", "Gemini API", GeminiNormalizer, wrap=send_bare)

@@ -1,0 +1,43 @@
+"""Recognizes the paths and messages of Gemini's wire, for the detection of providers."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from .fields import Fields, spellings
+
+METHOD: Final = r":(?P<method>generateContent|streamGenerateContent)$"
+_OTHER_KIND: Final = "(?:tunedModels|endpoints|dynamic)/"
+MODEL_METHOD: Final = (
+    f"(?:^|/)(?:models/|(?={_OTHER_KIND}))(?P<model>(?:{_OTHER_KIND})?[^/]+){METHOD}"
+)
+"""The end of a path that asks a model to generate. The name of a model of another kind keeps the
+kind: ``tunedModels/x``.
+"""
+VERTEX_PATH: Final = r"(?:/publishers/|/projects/[^/]+/locations/).*"
+
+_MESSAGE: Final = spellings("candidates promptFeedback usageMetadata createTime response")
+_ANSWER: Final = frozenset({"candidates", "promptFeedback", "usageMetadata"})
+
+
+def is_answer(message: dict[str, Any], has_request: bool) -> bool:
+    """Whether a message is a GenerateContentResponse. Answers of other methods have counts too, so
+    counts alone are not enough where a request could say more.
+    """
+    names = Fields(message, _MESSAGE).values.keys() & _ANSWER
+    return bool(names - {"usageMetadata"} if has_request else names)
+
+
+def is_envelope(message: dict[str, Any]) -> bool:
+    """Whether a message is a GenerateContentResponse in Code Assist's envelope."""
+    inner = Fields(message, _MESSAGE).take("response", dict)
+    return inner is not None and is_answer(inner, False)
+
+
+def has_vertex_marks(message: dict[str, Any]) -> bool:
+    """Whether a message has a field that only Vertex AI sends."""
+    fields = Fields(message, _MESSAGE)
+    usage = fields.values.get("usageMetadata")
+    return "createTime" in fields.values or (
+        type(usage) is dict and not usage.keys().isdisjoint(("trafficType", "traffic_type"))
+    )

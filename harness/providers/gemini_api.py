@@ -1,0 +1,36 @@
+"""The Gemini Developer API: bare messages, a model in the path of the URL."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from harness.facts.account import Facts
+from harness.stream.events import End
+from harness.stream.generation import GenerateRequest
+from harness.stream.session import Session
+
+from .gemini.messages import MODEL_METHOD, VERTEX_PATH
+from .gemini.normalizer import GeminiNormalizer
+from .oracle import gather_body
+from .provider import Answer, Provider
+
+
+def read_facts(body: bytes, answer: Answer, end: End) -> Facts:
+    """The oracle of all providers that send Gemini's messages over HTTP."""
+    return gather_body(body, answer.status, tool_code=answer.tool_code)
+
+
+def send_bare(request: GenerateRequest, session: Session) -> dict[str, Any]:
+    """The body itself, without an envelope."""
+    return request.body
+
+
+GEMINI_API: Final = Provider(
+    name="gemini-api",
+    title="Gemini API",
+    normalizer=GeminiNormalizer,
+    oracle=read_facts,
+    url=re.compile(rf"^(?!.*{VERTEX_PATH}).*?{MODEL_METHOD}"),
+    wrap=send_bare,
+)
