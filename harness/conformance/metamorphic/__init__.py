@@ -20,7 +20,8 @@ from typing import Any
 
 from harness.dialects import DIALECTS, Payload
 from harness.facts.account import Facts
-from harness.pipeline.replay import replay
+from harness.pipeline.replay import choose_provider, replay
+from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
@@ -40,7 +41,7 @@ __all__ = [
 
 def variants_of(exchange: Exchange) -> Iterator[tuple[WireVariant, Exchange]]:
     """Every wire variant that finds something to change, with the changed exchange."""
-    lines = exchange.provider == "gemini-cli"
+    lines = PROVIDERS[choose_provider(exchange, None)].program
     spellings = spellings_of(exchange, lines=lines)
     others = () if lines else OTHERS
     for variant in (*CUTS, *spellings, *others):
