@@ -124,7 +124,7 @@ FAULTS: dict[str, tuple[int, str, Callable[[Items, Exchange], Items]]] = {
     ),
     "lines that must end in CRLF": (
         6,
-        "spelled with LF, ",
+        "spelled with lf, ",
         lambda items, exchange: items if b"\r\n" in exchange.body or not exchange.body else [],
     ),
     "garbage that raises": (7, "raised KeyError", fails),
@@ -426,7 +426,7 @@ SHOWN: dict[int, tuple[str, str, str, str]] = {
 TOLD = {
     1: "cut at byte * payload ? is {'say': 'H��llo'}; read as a whole it is {'say': 'Héllo'}",
     2: "*payload 0, start thinking, may not come in the state fresh*",
-    6: "spelled with CR, payload 0 is *; spelled as recorded it is {'say': 'hm'}",
+    6: "spelled with cr, payload 0 is *; spelled as recorded it is {'say': 'hm'}",
 }
 FEATURE = {1: "framing.split-reads", 2: "text.streaming", 6: "framing.line-ends"}
 
