@@ -1,18 +1,29 @@
-"""The event models that canonical events are translated into: one folder each, and this table."""
+"""The table of dialects: the event models that canonical events are translated into."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Final
 
-from .agent_events import AGENT_EVENTS
-from .anthropic import ANTHROPIC
-from .art import ART
 from .dialect import Dialect, Payload, Translator
-from .mind import MIND
-from .unified_llm import UNIFIED_LLM
 
-DIALECTS: Final[dict[str, Dialect]] = {
-    dialect.name: dialect for dialect in (AGENT_EVENTS, ART, UNIFIED_LLM, ANTHROPIC, MIND)
-}
+FOLDERS: Final = (
+    "agent_events",
+    "art",
+    "unified_llm",
+    "anthropic",
+    "mind",
+)
+"""The folders of the dialects, in the order of reports. Each has its `Dialect` as ``DIALECT``."""
+
+
+def _dialect(folder: str) -> Dialect:
+    dialect = getattr(import_module(f".{folder}", __name__), "DIALECT", None)
+    if not isinstance(dialect, Dialect):
+        raise TypeError(f"harness/dialects/{folder}/__init__.py must define DIALECT, a Dialect")
+    return dialect
+
+
+DIALECTS: Final[dict[str, Dialect]] = {dialect.name: dialect for dialect in map(_dialect, FOLDERS)}
 
 __all__ = ["DIALECTS", "Dialect", "Payload", "Translator"]

@@ -96,6 +96,18 @@ def text_and_calls(
     return text, calls
 
 
+def text_without_calls(wire: Facts, carried: Facts) -> str:
+    """The text that a dialect without calls must carry.
+
+    A ``<tool_code>`` block with a name is a call; one without may be a call or text.
+    """
+    text = wire.text
+    for raw, name, _ in wire.blocks:
+        if name is not None or raw not in carried.text:
+            text = text.replace(raw, "", 1)
+    return text
+
+
 def _compare_all(wire: Facts, carried: Facts) -> list[str]:
     return [
         *signature_findings(wire.signatures, carried.signatures),

@@ -228,6 +228,14 @@ def test_a_case_that_fails_without_a_mutation_proves_nothing(
     assert "\nnothing is proven: no case passes without a mutation; write a case" in out
 
 
+def test_a_run_that_proves_nothing_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out = run(project(tmp_path, SEEING), capsys, "--dialect", "art")
+    assert status == 1
+    assert "nothing is proven: no case passes without a mutation; write a case" in out
+
+
 def test_without_a_spec_there_is_nothing_to_prove(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

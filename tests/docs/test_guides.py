@@ -17,7 +17,10 @@ _LINE = re.compile(
 
 
 def follow(guide: Path, clone: Path) -> set[str]:
-    """Write the files and add the lines of a guide; returns the names of the files it touches."""
+    """Write the files and add the lines of a guide; returns the names of the files and new folders
+    of the package that it touches.
+    """
+    folders = {folder for folder in (clone / "harness").rglob("*") if folder.is_dir()}
     files = {block["file"]: block["body"] for block in blocks(guide) if block["file"]}
     for name, body in files.items():
         assert not (clone / name).exists()
@@ -30,7 +33,12 @@ def follow(guide: Path, clone: Path) -> set[str]:
         assert text.count(f"{line['before']}\n") == 1, f"{line['file']} has no {line['before']!r}"
         added = text.replace(f"{line['before']}\n", f"{line['before']}\n{line['added']}\n")
         path.write_text(added, encoding="utf-8")
-    return {*files, *(line["file"] for line in lines)}
+    code = {clone / name for name in files if name.startswith("harness/")}
+    new = {path if path.parent in folders else path.parent for path in code}
+    return {
+        *(str(path.relative_to(clone)) for path in new),
+        *(line["file"] for line in lines),
+    }
 
 
 @pytest.mark.slow
@@ -40,7 +48,7 @@ def test_a_guide_works_as_written(guide: Path, tmp_path: Path) -> None:
     for folder in ("harness", "cassettes", "specs"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=ignored)
     touched = follow(guide, tmp_path)
-    assert len(touched) == 2, "the guide says one file and one line"
+    assert len(touched) == 2, "the guide says one file or folder, and one line"
     environment = surroundings() | {"PYTHONPATH": str(tmp_path)}
     for block in blocks(guide):
         if block["language"] == "console":

@@ -7,7 +7,7 @@ from .facts import differences, read_facts
 from .mutations import MUTATIONS
 from .response import LOSSES, ORDER, AgentEventsTranslator
 
-AGENT_EVENTS: Final = Dialect(
+DIALECT: Final = Dialect(
     name="agent-events",
     title="agent-events (AgentEvent)",
     translator=AgentEventsTranslator,

@@ -9,7 +9,7 @@ from .request import REQUEST
 from .response import Translator
 from .stream import FINAL, LOSSES, ORDER, label
 
-ANTHROPIC: Final = Dialect(
+DIALECT: Final = Dialect(
     name="anthropic",
     title="Anthropic Messages stream",
     translator=Translator,

@@ -8,7 +8,7 @@ from .mutations import MUTATIONS
 from .request import REQUEST
 from .response import LOSSES, ORDER, Translator
 
-ART: Final = Dialect(
+DIALECT: Final = Dialect(
     name="art",
     title="ART StreamEvents",
     translator=Translator,

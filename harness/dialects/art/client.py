@@ -17,7 +17,7 @@ from harness.stream.session import Session
 
 from ..dialect import Payload
 from ..genai_sdk import SdkReader, arguments, failures, load_sdk
-from . import ART
+from . import DIALECT
 from .request import DEFAULT_MODEL, model_of, translate
 from .response import refuse
 
@@ -81,7 +81,7 @@ class GeminiAdapter:
             return
         for warning in asked.warnings:
             _LOG.warning(warning)
-        reader = SdkReader(ART.translator((), session), model, self._provider)
+        reader = SdkReader(DIALECT.translator((), session), model, self._provider)
         begun = self._clock() if self._clock else 0
         async with aclosing(self._answers(asked, session.streamed)) as answers:
             async for answer in answers:

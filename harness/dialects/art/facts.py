@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from harness.facts.account import Facts, Json
-from harness.facts.comparison import field_findings
+from harness.facts.comparison import field_findings, text_without_calls
 from harness.facts.differences import (
     error_findings,
     text_findings,
@@ -65,7 +65,7 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     """What StreamEvents lack or invent, less the declared losses."""
     wire = wire.until_the_end()
     findings = text_findings("thought", wire.thoughts, carried.thoughts)
-    findings += text_findings("text", _text_without_calls(wire, carried), carried.text)
+    findings += text_findings("text", text_without_calls(wire, carried), carried.text)
     if carried.errors and "Invalid response structure" in carried.errors[0][1]:
         if not _is_empty(wire):
             findings.append(
@@ -87,17 +87,6 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
         *field_findings(wire, carried, _DECLARED),
         *unreadable_findings(wire, traced),
     ]
-
-
-def _text_without_calls(wire: Facts, carried: Facts) -> str:
-    """Text without the ``<tool_code>`` blocks that are calls; a block without a name may be
-    either.
-    """
-    text = wire.text
-    for raw, name, _ in wire.blocks:
-        if name is not None or raw not in carried.text:
-            text = text.replace(raw, "", 1)
-    return text
 
 
 def _is_empty(wire: Facts) -> bool:

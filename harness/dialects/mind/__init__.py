@@ -8,7 +8,7 @@ from .mutations import MUTATIONS
 from .request import REQUEST
 from .response import LOSSES, ORDER, Translator
 
-MIND: Final = Dialect(
+DIALECT: Final = Dialect(
     name="mind",
     title="mind records",
     translator=Translator,

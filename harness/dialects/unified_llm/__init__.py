@@ -9,7 +9,7 @@ from .protocol import ORDER
 from .request import REQUEST
 from .response import UnifiedLlmTranslator
 
-UNIFIED_LLM: Final = Dialect(
+DIALECT: Final = Dialect(
     name="unified-llm",
     title="unified-llm (StreamEvent)",
     translator=UnifiedLlmTranslator,

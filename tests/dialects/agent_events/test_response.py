@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import Exchange, replay
-from harness.dialects.agent_events import AGENT_EVENTS
+from harness.dialects.agent_events import DIALECT as AGENT_EVENTS
 from harness.dialects.agent_events.parser import GeminiParser
 from harness.stream import events as ev
 from harness.stream.session import Session, Tool

@@ -19,7 +19,7 @@ import pytest
 import harness
 from harness.cassettes import Exchange
 from harness.cassettes.yaml import parse
-from harness.dialects.anthropic import ANTHROPIC
+from harness.dialects.anthropic import DIALECT as ANTHROPIC
 from harness.providers.gemini.canonical_request import canonical_request
 from harness.stream.generation import ToolOutcome
 from harness.stream.session import Session

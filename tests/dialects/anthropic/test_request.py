@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import harness
 from harness.cassettes import Exchange
-from harness.dialects.anthropic import ANTHROPIC
+from harness.dialects.anthropic import DIALECT as ANTHROPIC
 from harness.dialects.anthropic.contents import ROLES
 from harness.dialects.anthropic.tools import MAX_NAME, wire_names
 from harness.stream.generation import ToolOutcome, TranslationError

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.dialects.anthropic import ANTHROPIC
+from harness.dialects.anthropic import DIALECT as ANTHROPIC
 from harness.stream import events as ev
 from harness.stream.session import RememberedCall, Session, Tool
 

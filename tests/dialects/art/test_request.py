@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness import Session, TranslationError, TranslationWarning, request
-from harness.dialects.art import ART
+from harness.dialects.art import DIALECT as ART
 from harness.dialects.art.request import DEFAULT_MODEL, GENERATION, ROLES, model_of
 from harness.pipeline.request import ask
 

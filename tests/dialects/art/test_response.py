@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import harness
-from harness.dialects.art import ART
+from harness.dialects.art import DIALECT as ART
 from harness.stream import events as ev
 from harness.stream.session import Session, Tool
 from tests.dialects.anthropic.test_response import carried, legal_events

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness import Session, ToolOutcome, TranslationError, request
-from harness.dialects.mind import MIND
+from harness.dialects.mind import DIALECT as MIND
 from harness.dialects.mind.request import DEFAULT_MODEL, RECORDS, say, tool_result
 from harness.dialects.mind.tools import DECLARATIONS, READERS
 

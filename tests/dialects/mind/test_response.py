@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from harness.dialects.mind import MIND
+from harness.dialects.mind import DIALECT as MIND
 from harness.stream import events as ev
 from harness.stream.session import RememberedCall, Session, Tool
 from tests.dialects.anthropic.test_response import carried, legal_events

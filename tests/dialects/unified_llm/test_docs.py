@@ -17,7 +17,7 @@ from harness.dialects import DIALECTS
 from harness.dialects.gemini_schema import to_gemini_schema
 from harness.dialects.gemini_schema.convert import FORMATS
 from harness.dialects.gemini_schema.references import MAX_DEPTH, MAX_SIZE
-from harness.dialects.unified_llm import UNIFIED_LLM
+from harness.dialects.unified_llm import DIALECT as UNIFIED_LLM
 from harness.dialects.unified_llm import request as requests
 from harness.dialects.unified_llm.client import RetryPolicy
 from harness.dialects.unified_llm.messages import KINDS, ROLES

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.dialects.unified_llm import UNIFIED_LLM
+from harness.dialects.unified_llm import DIALECT as UNIFIED_LLM
 from harness.dialects.unified_llm.protocol import FINISH_REASONS, classify
 from harness.stream import events as ev
 from harness.stream.session import Session, Tool, counted_ids

@@ -24,7 +24,7 @@ from harness.stream.session import Session
 
 from ...dialect import Payload
 from ...genai_sdk import SdkReader, arguments, failures, load_sdk
-from .. import MIND
+from .. import DIALECT
 from ..request import DEFAULT_MODEL, follow_up, tool_result, translate, waiting_calls
 from ..response import timestamp
 from ..tools import DECLARATIONS, READERS
@@ -206,7 +206,7 @@ class Gemini:
 
     def answer(self, asked: GenerateRequest, session: Session) -> Iterator[Payload]:
         """The records of one answer as they come; what goes wrong is the last of them."""
-        reader = SdkReader(MIND.translator((), session), asked.model)
+        reader = SdkReader(DIALECT.translator((), session), asked.model)
         session.streamed = self._streamed
         try:
             for response in self._responses(asked):

@@ -18,7 +18,7 @@ from harness.stream.framing import MAX_FRAME, DocumentFramer, Frame, FramingErro
 from harness.stream.generation import TranslationError
 from harness.stream.session import Session
 
-from .. import UNIFIED_LLM
+from .. import DIALECT
 from ..request import translate
 from .errors import ConfigurationError
 from .files import with_files
@@ -153,7 +153,7 @@ class Reading:
         self._normalizer = provider.normalizer(
             Answer(status, headers, call.model, provider.tool_code)
         )
-        self._translator = UNIFIED_LLM.translator(declared_tools(call.content), call.session)
+        self._translator = DIALECT.translator(declared_tools(call.content), call.session)
         self._warnings = [{"message": warning} for warning in call.warnings]
         self._fault = ""
         self.begun = False

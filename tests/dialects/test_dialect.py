@@ -1,0 +1,45 @@
+"""The value of a dialect: complete, or an error that says what is missing."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from harness.dialects import DIALECTS, Dialect, _dialect
+from harness.dialects.dialect import Place
+
+WHOLE: dict[str, Any] = {
+    field.name: getattr(DIALECTS["mind"], field.name) for field in fields(Dialect)
+}
+
+
+@pytest.mark.parametrize("name", [name for name in WHOLE if name != "name"])
+def test_a_dialect_without_a_field_is_refused_by_name(name: str) -> None:
+    given = {field: value for field, value in WHOLE.items() if field != name}
+    with pytest.raises(TypeError, match=rf"the dialect mind lacks {name}: every field .* must be"):
+        Dialect(**given)
+
+
+def test_a_folder_without_a_dialect_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "harness.dialects.plain", ModuleType("plain"))
+    with pytest.raises(TypeError, match=r"harness/dialects/plain/__init__\.py must define DIALECT"):
+        _dialect("plain")
+
+
+PAYLOADS: list[dict[str, Any]] = [
+    {"type": "a", "b": {"c": [{"d": "x"}]}},
+    {"type": "a", "b": {"c": []}},
+    {"type": "a", "b": None},
+    {"type": "e", "b": {"c": [{"d": "y"}]}},
+    {},
+]
+
+
+def test_a_place_is_found_only_where_every_key_is_there() -> None:
+    found = list(Place("a", ("b", "c", 0, "d")).find(PAYLOADS))
+    assert found == [({"d": "x"}, "d")]
+    assert list(Place("a", ("b", 0)).find(PAYLOADS)) == []
