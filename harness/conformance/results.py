@@ -197,10 +197,9 @@ class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     """What a cell's verdict rests on beside its findings. ``digest`` is that of what came out, as
     JSON; ``tool_code`` how it was replayed.
 
-    A stream cell that holds has no ``layers``, and where there was no room for them they are
-    ``capped``; ``breaches`` is None where no law was tried, as on all but the first red cells of a
-    run; ``before`` are the streams of the earlier turns of a conversation, whose last is
-    ``stream``.
+    A stream cell that holds has no ``layers``; ``breaches`` is None where no law was tried, as on
+    all but the first red cells of a run; ``before`` are the streams of the earlier turns of a
+    conversation, whose last is ``stream``.
     """
 
     stream: Stream | None = None
@@ -209,7 +208,6 @@ class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     layers: tuple[LayerView, ...] = ()
     breaches: tuple[Breach, ...] | None = None
     before: tuple[Stream, ...] = ()
-    capped: bool = False
 
 
 class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

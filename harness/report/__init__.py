@@ -1,27 +1,20 @@
-"""The report: a run in, files out, as a mapping file name → text; writing them is the caller's.
+"""Reports: turns the results of a run into files, as a mapping from file name to text.
 
-Everything rests on results alone (no clock, host, path or environment), so that the same results
-give the same bytes in whatever order they came. A page opens from disk without a network, and says
-what matters without a script. `document` is the JSON that results are kept in, `merging` makes one
-of several, `capping` keeps it small, `comparing` holds two runs against each other, `placing` gives
-every cell its page and anchor, `counting` adds up and finds the words, `pages`, `drawing` and
-`detail` lay out values for the templates, `junit`, `markdown` and `badges` say it to other
-programs, and `text` keeps what models wrote from passing for something else.
+A report is made from the results alone, without clock, host, path or environment: the same results
+give the same bytes in any order. A page opens from disk without a network, and its verdicts can be
+read without a script.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness.conformance.results import CaseResult
-
 from .badges import badges
-from .budget import allowance, share
 from .compare import Change, compare_runs, count_kinds
-from .details import ROOM, WIRE_ROOM, detail, size_of
+from .details import detail
 from .document import RESULTS, Header, Named, Run, pack, schema, unpack
 from .junit import junit
-from .layout import LAYERS, UNTOLD, Cell, ReportError, check, page_name, place
+from .layout import LAYERS, UNKNOWN_PROVIDER, Cell, ReportError, check, page_name, place
 from .markdown import markdown
 from .merge import merge
 from .pages import Names, change_list, index_page, provider_page
@@ -46,14 +39,14 @@ __all__ = [
 
 
 def render(run: Run, baseline: Run | None = None) -> dict[str, str]:
-    """All files of a report: the pages (``index.html`` and one a provider), ``results.json``,
-    ``junit.xml``, ``summary.md``, badges.
+    """All files of a report: ``index.html``, one page per provider, ``results.json``,
+    ``junit.xml``, ``summary.md`` and the badges.
 
-    With a ``baseline`` the index says what is fixed, broken, new, gone and rests on other evidence.
-    Raises `ReportError` for a result that names something its header doesn't.
+    With a ``baseline`` the index also lists the changes since. Raises `ReportError` for a result
+    that names something that its header does not list.
     """
     document = pack(run)
-    run = unpack(document)  # so the pages say what it holds: made of it again, they are the same
+    run = unpack(document)  # a report of results.json must have the same bytes
     names, cells = _placed(run)
     changes = None if baseline is None else compare_runs(baseline, run)
     return {
@@ -72,18 +65,18 @@ def _placed(run: Run) -> tuple[Names, list[Cell]]:
         for name, title in LAYERS.items()
         if any(column(result) == name for result in results)
     }
-    columns = {one.name: one.title for one in header.adapters} | layers
-    providers = {one.name: one.title for one in header.providers} | (
-        UNTOLD if any(not result.provider for result in results) else {}
-    )
+    columns = {adapter.name: adapter.title for adapter in header.adapters} | layers
+    providers = {provider.name: provider.title for provider in header.providers}
+    if any(not result.provider for result in results):
+        providers |= UNKNOWN_PROVIDER
     check(results, {feature.id for feature in header.features}, providers, columns)
     losses = [
         (
-            one.name,
-            one.title,
-            {loss.name: loss.title for loss in header.losses if loss.of == one.name},
+            adapter.name,
+            adapter.title,
+            {loss.name: loss.title for loss in header.losses if loss.of == adapter.name},
         )
-        for one in header.adapters
+        for adapter in header.adapters
     ]
     return Names(providers, columns, header.features, losses), place(results, providers, columns)
 
@@ -94,20 +87,9 @@ def _pages(
     index = index_page(cells, run.header, names)
     index["changes"] = None if changes is None else change_list(changes, cells, names)
     pages = {"index.html": fill("index", index, run.header.day)}
-    streams = {(cell.result.cassette, cell.result.exchange) for cell in cells}
-    says_more = [cell.result for cell in cells if _says_more(cell.result)]
-    per_cell = share(map(size_of, says_more), ROOM, 100, 60_000)
-    per_wire = allowance(len(streams), WIRE_ROOM, 40, 1600)
     for name in names.providers:
         own = [cell for cell in cells if cell.result.provider == name]
         values = provider_page(name, own, names)
-        values["detail"] = detail(
-            name, values["sections"], values["sources"], per_cell=per_cell, per_wire=per_wire
-        )
-        values["room"] = min(1000, allowance(len(says_more), ROOM, 100, 60_000) // 8)
+        values["detail"] = detail(name, values["sections"], values["sources"])
         pages[page_name(name)] = fill("provider", values, run.header.day, "" if own else "reading")
     return pages
-
-
-def _says_more(result: CaseResult) -> bool:
-    return bool(result.findings or (result.evidence and result.evidence.layers))

@@ -14,7 +14,6 @@ from typing import Final, Literal
 
 from harness.conformance.results import VERDICTS, CaseResult, Verdict, sort_key
 
-from .budget import SMALLEST, cap
 from .document import Run
 
 Kind = Literal["broken", "fixed", "new", "gone", "changed"]
@@ -128,12 +127,11 @@ def _rests_on(result: CaseResult) -> tuple[object, ...]:
     """What a verdict rests on; not times, which a recording made anew has others of."""
     evidence = result.evidence
     streams = [one.digest for one in (*evidence.before, evidence.stream) if one] if evidence else []
-    findings = cap(result, SMALLEST).findings  # as the run that had least room for them kept them
     return (
         streams,
         evidence.digest if evidence else "",
         result.end,
-        findings,
+        result.findings,
         result.findings_total,
         result.first_layer,
     )

@@ -1,22 +1,19 @@
-"""Results as one JSON document: header, cases, streams, results, footer; written whole or not at
-all.
+"""The results of a run as one JSON document: header, cases, streams, results and footer.
 
-A run is a header (the names that its results go by) and results. In the document every case and
-every stream stands once, and a result points to both, since most of a run is the same sentence and
-the same stream five times. The footer counts what stands above it: a document without one was cut
-off.
+A run is a header (the names of everything in the results) and the results. Many results share a
+case or a stream: the document has each case and each stream once, and a result has their indexes.
+The footer counts the entries, so that an incomplete document is detected.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from harness.cassettes.validation import msgspec_fault
 from harness.conformance.results import (
@@ -37,19 +34,15 @@ from harness.conformance.results import (
 )
 from harness.stream.events import End
 
-from .budget import MARK, cap, cut, rooms
-
 RESULTS: Final = "results.json"
 """The file name of the document in a report's folder."""
-MAX_GREEN_WIRE: Final = 240
-"""Characters of the stream that are kept of one whose cells all hold."""
 
 Count = Annotated[int, Meta(ge=0)]
 
 
 class Named(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A provider, an adapter, a feature or a declared loss; ``order`` is its place among its kind,
-    ``of`` the adapter that a loss is of.
+    """A provider, an adapter, a feature or a declared loss. ``order`` is its position among its
+    kind; ``of`` is the adapter that declares a loss.
     """
 
     name: str
@@ -61,13 +54,13 @@ class Named(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
 
     @property
     def id(self) -> str:
-        """What results call a feature."""
+        """The name by which results refer to a feature."""
         return self.name
 
 
 class Header(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a run was made with. ``day`` (YYYY-MM-DD) is there if somebody gave it; ``unread`` are
-    the errors of specs that didn't run.
+    """The names in a run. ``day`` is YYYY-MM-DD, or "" if none was given; ``unread`` are the errors
+    of specs that could not be read.
     """
 
     format: Literal[1] = 1
@@ -89,8 +82,8 @@ class Run:
 
 
 class CaseEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What all cells of a case have in common; ``[ADAPTER]`` in its ``command`` is a cell's
-    adapter, or its layer if it has none.
+    """The common part of all cells of a case. In ``command``, ``[ADAPTER]`` stands for the adapter
+    of a cell, or for its layer if it has none.
     """
 
     spec: str
@@ -104,9 +97,7 @@ class CaseEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
 
 
 class StreamEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A stream that cells were judged on; nearly empty where a case has none, or it could not be
-    read.
-    """
+    """A stream that cells were judged on; nearly empty if a case has none or it cannot be read."""
 
     provider: str = ""
     cassette: str = ""
@@ -119,8 +110,8 @@ class StreamEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
 
 
 class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One cell. ``case`` and ``stream`` are places in the lists of the document, from 0;
-    ``judged``: there is evidence; ``command`` is its own if that of its case is not.
+    """One cell. ``case`` and ``stream`` are indexes into the lists of the document, from 0.
+    ``judged`` is true if there is evidence; ``command`` is set if it differs from the case's.
     """
 
     case: Count
@@ -139,11 +130,10 @@ class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     tool_code: bool | None = None
     layers: tuple[LayerView, ...] = ()
     breaches: tuple[Breach, ...] | None = None
-    capped: bool = False
 
 
 class Footer(Struct, frozen=True, forbid_unknown_fields=True):
-    """How much stands above."""
+    """The number of entries in each list, and of results with each verdict."""
 
     cases: Count
     streams: Count
@@ -152,7 +142,7 @@ class Footer(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Document(Struct, frozen=True, forbid_unknown_fields=True):
-    """The JSON document: ``results`` point into ``cases`` and ``streams``, both counted from 0."""
+    """The JSON document: ``results`` have indexes into ``cases`` and ``streams``, from 0."""
 
     header: Header
     cases: tuple[CaseEntry, ...]
@@ -176,136 +166,93 @@ def schema() -> dict[str, Any]:
 
 
 def pack(run: Run) -> bytes:
-    """A run as its document, UTF-8, its texts capped: the same results give the same bytes, in
-    whatever order they came.
-    """
-    given = rooms(run.results)
-    ordered = sorted((cap(result, given) for result in run.results), key=sort_key)
-    wires = _longest_wires(ordered, given.body)
+    """A run as its document, UTF-8. The same results give the same bytes in any order."""
+    ordered = sorted(run.results, key=sort_key)
     cases = {key: number for number, key in enumerate(dict.fromkeys(map(_case, ordered)))}
     streams = {key: number for number, key in enumerate(dict.fromkeys(map(_stream, ordered)))}
-    kept = {replace(key, wire=wires[key]): None for key in streams}
     rows = [_row(result, cases[_case(result)], streams[_stream(result)]) for result in ordered]
-    verdicts = Counter(row.verdict for row in rows)
-    footer = Footer(
-        len(cases),
-        len(kept),
-        len(rows),
-        {verdict: verdicts[verdict] for verdict in sorted(verdicts)},
-    )
-    parts: dict[str, Sequence[Struct]] = {
-        "cases": list(cases),
-        "streams": list(kept),
-        "results": rows,
-    }
-    lists = [
-        f'"{name}":[\n'.encode() + b",\n".join(encode_item(item) for item in items) + b"\n]"
-        for name, items in parts.items()
+    lists: dict[str, Iterable[Struct]] = {"cases": cases, "streams": streams, "results": rows}
+    parts = [
+        b'"header":' + encode_item(run.header),
+        *(
+            f'"{name}":[\n'.encode() + b",\n".join(map(encode_item, entries)) + b"\n]"
+            for name, entries in lists.items()
+        ),
+        b'"footer":' + encode_item(_footer(cases, streams, rows)),
     ]
-    return (
-        b"{"
-        + b",\n".join(
-            [b'"header":' + encode_item(run.header), *lists, b'"footer":' + encode_item(footer)]
-        )
-        + b"}\n"
-    )
+    return b"{" + b",\n".join(parts) + b"}\n"
 
 
 def unpack(data: bytes, name: str = "results") -> Run:
-    """Read what `pack` wrote; ``name`` stands in front of errors. Raises `ResultsError`."""
+    """Read a document that `pack` wrote. Raises `ResultsError`, whose message begins with
+    ``name``.
+    """
     way_out = "expected the whole document that a run writes; run the specs again to get one"
     try:
         document = msgspec.json.decode(data, type=Document)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:  # a ValidationError is a DecodeError
         _, fact = msgspec_fault(error, Document, "the document")
         raise ResultsError(f"{name}: {fact}; {way_out}") from error
-    counted = Counter(row.verdict for row in document.results)
-    footer = Footer(
-        len(document.cases), len(document.streams), len(document.results), dict(counted)
-    )
+    footer = _footer(document.cases, document.streams, document.results)
     if footer != document.footer:
         raise ResultsError(
-            f"{name}: the footer counts other results than there are ({document.footer}, found"
-            f" {footer}); {way_out}"
+            f"{name}: the footer does not match the results ({document.footer}, found {footer});"
+            f" {way_out}"
         )
     try:
         results = [
             _result(row, document.cases[row.case], document.streams[row.stream])
             for row in document.results
         ]
-    except IndexError as fault:
+    except IndexError as error:
         raise ResultsError(
-            f"{name}: a result points to a case or stream that is not there; {way_out}"
-        ) from fault
+            f"{name}: a result has the index of a case or stream that does not exist; {way_out}"
+        ) from error
     return Run(document.header, results)
 
 
-def _longest_wires(results: Iterable[CaseResult], room: int) -> Mapping[StreamEntry, str]:
-    """The longest excerpt of each stream; a short one where every cell holds, since nobody looks
-    for a fault in it.
-    """
-    wires: dict[StreamEntry, str] = {}
-    differ: set[StreamEntry] = set()
-    for result in results:
-        key = _stream(result)
-        wires[key] = max(
-            wires.get(key, ""), result.wire, key=lambda text: (len(text.removesuffix(MARK)), text)
-        )
-        if result.verdict not in ("passed", "not-carried"):
-            differ.add(key)
-    return {
-        key: cut(wire, room if key in differ else min(room, MAX_GREEN_WIRE))
-        for key, wire in wires.items()
-    }
+def _footer(cases: Sized, streams: Sized, rows: Sequence[ResultEntry]) -> Footer:
+    verdicts = Counter(row.verdict for row in rows)
+    counts = {verdict: verdicts[verdict] for verdict in sorted(verdicts)}
+    return Footer(len(cases), len(streams), len(rows), counts)
 
 
 def _case(result: CaseResult) -> CaseEntry:
-    facts = (
-        result.spec,
-        result.line,
-        result.case,
-        result.requirement,
-        result.features,
-        result.level,
-        result.source,
-    )
+    own = {name: getattr(result, name) for name in _OF_CASE}
     head = result.command.removesuffix(f"[{result.adapter or result.layer}]'")
-    return CaseEntry(*facts, f"{head}{_ANY}" if head != result.command and _ANY not in head else "")
+    has_form = head != result.command and _ANY not in head
+    return CaseEntry(**own, command=f"{head}{_ANY}" if has_form else "")
 
 
 def _stream(result: CaseResult) -> StreamEntry:
     evidence = result.evidence or Evidence()
-    key = (result.provider, result.cassette, result.exchange, result.origin, result.end)
-    return StreamEntry(*key, evidence.stream, before=evidence.before)
+    own = {name: getattr(result, name) for name in _OF_STREAM}
+    return StreamEntry(**own, how=evidence.stream, before=evidence.before)
 
 
 def _row(result: CaseResult, case: int, stream: int) -> ResultEntry:
     evidence = result.evidence or Evidence()
-    same = {name: getattr(result, name) for name in _SAME}
-    seen = {name: getattr(evidence, name) for name in _SEEN}
-    own = "" if _case(result).command else result.command
-    return ResultEntry(
-        case=case, stream=stream, command=own, judged=result.evidence is not None, **same, **seen
-    )
+    own = {name: getattr(result, name) for name in _OF_CELL}
+    own |= {name: getattr(evidence, name) for name in _OF_EVIDENCE}
+    command = "" if _case(result).command else result.command
+    judged = result.evidence is not None
+    return ResultEntry(case=case, stream=stream, command=command, judged=judged, **own)
 
 
 def _result(row: ResultEntry, case: CaseEntry, stream: StreamEntry) -> CaseResult:
-    evidence = (
-        Evidence(stream.how, before=stream.before, **{name: getattr(row, name) for name in _SEEN})
-        if row.judged
-        else None
-    )
-    same = {name: getattr(row, name) for name in _SAME}
-    shared = {
-        name: getattr(stream, name)
-        for name in ("provider", "cassette", "exchange", "origin", "end", "wire")
-    }
-    facts = msgspec.structs.asdict(case)
-    command = row.command or facts["command"].replace(_ANY, f"[{row.adapter or row.layer}]'")
-    return CaseResult(**(facts | shared | same | {"command": command}), evidence=evidence)
+    evidence = {name: getattr(row, name) for name in _OF_EVIDENCE}
+    own = {name: getattr(case, name) for name in _OF_CASE}
+    own |= {name: getattr(stream, name) for name in _OF_STREAM}
+    own |= {name: getattr(row, name) for name in _OF_CELL}
+    own["command"] = row.command or case.command.replace(_ANY, f"[{row.adapter or row.layer}]'")
+    if row.judged:
+        own["evidence"] = Evidence(stream.how, before=stream.before, **evidence)
+    return CaseResult(**own)
 
 
-_SAME: Final = (
+_OF_CASE: Final = ("spec", "line", "case", "requirement", "features", "level", "source")
+_OF_STREAM: Final = ("provider", "cassette", "exchange", "origin", "end", "wire")
+_OF_CELL: Final = (
     "adapter",
     "layer",
     "verdict",
@@ -315,15 +262,15 @@ _SAME: Final = (
     "findings",
     "findings_total",
 )
-_SEEN: Final = ("digest", "tool_code", "layers", "breaches", "capped")
+_OF_EVIDENCE: Final = ("digest", "tool_code", "layers", "breaches")
 _ANY: Final = "[ADAPTER]'"
 
 
 def encode_item(item: Struct) -> bytes:
-    """One item as JSON, with a lone surrogate written out."""
+    """One item as JSON. A lone surrogate becomes its escape as text: only text of a model has one,
+    and UTF-8 has no form for it.
+    """
     try:
         return msgspec.json.encode(item)
-    except (
-        UnicodeEncodeError
-    ):  # only a lone surrogate can't be encoded, and only model text holds one
+    except UnicodeEncodeError:
         return msgspec.json.encode(spell_surrogates(msgspec.to_builtins(item)))

@@ -14,15 +14,13 @@ from typing import Final
 from harness.conformance.results import VERDICTS, CaseResult
 from harness.stream.printable import excerpt, printable_lines
 
-from .budget import allowance
 from .layout import Cell
 from .tally import column
 
 MAX_FINDINGS: Final = 5
-ROOM: Final = 600_000
-"""Characters that all details may take together."""
-LEAST: Final = 200
-"""Where there is less room than this, each has its verdict alone."""
+"""Findings of a cell that are listed."""
+MAX_DETAILS: Final = 4000
+"""Characters of the details of a cell."""
 
 
 def junit(cells: Sequence[Cell], providers: Mapping[str, str]) -> str:
@@ -30,17 +28,14 @@ def junit(cells: Sequence[Cell], providers: Mapping[str, str]) -> str:
     suites = {
         name: [cell.result for cell in cells if cell.result.provider == name] for name in providers
     }
-    room = allowance(sum(cell.result.verdict != "passed" for cell in cells), ROOM, 0, 4000)
-    body = "".join(
-        _suite(providers[name], results, room) for name, results in suites.items() if results
-    )
+    body = "".join(_suite(providers[name], results) for name, results in suites.items() if results)
     counts = _counts([cell.result for cell in cells])
     head = '<?xml version="1.0" encoding="UTF-8"?>'
     return f"{head}\n<testsuites{counts}>\n{body}</testsuites>\n"
 
 
-def _suite(title: str, results: Sequence[CaseResult], room: int) -> str:
-    cases = "".join(_case(result, room) for result in results)
+def _suite(title: str, results: Sequence[CaseResult]) -> str:
+    cases = "".join(map(_case, results))
     return f'<testsuite name="{_text(title)}"{_counts(results)}>\n{cases}</testsuite>\n'
 
 
@@ -67,7 +62,7 @@ def _kind(result: CaseResult) -> str:
             return "skipped"
 
 
-def _case(result: CaseResult, room: int) -> str:
+def _case(result: CaseResult) -> str:
     opening = (
         f'<testcase classname="{_text(result.spec)}"'
         f' name="{_text(f"{result.case}[{column(result)}]")}"'
@@ -75,18 +70,12 @@ def _case(result: CaseResult, room: int) -> str:
     if result.verdict == "passed":
         return f"{opening}/>\n"
     words = VERDICTS[result.verdict].word
-    message = _text(
-        excerpt(f"{words}: {result.reason or result.requirement}", 300) if room >= LEAST else words
-    )
-    details = _text(excerpt(_details(result), room)) if room >= LEAST else ""
+    message = _text(excerpt(f"{words}: {result.reason or result.requirement}", 300))
+    details = _text(excerpt(_details(result), MAX_DETAILS))
     kind = _kind(result)
     inner = f"<system-out>{message}\n{details}</system-out>"
     if kind:
-        inner = (
-            f'<{kind} message="{message}">{details}</{kind}>'
-            if details
-            else f'<{kind} message="{message}"/>'
-        )
+        inner = f'<{kind} message="{message}">{details}</{kind}>'
     return f"{opening}>{inner}</testcase>\n"
 
 

@@ -15,7 +15,7 @@ from harness.stream.events import INTERRUPTED
 from .tally import column
 from .text import slug
 
-UNTOLD: Final = {"": "Provider not known"}
+UNKNOWN_PROVIDER: Final = {"": "Provider not known"}
 """The page of results whose cassette could not be read."""
 LAYERS: Final = {"events": "events", "frames": "frames"}
 """Columns for expectations that are no dialect's."""

@@ -1,9 +1,4 @@
-"""Several runs as one: a union, so that it doesn't matter in which order, or how often, shards
-come.
-
-Of a cell that several have, it keeps what each of them knows more of: a longer text, the laws that
-it was held against.
-"""
+"""Merges several runs into one. The order of the runs and repeated runs make no difference."""
 
 from __future__ import annotations
 
@@ -11,48 +6,47 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.conformance.results import CaseResult, Evidence, ResultsError
 
-from .budget import SMALLEST, cap
 from .document import Header, Named, Run, encode_item
 
 
 def merge(runs: Iterable[Run]) -> Run:
-    """One run of several: every result once. Raises `ResultsError` where two of them judge the same
-    cell differently.
+    """One run with every result of the given runs once.
 
-    Laws judge no cell, and a run tries them on its first red cells only: where one result has their
-    breaches, it speaks for the others.
+    A run tries the laws on its first red cells only, so two results of a cell may differ in their
+    breaches: the longer ones are kept. Raises `ResultsError` if two results of a cell differ in
+    anything else.
     """
-    found: dict[tuple[str, ...], dict[bytes, CaseResult]] = {}
+    cells: dict[tuple[str, ...], dict[bytes, CaseResult]] = {}
     counts: Counter[bytes] = Counter()
     headers = []
     for run in runs:
         headers.append(run.header)
-        here: Counter[bytes] = Counter()
+        counts_of_run: Counter[bytes] = Counter()
         for result in run.results:
-            content = encode_item(
-                _without_breaches(cap(replace(result, wire=""), SMALLEST))
-            )  # a file may have kept more than another
-            here[content] += 1
-            kept = found.setdefault(
-                (result.spec, result.case, result.layer, result.adapter, result.command), {}
-            )
-            kept[content] = _join(kept.get(content, result), result)
-        counts |= here
-    results = []
-    for (spec, case, layer, adapter, _), contents in found.items():
+            content = encode_item(_without_breaches(result))
+            counts_of_run[content] += 1
+            key = (result.spec, result.case, result.layer, result.adapter, result.command)
+            contents = cells.setdefault(key, {})
+            contents[content] = max(contents.get(content, result), result, key=_breaches)
+        counts |= counts_of_run
+    for (spec, case, layer, adapter, _), contents in cells.items():
         if len(contents) > 1:
-            said = " and ".join(sorted({result.verdict for result in contents.values()}))
+            verdicts = " and ".join(sorted({result.verdict for result in contents.values()}))
             raise ResultsError(
-                f"{spec}: case {case!r} for {adapter or layer} is judged differently in two runs"
-                f" ({said}); only parts of one run can be merged; make a report of each, or compare"
-                " them with `harness compare`"
+                f"{spec}: case {case!r} for {adapter or layer} has different results in two runs"
+                f" ({verdicts}); only parts of one run can be merged; make a report of each run, or"
+                " compare them with `harness compare`"
             )
-        results += [result for content, result in contents.items() for _ in range(counts[content])]
+    results = [
+        result
+        for contents in cells.values()
+        for content, result in contents.items()
+        for _ in range(counts[content])
+    ]
     return Run(_merge_headers(headers), results)
 
 
@@ -69,36 +63,20 @@ def _merge_headers(headers: Sequence[Header]) -> Header:
 
 
 def _union(lists: Iterable[Sequence[Named]]) -> tuple[Named, ...]:
-    """Each name once; where two disagree about it, the one that sorts first speaks, whoever came
-    first.
-    """
+    """Each name once. If two entries of a name differ, the one that sorts first is kept."""
     kept: dict[tuple[str, str], Named] = {}
-    for one in (one for names in lists for one in names):
-        key = (one.of, one.name)
-        kept[key] = min(kept.get(key, one), one, key=msgspec.structs.astuple)
-    return tuple(sorted(kept.values(), key=lambda one: (one.order, one.of, one.name)))
-
-
-def _join(one: CaseResult, other: CaseResult) -> CaseResult:
-    """The one that says more, with those breaches of the two that say more."""
-    fuller = max(one, other, key=lambda result: _how_much(_without_breaches(result)))
-    tried = [
-        result.evidence
-        for result in (one, other)
-        if result.evidence and result.evidence.breaches is not None
-    ]
-    if fuller.evidence is None or not tried:
-        return fuller
-    breaches = max(
-        tried, key=lambda evidence: _how_much(Evidence(breaches=evidence.breaches))
-    ).breaches
-    return replace(fuller, evidence=replace(fuller.evidence, breaches=breaches))
+    for named in (named for names in lists for named in names):
+        key = (named.of, named.name)
+        kept[key] = min(kept.get(key, named), named, key=msgspec.structs.astuple)
+    return tuple(sorted(kept.values(), key=lambda named: (named.order, named.of, named.name)))
 
 
 def _without_breaches(result: CaseResult) -> CaseResult:
     return replace(result, evidence=result.evidence and replace(result.evidence, breaches=None))
 
 
-def _how_much(said: Struct) -> tuple[int, bytes]:
-    whole = encode_item(said)
-    return len(whole), whole
+def _breaches(result: CaseResult) -> tuple[int, bytes]:
+    """Sorts results by how much they say of broken laws; None is less than none."""
+    breaches = result.evidence.breaches if result.evidence else None
+    encoded = encode_item(Evidence(breaches=breaches))
+    return len(encoded), encoded

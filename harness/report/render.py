@@ -4,7 +4,6 @@ script and style inlined by their hash.
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from harness.stream.events import End
 from harness.stream.printable import excerpt
 
 from .compare import KINDS, STEPS
-from .details import DIGEST
+from .details import DIGEST, MAX_TEXT
 from .fingerprint import WIDTH, legend
 from .tally import IN_PART
 from .text import last_part, shown, slug, verbatim, web_link, with_code
@@ -37,10 +36,6 @@ STALE_DAYS: Final = 180
 """A recording this old may say what a provider no longer does. What was written from documentation
 has no such age.
 """
-
-
-LEAST_ROOM: Final = 30
-"""Characters: where a text may have fewer, it isn't quoted at all."""
 
 
 def fill(page: str, values: Mapping[str, Any], today: str, dress: str = "") -> str:
@@ -85,7 +80,7 @@ def _templates() -> Environment:
         KIND_WORDS=[(kind, words.word) for kind, words in KINDS.items()],
         DIGEST=DIGEST,
         IN_PART=IN_PART,
-        LEAST_ROOM=LEAST_ROOM,
+        MAX_TEXT=MAX_TEXT,
         DRAWING_WIDTH=WIDTH,
         legend=legend,
     )
@@ -102,27 +97,7 @@ class Inlined:
 
 @cache
 def _own(name: str) -> Inlined:
-    """A script or a style, filled, and without what only its source is read with: comments and
-    blanks, in a style the line ends too.
-    """
-    lines = [line.strip() for line in _templates().get_template(name).render().splitlines()]
-    text = ("" if name.endswith(".css") else "\n").join(
-        line for line in lines if line and not line.startswith("//")
-    )
-    if name.endswith(".js"):
-        text = "".join(
-            part if place % 2 else _BLANKS.sub(r"\1", part)
-            for place, part in enumerate(_LITERALS.split(text))
-        )
+    """A script or a style sheet with its values filled in."""
+    text = _templates().get_template(name).render()
     hashed = b64encode(sha256(text.encode()).digest()).decode()
     return Inlined(Markup(text), f"sha256-{hashed}")  # noqa: S704  # our own file
-
-
-_LITERALS: Final = re.compile(
-    r"""("(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`"""
-    r"""|/(?![ /*])(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\\\[\n])+/)"""
-)
-"""Texts and patterns of a script, in which a blank is a blank: a division has blanks around it, and
-no backtick stands inside backticks.
-"""
-_BLANKS: Final = re.compile(r" *([=+*/<>?:,{}()\[\]&|!;-]) *")

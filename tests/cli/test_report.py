@@ -97,7 +97,7 @@ def test_report_says_what_changed_and_how_old_things_are_when_told(
         (["report", "cut.json", "-o", "out"], "cut.json: "),
         (
             ["report", "whole.json", "other.json", "-o", "out"],
-            "is judged differently in two runs (failed and passed)",
+            "has different results in two runs (failed and passed)",
         ),
         (["report", "whole.json", "-o", "out", "--date", "Tuesday"], "date 'Tuesday': not a date"),
         (["report", "nowhere.json", "-o", "out"], "nowhere.json: No such file"),
