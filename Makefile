@@ -1,4 +1,4 @@
-# Two commands: `make report` replays every shipped cassette and writes the pages, `make test` checks everything. Both need Python 3.11+ and nothing else.
+# Two commands: `make report` replays every shipped cassette and writes the pages; `make test` runs every check. Both need only Python 3.11+.
 
 PYTHON ?= python3
 VENV   := .venv
@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help report test test-browser test-install lint types floors unit laws specs check scan test-clients corpus fuzz bench lock clean
+.PHONY: help report test test-browser test-install lint types imports fast unit laws specs check scan test-clients corpus fuzz bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -14,7 +14,7 @@ help: ## list the targets
 report: $(READY) ## replay the shipped cassettes against the golden specs and write reports/index.html
 	$(BIN)/python -m pytest specs -q --harness-report reports
 
-test: lint types floors unit check scan ## lint, types, floors, unit tests, specs, harness check, no secrets
+test: lint types imports unit check scan ## lint, types, import contracts, unit tests, specs, harness check, harness scan
 
 lint: $(READY) ## style
 	$(BIN)/ruff check .
@@ -23,13 +23,16 @@ lint: $(READY) ## style
 types: $(READY) ## strict types
 	$(BIN)/mypy
 
-floors: $(READY) ## who may import whom
+imports: $(READY) ## import contracts: which package may import which
 	$(BIN)/lint-imports
+
+fast: $(READY) ## the unit tests that take at most a second each
+	$(BIN)/python -m pytest tests -q -n 2 -m "not slow" --ignore tests/browser
 
 unit: $(READY) ## unit tests and specs
 	$(BIN)/python -m pytest -q -n 2 --ignore tests/browser
 
-laws: $(READY) ## the laws, held against every exchange of the shipped cassettes
+laws: $(READY) ## the laws, for every exchange of the shipped cassettes
 	$(BIN)/python -m pytest cassettes --harness-laws -q -n 2
 
 specs: $(READY) ## the golden specs alone
@@ -38,25 +41,25 @@ specs: $(READY) ## the golden specs alone
 check: $(READY) ## validate specs, features and cassettes without running anything
 	$(BIN)/harness check
 
-scan: $(READY) ## look for secrets in all that is shipped but the tests, which plant some
+scan: $(READY) ## look for secrets in everything shipped except the tests, which contain fake ones
 	$(BIN)/harness scan cassettes specs docs harness benchmarks README.md
 
 test-clients: $(READY) tests/clients/node_modules/.ready ## real clients against harness serve: google-genai, @google/genai and the Gemini CLI (needs Node 20 and npm)
 	HARNESS_REQUIRE=clients $(BIN)/python -m pytest -q tests/clients
 
-test-install: ## the package alone, as a user installs it: the specs are green with nothing beside it
+test-install: ## install the package alone, as a user does, and run the specs
 	$(PYTHON) -m venv --clear build/plain
 	build/plain/bin/pip install -q .
 	build/plain/bin/python -m pytest specs -q
 
 corpus: $(READY) ## replay a folder of real recordings: make corpus CORPORA=DIR
-	@test -n "$(CORPORA)" || { echo "make corpus: say where the recordings are: make corpus CORPORA=DIR"; exit 2; }
+	@test -n "$(CORPORA)" || { echo "make corpus: CORPORA is not set; give the folder of recordings: make corpus CORPORA=DIR"; exit 2; }
 	$(BIN)/python -m tests.corpus.walk $(CORPORA)
 
 test-browser: $(READY) ## the report in a real browser (needs chromium)
 	HARNESS_REQUIRE=browser $(BIN)/python -m pytest -q tests/browser
 
-fuzz: $(READY) ## a million inputs for each reader of bytes, for the night; what is found is kept in build/fuzz
+fuzz: $(READY) ## a million inputs for each reader of bytes; takes hours; findings are kept in build/fuzz
 	$(BIN)/python -m tests.fuzz
 
 bench: $(READY) ## measure against vcrpy, google-genai and plain JSON parsing
@@ -74,7 +77,7 @@ tests/clients/node_modules/.ready: tests/clients/package-lock.json tests/clients
 
 $(READY): requirements-dev.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}; set PYTHON=…")'
-	@echo "installing what requirements-dev.lock names into $(VENV): once, a minute or two"
+	@echo "installing requirements-dev.lock into $(VENV); this happens once and takes a minute or two"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
