@@ -8,13 +8,43 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from harness.dialects import Payload
-from harness.dialects.agent_events.response import LIST_TOOL, STATUSES, AgentEventsTranslator
+from harness.dialects.agent_events.response import LIST_TOOL, STATUSES
 from harness.stream import events as ev
 
-from .pipeline import Items, Table
+from .pipeline import Items, Table, Wrapper
 
 AGENT_EVENTS = Table("agent-events")
+ENDS = (ev.Finish, ev.Error, ev.Incomplete, ev.Blocked)
+
+
+class TodoLists(Wrapper):
+    """Gives each ``todo_list`` to `change`, with the arguments of its call."""
+
+    arguments: dict[str, Any]
+
+    def feed(self, event: ev.Event) -> Items:
+        if isinstance(event, ev.CallEnd):
+            self.arguments = event.arguments
+        elif isinstance(event, ev.NamelessCall):
+            self.arguments = event.payload
+        changed: Items = []
+        for payload in super().feed(event):
+            changed += self.change(payload) if payload["type"] == "todo_list" else [payload]
+        return changed
+
+    def change(self, todo_list: dict[str, Any]) -> Items:
+        raise NotImplementedError
+
+    def todos(self) -> list[dict[str, Any]]:
+        """The items of the call that are objects."""
+        return [todo for todo in self.arguments["todos"] if isinstance(todo, dict)]
+
+
+def as_tool(todo_list: dict[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
+    """A ``tool.started`` in place of a ``todo_list``."""
+    base = {key: value for key, value in todo_list.items() if key not in ("items", "todoId")}
+    tool = {"toolName": LIST_TOOL, "toolId": todo_list["todoId"], "input": arguments}
+    return base | {"type": "tool.started"} | tool
 
 
 # The end of the output
@@ -32,24 +62,32 @@ def last_line_leaks(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
         yield ev.Text(json.dumps(last.raw), role="")
 
 
-@AGENT_EVENTS.translator
-class NoResultNoEnd(AgentEventsTranslator):
+@AGENT_EVENTS.wrapper
+class NoResultNoEnd(Wrapper):
     """A run that prints no result never ends its turn, and the team waits for it (a failed login of
     the CLI).
     """
 
-    def close(self) -> list[Payload]:
-        told = self.failed or self.finished is not None
-        return super().close() if told else self._open_call()
+    ended = False
+
+    def feed(self, event: ev.Event) -> Items:
+        self.ended = self.ended or isinstance(event, ENDS)
+        return super().feed(event)
+
+    def close(self) -> Items:
+        payloads = super().close()
+        return payloads if self.ended else payloads[:-1]
 
 
-@AGENT_EVENTS.translator
-class EndedWellWithoutAResult(AgentEventsTranslator):
+@AGENT_EVENTS.events
+def ended_well_without_a_result(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
     """A process that exits without a result has done its work (the caller of the parser)."""
-
-    def close(self) -> list[Payload]:
-        self.finished = self.finished or (None if self.failed else "stop")
-        return super().close()
+    ended = False
+    for event in events:
+        ended = ended or isinstance(event, ENDS)
+        yield event
+    if not ended:
+        yield ev.Finish("stop", "success")
 
 
 @AGENT_EVENTS.event
@@ -62,14 +100,10 @@ def no_status_is_done(event: ev.Event) -> ev.Event:
     return event
 
 
-@AGENT_EVENTS.translator
-class TheRestIsDropped(AgentEventsTranslator):
-    """What stands at the end and is no JSON vanishes (the parser of a sibling agent)."""
-
-    def feed(self, event: ev.Event) -> list[Payload]:
-        return (
-            [] if isinstance(event, ev.Unknown) and event.where == "rest" else super().feed(event)
-        )
+@AGENT_EVENTS.event
+def the_rest_is_dropped(event: ev.Event) -> ev.Event | None:
+    """Text at the end of the output that is no JSON vanishes (the parser of a sibling agent)."""
+    return None if isinstance(event, ev.Unknown) and event.where == "rest" else event
 
 
 # Lines
@@ -141,18 +175,15 @@ def every_role_is_the_assistant(event: ev.Event) -> ev.Event:
 # Tools
 
 
-@AGENT_EVENTS.translator
-class ResultOfATodoListIsAnOrphan(AgentEventsTranslator):
+@AGENT_EVENTS.payloads
+def result_of_a_todo_list_is_an_orphan(payloads: Items) -> Items:
     """The id of a to-do list is not remembered: its result belongs to the tool "unknown" (the
     parser).
     """
-
-    def feed(self, event: ev.Event) -> list[Payload]:
-        told = super().feed(event)
-        for payload in told:
-            if payload["type"] == "tool.completed" and payload.get("toolName") == LIST_TOOL:
-                payload["toolName"] = "unknown"
-        return told
+    for payload in payloads:
+        if payload["type"] == "tool.completed" and payload.get("toolName") == LIST_TOOL:
+            payload["toolName"] = "unknown"
+    return payloads
 
 
 @AGENT_EVENTS.payloads
@@ -206,113 +237,69 @@ def older_outputs_ignored(event: ev.Event) -> ev.Event:
 # To-do lists
 
 
-@AGENT_EVENTS.translator
-class TodoListIsAlsoATool(AgentEventsTranslator):
+@AGENT_EVENTS.wrapper
+class TodoListIsAlsoATool(TodoLists):
     """A to-do list is told twice, as a list and as a tool that started (what the design document
     forbids).
     """
 
-    def _called(self, wire_id: str | None, name: str, arguments: dict[str, Any]) -> list[Payload]:
-        told = super()._called(wire_id, name, arguments)
-        lists = [payload for payload in told if payload["type"] == "todo_list"]
-        return [
-            *(
-                self.make("tool.started", toolName=name, toolId=one["todoId"], input=arguments)
-                for one in lists
-            ),
-            *told,
-        ]
+    def change(self, todo_list: dict[str, Any]) -> Items:
+        tool = as_tool(todo_list, self.arguments) | {"eventId": self.session.next_id("event")}
+        return [tool, todo_list]
 
 
-@AGENT_EVENTS.translator
-class TodoListIsOnlyATool(AgentEventsTranslator):
+@AGENT_EVENTS.wrapper
+class TodoListIsOnlyATool(TodoLists):
     """A to-do list is a tool like any other (the parser before the design document)."""
 
-    def _called(self, wire_id: str | None, name: str, arguments: dict[str, Any]) -> list[Payload]:
-        told = super()._called(wire_id, name, arguments)
-        for payload in told:
-            if payload["type"] == "todo_list":
-                del payload["items"]
-                payload |= {
-                    "type": "tool.started",
-                    "toolName": name,
-                    "toolId": payload.pop("todoId"),
-                    "input": arguments,
-                }
-        return told
+    def change(self, todo_list: dict[str, Any]) -> Items:
+        return [as_tool(todo_list, self.arguments)]
 
 
-@AGENT_EVENTS.translator
-class BadItemIsABrokenLine(AgentEventsTranslator):
+@AGENT_EVENTS.wrapper
+class BadItemIsABrokenLine(TodoLists):
     """An item that is null makes the whole list a line that cannot be parsed (the parser)."""
 
-    def _called(self, wire_id: str | None, name: str, arguments: dict[str, Any]) -> list[Payload]:
-        told = super()._called(wire_id, name, arguments)
-        todos = arguments.get("todos")
-        if name == LIST_TOOL and isinstance(todos, list) and None in todos:
-            return [
-                self.make(
-                    "error",
-                    error="Failed to parse JSONL: cannot read 'description' of null",
-                    code="JSONL_PARSE_ERROR",
-                )
-            ]
-        return told
+    def change(self, todo_list: dict[str, Any]) -> Items:
+        if None not in self.arguments["todos"]:
+            return [todo_list]
+        base = {key: value for key, value in todo_list.items() if key not in ("items", "todoId")}
+        message = "Failed to parse JSONL: cannot read 'description' of null"
+        return [base | {"type": "error", "error": message, "code": "JSONL_PARSE_ERROR"}]
 
 
-@AGENT_EVENTS.translator
-class AnyStatus(AgentEventsTranslator):
+@AGENT_EVENTS.wrapper
+class AnyStatus(TodoLists):
     """The status of an item is passed on unseen, also one that the event model has no word for
     (what the parser's check guards against).
     """
 
-    def _called(self, wire_id: str | None, name: str, arguments: dict[str, Any]) -> list[Payload]:
-        told = super()._called(wire_id, name, arguments)
-        for payload in told:
-            if payload["type"] == "todo_list":
-                todos = [
-                    todo
-                    for todo in arguments["todos"]
-                    if isinstance(todo, dict) and str(todo.get("description") or "").strip()
-                ]
-                more = [
-                    {"text": todo["description"], "status": todo.get("status")} for todo in todos
-                ]
-                payload["items"] += [item for item in more if item["status"] not in STATUSES]
-        return told
+    def change(self, todo_list: dict[str, Any]) -> Items:
+        for todo in self.todos():
+            if str(todo.get("description") or "").strip() and todo.get("status") not in STATUSES:
+                item = {"text": todo["description"], "status": todo.get("status")}
+                todo_list["items"].append(item)
+        return [todo_list]
 
 
-@AGENT_EVENTS.translator
-class BlankItems(AgentEventsTranslator):
+@AGENT_EVENTS.wrapper
+class BlankItems(TodoLists):
     """An item of blanks is an item (what the parser's check guards against)."""
 
-    def _called(self, wire_id: str | None, name: str, arguments: dict[str, Any]) -> list[Payload]:
-        told = super()._called(wire_id, name, arguments)
-        for payload in told:
-            if payload["type"] == "todo_list":
-                blank = [
-                    todo
-                    for todo in arguments["todos"]
-                    if isinstance(todo, dict) and str(todo.get("description")).isspace()
-                ]
-                payload["items"] += [
-                    {"text": todo["description"], "status": todo["status"]} for todo in blank
-                ]
-        return told
+    def change(self, todo_list: dict[str, Any]) -> Items:
+        for todo in self.todos():
+            if str(todo.get("description")).isspace():
+                item = {"text": todo["description"], "status": todo["status"]}
+                todo_list["items"].append(item)
+        return [todo_list]
 
 
-@AGENT_EVENTS.translator
-class EmptyListDropped(AgentEventsTranslator):
+@AGENT_EVENTS.payloads
+def empty_list_dropped(payloads: Items) -> Items:
     """A list without items is no event, though it says that all is cleared (what the parser's table
     guards against).
     """
-
-    def _called(self, wire_id: str | None, name: str, arguments: dict[str, Any]) -> list[Payload]:
-        return [
-            payload
-            for payload in super()._called(wire_id, name, arguments)
-            if payload.get("items") != []
-        ]
+    return [payload for payload in payloads if payload.get("items") != []]
 
 
 @AGENT_EVENTS.frame

@@ -9,13 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from harness.dialects import Payload
-from harness.dialects.anthropic.response import Translator
 from harness.stream import events as ev
 from harness.stream.framing import Frame
 from harness.stream.json_path import Assembly
 
-from .pipeline import Items, Json, Table
+from .pipeline import Items, Json, Table, Wrapper
 
 ANTHROPIC = Table("anthropic")
 
@@ -33,30 +31,51 @@ def parts_of(message: Json) -> Iterator[dict[str, Any]]:
 # Why the message stops
 
 
-@ANTHROPIC.translator
-class StopWithCallsIsEndTurn(Translator):
+class StopReason(Wrapper):
+    """Gives the reason of the last message_delta to `change`."""
+
+    finish = "other"
+
+    def feed(self, event: ev.Event) -> Items:
+        if isinstance(event, ev.Finish) and event.candidate <= 0:
+            self.finish = event.reason
+        return super().feed(event)
+
+    def close(self) -> Items:
+        payloads = super().close()
+        for payload in payloads:
+            if payload["type"] == "message_delta":
+                payload["delta"]["stop_reason"] = self.change(payload["delta"]["stop_reason"])
+        return payloads
+
+    def change(self, reason: str) -> str:
+        raise NotImplementedError
+
+
+@ANTHROPIC.wrapper
+class StopWithCallsIsEndTurn(StopReason):
     """STOP is end_turn although there is a call, here one without an id, so that nobody runs the
     tool (the proxy's first state).
     """
 
-    with_ids = 0
+    called = False
+    """Whether the wire gave a call an id."""
 
-    def _write_call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
-        super()._write_call(call_id, name, arguments)
-        self.with_ids += not call_id.startswith("toolu_")
+    def feed(self, event: ev.Event) -> Items:
+        self.called = self.called or (isinstance(event, ev.CallStart) and bool(event.id))
+        return super().feed(event)
 
-    def close(self) -> list[Payload]:
-        self._calls = self.with_ids if self._finish == "stop" else self._calls
-        return super().close()
+    def change(self, reason: str) -> str:
+        hidden = reason == "tool_use" and self.finish == "stop" and not self.called
+        return "end_turn" if hidden else reason
 
 
-@ANTHROPIC.translator
-class TokenLimitHidesTheCall(Translator):
+@ANTHROPIC.wrapper
+class TokenLimitHidesTheCall(StopReason):
     """MAX_TOKENS is max_tokens although there are calls (both states)."""
 
-    def close(self) -> list[Payload]:
-        self._calls = 0 if self._finish == "length" else self._calls
-        return super().close()
+    def change(self, reason: str) -> str:
+        return "max_tokens" if self.finish == "length" else reason
 
 
 @ANTHROPIC.event
@@ -96,21 +115,21 @@ def feedback_ignored(message: Json) -> None:
     message.pop("promptFeedback", None)
 
 
-@ANTHROPIC.translator
-class TailTwice(Translator):
+@ANTHROPIC.wrapper
+class TailTwice(Wrapper):
     """The second finish reason tells the end of the message once more (both states)."""
 
     finishes = 0
 
-    def feed(self, event: ev.Event) -> list[Payload]:
-        told = super().feed(event)
+    def feed(self, event: ev.Event) -> Items:
+        payloads = super().feed(event)
         if isinstance(event, ev.Finish) and event.candidate == 0:
             self.finishes += 1
             if self.finishes > 1:
-                self._message.stop()
-                self._message.tell("end_turn", self._usage_so_far())
-                self._message.end()
-        return told + self._message.take()
+                delta = {"stop_reason": "end_turn", "stop_sequence": None}
+                tail = {"type": "message_delta", "delta": delta, "usage": {"output_tokens": 0}}
+                payloads += [tail, {"type": "message_stop"}]
+        return payloads
 
 
 @ANTHROPIC.payloads
@@ -251,33 +270,45 @@ def signature_inherited(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
 # Calls
 
 
-@ANTHROPIC.translator
-class RepeatedIds(Translator):
+@ANTHROPIC.wrapper
+class RepeatedIds(Wrapper):
     """Two calls with one id keep it both, and their results cannot be told apart (the later
     state).
     """
 
-    def _remember(self, wire_id: str | None, name: str, signature: str | None) -> str:
-        own = super()._remember(wire_id, name, signature)
-        return wire_id or own
+    def feed(self, event: ev.Event) -> Items:
+        payloads = super().feed(event)
+        for payload in payloads:
+            block = payload.get("content_block", {})
+            if block.get("type") == "tool_use" and block["id"] in self.session.calls:
+                block["id"] = self.session.calls[block["id"]].wire_id or block["id"]
+        return payloads
 
 
-@ANTHROPIC.translator
-class OneIdForAll(Translator):
+@ANTHROPIC.payloads
+def one_id_for_all(payloads: Items) -> Items:
     """Calls that came without an id share one (the later state)."""
+    for payload in payloads:
+        block = payload.get("content_block", {})
+        if re.fullmatch("toolu_[0-9]+", block.get("id", "")):
+            block["id"] = "toolu_1"
+    return payloads
 
-    def _remember(self, wire_id: str | None, name: str, signature: str | None) -> str:
-        super()._remember(wire_id, name, signature)
-        return wire_id or "toolu_1"
 
-
-@ANTHROPIC.translator
-class EmptyArgumentsDropped(Translator):
+@ANTHROPIC.events
+def empty_arguments_dropped(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
     """A call without arguments is dropped (the later state)."""
-
-    def _write_call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
-        if arguments:
-            super()._write_call(call_id, name, arguments)
+    held: list[ev.Event] = []
+    for event in events:
+        if isinstance(event, ev.CallStart) or (held and isinstance(event, ev.CallPiece)):
+            held.append(event)
+        elif isinstance(event, ev.CallEnd) and held and not event.arguments:
+            held = []
+        else:
+            yield from held
+            held = []
+            yield event
+    yield from held
 
 
 @ANTHROPIC.message

@@ -7,11 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from harness.dialects import Payload
-from harness.dialects.art.response import Translator
 from harness.stream import events as ev
 
-from .pipeline import Items, Json, Table
+from .pipeline import Items, Json, Table, Wrapper
 
 ART = Table("art")
 OF_AN_ANSWER = (ev.Text, ev.Reasoning, ev.CallStart, ev.Usage)
@@ -30,17 +28,27 @@ def tokens_of(payloads: Items) -> Iterator[dict[str, Any]]:
 # How an answer ends
 
 
-@ART.translator
-class BlockedOnlyIfUnary(Translator):
+def without_error(payloads: Items, begins: str) -> Items:
+    """METADATA in place of an ERROR whose message begins so."""
+    for payload in payloads:
+        if payload["type"] == "ERROR" and payload["data"]["message"].startswith(begins):
+            payload |= {"type": "METADATA", "data": {"traceId": payload["traceId"]}}
+    return payloads
+
+
+@ART.wrapper
+class BlockedOnlyIfUnary(Wrapper):
     """A prompt that is blocked in streaming mode is an empty answer that ended well (both
     states).
     """
 
-    def _react(self, event: ev.Event) -> None:
-        if isinstance(event, ev.Blocked) and self._session.streamed:
-            self._answered = True
-        else:
-            super()._react(event)
+    def feed(self, event: ev.Event) -> Items:
+        payloads = super().feed(event)
+        return (
+            without_error(payloads, "Gemini API call blocked")
+            if self.session.streamed
+            else payloads
+        )
 
 
 @ART.payloads
@@ -67,15 +75,12 @@ def no_end_after_an_invalid_answer(payloads: Items) -> Items:
     return payloads[:-1] if invalid else payloads
 
 
-@ART.translator
-class NothingIsAnAnswer(Translator):
+@ART.payloads
+def nothing_is_an_answer(payloads: Items) -> Items:
     """A stream without any candidate has METADATA and END, as if that were an answer (both
     states).
     """
-
-    def close(self) -> list[Payload]:
-        self._answered = True
-        return super().close()
+    return without_error(payloads, "Invalid response structure")
 
 
 @ART.payloads
@@ -131,29 +136,35 @@ def error_in_the_stream_swallowed(event: ev.Event) -> ev.Event | None:
 # Counts and times
 
 
-@ART.translator
-class CountsOfTheLastFrame(Translator):
+@ART.events
+def counts_of_the_last_frame(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
     """Of the counts only those of the last message that has any are told (both states, in streaming
     mode).
     """
+    last: ev.Usage | None = None
+    for event in events:
+        if isinstance(event, ev.Usage):
+            last = event
+        else:
+            yield event
+    if last:
+        yield last
 
-    def _count(self, event: ev.Usage) -> None:
-        self._usage = {}
-        for field in ("inputTokens", "outputTokens", "thinkingTokens"):
-            self._metadata.pop(field, None)
-        super()._count(event)
 
-
-@ART.translator
-class ReasonOfTheLastFrame(Translator):
+@ART.events
+def reason_of_the_last_frame(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
     """A reason that an earlier message than the last one gives is lost (both states, in streaming
     mode).
     """
-
-    def _react(self, event: ev.Event) -> None:
-        if isinstance(event, OF_AN_ANSWER):
-            self._metadata.pop("stopReason", None)
-        super()._react(event)
+    reason: ev.Finish | None = None
+    for event in events:
+        if isinstance(event, ev.Finish) and event.candidate <= 0:
+            reason = event
+            continue
+        reason = None if isinstance(event, OF_AN_ANSWER) else reason
+        yield event
+    if reason:
+        yield reason
 
 
 @ART.payloads
@@ -187,28 +198,56 @@ def counts_in_our_words_alone(payloads: Items) -> Items:
     return payloads
 
 
-@ART.translator
-class FirstTokenAtTheFirstFrame(Translator):
+@ART.wrapper
+class FirstTokenAtTheFirstFrame(Wrapper):
     """The time of the first token is that of the first message, also of one without text (both
     states).
     """
 
-    def _react(self, event: ev.Event) -> None:
-        if not self._begun:
-            self._begun, self._first_token_ms = True, self._session.at_ms
-        super()._react(event)
+    first_ms: float | None = None
+    begun = False
+
+    def feed(self, event: ev.Event) -> Items:
+        if not self.begun:
+            self.begun, self.first_ms = True, self.session.at_ms
+        return super().feed(event)
+
+    def close(self) -> Items:
+        payloads = super().close()
+        for data in metadata_of(payloads):
+            if self.first_ms is not None:
+                data["timeToFirstTokenMs"] = self.first_ms
+        return payloads
 
 
 # Text and thoughts
 
 
-@ART.translator
-class UnaryTextTrimmed(Translator):
+class Unary(Wrapper):
+    """Gives each TOKEN of an answer that is not streamed to `change`."""
+
+    def feed(self, event: ev.Event) -> Items:
+        return self.changed(super().feed(event))
+
+    def close(self) -> Items:
+        return self.changed(super().close())
+
+    def changed(self, payloads: Items) -> Items:
+        if not self.session.streamed:
+            for token in tokens_of(payloads):
+                self.change(token)
+        return payloads
+
+    def change(self, token: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+@ART.wrapper
+class UnaryTextTrimmed(Unary):
     """The text of an answer that is not streamed loses the blanks around it (both states)."""
 
-    def _write_held(self) -> None:
-        self._held = {kind: text.strip() for kind, text in self._held.items()}
-        super()._write_held()
+    def change(self, token: dict[str, Any]) -> None:
+        token["data"] = token["data"].strip()
 
 
 @ART.payloads
@@ -221,26 +260,23 @@ def streamed_text_trimmed(payloads: Items) -> Items:
     return payloads
 
 
-@ART.translator
-class ATokenForEachPart(Translator):
+@ART.wrapper
+class ATokenForEachPart(Wrapper):
     """Each part of an answer that is not streamed is a token of its own (the later state)."""
 
-    def _token(self, kind: str, text: str) -> None:
-        if text and not self._session.streamed:
-            self._write("TOKEN", text, kind)
-        else:
-            super()._token(kind, text)
+    def feed(self, event: ev.Event) -> Items:
+        self.session.streamed = True
+        return super().feed(event)
 
 
-@ART.translator
-class OtherKindsIfUnary(Translator):
+@ART.wrapper
+class OtherKindsIfUnary(Unary):
     """The tokens of one mode have other types than those of the other, for the same context (both
     states).
     """
 
-    def _write(self, kind: str, data: Any, token_kind: str | None = None) -> None:
-        other = token_kind is not None and not self._session.streamed
-        super()._write(kind, data, f"FINAL_SYNTHESIS_{token_kind}" if other else token_kind)
+    def change(self, token: dict[str, Any]) -> None:
+        token["tokenType"] = f"FINAL_SYNTHESIS_{token['tokenType']}"
 
 
 @ART.event

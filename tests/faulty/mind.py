@@ -5,13 +5,11 @@ the records come from.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from harness.dialects import Payload
-from harness.dialects.mind.response import Translator
+from harness.dialects.mind.response import timestamp
 from harness.stream import events as ev
 
-from .pipeline import Items, Json, Table
+from .pipeline import Items, Json, Table, Wrapper
 
 MIND = Table("mind")
 RATE_LIMIT_WORDS = ("429", "ResourceExhausted", "Rate limit", "quota", "Quota")
@@ -51,27 +49,42 @@ def call_printed_twice(payloads: Items) -> Items:
     return told
 
 
-@MIND.translator
-class UndeclaredToolIgnored(Translator):
+@MIND.wrapper
+class UndeclaredToolIgnored(Wrapper):
     """A call of a tool that the program doesn't have is passed over in silence (the last state)."""
 
-    def _tool_code(
-        self, wire_id: str | None, name: str, arguments: dict[str, Any], signature: str | None
-    ) -> list[Payload]:
-        told = super()._tool_code(wire_id, name, arguments, signature)
-        return told if name in {tool.name for tool in self._tools} or not self._tools else []
+    def feed(self, event: ev.Event) -> Items:
+        declared = {tool.name for tool in self.tools}
+        return [
+            payload
+            for payload in super().feed(event)
+            if payload["type"] != "tool_code" or not declared or payload["name"] in declared
+        ]
 
 
-@MIND.translator
-class ResultBesideACall(Translator):
+@MIND.wrapper
+class ResultBesideACall(Wrapper):
     """A result is printed although a call of the answer still waits for its own (the first state
     knows no tools).
     """
 
-    def close(self) -> list[Payload]:
-        told = bool(self._text) and bool(self._waiting)
-        self._waiting = {} if told else self._waiting
-        return super().close()
+    text = ""
+    failed = False
+
+    def feed(self, event: ev.Event) -> Items:
+        payloads = super().feed(event)
+        for payload in payloads:
+            self.failed = self.failed or payload["type"] == "error"
+            if payload["type"] == "assistant":
+                self.text += payload["message"]["content"][0]["text"]
+        return payloads
+
+    def close(self) -> Items:
+        payloads = super().close()
+        if payloads or self.failed or not self.text:
+            return payloads
+        at = timestamp(self.session.at_ms)
+        return [{"type": "result", "result": self.text, "timestamp": at}]
 
 
 @MIND.events
@@ -139,14 +152,17 @@ def result_of_the_last_piece(payloads: Items) -> Items:
     return payloads
 
 
-@MIND.translator
-class EmptyMessages(Translator):
+@MIND.wrapper
+class EmptyMessages(Wrapper):
     """A piece without text is a message (what the documents forbid)."""
 
-    def _assistant(self, text: str) -> list[Payload]:
-        return super()._assistant(text) or [
-            self._record("assistant", message={"content": [{"type": "text", "text": text}]})
-        ]
+    def feed(self, event: ev.Event) -> Items:
+        payloads = super().feed(event)
+        if isinstance(event, ev.Text) and event == ev.Text("", event.signature):
+            message = {"content": [{"type": "text", "text": ""}]}
+            at = timestamp(self.session.at_ms)
+            payloads.append({"type": "assistant", "message": message, "timestamp": at})
+        return payloads
 
 
 # Thoughts
@@ -184,19 +200,17 @@ def every_error_is_the_agents(payloads: Items) -> Items:
     return payloads
 
 
-@MIND.translator
-class ErrorWithoutAType(Translator):
+@MIND.wrapper
+class ErrorWithoutAType(Wrapper):
     """An error of the API is a record without a type, which its readers hide (the first three
     states).
     """
 
-    def feed(self, event: ev.Event) -> list[Payload]:
-        told = super().feed(event)
-        return (
-            [{"error": payload["message"]} for payload in told]
-            if isinstance(event, ev.Error)
-            else told
-        )
+    def feed(self, event: ev.Event) -> Items:
+        payloads = super().feed(event)
+        if isinstance(event, ev.Error):
+            return [{"error": payload["message"]} for payload in payloads]
+        return payloads
 
 
 @MIND.event

@@ -1,9 +1,9 @@
-"""Our pipeline with a place in every stage where one fault can be put.
+"""Our pipeline with a fault in one of its stages.
 
-A fault is a short function or class that stands in for a stage or changes what comes out of it. The
-`Table` of its dialect files it by the stage that it spoils; its docstring says what is wrong and
-where that was seen. Everything else is ours, so an adapter that goes red does so for its fault
-alone.
+A fault is a short function or class that changes the input or the output of a stage. The `Table` of
+its dialect files it by that stage; its docstring says what is wrong and where that was seen.
+Everything else is ours, so a red adapter is red for its fault alone. Only public interfaces are
+used: reads, frames, canonical events, `Translator.feed` and ``close``, payloads, the session.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from harness import Exchange
 from harness.dialects import DIALECTS, Translator
 from harness.pipeline.replay import choose_provider, cut_reads, frames_of
 from harness.providers import PROVIDERS, Answer, Identity, declared_tools, detect_provider
-from harness.providers.gemini.normalizer import GeminiNormalizer
-from harness.providers.gemini.parts import Parts
 from harness.providers.provider import Normalizer
 from harness.specs import Case
 from harness.stream.events import Event
 from harness.stream.framing import Frame
 from harness.stream.session import Session, Tool
-from harness.stream.tool_code import Splitter
+
+from .tool_code_reader import ToolCodeReader
 
 Items = list[dict[str, Any]]
 Json = Any
@@ -34,14 +33,14 @@ OfFrame = Callable[[Frame], Frame | None]
 OfEvents = Callable[[Iterator[Event]], Iterator[Event]]
 OfPayloads = Callable[[Items], Items]
 MakeTranslator = Callable[[Sequence[Tool], Session], Translator]
-MakeParts = Callable[[bool], Parts]
-MakeSplitter = Callable[[], Splitter]
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An adapter of ``dialect`` with one fault; a stage that is None is ours. ``says``: what is
-    wrong, in one line.
+    """An adapter of ``dialect`` with one fault; a stage that is None is ours.
+
+    ``says`` describes the fault in one line. ``tool_code`` finds ``<tool_code>`` in the events in
+    place of our provider, which then looks for none.
     """
 
     dialect: str
@@ -49,7 +48,7 @@ class Fault:
     says: str = "no fault: our own pipeline"
     read: OfRead | None = None
     frame: OfFrame | None = None
-    parts: MakeParts | None = None
+    tool_code: OfEvents | None = None
     events: OfEvents | None = None
     translator: MakeTranslator | None = None
     payloads: OfPayloads | None = None
@@ -57,7 +56,7 @@ class Fault:
     @property
     def spoils_events(self) -> bool:
         """Whether canonical events are not ours either."""
-        return bool(self.read or self.frame or self.parts or self.events)
+        return bool(self.read or self.frame or self.tool_code or self.events)
 
     def __call__(self, exchange: Exchange, case: Case) -> Items:
         """As an adapter under test: payloads for the judge."""
@@ -94,21 +93,23 @@ class Fault:
         tool_code: bool | None,
         session: Session,
     ) -> Iterator[Event]:
-        events = self._events_at_their_time(exchange, provider, cuts, tool_code, session)
+        provider = choose_provider(exchange, provider)
+        tool_code = PROVIDERS[provider].tool_code if tool_code is None else tool_code
+        find = self.tool_code if tool_code else None
+        normalizer = self._normalizer(exchange, provider, tool_code and find is None)
+        events = self._events_at_their_time(exchange, provider, cuts, normalizer, session)
+        events = find(events) if find else events
         return self.events(events) if self.events else events
 
     def _events_at_their_time(
         self,
         exchange: Exchange,
-        provider: str | None,
+        provider: str,
         cuts: Any,
-        tool_code: bool | None,
+        normalizer: Normalizer,
         session: Session,
     ) -> Iterator[Event]:
-        """Lazily, so that the session's clock stands at the frame of the event that is being
-        read.
-        """
-        normalizer = self._normalizer(exchange, choose_provider(exchange, provider), tool_code)
+        """Lazy, so that the session's clock is that of the frame of the present event."""
         session.streamed, session.at_ms = _asked(exchange).streamed, None
         for frame in self._frames(exchange, provider, cuts):
             session.at_ms = session.at_ms if frame.at_ms is None else frame.at_ms
@@ -116,7 +117,7 @@ class Fault:
             yield from normalizer.feed(new) if new is not None else ()
         yield from normalizer.close(exchange.end)
 
-    def _frames(self, exchange: Exchange, provider: str | None, cuts: Any) -> list[Frame]:
+    def _frames(self, exchange: Exchange, provider: str, cuts: Any) -> list[Frame]:
         if self.read is not None:
             reads = cut_reads(exchange.reads, cuts)
             exchange, cuts = (
@@ -125,20 +126,12 @@ class Fault:
             )
         return frames_of(exchange, cuts, provider=provider)
 
-    def _normalizer(self, exchange: Exchange, provider: str, tool_code: bool | None) -> Normalizer:
+    def _normalizer(self, exchange: Exchange, provider: str, tool_code: bool) -> Normalizer:
         asked = _asked(exchange)
         headers = {name.lower(): values[0] for name, values in exchange.headers.items() if values}
-        chosen = PROVIDERS[provider]
-        answer = Answer(
-            exchange.status,
-            headers,
-            asked.model,
-            chosen.tool_code if tool_code is None else tool_code,
+        return PROVIDERS[provider].normalizer(
+            Answer(exchange.status, headers, asked.model, tool_code)
         )
-        normalizer = chosen.normalizer(answer)
-        if self.parts and isinstance(normalizer, GeminiNormalizer):
-            normalizer._candidates.parts = self.parts(answer.tool_code)
-        return normalizer
 
 
 def _asked(exchange: Exchange) -> Identity:
@@ -148,6 +141,21 @@ def _asked(exchange: Exchange) -> Identity:
         if request
         else detect_provider("", "", b"", exchange.body)
     )
+
+
+class Wrapper:
+    """Our translator of one stream; a subclass changes its events or its payloads."""
+
+    def __init__(self, inner: Translator, tools: Sequence[Tool], session: Session) -> None:
+        self.inner = inner
+        self.tools = tools
+        self.session = session
+
+    def feed(self, event: Event) -> Items:
+        return self.inner.feed(event)
+
+    def close(self) -> Items:
+        return self.inner.close()
 
 
 F = TypeVar("F")
@@ -191,20 +199,9 @@ class Table:
 
         return self._file(fault, "frame", of_frame)
 
-    def parts(self, fault: type[Parts]) -> type[Parts]:
-        """The reader of parts is another."""
-        return self._file(fault, "parts")
-
-    def splitter(self, fault: type[Splitter]) -> type[Splitter]:
-        """The finder of ``<tool_code>`` is another."""
-
-        def parts(tool_code: bool) -> Parts:
-            reader = Parts(tool_code)
-            if reader._splitters is not None:
-                reader._splitters[0] = fault()
-            return reader
-
-        return self._file(fault, "parts", parts)
+    def tool_code(self, fault: Callable[[], ToolCodeReader]) -> Callable[[], ToolCodeReader]:
+        """``<tool_code>`` is found by the fault instead of our provider."""
+        return self._file(fault, "tool_code", lambda events: fault().read(events))
 
     def events(self, fault: OfEvents) -> OfEvents:
         """Events go through the fault."""
@@ -218,9 +215,13 @@ class Table:
             lambda events: (new for event in events if (new := fault(event)) is not None),
         )
 
-    def translator(self, fault: type[Translator]) -> type[Translator]:
-        """The translator is another."""
-        return self._file(fault, "translator")
+    def wrapper(self, fault: type[Wrapper]) -> type[Wrapper]:
+        """The fault wraps our translator."""
+
+        def translator(tools: Sequence[Tool], session: Session) -> Translator:
+            return fault(DIALECTS[self.dialect].translator(tools, session), tools, session)
+
+        return self._file(fault, "translator", translator)
 
     def payloads(self, fault: OfPayloads) -> OfPayloads:
         """Payloads go through the fault."""

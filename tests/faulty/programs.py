@@ -264,8 +264,12 @@ def calls_are_json_in_text_mode() -> Pieces:
     """In text mode a call stands on stdout as JSON (the last state)."""
 
     class Printer(main.Printer):
+        def __init__(self, output_format: str) -> None:
+            super().__init__(output_format)
+            self.in_text = output_format == "text"
+
         def tell(self, record: Payload) -> None:
-            if record["type"] == "tool_code" and not self._records:
+            if record["type"] == "tool_code" and self.in_text:
                 print(json.dumps(record))
             super().tell(record)
 
@@ -275,10 +279,10 @@ def calls_are_json_in_text_mode() -> Pieces:
 @faulty
 def any_format_is_text() -> Pieces:
     """An output format that nobody knows is taken for text (the last state)."""
-    parse = main._parse
+    parse_arguments = main.parse_arguments
     return {
-        "_parse": lambda argv: parse(
-            ["text" if argument == "json" else argument for argument in argv]
+        "parse_arguments": lambda arguments: parse_arguments(
+            ["text" if argument == "json" else argument for argument in arguments]
         )
     }
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from harness.stream.generation import GenerateRequest
-from harness.stream.session import Session
+from harness.stream.session import RememberedCall, Session
 
 from .pipeline import Items, Json, Table
 from .requests import Body, messages_with, of_asked, of_body, of_prompt, parts, schemas
@@ -228,12 +228,19 @@ def signatures_of_earlier_steps_expire(body: Body) -> None:
                 part.pop("thoughtSignature", None)
 
 
+class NeverForgets(dict[str, RememberedCall]):
+    """Calls that are never deleted."""
+
+    def __delitem__(self, call_id: str) -> None:
+        pass
+
+
 @of_asked("anthropic")
 def nothing_is_forgotten(asked: GenerateRequest, prompt: Json, session: Session) -> GenerateRequest:
     """The cache of signatures has no bound: where it is full only what is too old goes, and the new
     one is added anyway (both states).
     """
-    session._limit = 1 << 62
+    session.calls = NeverForgets(session.calls)
     return asked
 
 

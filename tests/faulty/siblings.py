@@ -8,9 +8,7 @@ others.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from harness.dialects.unified_llm.response import UnifiedLlmTranslator
 from harness.stream import events as ev
 from harness.stream.framing import Frame
 from harness.stream.generation import GenerateRequest
@@ -27,7 +25,7 @@ from .requests import (
     responses,
     schemas,
 )
-from .unified_llm import of_type
+from .unified_llm import OwnReason, of_type
 
 SIBLINGS = Table("unified-llm")
 KNOWN_MODELS = ("gemini-3.1-pro-preview", "gemini-3-flash-preview")
@@ -48,18 +46,14 @@ def blocked_is_other(event: ev.Event) -> ev.Event:
     )
 
 
-@SIBLINGS.translator
-class CallsCountWithStopAlone(UnifiedLlmTranslator):
+@SIBLINGS.wrapper
+class CallsCountWithStopAlone(OwnReason):
     """A call changes the reason only where the wire says STOP: at any other nobody runs the tool (a
     sibling in Python).
     """
 
-    def _finish_reason(self) -> dict[str, Any]:
-        called = self.called
-        self.called = called and (self.finish is None or self.finish["reason"] == "stop")
-        reason = super()._finish_reason()
-        self.called = called
-        return reason
+    def is_hidden(self, payloads: Items) -> bool:
+        return self.reason != "stop"
 
 
 @SIBLINGS.event

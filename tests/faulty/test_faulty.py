@@ -1,10 +1,9 @@
-"""The harness says no: every known fault of an adapter goes red in a shipped case or a law, and
-nearly everything else stays as it was.
+"""Every known fault of an adapter makes a shipped case or a law red.
 
-An adapter here is our own pipeline with one fault of those that real ones had (``faulty/``). It is
-judged by all cases of its dialect, and held against the laws on answers in which its fault shows
-and on a few that have something of everything. A fault that nothing sees is a gap in the cases, and
-is closed there. The summary of a run says which case or law caught which fault.
+An adapter here is our own pipeline with one fault that a real adapter had (see the modules beside
+this one). All cases of its dialect judge it. The laws judge it on the smallest answers in which the
+fault shows, and the law about spelling on a few rich answers. A fault that nothing detects is a gap
+in the cases. The summary of a run says which case or law caught which fault.
 """
 
 from __future__ import annotations
@@ -40,7 +39,10 @@ from tests.faulty.proxy_requests import PROXY
 from tests.faulty.requests import REQUEST_FAULTS
 from tests.faulty.siblings import SIBLINGS
 from tests.faulty.tool_code import TOOL_CODE
+from tests.faulty.tool_code_reader import ToolCodeReader
 from tests.faulty.unified_llm import UNIFIED_LLM
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 PROJECT = Project([ROOT / "specs"], ROOT / "cassettes")
@@ -59,25 +61,25 @@ FAULTS = {
     f"{table.dialect}: {name}": fault for table in TABLES for name, fault in table.faults.items()
 }
 UNHARMED = 0.75
-"""The share of its dialect's cells that one fault must leave alone, so that it is one: about a
-fifth of all cells are about errors.
+"""The share of its dialect's cells that one fault must leave alone. About a fifth of all cells are
+about errors, so a fault of errors may turn so many red.
 """
 
 OF_EVERYTHING = (("gemini-api/calls-and-text", 2), ("gemini-api/signatures-calls", 1))
-"""The law about spelling looks at these exchanges, for a fault may show in another spelling
-alone.
+"""The law about spelling judges these exchanges, because a fault may show in another spelling
+only.
 """
 
 EXAMPLES = 4
-"""So many of the smallest answers in which a fault shows are held against the laws of one replay,
-the smallest against all.
+"""The number of answers, the smallest in which a fault shows, on which the laws of one replay judge
+it. All laws judge it on the smallest.
 """
 
 LARGE = 900
-"""No larger body is cut at every place."""
+"""Bytes; a larger body is not cut at every place."""
 
-SHOWN = 3
-"""So many of the cells that see a fault are named."""
+NAMED = 3
+"""The number of cells that are named for a fault."""
 
 OF_ONE_REPLAY = (2, 3)
 TWICE = 5
@@ -85,9 +87,9 @@ OF_CUTS = (1, 4)
 OF_SPELLING = 6
 
 
-Tell = Callable[[str, object], None]
+RecordProperty = Callable[[str, object], None]
 CAUGHT = "faulty adapter"
-"""The property of a test that the summary of a run prints (see conftest.py)."""
+"""The property of a test that the summary of a run prints; see conftest.py."""
 
 
 def row(name: str, says: str, caught_by: str) -> str:
@@ -95,9 +97,9 @@ def row(name: str, says: str, caught_by: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """What all cases of its dialect see of one adapter: red cells, and those in which payloads or
-    session are not ours.
+class Detection:
+    """The result of all cases for one adapter: the red cells, and those in which payloads or session
+    differ from ours.
     """
 
     red: list[Cell]
@@ -105,8 +107,8 @@ class Sight:
 
     def __str__(self) -> str:
         names = [f"{cell.spec.removesuffix('.yaml')} {cell.case.case}" for cell in self.red]
-        return ", ".join(names[:SHOWN]) + (
-            f" and {len(names) - SHOWN} more cells" if len(names) > SHOWN else ""
+        return ", ".join(names[:NAMED]) + (
+            f" and {len(names) - NAMED} more cells" if len(names) > NAMED else ""
         )
 
 
@@ -125,7 +127,7 @@ def recorded(cell: Cell) -> Exchange:
     return CASSETTE(cell.case.cassette).exchanges[cell.case.exchange - 1]
 
 
-def told(fault: Fault, cell: Cell) -> tuple[Any, Any]:
+def run(fault: Fault, cell: Cell) -> tuple[Any, Any]:
     """The payloads of a cell, and the calls that its session remembers."""
     session = Session()
     return fault.replay(
@@ -135,27 +137,25 @@ def told(fault: Fault, cell: Cell) -> tuple[Any, Any]:
 
 @cache
 def ours(dialect: str) -> list[tuple[Any, Any]]:
-    return [told(Fault(dialect), cell) for cell in cells(dialect)]
+    return [run(Fault(dialect), cell) for cell in cells(dialect)]
 
 
-def look(fault: Fault) -> Sight:
+def detect(fault: Fault) -> Detection:
     """Judge an adapter by all cases of its dialect."""
     pairs = zip(cells(fault.dialect), ours(fault.dialect), strict=True)
-    differing = [cell for cell, own in pairs if told(fault, cell) != own]
-    return Sight(
+    differing = [cell for cell, own in pairs if run(fault, cell) != own]
+    return Detection(
         [cell for cell in cells(fault.dialect) if is_red(judge(cell, CASSETTE, fault))], differing
     )
 
 
 def is_red(result: CaseResult) -> bool:
-    """Whether the comparison says no; an adapter that raises would be seen for something else than
-    its fault.
-    """
+    """Whether the comparison fails. An adapter must not raise: that would not be its fault."""
     assert result.verdict != "error", result.reason
     return result.verdict not in ("passed", "not-carried")
 
 
-def breaches(fault: Fault, differing: list[Cell]) -> Iterator[str]:
+def broken_laws(fault: Fault, differing: list[Cell]) -> Iterator[str]:
     """The laws that the fault breaks where ours keeps them."""
     small = sorted(differing, key=lambda cell: len(recorded(cell).body))[:EXAMPLES]
     pairs = [(law, cell) for law in OF_ONE_REPLAY for cell in small]
@@ -193,23 +193,29 @@ def test_the_pipeline_without_a_fault_is_ours(dialect: str) -> None:
         assert (cell.spec, cell.case.case, payloads) == (cell.spec, cell.case.case, own)
 
 
+def test_the_reader_of_tool_code_without_a_fault_is_ours() -> None:
+    reader = Fault("anthropic", tool_code=lambda events: ToolCodeReader().read(events))
+    for cell, expected in zip(cells("anthropic"), ours("anthropic"), strict=True):
+        assert (cell.name, run(reader, cell)) == (cell.name, expected)
+
+
 @pytest.mark.parametrize("name", FAULTS)
-def test_no_fault_survives(name: str, record_property: Tell) -> None:
+def test_no_fault_survives(name: str, record_property: RecordProperty) -> None:
     fault = FAULTS[name]
-    sight = look(fault)
+    detection = detect(fault)
     caught_by = "; ".join(
-        filter(None, [str(sight), *dict.fromkeys(breaches(fault, sight.differing))])
+        filter(None, [str(detection), *dict.fromkeys(broken_laws(fault, detection.differing))])
     )
     record_property(CAUGHT, row(name, fault.says, caught_by))
-    assert sight.differing, (
+    assert detection.differing, (
         f"{name} changes nothing that any shipped case gives: it has no fault, or no case is about it"
     )
     assert caught_by, (
-        f"{name} survives: neither case nor law sees it, although {[cell.name for cell in sight.differing]} are not as ours"
+        f"{name} survives: neither case nor law sees it, although {[cell.name for cell in detection.differing]} are not as ours"
     )
     most = (1 - UNHARMED) * len(cells(fault.dialect))
-    assert len(sight.red) <= most, (
-        f"{name} turns {len(sight.red)} cells red, which is too much for one fault: {sight}"
+    assert len(detection.red) <= most, (
+        f"{name} turns {len(detection.red)} cells red, which is too much for one fault: {detection}"
     )
 
 
@@ -231,7 +237,7 @@ def our_requests(dialect: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", REQUEST_FAULTS)
-def test_no_fault_of_a_request_survives(name: str, record_property: Tell) -> None:
+def test_no_fault_of_a_request_survives(name: str, record_property: RecordProperty) -> None:
     fault = REQUEST_FAULTS[name]
     cells_and_ours = zip(asking_cells(fault.dialect), our_requests(fault.dialect), strict=True)
     differing = [
@@ -239,7 +245,7 @@ def test_no_fault_of_a_request_survives(name: str, record_property: Tell) -> Non
         for cell, own in cells_and_ours
         if produce(cell, resolve_fixture(cell.case, CASSETTE), fault.half) != own
     ]
-    sight = Sight(
+    detection = Detection(
         [
             cell
             for cell in asking_cells(fault.dialect)
@@ -247,49 +253,49 @@ def test_no_fault_of_a_request_survives(name: str, record_property: Tell) -> Non
         ],
         differing,
     )
-    record_property(CAUGHT, row(name, fault.says, str(sight)))
-    assert sight.differing, (
+    record_property(CAUGHT, row(name, fault.says, str(detection)))
+    assert detection.differing, (
         f"{name} changes no request that any shipped case asks for: it has no fault, or no case is about it"
     )
-    assert sight.red, (
-        f"{name} survives: no case sees it, although {[cell.name for cell in sight.differing]} are not as ours"
+    assert detection.red, (
+        f"{name} survives: no case sees it, although {[cell.name for cell in detection.differing]} are not as ours"
     )
     most = (1 - UNHARMED) * (len(asking_cells(fault.dialect)) + len(cells(fault.dialect)))
-    assert len(sight.red) <= most, (
-        f"{name} turns {len(sight.red)} cells red, which is too much for one fault: {sight}"
+    assert len(detection.red) <= most, (
+        f"{name} turns {len(detection.red)} cells red, which is too much for one fault: {detection}"
     )
 
 
-AT_WORK: dict[str, tuple[str, str, str, Adapter]] = {
+RUNNING: dict[str, tuple[str, str, str, Adapter]] = {
     **{
-        name: ("mind", MIND_PROGRAM, one.says, make_mind_program(CASSETTE, one.run))
-        for name, one in PROGRAM_FAULTS.items()
+        name: ("mind", MIND_PROGRAM, fault.says, make_mind_program(CASSETTE, fault.run))
+        for name, fault in PROGRAM_FAULTS.items()
     },
     **{
         name: (
             "unified-llm",
             UNIFIED_LLM_CLIENT,
-            one.says,
-            make_unified_llm_client(CASSETTE, one.make),
+            fault.says,
+            make_unified_llm_client(CASSETTE, fault.make),
         )
-        for name, one in CLIENT_FAULTS.items()
+        for name, fault in CLIENT_FAULTS.items()
     },
 }
-"""What only a program or a client at work shows: name of the fault → its dialect, the column of its
-cells, what is wrong, the adapter.
+"""Faults that only a running program or client shows: the name of the fault → its dialect, the
+column of its cells, its description, the adapter.
 """
 
 
 @cache
-def cells_at_work(column: str) -> list[Cell]:
+def client_cells(column: str) -> list[Cell]:
     """The cells of the mind program, or of the client of unified-llm."""
     files = [path for path in yaml_files(ROOT / "specs") if kind_of(path) == "spec"]
     return [cell for path in files for cell in PROJECT.cells(path) if cell.column == column]
 
 
-def judge_at_work(column: str, adapter: Adapter) -> Sight:
-    return Sight(
-        [cell for cell in cells_at_work(column) if is_red(judge(cell, CASSETTE, adapter))], []
+def judge_client(column: str, adapter: Adapter) -> Detection:
+    return Detection(
+        [cell for cell in client_cells(column) if is_red(judge(cell, CASSETTE, adapter))], []
     )
 
 
@@ -300,19 +306,21 @@ def judge_at_work(column: str, adapter: Adapter) -> Sight:
         (UNIFIED_LLM_CLIENT, make_unified_llm_client(CASSETTE)),
     ],
 )
-def test_what_is_at_work_without_a_fault_passes(column: str, adapter: Adapter) -> None:
-    assert judge_at_work(column, adapter).red == []
+def test_a_program_and_a_client_without_a_fault_pass(column: str, adapter: Adapter) -> None:
+    assert judge_client(column, adapter).red == []
 
 
-@pytest.mark.parametrize("name", AT_WORK)
-def test_no_fault_at_work_survives(name: str, record_property: Tell) -> None:
-    dialect, column, says, adapter = AT_WORK[name]
-    sight = judge_at_work(column, adapter)
-    record_property(CAUGHT, row(name, says, str(sight)))
-    assert sight.red, f"{name} survives: no case sees it"
+@pytest.mark.parametrize("name", RUNNING)
+def test_no_fault_of_a_program_or_client_survives(
+    name: str, record_property: RecordProperty
+) -> None:
+    dialect, column, says, adapter = RUNNING[name]
+    detection = judge_client(column, adapter)
+    record_property(CAUGHT, row(name, says, str(detection)))
+    assert detection.red, f"{name} survives: no case sees it"
     most = (1 - UNHARMED) * (
-        len(cells_at_work(column)) + len(asking_cells(dialect)) + len(cells(dialect))
+        len(client_cells(column)) + len(asking_cells(dialect)) + len(cells(dialect))
     )
-    assert len(sight.red) <= most, (
-        f"{name} turns {len(sight.red)} cells red, which is too much for one fault: {sight}"
+    assert len(detection.red) <= most, (
+        f"{name} turns {len(detection.red)} cells red, which is too much for one fault: {detection}"
     )

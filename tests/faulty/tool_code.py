@@ -5,138 +5,186 @@ its later one does not.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from harness.dialects import Payload
-from harness.dialects.anthropic.response import BARE_PAYLOADS, Translator
-from harness.providers.gemini.parts import Parts
+from harness.dialects.anthropic.response import BARE_PAYLOADS
 from harness.stream import events as ev
-from harness.stream.tool_code import Block, Splitter, infer_name, parse_body
+from harness.stream.tool_code import END, START, Block, Splitter, infer_name, parse_body
 
-from .pipeline import Table
+from .pipeline import Items, Table, Wrapper
+from .tool_code_reader import AnySplitter, ToolCodeReader
 
 TOOL_CODE = Table("anthropic")
 
 
-@TOOL_CODE.splitter
-class BodyInPiecesIsLost(Splitter):
+def splitter(fault: type[AnySplitter]) -> type[AnySplitter]:
+    """The fault splits text in place of our `Splitter`."""
+
+    class Reader(ToolCodeReader):
+        __doc__ = fault.__doc__
+
+        def make_splitter(self) -> AnySplitter:
+            return fault()
+
+    Reader.__name__ = fault.__name__
+    TOOL_CODE.tool_code(Reader)
+    return fault
+
+
+def edited(edit: Callable[[list[str | Block]], list[str | Block]]) -> type[AnySplitter]:
+    """Our `Splitter`, whose pieces go through ``edit``; name and docstring are those of ``edit``."""
+
+    class Edited:
+        __doc__ = edit.__doc__
+
+        def __init__(self) -> None:
+            self.inner = Splitter()
+
+        def feed(self, text: str) -> list[str | Block]:
+            return edit(self.inner.feed(text))
+
+        def close(self) -> str:
+            return self.inner.close()
+
+    Edited.__name__ = edit.__name__
+    return splitter(Edited)
+
+
+class Watched:
+    """Our `Splitter`, and ``held``: the text that it holds back."""
+
+    def __init__(self) -> None:
+        self.inner = Splitter()
+        self.held = ""
+
+    def feed(self, text: str) -> list[str | Block]:
+        pieces = self.inner.feed(text)
+        self.held += text
+        for piece in pieces:
+            self.held = self.held[len(piece if isinstance(piece, str) else piece.raw) :]
+        return pieces
+
+    def close(self) -> str:
+        self.held = ""
+        return self.inner.close()
+
+    @property
+    def body(self) -> str:
+        """The body of the open block so far."""
+        return self.held.removeprefix(START).strip() if self.held.startswith(START) else ""
+
+
+@splitter
+class BodyInPiecesIsLost(Watched):
     """A body that comes in pieces is put together with its beginning doubled, is no JSON then, and
     is dropped (the first state).
     """
 
     def feed(self, text: str) -> list[str | Block]:
-        begun = "".join(self._body or ()).strip()
-        found = super().feed(text)
-        return found[1:] if begun and found and isinstance(found[0], Block) else found
+        begun = self.body
+        pieces = super().feed(text)
+        return pieces[1:] if begun and pieces and isinstance(pieces[0], Block) else pieces
 
 
-@TOOL_CODE.splitter
-class BodyInPiecesIsDoubled(Splitter):
-    """A body that comes in pieces is put together with its beginning doubled (the first state, told
-    as text).
+@splitter
+class BodyInPiecesIsDoubled(Watched):
+    """A body that comes in pieces is put together with its beginning doubled (the first state; the
+    block becomes text).
     """
 
     def feed(self, text: str) -> list[str | Block]:
-        begun = "".join(self._body or ()).strip()
-        found = super().feed(text)
-        if begun and found and isinstance(found[0], Block):
-            body = begun + found[0].body
-            found[0] = Block(body, f"<tool_code>{body}</tool_code>")
-        return found
+        begun = self.body
+        pieces = super().feed(text)
+        if begun and pieces and isinstance(pieces[0], Block):
+            body = begun + pieces[0].body
+            pieces[0] = Block(body, f"{START}{body}{END}")
+        return pieces
 
 
-@TOOL_CODE.splitter
-class SplitStartTagLeaks(Splitter):
+@splitter
+class SplitStartTagLeaks(Watched):
     """A start tag that is cut is not stitched: the block leaks as text (the first state)."""
 
     def feed(self, text: str) -> list[str | Block]:
-        found = super().feed(text)
-        if self._body is None and self._held:
-            found.append(self._held)
-            self._held = ""
-        return found
+        pieces = super().feed(text)
+        return pieces if self.held.startswith(START) else [*pieces, *filter(None, [self.close()])]
 
 
-@TOOL_CODE.splitter
-class SplitEndTagMissed(Splitter):
+@splitter
+class SplitEndTagMissed(Watched):
     """An end tag that is cut is not stitched: the block never ends (the first state, without its
     doubling).
     """
 
+    missed = ""
+
     def feed(self, text: str) -> list[str | Block]:
-        found = super().feed(text)
-        if self._body is not None and self._held:
-            self._body.append(self._held)
-            self._held = ""
-        return found
+        if self.missed:
+            self.missed += text
+            return []
+        pieces = super().feed(text)
+        if self.held.startswith(START) and self.held.endswith(tuple(BEGINNINGS)):
+            self.missed = self.close()
+        return pieces
+
+    def close(self) -> str:
+        missed, self.missed = self.missed, ""
+        return missed + super().close()
 
 
-@TOOL_CODE.splitter
-class UnfinishedBlockSwallowed(Splitter):
+BEGINNINGS = [END[:length] for length in range(1, len(END))]
+
+
+@splitter
+class UnfinishedBlockSwallowed(Watched):
     """A block that never ends is dropped, and all text after it (the first state)."""
 
     def close(self) -> str:
-        unfinished = self._body is not None
+        unfinished = self.held.startswith(START)
         held = super().close()
         return "" if unfinished else held
 
 
-@TOOL_CODE.splitter
-class MalformedBlockDropped(Splitter):
+@edited
+def malformed_block_dropped(pieces: list[str | Block]) -> list[str | Block]:
     """A block whose body cannot be read is dropped in silence (the first state)."""
-
-    def feed(self, text: str) -> list[str | Block]:
-        return [
-            piece
-            for piece in super().feed(text)
-            if isinstance(piece, str) or parse_body(piece.body)
-        ]
+    return [piece for piece in pieces if isinstance(piece, str) or parse_body(piece.body)]
 
 
-@TOOL_CODE.splitter
-class OnlyBareJson(Splitter):
+@edited
+def only_bare_json(pieces: list[str | Block]) -> list[str | Block]:
     """A body in a fence, or one that is a Python call, is dropped in silence (the first state)."""
-
-    def feed(self, text: str) -> list[str | Block]:
-        return [
-            piece
-            for piece in super().feed(text)
-            if isinstance(piece, str) or piece.body.strip().startswith("{")
-        ]
+    return [
+        piece for piece in pieces if isinstance(piece, str) or piece.body.strip().startswith("{")
+    ]
 
 
-@TOOL_CODE.splitter
-class TextAfterTheCalls(Splitter):
-    """The calls of a text come first, then its text in one piece, whatever stood where (the first
+@edited
+def text_after_the_calls(pieces: list[str | Block]) -> list[str | Block]:
+    """The calls of a text come first, then its text in one piece, wherever each stood (the first
     state).
     """
-
-    def feed(self, text: str) -> list[str | Block]:
-        found = super().feed(text)
-        blocks, texts = (
-            [piece for piece in found if isinstance(piece, Block)],
-            [piece for piece in found if isinstance(piece, str)],
-        )
-        return [*blocks, *(["".join(texts)] if texts else [])]
+    text = "".join(piece for piece in pieces if isinstance(piece, str))
+    return [*(piece for piece in pieces if isinstance(piece, Block)), *filter(None, [text])]
 
 
-@TOOL_CODE.splitter
-class ToolCodeStaysText(Splitter):
+@TOOL_CODE.tool_code
+class ToolCodeStaysText(ToolCodeReader):
     """Blocks are not looked for at all: the call stays text (the later state)."""
 
-    def feed(self, text: str) -> list[str | Block]:
-        return [text] if text else []
+    def read(self, events: Iterator[ev.Event]) -> Iterator[ev.Event]:
+        return events
 
 
-@TOOL_CODE.parts
-class WrapperIsTheInput(Parts):
+@TOOL_CODE.tool_code
+class WrapperIsTheInput(ToolCodeReader):
     """The whole object is the tool's input, with the keys that wrap its name and arguments (the
     first state).
     """
 
-    def _read_block(self, block: Block, candidate: int) -> Any:
-        signed, others = super()._read_block(block, candidate)
+    def read_block(self, block: Block, candidate: int) -> Any:
+        signed, others = super().read_block(block, candidate)
         if isinstance(signed, ev.CallStart) and block.body.strip().startswith("{"):
             others = [ev.CallEnd(signed.call, json.loads(block.body))]
         return signed, others
@@ -154,48 +202,57 @@ def name_argument_is_the_tool(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
             yield event
 
 
-@TOOL_CODE.translator
-class KnownNamesThoughOthersAreDeclared(Translator):
+@TOOL_CODE.events
+def known_names_though_others_are_declared(events: Iterator[ev.Event]) -> Iterator[ev.Event]:
     """``command`` is Bash, ``todos`` TodoWrite, ``file_path`` Write although no such tool is
     declared (the first state).
     """
+    for event in events:
+        name = None
+        if isinstance(event, ev.NamelessCall):
+            name = next(
+                (name for keys, name in BARE_PAYLOADS if keys <= event.payload.keys()), None
+            )
+        if isinstance(event, ev.NamelessCall) and name:
+            yield ev.CallStart(event.call, name, None, event.signature)
+            yield ev.CallEnd(event.call, event.payload)
+        else:
+            yield event
 
-    def _infer_name(self, payload: dict[str, Any]) -> str | None:
-        return next(
-            (name for keys, name in BARE_PAYLOADS if keys <= payload.keys()), None
-        ) or infer_name(payload, self._tools)
 
-
-@TOOL_CODE.translator
-class CallWithoutAName(Translator):
+@TOOL_CODE.wrapper
+class CallWithoutAName(Wrapper):
     """A body that fits no tool is a call with an empty name (the first state)."""
 
-    def _infer_name(self, payload: dict[str, Any]) -> str | None:
-        return super()._infer_name(payload) or ""
+    def feed(self, event: ev.Event) -> Items:
+        if not isinstance(event, ev.NamelessCall) or self.has_name(event.payload):
+            return super().feed(event)
+        start = ev.CallStart(event.call, "", None, event.signature)
+        return [*super().feed(start), *super().feed(ev.CallEnd(event.call, event.payload))]
+
+    def has_name(self, payload: dict[str, Any]) -> bool:
+        bare = any(keys <= payload.keys() for keys, _ in BARE_PAYLOADS)
+        return infer_name(payload, self.tools) is not None or (bare and not self.tools)
 
 
-@TOOL_CODE.parts
-class BlockGoesOnOverOtherParts(Parts):
+@TOOL_CODE.tool_code
+class BlockGoesOnOverOtherParts(ToolCodeReader):
     """An open block is not ended by a part that is no text: the text after that part belongs to it
     (the first state).
     """
 
-    def release(self, candidate: int, out: list[ev.Event]) -> None:
-        """Nothing but the end of the answer ends a block."""
-
-    def release_all(self, out: list[ev.Event]) -> None:
-        for candidate in self._splitters or ():
-            super().release(candidate, out)
+    def ends_block(self, event: ev.Event) -> bool:
+        return False
 
 
-@TOOL_CODE.translator
-class SignatureOfALaterThought(Translator):
+@TOOL_CODE.wrapper
+class SignatureOfALaterThought(Wrapper):
     """A call out of ``<tool_code>`` is remembered with the signature of a thought that comes after
     it (the first state).
     """
 
-    def feed(self, event: ev.Event) -> list[Payload]:
+    def feed(self, event: ev.Event) -> Items:
         if isinstance(event, ev.Reasoning) and event.signature:
-            for call_id, call in list(self._session.calls.items()):
-                self._session.remember(call_id, call.name, call.signature or event.signature)
+            for call_id, call in list(self.session.calls.items()):
+                self.session.remember(call_id, call.name, call.signature or event.signature)
         return super().feed(event)

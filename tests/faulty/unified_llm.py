@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from harness.dialects import Payload
-from harness.dialects.unified_llm.response import UnifiedLlmTranslator
+from harness.dialects.unified_llm.protocol import FINISH_REASONS
 from harness.stream import events as ev
 from harness.stream.framing import Frame
 
-from .pipeline import Items, Table
+from .pipeline import Items, Table, Wrapper
 
 UNIFIED_LLM = Table("unified-llm")
 OF_THE_SERVER = (ev.Media, ev.Code, ev.CodeResult, ev.ServerCall, ev.ServerResult)
@@ -41,6 +40,34 @@ def is_counted(call_id: str) -> bool:
     knew no others.
     """
     return re.fullmatch("call_[0-9]+", call_id) is not None
+
+
+class OwnReason(Wrapper):
+    """Tells the wire's own reason although there is a call, where `is_hidden` says so."""
+
+    reason = "other"
+    """The reason of the last finish or block of the wire."""
+
+    def feed(self, event: ev.Event) -> Items:
+        if isinstance(event, ev.Finish) and event.candidate <= 0:
+            self.reason = FINISH_REASONS[event.reason]
+        return super().feed(event)
+
+    def close(self) -> Items:
+        payloads = super().close()
+        for finish in of_type(payloads, "FINISH"):
+            if finish["finish_reason"]["reason"] == "tool_calls" and self.is_hidden(payloads):
+                set_reason(finish, self.reason)
+        return payloads
+
+    def is_hidden(self, payloads: Items) -> bool:
+        raise NotImplementedError
+
+
+def set_reason(finish: dict[str, Any], reason: str) -> None:
+    """Another reason, in FINISH and in its Response."""
+    for holder in (finish, finish["response"]):
+        holder["finish_reason"] = {**holder["finish_reason"], "reason": reason}
 
 
 # The Go code
@@ -231,15 +258,15 @@ def unknown_reason_is_stop(event: ev.Event) -> ev.Event:
     return event
 
 
-@UNIFIED_LLM.translator
-class NoReasonIsStop(UnifiedLlmTranslator):
+@UNIFIED_LLM.payloads
+def no_reason_is_stop(payloads: Items) -> Items:
     """An answer that gives no reason to end, even one without candidates, has ended well (a sibling
     in TypeScript).
     """
-
-    def _finish_reason(self) -> dict[str, Any]:
-        reason = super()._finish_reason()
-        return reason if self.finish or self.called else {"reason": "stop"}
+    for finish in of_type(payloads, "FINISH"):
+        if finish["finish_reason"] == {"reason": "other"}:
+            set_reason(finish, "stop")
+    return payloads
 
 
 @UNIFIED_LLM.payloads
@@ -296,19 +323,14 @@ def malformed_is_other(event: ev.Event) -> ev.Event:
     return event
 
 
-@UNIFIED_LLM.translator
-class CallsDontChangeTheReason(UnifiedLlmTranslator):
+@UNIFIED_LLM.wrapper
+class CallsDontChangeTheReason(OwnReason):
     """In a stream a call without an id leaves the reason at stop, so that nobody runs the tool (a
     sibling in Python).
     """
 
-    def _ended_call(
-        self, call_id: str, name: str, arguments: dict[str, Any], signature: str | None
-    ) -> Payload:
-        called = self.called
-        payload = super()._ended_call(call_id, name, arguments, signature)
-        self.called = called or not is_counted(call_id)
-        return payload
+    def is_hidden(self, payloads: Items) -> bool:
+        return all(is_counted(call["id"]) for call in calls(payloads))
 
 
 @UNIFIED_LLM.event

@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
-    chosen = _parse(argv)
+    chosen = parse_arguments(argv)
     settings = read_settings(Path(".env"))
     say = Printer(chosen.output_format)
 
@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _parse(argv: Sequence[str] | None) -> Namespace:
+def parse_arguments(argv: Sequence[str] | None) -> Namespace:
     parser = ArgumentParser(
         prog="harness-mind",
         description="Ask Gemini, and run the tools that it asks for.",
