@@ -771,8 +771,8 @@ def test_an_event_that_nests_beyond_every_depth_is_an_event_of_the_stream() -> N
 
 
 REFUSED = {
-    "there.yaml: the file is empty; restore it, or record it again$": b" \n",
-    "there.yaml: this is a spec or a features file, no recording; `harness check` reads it$": b"# mine\r\n\nharness: 1\ncases: []\n",
+    "there.yaml: the file is empty; restore it or record it again$": b" \n",
+    "there.yaml: this is a spec or a features file, not a recording; `harness check` reads it$": b"# mine\r\n\nharness: 1\ncases: []\n",
     "text of an unknown kind, beginning 'empty'": b"empty\n",
     "an unknown kind, with 'a', 'b'": b'{"a": 1, "b": 2}',
     "JSON array of an unknown kind": b"[1]",

@@ -1,20 +1,21 @@
-"""What a foreign format is to the rest: a name, a title, a look at the content that recognises it,
-and a reader.
-"""
+"""An import format: the row of the table `FORMATS`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .. import Cassette
+from harness.stream.exchange import Cassette
+
 from .content import Content
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """``recognises`` judges cheaply and never raises for another format's content; ``read`` raises
-    `CassetteError` for broken content.
+    """``name`` is short and unique, ``title`` is what messages call it.
+
+    ``recognises`` is cheap and never raises for content of another format. ``read`` raises
+    `CassetteError` for content that is damaged.
     """
 
     name: str
