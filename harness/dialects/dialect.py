@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
-from harness.facts.account import Facts
+from harness.facts import Facts
 from harness.stream.events import Event
 from harness.stream.generation import GenerateRequest, ToolOutcome
 from harness.stream.session import Session, Tool

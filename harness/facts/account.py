@@ -1,9 +1,8 @@
-"""What one answer says, whoever says it: the facts that raw bytes, events and payloads are compared
-by.
+"""The account of one answer: the facts by which raw bytes, events and payloads are compared.
 
-The class is a plain record, and the arguments of a streamed call are put together here, since the
-wire and the canonical events both stream them by JSON path and neither may trust the other's
-assembly.
+Both the wire and the canonical events stream the arguments of a call by JSON path.
+`StreamedArguments` puts them together for both of their readers, independently of the assembly that
+is under test (`harness.stream.json_path`).
 """
 
 from __future__ import annotations
@@ -13,12 +12,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
 
-Json = Any
+from harness.stream.json_codec import Json
 
 WIDEST_ARRAY = 10_000
-"""A JSON path that names an element beyond this is taken for damage, not for an array."""
+"""A JSON path to an element beyond this is read as damage."""
 
 _STEP = re.compile(
     r"""\.(?P<name>[^.*\[\]'"]+)|\[(?P<index>\d+)\]|\[(?P<quote>['"])(?P<quoted>(?:\\.|(?!(?P=quote)).)*)(?P=quote)\]"""
@@ -31,22 +29,23 @@ _ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 class Facts:
     """The facts of candidate 0 of one answer.
 
-    ``text`` and ``thoughts`` are concatenated. ``calls`` are (name, arguments) in order, a streamed
-    one with what arrived of its arguments; ``open_call`` tells that the last of them never ended.
-    ``signatures`` are (kind of part, base64 as on the wire); the kinds are ``text``, ``thought``,
-    ``call`` and ``other``. ``finish`` is the last raw finish reason, ``finish_message`` stands
-    beside it. ``errors`` are (number or None, message). ``usage`` holds the latest value of each
-    count by its camelCase wire name. ``media`` and ``code`` count parts. ``blocks`` are the
-    ``<tool_code>`` blocks of the text: (raw text, name or None, arguments). ``others`` names the
-    fields that none of these covers, ``unreadable`` are the pieces that are no JSON.
-    ``contradictions`` are sentences about payloads that say one thing twice, differently.
-    ``results`` are those of tools that ran on the other side: (whether it failed, its text if it
-    has one); ``notices`` the sentences of warnings, after which the answer goes on. ``ended_well``:
-    it says that it has ended, not that it failed. ``limited``: its first error is that a limit was
-    reached, by its number or, where it has none, by its status word. ``marks`` are the id and the
-    signature of each call, None for what it has not. ``at_error`` and ``at_block`` are what was
-    known when the first error or the refusal came, itself included. ``unfinished``: the event model
-    says in its own words, not with an error of the wire, that the stream broke off.
+    ``text``, ``thoughts``: concatenated. ``calls``: (name, arguments) in order; a streamed call has
+    the arguments that arrived. ``open_call``: the last call never ended. ``marks``: the id and the
+    signature of each call, None where it has none. ``signatures``: (kind of part, base64 as on the
+    wire); kinds are ``text``, ``thought``, ``call`` and ``other``.
+
+    ``finish``: the last raw finish reason; ``finish_message`` stands beside it. ``ended_well``: the
+    answer says that it has ended and does not say that it failed. ``errors``: (number or None,
+    message). ``limited``: the first error says that a limit was reached, by its number or, where it
+    has none, by its status word. ``at_error``, ``at_block``: the facts up to and with the first
+    error or the refusal. ``usage``: the latest value of each count by its camelCase wire name.
+
+    ``media``, ``code``: the number of such parts. ``blocks``: the ``<tool_code>`` blocks of the
+    text: (raw text, name or None, arguments). ``results``: the results of tools that ran on the
+    other side: (whether it failed, its text or None). ``notices``: the texts of warnings, after
+    which the answer goes on. ``others``: the names of fields that no other fact covers.
+    ``unreadable``: the pieces that are not JSON. ``contradictions``: a sentence for each fact that
+    payloads state twice with different values.
 
     ``raw`` and ``raw_usage`` are objects of the wire that payloads hand on unchanged. The oracle of
     the wire reads them. It takes from ``raw_usage`` only counts that are not in ``own_counts``, for
@@ -82,7 +81,7 @@ class Facts:
     own_counts: frozenset[str] = frozenset()
 
     def add_error(self, code: int | None, message: str, status: Json = None) -> None:
-        """Note an error, and at the first one what had been said before it."""
+        """Note an error; the first one also keeps the facts up to it."""
         self.errors.append((code, message))
         if self.at_error is None:
             self.limited = code == 429 or (code is None and status == "RESOURCE_EXHAUSTED")
@@ -106,9 +105,7 @@ class Facts:
         }
 
     def add_result(self, failed: bool, response: Json) -> None:
-        """Note the result of a tool: text, or an object that has it under one of the usual
-        names.
-        """
+        """Note the result of a tool: its text, or an object with the text under a usual name."""
         named = (
             [response.get(name) for name in ("text", "output", "result")]
             if isinstance(response, dict)
@@ -117,35 +114,35 @@ class Facts:
         self.results.append((failed, next((text for text in named if isinstance(text, str)), None)))
 
     def until_the_end(self) -> Facts:
-        """What was known when an error or a refusal ended the answer, for event models in which
-        nothing follows either.
+        """The facts up to the first error or the refusal, for event models in which both end the
+        answer.
         """
         if self.at_error is not None and self.at_error.block_reason is None:
             return self.at_error
         return self.at_block or self
 
 
-class Streamed:
-    """The arguments of one call, put together from pieces that each name their JSON path."""
+class StreamedArguments:
+    """The arguments of one call, put together from pieces, each with its JSON path."""
 
     def __init__(self, arguments: dict[str, Json]) -> None:
         self.arguments = arguments
 
     def put(self, path: str, value: Json) -> bool:
-        """Set ``value`` at ``path``, a string after the string that stands there; False when it
-        cannot stand there.
+        """Set ``value`` at ``path``, or append a string to the string there; False if the path
+        leads nowhere or another value is there.
         """
         steps = path_steps(path)
         if not steps:
             return False
         holder: Json = self.arguments
         for step, following in pairwise(steps):
-            if _standing(holder, step) is None and not _set(
+            if _value_at(holder, step) is None and not _set(
                 holder, step, [] if isinstance(following, int) else {}
             ):
                 return False
-            holder = _standing(holder, step)
-        before = _standing(holder, steps[-1])
+            holder = _value_at(holder, step)
+        before = _value_at(holder, steps[-1])
         if before is None:
             return _set(holder, steps[-1], value)
         return (
@@ -156,34 +153,34 @@ class Streamed:
 
 
 def path_steps(path: str) -> list[str | int] | None:
-    """The names and indexes of an RFC 9535 path such as ``$.ops[0]['a b']``; None when it is not
-    one.
+    """The names and indexes of an RFC 9535 path such as ``$.ops[0]['a b']``; None for any other
+    text.
     """
     if not path.startswith("$"):
         return None
     steps: list[str | int] = []
     at = 1
     while at < len(path):
-        found = _STEP.match(path, at)
-        if found is None:
+        match = _STEP.match(path, at)
+        if match is None:
             return None
-        if found["index"] is not None:
-            steps.append(int(found["index"]))
-        elif found["name"] is not None:
-            steps.append(found["name"])
+        if match["index"] is not None:
+            steps.append(int(match["index"]))
+        elif match["name"] is not None:
+            steps.append(match["name"])
         else:
-            steps.append(_ESCAPE.sub(_unescape, found["quoted"]))
-        at = found.end()
+            steps.append(_ESCAPE.sub(_unescape, match["quoted"]))
+        at = match.end()
     return steps
 
 
-def _unescape(found: re.Match[str]) -> str:
-    escape = found[1]
+def _unescape(match: re.Match[str]) -> str:
+    escape = match[1]
     return chr(int(escape[1:], 16)) if len(escape) == 5 else _ESCAPED.get(escape, escape)
 
 
-def _standing(holder: Json, step: str | int) -> Json:
-    """What stands at one step; None where nothing does."""
+def _value_at(holder: Json, step: str | int) -> Json:
+    """The value at one step; None if there is none."""
     if isinstance(step, int):
         return holder[step] if isinstance(holder, list) and step < len(holder) else None
     return holder.get(step) if isinstance(holder, dict) else None

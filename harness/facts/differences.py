@@ -1,19 +1,126 @@
-"""How two accounts of one answer differ, thing by thing: text, calls, errors, signatures, counts;
-one sentence for each difference.
-"""
+"""Compares two accounts of one answer: a sentence for each fact that was lost or invented."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
+from harness.stream.json_codec import Json
 from harness.stream.printable import short_json
 
-from .account import Facts, Json
+from .account import Facts
+
+Call = tuple[str, Json]
+"""A call: its name and its arguments."""
+
+
+def event_differences(wire: Facts, carried: Facts, interrupted: bool = False) -> list[str]:
+    """What canonical events lack or invent; they carry everything.
+
+    ``interrupted``: the exchange ended early, which may be carried as an error that the wire does
+    not have.
+    """
+    return compare_answers(wire, carried, _compare_all, interrupted=interrupted)
+
+
+def compare_answers(
+    wire: Facts,
+    carried: Facts,
+    compare_rest: Callable[[Facts, Facts], list[str]],
+    *,
+    interrupted: bool,
+    numbered: bool = True,
+) -> list[str]:
+    """Compare text, thoughts, calls, errors and unreadable pieces; ``compare_rest`` compares the
+    other facts.
+
+    ``numbered``: carried errors have the code that the wire gave.
+    """
+    if wire.blocks:  # a signature beside a block may be the call's or the text's
+        wire, carried = (
+            replace(facts, signatures=_without_calls(facts.signatures)) for facts in (wire, carried)
+        )
+    text, calls = text_and_calls(wire, carried)
+    findings = [
+        *text_findings("text", text, carried.text),
+        *text_findings("thought", wire.thoughts, carried.thoughts),
+        *call_findings(calls, carried.calls, ordered=not wire.blocks),
+        *error_findings(wire, carried, interrupted, numbered=numbered),
+        *compare_rest(wire, carried),
+        *carried.contradictions,
+    ]
+    if carried.open_call and not (interrupted or carried.errors):
+        findings.append(
+            f"call end lost: {carried.calls[-1][0]} is still open when the stream has ended"
+        )
+    traced = bool(interrupted or carried.unreadable or carried.errors)
+    return findings + unreadable_findings(wire, traced)
+
+
+def _same_call(name: str, arguments: Json) -> Call | None:
+    return name, arguments
+
+
+def text_and_calls(
+    wire: Facts, carried: Facts, convert: Callable[[str, Json], Call | None] = _same_call
+) -> tuple[str, list[Call]]:
+    """The text and the calls that must be carried.
+
+    Each ``<tool_code>`` block of the wire is a call if such a call is carried, else it is text.
+    ``convert(name, arguments)`` gives a call as a dialect shows it, or None if it shows no such
+    call.
+    """
+    calls = [shown for call in wire.calls if (shown := convert(*call)) is not None]
+    text, free = wire.text, list(carried.calls)
+    for call in calls:
+        take(free, call)
+    for raw, name, arguments in wire.blocks:
+        for call in free:
+            shown = convert(name or call[0], arguments)
+            if shown is not None and shown[0] == call[0] and same(shown[1], call[1]):
+                free.remove(call)
+                calls.append(call)
+                text = text.replace(raw, "", 1)
+                break
+    return text, calls
+
+
+def text_without_calls(wire: Facts, carried: Facts) -> str:
+    """The text that a dialect without calls must carry.
+
+    A ``<tool_code>`` block with a name is a call; one without may be a call or text.
+    """
+    text = wire.text
+    for raw, name, _ in wire.blocks:
+        if name is not None or raw not in carried.text:
+            text = text.replace(raw, "", 1)
+    return text
+
+
+def _compare_all(wire: Facts, carried: Facts) -> list[str]:
+    return [
+        *signature_findings(wire.signatures, carried.signatures),
+        *value_findings("finish", wire.finish, carried.finish),
+        *value_findings("finish message", wire.finish_message, carried.finish_message),
+        *value_findings("block reason", wire.block_reason, carried.block_reason),
+        *usage_findings(wire.usage, carried.usage),
+        *part_findings(wire, carried),
+        *field_findings(wire, carried),
+    ]
+
+
+def field_findings(wire: Facts, carried: Facts, declared: Iterable[str] = ()) -> list[str]:
+    """Fields of the wire that no other fact covers, less those that are ``declared`` as lost."""
+    return [f"field lost: {name}" for name in sorted(wire.others - carried.others - {*declared})]
+
+
+def _without_calls(signatures: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [("text" if kind == "call" else kind, signature) for kind, signature in signatures]
 
 
 def take(calls: list[tuple[str, Json]], wanted: tuple[str, Json]) -> bool:
-    """Take a call out of a list; whether it was there."""
+    """Remove a call from a list; returns whether it was there."""
     for index, call in enumerate(calls):
         if call[0] == wanted[0] and same(call[1], wanted[1]):
             del calls[index]
@@ -22,7 +129,7 @@ def take(calls: list[tuple[str, Json]], wanted: tuple[str, Json]) -> bool:
 
 
 def same(left: Json, right: Json) -> bool:
-    """Equal as JSON: true is not 1, 1 equals 1.0."""
+    """Whether two values are equal as JSON: true is not 1, 1 equals 1.0."""
     return bool(_exact(left) == _exact(right))
 
 
@@ -37,7 +144,7 @@ def _exact(value: Json) -> Json:
 
 
 def text_findings(what: str, wire: str, carried: str) -> list[str]:
-    """Where a concatenated text differs first."""
+    """The first place where a concatenated text differs."""
     if wire == carried:
         return []
     at = next(
@@ -54,7 +161,7 @@ def text_findings(what: str, wire: str, carried: str) -> list[str]:
 def call_findings(
     wire: list[tuple[str, Json]], carried: list[tuple[str, Json]], *, ordered: bool
 ) -> list[str]:
-    """Calls by name and arguments, and their order where it is known."""
+    """Calls by name and arguments; with ``ordered`` also their order."""
     extra = list(carried)
     missing = [call for call in wire if not take(extra, call)]
     found = []
@@ -78,8 +185,8 @@ def call_findings(
 
 
 def error_findings(wire: Facts, carried: Facts, interrupted: bool, *, numbered: bool) -> list[str]:
-    """Errors in order: number, if the dialect has numbers, and message; one more is right where the
-    answer was interrupted.
+    """Errors in order, by message and, with ``numbered``, by number. An interrupted answer may
+    carry one more.
     """
     found = []
     for (code, message), (carried_code, carried_message) in zip(
@@ -104,7 +211,7 @@ def error_findings(wire: Facts, carried: Facts, interrupted: bool, *, numbered: 
 def signature_findings(
     wire: Iterable[tuple[str, str]], carried: Iterable[tuple[str, str]]
 ) -> list[str]:
-    """Signatures as a bag, each with the kind of part that it signs."""
+    """Signatures in any order, each with the kind of part that it signs."""
     there, here = Counter(wire), Counter(carried)
     lost = [
         f"signature lost: {short_json(signature)} of {kind}"
@@ -117,7 +224,7 @@ def signature_findings(
 
 
 def value_findings(what: str, wire: str | None, carried: str | None) -> list[str]:
-    """One value against another."""
+    """One value that the wire or the carried account may lack."""
     return (
         []
         if wire == carried
@@ -129,7 +236,7 @@ def value_findings(what: str, wire: str | None, carried: str | None) -> list[str
 
 
 def usage_findings(wire: dict[str, int], carried: dict[str, int]) -> list[str]:
-    """Counts by name; one that is not on the wire is invented."""
+    """Token counts by name."""
     found = [
         f"usage lost: {name} is {count}, carried is {carried.get(name)}"
         for name, count in wire.items()
@@ -141,7 +248,7 @@ def usage_findings(wire: dict[str, int], carried: dict[str, int]) -> list[str]:
 
 
 def part_findings(wire: Facts, carried: Facts) -> list[str]:
-    """How many parts of media and of code there are."""
+    """The numbers of media parts and of code parts."""
     pairs = (("media", wire.media, carried.media), ("code", wire.code, carried.code))
     return [
         f"{what} {'lost' if there > here else 'invented'}: {there} became {here}"
@@ -180,7 +287,7 @@ def message_findings(name: str, messages: Iterable[str], carried: Facts) -> list
 
 
 def unreadable_findings(wire: Facts, traced: bool) -> list[str]:
-    """The first piece of the wire that is no JSON, unless it left a trace in the payloads."""
+    """The first piece of the wire that is not JSON, unless the payloads have a trace of it."""
     return (
         []
         if traced or not wire.unreadable

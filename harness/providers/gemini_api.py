@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from harness.facts.account import Facts
+from harness.facts import Facts
 from harness.stream.events import End
 from harness.stream.generation import GenerateRequest
 from harness.stream.session import Session

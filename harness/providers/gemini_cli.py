@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from harness.facts.account import Facts
+from harness.facts import Facts
 from harness.stream.events import (
     INTERRUPTED,
     CallEnd,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from harness.facts.account import Facts
+from harness.facts import Facts
 from harness.stream.decompression import unpack
 from harness.stream.events import End, Event
 from harness.stream.exchange import Exchange

@@ -18,7 +18,7 @@ from harness.cli.main import main
 from harness.conformance.metamorphic import SPELLINGS, VARIANTS, breaches, reader, variants_of
 from harness.conformance.metamorphic.relations import ANSWERED, FAILED, PREFIX, equal
 from harness.dialects import DIALECTS
-from harness.facts.account import Facts
+from harness.facts import Facts
 from harness.pipeline.replay import replay
 from harness.providers.oracle import gather_body
 

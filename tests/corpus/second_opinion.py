@@ -20,8 +20,7 @@ from google.genai import errors, types
 
 from harness import Exchange
 from harness.conformance.laws.replayer import plain
-from harness.facts.differences import same
-from harness.providers.oracle import Facts
+from harness.facts import Facts, same
 
 _COUNTS = {
     "prompt_token_count": "promptTokenCount",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.facts.account import Facts
+from harness.facts import Facts
 from harness.providers.oracle import gather_body, gather_cli
 from tests.support.facts import gather, losses
 

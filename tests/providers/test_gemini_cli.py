@@ -14,7 +14,7 @@ from msgspec import to_builtins
 
 from harness import load
 from harness.conformance.laws import Replayer, check
-from harness.facts.comparison import event_differences
+from harness.facts import event_differences
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider
 from harness.providers.oracle import gather_cli, gather_events
 from harness.stream.framing import Frame, FramingError

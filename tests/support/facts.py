@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.dialects import DIALECTS
-from harness.facts.account import Facts
-from harness.facts.comparison import event_differences
+from harness.facts import Facts, event_differences
 from harness.providers.oracle import gather_events, read_raw
 from harness.stream.session import Session
 

@@ -8,7 +8,8 @@ import random  # noqa: TID251  # only the type; the seeded instance comes in
 from collections.abc import Iterator
 
 from harness.cassettes import Exchange
-from harness.providers.oracle import Facts, gather_body
+from harness.facts import Facts
+from harness.providers.oracle import gather_body
 
 from .replayer import Replayer, plain, seeded, shown, with_reads
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 
 from harness.cassettes import Exchange
 from harness.dialects import DIALECTS, Dialect
-from harness.facts.account import Facts
-from harness.facts.comparison import event_differences
+from harness.facts import Facts, event_differences
 from harness.providers.oracle import gather_events, read_raw
 from harness.stream.events import INTERRUPTED, out_of_order
 from harness.stream.session import Session

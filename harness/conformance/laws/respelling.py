@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from harness.cassettes import Exchange
-from harness.providers.oracle import Facts, gather_events
+from harness.facts import Facts
+from harness.providers.oracle import gather_events
 
 from ..metamorphic.catalogue import SPELLINGS, spellings_of
 from .replayer import Replayer, plain

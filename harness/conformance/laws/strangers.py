@@ -16,8 +16,8 @@ from typing import Final
 
 from harness.cassettes import Exchange
 from harness.dialects import DIALECTS
+from harness.facts import Facts
 from harness.pipeline.replay import DEFAULT_PROVIDER
-from harness.providers.oracle import Facts
 from harness.stream.events import INTERRUPTED
 from harness.stream.session import Session
 

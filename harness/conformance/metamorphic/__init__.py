@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from harness.dialects import DIALECTS, Payload
-from harness.facts.account import Facts
+from harness.facts import Facts
 from harness.pipeline.replay import choose_provider, replay
 from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.facts.account import Facts
+from harness.facts import Facts
 from harness.stream.json_codec import Json
 from harness.stream.printable import short_json
 

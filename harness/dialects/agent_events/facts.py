@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from harness.facts.account import Facts, Json
-from harness.facts.comparison import Call, text_and_calls
-from harness.facts.differences import (
+from harness.facts import (
+    Call,
+    Facts,
     call_findings,
     message_findings,
     result_findings,
+    text_and_calls,
     text_findings,
     unreadable_findings,
     value_findings,
 )
+from harness.stream.json_codec import Json
 from harness.stream.printable import short_json
 from harness.stream.session import Session
 

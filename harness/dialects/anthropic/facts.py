@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from harness.facts.account import Facts, Json
-from harness.facts.comparison import compare_answers
-from harness.facts.differences import signature_findings, usage_findings, value_findings
+from harness.facts import Facts, compare_answers, signature_findings, usage_findings, value_findings
+from harness.stream.json_codec import Json
 from harness.stream.session import Session
 
 _REFUSALS = (

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from harness.facts.account import Facts, Json
-from harness.facts.comparison import field_findings, text_without_calls
-from harness.facts.differences import (
+from harness.facts import (
+    Facts,
     error_findings,
+    field_findings,
     text_findings,
+    text_without_calls,
     unreadable_findings,
     usage_findings,
     value_findings,
 )
+from harness.stream.json_codec import Json
 from harness.stream.printable import short_json
 from harness.stream.session import Session
 

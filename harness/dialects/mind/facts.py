@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from harness.facts.account import Facts, Json
-from harness.facts.comparison import text_and_calls
-from harness.facts.differences import (
+from harness.facts import (
+    Facts,
     call_findings,
     error_findings,
     message_findings,
     result_findings,
+    text_and_calls,
     text_findings,
     value_findings,
 )
+from harness.stream.json_codec import Json
 from harness.stream.session import Session
 
 

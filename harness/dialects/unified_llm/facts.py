@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from harness.facts.account import Facts, Json
-from harness.facts.comparison import compare_answers, field_findings
-from harness.facts.differences import (
+from harness.facts import (
+    Facts,
+    compare_answers,
+    field_findings,
     part_findings,
     signature_findings,
     usage_findings,
     value_findings,
 )
+from harness.stream.json_codec import Json
 from harness.stream.session import Session
 
 _COUNTS = {

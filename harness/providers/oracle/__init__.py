@@ -4,8 +4,6 @@ Both give `Facts`, which the law that nothing is lost and nothing invented compa
 nothing of ours but the vocabulary of facts.
 """
 
-from harness.facts.account import Facts
-
 from .events import gather_events
 from .gemini import gather_body
 from .gemini_cli import gather_cli
@@ -13,7 +11,6 @@ from .raw import read_raw
 from .sent_back import Returned, gather_request, return_losses
 
 __all__ = [
-    "Facts",
     "Returned",
     "gather_body",
     "gather_cli",

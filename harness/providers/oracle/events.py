@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from harness.facts.account import Facts, Json, Streamed
+from harness.facts import Facts, StreamedArguments
+from harness.stream.json_codec import Json
 
 from .raw import names_in, read_raw, read_raw_part
 
@@ -34,7 +35,7 @@ def gather_events(events: Iterable[Mapping[str, Json]]) -> Facts:
 class _EventReader:
     def __init__(self) -> None:
         self.facts = Facts()
-        self.open: dict[int, Streamed] = {}
+        self.open: dict[int, StreamedArguments] = {}
 
     def read(self, event: Mapping[str, Json]) -> None:
         """Note what one event says; kinds without a fact of ours are passed over."""
@@ -89,7 +90,7 @@ class _EventReader:
     def _read_call(self, kind: str, event: Mapping[str, Json]) -> None:
         match kind:
             case "call_start":
-                self.open[event["call"]] = Streamed({})
+                self.open[event["call"]] = StreamedArguments({})
                 self.facts.calls.append((event["name"], self.open[event["call"]].arguments))
             case "call_piece" if event.get("path") and event["call"] in self.open:
                 self.open[event["call"]].put(event["path"], event.get("value"))

@@ -16,7 +16,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from harness.facts.account import Facts, Json, Streamed
+from harness.facts import Facts, StreamedArguments
+from harness.stream.json_codec import Json
 
 from .tool_code import find_blocks
 
@@ -159,7 +160,7 @@ class _Reader:
     def __init__(self, status: int) -> None:
         self.facts = Facts()
         self._status = status
-        self._streamed: Streamed | None = None
+        self._streamed: StreamedArguments | None = None
 
     def read_message(self, message: Json) -> None:
         """Note what one JSON value of the body says."""
@@ -272,7 +273,7 @@ class _Reader:
             arguments = json.loads(arguments) if _is_json(arguments) else arguments
         pieces, goes_on = _objects(_pick(call, "partialArgs")), _pick(call, "willContinue") is True
         if name or (arguments and self._streamed is None):
-            self._streamed = Streamed(arguments if isinstance(arguments, dict) else {})
+            self._streamed = StreamedArguments(arguments if isinstance(arguments, dict) else {})
             self.facts.calls.append((str(name or ""), self._streamed.arguments))
             self.facts.marks.append((str(call["id"]) if call.get("id") else None, None))
         elif pieces and self._streamed is None:

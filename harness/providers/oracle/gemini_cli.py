@@ -12,7 +12,8 @@ import json
 import re
 from collections.abc import Iterator
 
-from harness.facts.account import Facts, Json
+from harness.facts import Facts
+from harness.stream.json_codec import Json
 
 from .gemini import camel, gather_value
 

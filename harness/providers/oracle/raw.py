@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from harness.facts.account import Facts, Json
+from harness.facts import Facts
+from harness.stream.json_codec import Json
 
 from .gemini import camel, gather_value
 from .gemini_cli import count_stats

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from harness.facts.account import Facts, Json
-from harness.facts.differences import call_findings, same
+from harness.facts import Facts, call_findings, same
+from harness.stream.json_codec import Json
 from harness.stream.printable import short_json
 
 

@@ -8,7 +8,7 @@ import ast
 import json
 import re
 
-from harness.facts.account import Json
+from harness.stream.json_codec import Json
 
 Block = tuple[str, str | None, dict[str, Json]]
 
