@@ -1,9 +1,9 @@
-"""Measures what a replay costs, as ratios against well-known work on the same bytes in the same
-run: ``python -m benchmarks [--rounds N] [--json FILE]``.
+"""Measures the cost of a replay as ratios: ``python -m benchmarks [--rounds N] [--json FILE]``.
 
-Rounds are interleaved (A B A B …) and medians are compared, so that a machine that gets slower does
-so for both sides; every round reads its files and builds its stages anew. Times alone mean little
-elsewhere: quote the ratios.
+Each ratio compares the harness with well-known work on the same bytes in the same run. Rounds are
+interleaved (A B A B …) and medians are compared, so a machine that slows down does so for both
+sides. Every round reads its files and builds its stages again. Times depend on the machine: quote
+the ratios.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from harness.pipeline.replay import replay
 from harness.pipeline.request_index import RequestIndex
 from harness.specs import Case
 
-from .growing import growth, hostile_growth
-from .measuring import MODEL, URL, compared, exchange_of
+from .growth import growth, hostile_growth
+from .measure import MODEL, URL, compared, exchange_of
 
 
 def frame_to_payload(frames: int, rounds: int) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def frame_to_payload(frames: int, rounds: int) -> dict[str, Any]:
         ours, plain = compared(
             rounds,
             partial(replay, exchange, dialect=dialect),
-            lambda: [orjson.loads(one) for one in messages],
+            lambda: [orjson.loads(message) for message in messages],
         )
         result[dialect] = {
             "microseconds a frame": 1e6 * ours / frames,
@@ -53,8 +53,9 @@ def frame_to_payload(frames: int, rounds: int) -> dict[str, Any]:
 
 
 def file_to_verdict(frames: int, rounds: int, folder: Path) -> dict[str, Any]:
-    """Our cassette file → verdict, against vcrpy + google-genai replaying the same stream from
-    vcrpy's file; all loaded anew each round.
+    """Cassette file → verdict, against vcrpy and google-genai that replay the same stream.
+
+    vcrpy reads its own file. Both sides load their file in every round.
     """
     import vcr
     from google import genai
@@ -92,23 +93,23 @@ def file_to_verdict(frames: int, rounds: int, folder: Path) -> dict[str, Any]:
             )
         assert len(pieces) == frames
 
-    mine, other = compared(rounds, verdict, sdk)
+    ours_seconds, theirs_seconds = compared(rounds, verdict, sdk)
     return {
-        "milliseconds": 1e3 * mine,
-        "vcrpy + google-genai, milliseconds": 1e3 * other,
-        "times faster": other / mine,
+        "milliseconds": 1e3 * ours_seconds,
+        "vcrpy + google-genai, milliseconds": 1e3 * theirs_seconds,
+        "times faster": theirs_seconds / ours_seconds,
     }
 
 
 def look_up(rounds: int) -> dict[str, float]:
-    """Milliseconds to find the recorded exchange of a request with a body of 2 KB, among few and
-    among many; and vcrpy's own look-up.
+    """Milliseconds to find the recorded exchange of a request with a body of 2 KB, among 10 and among
+    10,000 exchanges; and the time that vcrpy takes.
     """
+    from vcr import matchers
     from vcr.cassette import Cassette as Tape
-    from vcr.matchers import body, method, uri
-    from vcr.request import Request as GenerateRequest
+    from vcr.request import Request as VcrRequest
 
-    def sent(number: int, size: int) -> bytes:
+    def request_body(number: int, size: int) -> bytes:
         text = f"question {number} ".ljust(size - 60, "x")
         return json.dumps(
             {"contents": [{"role": "user", "parts": [{"text": text}]}], "generationConfig": {}}
@@ -117,23 +118,31 @@ def look_up(rounds: int) -> dict[str, float]:
     def index_of(count: int, size: int) -> RequestIndex:
         exchanges = [
             Exchange(
-                Request("POST", URL, {}, sent(number, size)), 200, {}, ((None, b"{}"),), "complete"
+                Request("POST", URL, {}, request_body(number, size)),
+                200,
+                {},
+                ((None, b"{}"),),
+                "complete",
             )
             for number in range(count)
         ]
         return RequestIndex(exchanges, again=True)
 
     def finding(count: int, size: int) -> Callable[[], object]:
-        index, asked = index_of(count, size), sent(count - 1, size)
-        return lambda: [index.find("POST", URL, asked) for _ in range(100)]
+        index, body = index_of(count, size), request_body(count - 1, size)
+        return lambda: [index.find("POST", URL, body) for _ in range(100)]
 
-    tape = Tape("none.yaml", match_on=(method, uri, body), allow_playback_repeats=True)
+    tape = Tape(
+        "none.yaml",
+        match_on=(matchers.method, matchers.uri, matchers.body),
+        allow_playback_repeats=True,
+    )
     for number in range(1000):
         tape.append(
-            GenerateRequest("POST", URL, sent(number, 2000), {}),
+            VcrRequest("POST", URL, request_body(number, 2000), {}),
             {"status": {"code": 200, "message": "OK"}, "headers": {}, "body": {"string": b""}},
         )
-    last = GenerateRequest("POST", URL, sent(999, 2000), {})
+    last = VcrRequest("POST", URL, request_body(999, 2000), {})
     few, many, large, theirs = compared(
         rounds,
         finding(10, 2000),
@@ -151,7 +160,7 @@ def look_up(rounds: int) -> dict[str, float]:
 
 
 def memory(folder: Path) -> dict[str, float]:
-    """Peak memory of judging 20 cassettes and 200, in MiB: a project keeps only the last few."""
+    """Peak memory in MiB of judging 20 and 200 cassettes; a project keeps only the last few."""
     from harness.conformance.project import Project
 
     (folder / "cassettes").mkdir()

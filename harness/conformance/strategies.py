@@ -1,8 +1,7 @@
-"""Hypothesis strategies for streams, cassettes and specs, to test an adapter with what nobody
-thought of; they need ``hypothesis``.
+"""Hypothesis strategies for streams, cassettes and specs; they need ``hypothesis``.
 
 `bodies` are whole, valid streams of the Gemini API, and `exchanges` are those cut into reads;
-`wild_exchanges` are answers as a broken network or a new model might give them::
+`wild_exchanges` are answers that a broken network or a new model might give::
 
     @given(exchanges())
     def test_text_is_passed_on(exchange):
@@ -75,30 +74,31 @@ def parts() -> st.SearchStrategy[dict[str, Json]]:
 
 
 def messages() -> st.SearchStrategy[list[dict[str, Json]]]:
-    """The messages of one whole answer: some with parts, the last with a finish reason, counts in
-    the last or in all.
+    """The messages of one whole answer.
+
+    The last message has a finish reason; the last or all messages have counts.
     """
 
-    def whole(
+    def answer(
         contents: list[list[dict[str, Json]]], reason: str, counts: list[int], everywhere: bool
     ) -> list[dict[str, Json]]:
-        made: list[dict[str, Json]] = [
-            {"candidates": [{"content": {"parts": one, "role": "model"}, "index": 0}]}
-            for one in contents
+        result: list[dict[str, Json]] = [
+            {"candidates": [{"content": {"parts": parts, "role": "model"}, "index": 0}]}
+            for parts in contents
         ]
-        made[-1]["candidates"][0]["finishReason"] = reason
+        result[-1]["candidates"][0]["finishReason"] = reason
         usage = dict(
             zip(
                 ("promptTokenCount", "candidatesTokenCount", "totalTokenCount"), counts, strict=True
             )
         )
-        for message in made if everywhere else made[-1:]:
+        for message in result if everywhere else result[-1:]:
             message["usageMetadata"] = usage
-        return made
+        return result
 
     contents = st.lists(st.lists(parts(), min_size=1, max_size=3), min_size=1, max_size=5)
     return st.builds(
-        whole,
+        answer,
         contents,
         REASONS,
         st.lists(st.integers(0, 10**6), min_size=3, max_size=3),
@@ -107,39 +107,39 @@ def messages() -> st.SearchStrategy[list[dict[str, Json]]]:
 
 
 def bodies() -> st.SearchStrategy[bytes]:
-    """A body of one whole answer, as server-sent events with any line end, as a JSON array, or with
-    a comment before it.
+    """A body of one whole answer: server-sent events with any line end, perhaps after a comment, or
+    a JSON array.
     """
 
-    def sse(said: list[dict[str, Json]], end: str, escape: bool) -> bytes:
+    def sse(answer: list[dict[str, Json]], end: str, escape: bool) -> bytes:
         return "".join(
-            f"data: {json.dumps(one, ensure_ascii=escape)}{end}{end}" for one in said
+            f"data: {json.dumps(message, ensure_ascii=escape)}{end}{end}" for message in answer
         ).encode()
 
     streams = st.builds(sse, messages(), st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
-    arrays = messages().map(lambda said: json.dumps(said, indent=1).encode())
+    arrays = messages().map(lambda answer: json.dumps(answer, indent=1).encode())
     return streams | arrays | streams.map(lambda body: b": ping\n\n" + body)
 
 
 @st.composite
 def exchanges(draw: st.DrawFn) -> Exchange:
-    """A whole answer, cut into reads anywhere."""
+    """A whole answer, cut into reads at any places."""
     return _cut(draw, draw(bodies()), "complete")
 
 
 @st.composite
 def wild_exchanges(draw: st.DrawFn) -> Exchange:
-    """An answer with bytes lost, doubled or replaced, perhaps of another status, or broken off."""
+    """An answer with lost, repeated or replaced bytes, of any status, perhaps interrupted."""
     body = draw(bodies())
-    at, until = sorted((draw(st.integers(0, len(body))), draw(st.integers(0, len(body)))))
-    body = body[:at] + draw(st.binary(max_size=30) | st.just(body[at:until] * 2)) + body[until:]
-    made = _cut(draw, body, draw(st.sampled_from(["complete", "cut", "reset", "unknown"])))
+    start, stop = sorted((draw(st.integers(0, len(body))), draw(st.integers(0, len(body)))))
+    body = body[:start] + draw(st.binary(max_size=30) | st.just(body[start:stop] * 2)) + body[stop:]
+    exchange = _cut(draw, body, draw(st.sampled_from(["complete", "cut", "reset", "unknown"])))
     return Exchange(
-        made.request,
+        exchange.request,
         draw(st.sampled_from([200, 200, 200, 400, 503])),
         {},
-        made.reads,
-        made.end,
+        exchange.reads,
+        exchange.end,
         "",
         "gemini-api",
         True,
@@ -156,12 +156,14 @@ def _cut(draw: st.DrawFn, body: bytes, end: Any) -> Exchange:
     times = draw(
         st.none() | st.lists(st.integers(0, 10**9), min_size=len(pieces), max_size=len(pieces))
     )
-    at = [None] * len(pieces) if times is None else [micros / 1000 for micros in sorted(times)]
+    read_times = (
+        [None] * len(pieces) if times is None else [micros / 1000 for micros in sorted(times)]
+    )
     return Exchange(
         Request("POST", URL),
         200,
         {},
-        tuple(zip(at, pieces, strict=True)),
+        tuple(zip(read_times, pieces, strict=True)),
         end,
         "",
         "gemini-api",
@@ -171,8 +173,9 @@ def _cut(draw: st.DrawFn, body: bytes, end: Any) -> Exchange:
 
 @st.composite
 def cassettes(draw: st.DrawFn) -> Cassette:
-    """A cassette of a few exchanges, whole or wild, of any origin; with headers, requests of any
-    bytes, and answers to no request.
+    """A cassette of one to three exchanges, whole or wild, of any origin.
+
+    Requests have any headers and bytes, or are missing.
     """
     kind: OriginKind = draw(st.sampled_from(["recorded", "loopback", "imported", "written"]))
     origin = Origin(
@@ -195,19 +198,22 @@ def cassettes(draw: st.DrawFn) -> Cassette:
         headers,
         st.binary(max_size=30) | TEXTS.map(str.encode),
     )
-    made = draw(st.lists(exchanges() | wild_exchanges(), min_size=1, max_size=3))
+    drawn = draw(st.lists(exchanges() | wild_exchanges(), min_size=1, max_size=3))
     return Cassette(
         tuple(
-            replace(one, request=draw(requests), headers=draw(headers), reason_phrase=draw(TEXTS))
-            for one in made
+            replace(
+                exchange, request=draw(requests), headers=draw(headers), reason_phrase=draw(TEXTS)
+            )
+            for exchange in drawn
         ),
         origin,
     )
 
 
 def specs(dialect: str = "unified-llm") -> st.SearchStrategy[str]:
-    """The text of a valid spec file on a cassette called ``generated``, with any expectation that
-    has no operators in it.
+    """The text of a valid spec file for a cassette called ``generated``.
+
+    Expectations have any value and no operators.
     """
 
     def text(names: list[str], expected: list[Json]) -> str:
@@ -232,6 +238,6 @@ def specs(dialect: str = "unified-llm") -> st.SearchStrategy[str]:
 
 
 def _yaml_text(value: Json) -> str:
-    """JSON that is YAML too: it has no surrogate pairs, and nothing in it that cannot be seen."""
+    """JSON that is also YAML: without surrogate pairs and without invisible characters."""
     text = json.dumps(value, ensure_ascii=False)
     return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in text)

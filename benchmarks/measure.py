@@ -1,4 +1,4 @@
-"""What is measured with: a stream of any length, and rounds that are interleaved."""
+"""A stream of any length to measure with, and the measuring in interleaved rounds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROMPT = b'{"contents": [{"parts": [{"text": "Tell me"}], "role": "user"}], "gen
 
 
 def message(number: int, last: bool) -> bytes:
-    """One message as the API writes it: a text piece, running totals, names."""
+    """One message as the API writes it: a piece of text, running totals, model and id."""
     finish = '"finishReason": "STOP",' if last else ""
     return (
         f'{{"candidates": [{{"content": {{"parts": [{{"text": "piece {number} of an answer, of ordinary length "}}],"role": "model"}},'
@@ -27,7 +27,7 @@ def message(number: int, last: bool) -> bytes:
 
 
 def exchange_of(frames: int) -> Exchange:
-    """A stream of that many frames, one read each."""
+    """A stream of that many frames, with one read for each."""
     reads = tuple(
         (float(n), b"data: " + message(n, n == frames) + b"\r\n\r\n") for n in range(1, frames + 1)
     )
@@ -38,7 +38,7 @@ def exchange_of(frames: int) -> Exchange:
 
 
 def compared(rounds: int, *sides: Callable[[], object]) -> list[float]:
-    """The median seconds of each side, rounds interleaved; one round before them is not counted."""
+    """The median seconds of each side; rounds are interleaved, the first round is not counted."""
     times: list[list[float]] = [[] for _ in sides]
     for round_number in range(rounds + 1):
         for side, own in zip(sides, times, strict=True):
@@ -50,8 +50,9 @@ def compared(rounds: int, *sides: Callable[[], object]) -> list[float]:
 
 
 def processor_times(rounds: int, *sides: Callable[[], object]) -> list[float]:
-    """The least seconds of processor time of each side, rounds interleaved: what others do on the
-    machine only adds to it.
+    """The least seconds of processor time of each side, with interleaved rounds.
+
+    The minimum is taken because other work on the machine can only add to it.
     """
     times: list[list[float]] = [[] for _ in sides]
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""Time at 10 n against n of what reads bytes of others: linear is 10."""
+"""Time for an input of 10 n against one of n, for every reader of untrusted bytes: linear is 10."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from harness.specs import SpecError, read_spec
 from harness.stream.framing import frame_by_content
 from harness.stream.tool_code import Block, Splitter, parse_body
 
-from .measuring import URL, compared, exchange_of, processor_times
+from .measure import URL, compared, exchange_of, processor_times
 
 
 def growth(rounds: int) -> dict[str, float]:
-    """Time at 10 n against n: linear is 10."""
+    """Wall time for 10 n against n; linear is 10."""
 
     def one_byte_reads(size: int) -> Callable[[], object]:
         body = exchange_of(size // 400).body
@@ -48,8 +48,9 @@ def growth(rounds: int) -> dict[str, float]:
 
 
 def hostile_growth(rounds: int) -> dict[str, float]:
-    """Processor time at 10 n against n of what reads bytes of others, on whole input and on input
-    made to be slow: linear is 10.
+    """Processor time for 10 n against n, on ordinary input and on input made to be slow.
+
+    Linear is 10.
     """
     result = {}
     for name, (run, make) in READERS.items():
@@ -108,7 +109,7 @@ def cases_of_text(text: str) -> None:
 
 
 def spec_of(cases: int, expected: str = "[{type: TEXT_DELTA, delta: Hel}]") -> str:
-    """A spec file of so many cases."""
+    """A spec file with that many cases."""
     fields = "  requirement: It holds.\n  features: [text.streaming]\n  source: https://ai.google.dev/api\n  cassette: c\n"
     written = (
         f"- case: c-{number}\n{fields}  expect: {{unified-llm: {expected}}}\n"
@@ -198,4 +199,4 @@ READERS: dict[str, tuple[Callable[[Any], object], Callable[[int], Any]]] = {
         lambda times: spec_of(1) + "".join(f"  k{number}: 1\n" for number in range(300 * times)),
     ),
 }
-"""What is measured → who reads it, and the input at so many times its size."""
+"""Name → the reader, and a function that makes its input at a multiple of the base size."""
