@@ -1,33 +1,27 @@
-"""What differs between an expectation and a value, as findings.
+"""Explains what differs between an expectation and a value, as findings.
 
-A walk down to where the difference is. Mappings without operators go through deepdiff, which is
-imported when the first one is met; lists go through a plan of their own (`explain_list`); where
-operators are, each key is asked in turn, in the order of the expectation, because names are bound
-in that order.
+It walks down to the difference. deepdiff compares mappings without operators; it is imported when
+the first one is met. `lists` compares lists. Where operators are, each key is compared in turn, in
+the order of the expectation, because names are bound in that order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from harness.stream.json_codec import Json
 
 from .equality import is_plain
-from .fingerprint import fingerprint
 from .lists import explain_list
 from .mismatch import Course, Kind, Mismatch, Path, write_path
-from .operators import NOTHING, Bindings, fields, operator_of, parse_json, read_pattern
+from .operators import NOTHING, Bindings, fields, operator_of, pair_equal, parse_json, read_pattern
 from .patterns import Pattern
 from .validate import CHECKS
 
 
 class Explainer:
-    """Collects at most ``limit`` findings and counts the rest in ``hidden``.
-
-    ``courses`` say how the counted numbers around the present value are shifted; ``silenced`` are
-    paths of numbers that another finding answers for.
-    """
+    """Collects at most ``limit`` findings and counts the rest in ``hidden``; a `Findings`."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -77,120 +71,88 @@ class Explainer:
             self._explain_field((*path, *steps), want, got)
 
     def _explain_operator(self, path: Path, expected: dict[str, Json], actual: Json) -> None:
-        """What an operator misses; one sentence where there is nothing to walk into."""
+        """Add the differences inside an operator's argument; one finding with a sentence where
+        there is nothing to walk into.
+        """
         ((operator, argument),) = expected.items()
         before = len(self.mismatches) + self.hidden
-        if operator == "$json" and (value := parse_json(actual, self.bindings)) is not NOTHING:
-            self.explain((*path, operator), argument, value)
-        elif (
-            operator == "$contains"
-            and isinstance(argument, dict)
-            and isinstance(actual, dict)
-            and not operator_of(argument)
-        ):
-            for key, want, got in fields(argument, actual):
-                if want is not NOTHING:
-                    self._explain_field((*path, key), want, got)
-        elif operator == "$contains" and isinstance(argument, list) and isinstance(actual, list):
-            self._explain_contained(path, argument, actual)
-        elif operator == "$unordered" and isinstance(argument, list) and isinstance(actual, list):
-            self._explain_unordered(path, argument, actual)
-        elif operator == "$literal" and is_plain(argument):
-            self.explain(path, argument, actual)
-        elif operator == "$same" and isinstance(argument, str) and argument in self.bindings.bound:
-            self.add(
-                path,
-                "changed",
-                self.bindings.bound[argument],
-                actual,
-                f"not what $same: {argument} stood for at first",
-            )
-        elif operator == "$absent":
-            self.add(path, "extra", None, actual, "the key must not be there")
+        match operator, argument, actual:
+            case "$json", _, _:
+                value = parse_json(actual, self.bindings)
+                if value is not NOTHING:
+                    self.explain((*path, operator), argument, value)
+            case "$contains", dict(), dict() if not operator_of(argument):
+                for key, want, got in fields(argument, actual):
+                    if want is not NOTHING:
+                        self._explain_field((*path, key), want, got)
+            case "$contains", list(), list():
+                self._explain_contained(path, argument, actual)
+            case "$unordered", list(), list():
+                self._explain_unordered(path, argument, actual)
+            case "$literal", _, _ if is_plain(argument):
+                self.explain(path, argument, actual)
+            case "$same", str(), _ if argument in self.bindings.bound:
+                note = f"not what $same: {argument} stood for at first"
+                self.add(path, "changed", self.bindings.bound[argument], actual, note)
+            case "$absent", _, _:
+                self.add(path, "extra", None, actual, "the key must not be there")
         if len(self.mismatches) + self.hidden == before:
-            self.add(
-                path,
-                "changed",
-                expected,
-                actual,
-                CHECKS[operator](argument) or _reason(operator, argument, actual),
-            )
+            note = CHECKS[operator](argument) or _reason(operator, argument, actual)
+            self.add(path, "changed", expected, actual, note)
 
     def _explain_contained(self, path: Path, wanted: list[Json], actual: list[Json]) -> None:
-        place = 0
+        start = 0
         for index, item in enumerate(wanted):
-            found = next(
-                (at for at in range(place, len(actual)) if self._try(item, actual[at])), None
-            )
-            if found is None:
-                near = next(
-                    (
-                        at
-                        for at in range(place, len(actual))
-                        if _label(item) and _label(item) == _label(actual[at])
-                    ),
-                    None,
-                )
-                got, where = (
-                    (None, "")
-                    if near is None
-                    else (actual[near], f"; the next of its kind is [{near}]")
-                )
-                self.add(
-                    (*path, "$contains", index),
-                    "missing",
-                    item,
-                    got,
-                    f"no item after the ones before it matches{where}",
-                )
-            else:
-                place = found + 1
+            rest = range(start, len(actual))
+            place = self._first_match(item, actual, rest)
+            if place is not None:
+                start = place + 1
+                continue
+            label = _label(item)
+            near = next((at for at in rest if label and label == _label(actual[at])), None)
+            got, note = None, "no item after the ones before it matches"
+            if near is not None:
+                got, note = actual[near], f"{note}; the next of its kind is [{near}]"
+            self.add((*path, "$contains", index), "missing", item, got, note)
 
     def _explain_unordered(self, path: Path, wanted: list[Json], actual: list[Json]) -> None:
-        """Who finds no partner, on either side; two that are left over are compared."""
-        free: dict[Any, list[int]] = {}
-        for place in range(len(actual) - 1, -1, -1):
-            free.setdefault(fingerprint(actual[place]).exact, []).append(place)
-        plain = [index for index, item in enumerate(wanted) if is_plain(item)]
-        lost: list[int] = []
-        for index in plain:
-            partners = free.get(fingerprint(wanted[index]).exact)
-            if partners:
-                partners.pop()
-            else:
-                lost.append(index)
-        left = dict.fromkeys(sorted(place for places in free.values() for place in places))
-        for index in sorted({*range(len(wanted))} - {*plain}):
-            found = next((place for place in left if self._try(wanted[index], actual[place])), None)
-            if found is None:
+        """Add the items without a partner, on either side; two that are left over are compared."""
+        pairs, lost, left = pair_equal(wanted, actual)
+        for index in sorted({*range(len(wanted))} - pairs.keys() - {*lost}):
+            place = self._first_match(wanted[index], actual, left)
+            if place is None:
                 lost.append(index)
             else:
-                del left[found]
+                left.remove(place)
         if len(lost) == len(left) == 1:
-            self.explain((*path, "$unordered", lost[0]), wanted[lost[0]], actual[next(iter(left))])
+            self.explain((*path, "$unordered", lost[0]), wanted[lost[0]], actual[left[0]])
             return
         for index in sorted(lost):
-            self.add(
-                (*path, "$unordered", index), "missing", wanted[index], None, "no item matches"
-            )
+            place_of_item = (*path, "$unordered", index)
+            self.add(place_of_item, "missing", wanted[index], None, "no item matches")
         for place in left:
             self.add((*path, place), "extra", None, actual[place])
 
-    def _try(self, expected: Json, actual: Json) -> bool:
-        """Like `Bindings.meets`, but it costs a try."""
-        self.bindings.tries -= 1
-        return not self.bindings.gave_up and self.bindings.meets(expected, actual)
+    def _first_match(self, item: Json, actual: list[Json], places: Iterable[int]) -> int | None:
+        """The first of these places whose value is as expected; each costs a try."""
+        for place in places:
+            self.bindings.tries -= 1
+            if self.bindings.gave_up:
+                return None
+            if self.bindings.meets(item, actual[place]):
+                return place
+        return None
 
 
 def _label(item: Json) -> Json:
-    """What an item calls itself, also one that is only asked for in part."""
+    """The type or kind of an item, also of one that ``$contains`` describes in part."""
     if isinstance(item, dict) and operator_of(item) == "$contains":
         (item,) = item.values()
     return item.get("type") or item.get("kind") if isinstance(item, dict) else None
 
 
 def _reason(operator: str, argument: Json, actual: Json) -> str:
-    """Why a value that has nothing to walk into is not what an operator asks for."""
+    """Why an operator does not accept a value that has nothing to walk into."""
     match operator:
         case "$any":
             return f"any {argument} was expected"
@@ -211,18 +173,16 @@ def _reason(operator: str, argument: Json, actual: Json) -> str:
 def _deep_fields(
     expected: dict[str, Json], actual: dict[str, Json]
 ) -> Iterator[tuple[Path, Json, Json]]:
-    """deepdiff's walk through two mappings and the mappings in them, in the order of their paths:
-    what stands where, on either side.
+    """The differences that deepdiff finds in two mappings and the mappings in them, in the order of
+    their paths: the path and both values, `NOTHING` for a key that is not there.
 
-    It decides about keys. All other values are handed back to us, because numbers, lists and texts
+    deepdiff decides about keys. It hands all other values back, because numbers, lists and texts
     have rules of their own here.
     """
-    from deepdiff import (
-        DeepDiff,
-    )  # not before something differs: it takes longer to import than most runs take
+    from deepdiff import DeepDiff  # not before something differs: its import takes long
 
     others = _Others()
-    found = DeepDiff(
+    diff = DeepDiff(
         expected,
         actual,
         view="tree",
@@ -230,15 +190,15 @@ def _deep_fields(
         threshold_to_diff_deeper=0,
         custom_operators=[others],
     )
-    for level in found.get("dictionary_item_removed", ()):
+    for level in diff.get("dictionary_item_removed", ()):
         others.fields.append((tuple(level.path(output_format="list")), level.t1, NOTHING))
-    for level in found.get("dictionary_item_added", ()):
+    for level in diff.get("dictionary_item_added", ()):
         others.fields.append((tuple(level.path(output_format="list")), NOTHING, level.t2))
     yield from sorted(others.fields, key=lambda field: field[0])
 
 
 class _Others:
-    """An operator of deepdiff that takes from it every pair which is not two mappings."""
+    """An operator of deepdiff that takes every pair of values that are not two mappings."""
 
     def __init__(self) -> None:
         self.fields: list[tuple[Path, Json, Json]] = []

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, Final, NoReturn
 
@@ -149,112 +149,97 @@ def read_pattern(source: str) -> Pattern | PatternError:
         return error
 
 
-def place_in_order(wanted: list[Json], actual: list[Json], bindings: Bindings) -> list[int] | None:
-    """Where each wanted item stands in ``actual``, in this order; None if they do not."""
-    return _try_places(wanted, actual, bindings, in_order=True)
+def pair_equal(
+    wanted: list[Json], actual: list[Json]
+) -> tuple[dict[int, int], list[int], list[int]]:
+    """Pair each wanted item that has no operators with an equal item; all equal ones are alike.
 
-
-def place_anywhere(wanted: list[Json], actual: list[Json], bindings: Bindings) -> list[int] | None:
-    """A partner of its own for each wanted item, or None. Items without operators take any equal
-    one: those are all alike.
+    Returns the pairs, the wanted items without operators that have no partner, and the actual items
+    that are left; all as indices.
     """
     free: dict[Any, list[int]] = {}
-    for index in range(len(actual) - 1, -1, -1):
-        free.setdefault(fingerprint(actual[index]).exact, []).append(index)
-    found: dict[int, int] = {}
+    for place in range(len(actual) - 1, -1, -1):
+        free.setdefault(fingerprint(actual[place]).exact, []).append(place)
+    pairs: dict[int, int] = {}
+    lost: list[int] = []
     for index, item in enumerate(wanted):
         if is_plain(item):
-            partners = free.get(fingerprint(item).exact)
-            if not partners:
-                return None
-            found[index] = partners.pop()
-    places = sorted(place for partners in free.values() for place in partners)
-    rest = [index for index in range(len(wanted)) if index not in found]
-    left, right = [wanted[index] for index in rest], [actual[place] for place in places]
-    named = not bindings.loose and may_hold(left, b'{"$same"')
-    placed = (
-        _try_places(left, right, bindings, in_order=False)
-        if named
-        else _pair_up(left, right, bindings)
-    )
-    if placed is None:
-        return None
-    found.update((index, places[place]) for index, place in zip(rest, placed, strict=True))
-    return [found[index] for index in range(len(wanted))]
+            if partners := free.get(fingerprint(item).exact):
+                pairs[index] = partners.pop()
+            else:
+                lost.append(index)
+    return pairs, lost, sorted(place for places in free.values() for place in places)
+
+
+def _place_anywhere(wanted: list[Json], actual: list[Json], bindings: Bindings) -> bool:
+    """Whether each wanted item has a partner of its own."""
+    pairs, lost, places = pair_equal(wanted, actual)
+    if lost:
+        return False
+    left = [item for index, item in enumerate(wanted) if index not in pairs]
+    right = [actual[place] for place in places]
+    if not bindings.loose and may_hold(left, b'{"$same"'):
+        return _try_places(left, right, bindings, in_order=False)
+    return _pair_up(left, right, bindings)
 
 
 def _try_places(
     wanted: list[Json], actual: list[Json], bindings: Bindings, *, in_order: bool
-) -> list[int] | None:
-    """Try places from the left, item by item; where an item finds none, the one before it moves
+) -> bool:
+    """Try places from the left, item by item; where an item finds none, the item before it moves
     on.
     """
-    # In order and without names the leftmost places are the best there are: nobody need move.
+    # In order and without names the leftmost places are the best there are: no item has to move.
     may_move = not in_order or (not bindings.loose and may_hold(wanted, b'{"$same"'))
-    chosen: list[int] = []
-    marks: list[int] = []
+    chosen: list[tuple[int, int]] = []  # the place, and how many names were bound before
     start = 0
     while len(chosen) < len(wanted):
-        mark, used = len(bindings.bound), set() if in_order else set(chosen)
+        bound, used = len(bindings.bound), {place for place, _ in chosen}
         for place in range(start, len(actual)):
             if bindings.gave_up:
-                return None
+                return False
             bindings.tries -= 1
-            if place not in used and bindings.meets(wanted[len(chosen)], actual[place]):
-                chosen.append(place)
-                marks.append(mark)
+            if (in_order or place not in used) and bindings.meets(
+                wanted[len(chosen)], actual[place]
+            ):
+                chosen.append((place, bound))
                 start = place + 1 if in_order else 0
                 break
         else:
             if not chosen or not may_move:
-                return None
-            start = chosen.pop() + 1
-            bindings.forget(marks.pop())
-    return chosen
+                return False
+            place, bound = chosen.pop()
+            start = place + 1
+            bindings.forget(bound)
+    return True
 
 
-def _pair_up(wanted: list[Json], actual: list[Json], bindings: Bindings) -> list[int] | None:
-    """A partner for each wanted item that binds no names: whoever finds only taken ones asks their
-    owners to move (Kuhn's algorithm).
+def _pair_up(wanted: list[Json], actual: list[Json], bindings: Bindings) -> bool:
+    """Whether each wanted item has a partner of its own, for items that bind no names.
+
+    An item that finds only taken partners asks their owners to move (Kuhn's algorithm).
     """
-    fits: dict[tuple[int, int], bool] = {}
     owner: dict[int, int] = {}
-    place_of: dict[int, int] = {}
-    for newcomer in range(len(wanted)):
-        asked_by: dict[int, int] = {}
-        asking = [newcomer]
-        for asker in asking:
-            if newcomer in place_of:
-                break
-            for place in chain(range(asker, len(actual)), range(asker)):
-                if place in asked_by:
-                    continue
-                if (asker, place) not in fits:
-                    if bindings.gave_up:
-                        return None
-                    bindings.tries -= 1
-                    fits[asker, place] = bindings.meets(wanted[asker], actual[place])
-                if fits[asker, place]:
-                    asked_by[place] = asker
-                    if place not in owner:
-                        _move_along(place, asked_by, owner, place_of)
-                        break
-                    asking.append(owner[place])
-        if newcomer not in place_of:
-            return None
-    return [place_of[index] for index in range(len(wanted))]
 
+    @cache
+    def fits(item: int, place: int) -> bool:
+        bindings.tries -= 1
+        return not bindings.gave_up and bindings.meets(wanted[item], actual[place])
 
-def _move_along(
-    free: int, asked_by: dict[int, int], owner: dict[int, int], place_of: dict[int, int]
-) -> None:
-    """Give a free place to its asker, that one's old place to who asked for it, and so on."""
-    place: int | None = free
-    while place is not None:
-        asker = asked_by[place]
-        left = place_of.get(asker)
-        owner[place], place_of[asker] = asker, place
-        place = left
+    def find_place(item: int, asked: set[int]) -> bool:
+        for place in chain(range(item, len(actual)), range(item)):
+            if place not in asked and fits(item, place):
+                asked.add(place)
+                if place not in owner or find_place(owner[place], asked):
+                    owner[place] = item
+                    return True
+        return False
+
+    try:
+        return all(find_place(item, set()) for item in range(len(wanted)))
+    except RecursionError:  # about 900 items that all have to move
+        bindings.tries = 0
+        return False
 
 
 def _any(argument: Json, actual: Json, _: Bindings) -> bool:
@@ -291,7 +276,7 @@ def _contains(argument: Json, actual: Json, bindings: Bindings) -> bool:
     if isinstance(argument, str):
         return isinstance(actual, str) and argument in actual
     if isinstance(argument, list):
-        return isinstance(actual, list) and place_in_order(argument, actual, bindings) is not None
+        return isinstance(actual, list) and _try_places(argument, actual, bindings, in_order=True)
     if not isinstance(argument, dict) or not isinstance(actual, dict) or operator_of(argument):
         return False
     return all(
@@ -301,13 +286,10 @@ def _contains(argument: Json, actual: Json, bindings: Bindings) -> bool:
 
 
 def _unordered(argument: Json, actual: Json, bindings: Bindings) -> bool:
-    if (
-        not isinstance(argument, list)
-        or not isinstance(actual, list)
-        or len(argument) != len(actual)
-    ):
-        return False
-    return place_anywhere(argument, actual, bindings) is not None
+    both_lists = isinstance(argument, list) and isinstance(actual, list)
+    return (
+        both_lists and len(argument) == len(actual) and _place_anywhere(argument, actual, bindings)
+    )
 
 
 def _absent(argument: Json, actual: Json, _: Bindings) -> bool:

@@ -82,7 +82,10 @@ class Pattern:
 
 def _encoded(text: str) -> bytes:
     """UTF-8, with U+FFFD for each half of a surrogate pair that stands alone."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def _reason(message: str) -> str:

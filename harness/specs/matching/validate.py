@@ -1,8 +1,5 @@
-"""Operators that are written wrongly, found before anything is compared, so that a spec can name
-the line.
-
-A walk over the expectation with a stack of its own; a table says for each operator what may stand
-behind it, and which part of that is an expectation again.
+"""Checks how the operators of an expectation are written, before anything is compared, so that the
+error of a spec can name the line.
 """
 
 from __future__ import annotations
@@ -19,10 +16,11 @@ Path = tuple[str | int, ...]
 
 
 def check_expectation(expected: Json) -> list[tuple[Path, str]]:
-    """What is wrong with the operators of an expectation, in reading order: the path to the
-    operator's key, and a message.
+    """The faults in the operators of an expectation, in reading order: the path to the operator's
+    key, and a message.
 
-    Only known operators are looked at: a mapping with another ``$`` key, or with two keys, is data.
+    Only known operators are checked: a mapping with another ``$`` key, or with two keys, is data.
+    The walk keeps a stack of its own, so depth is no problem.
     """
     faults: list[tuple[Path, str]] = []
     waiting: list[tuple[Path, Json, bool]] = [((), expected, False)]
@@ -31,12 +29,8 @@ def check_expectation(expected: Json) -> list[tuple[Path, str]]:
         operator = operator_of(value)
         if operator is not None:
             argument, path = value[operator], (*path, operator)
-            fault = (
-                OUT_OF_PLACE
-                if operator == "$absent" and not may_be_absent
-                else CHECKS[operator](argument)
-            )
-            if fault:
+            out_of_place = operator == "$absent" and not may_be_absent
+            if fault := OUT_OF_PLACE if out_of_place else CHECKS[operator](argument):
                 faults.append((path, fault))
             value = argument if operator in HOLDERS else None
         waiting.extend(reversed(list(_inside(path, value, operator))))
@@ -57,21 +51,23 @@ def _inside(path: Path, value: Json, operator: str | None) -> Iterator[tuple[Pat
             yield (*path, index), item, False
 
 
-def kind_of(value: Json) -> str:
-    """What a value is, for a person."""
-    return next(name for name, fits in TYPES.items() if fits(value))
+def _kind(value: Json) -> str:
+    """The JSON type of a value; a short string or false as it is."""
+    if value is False or value == "":
+        return "false" if value is False else "an empty string"
+    return next(name for name, accepts in TYPES.items() if accepts(value))
 
 
 def _check_any(argument: Json) -> str:
     if argument is True or (isinstance(argument, str) and argument in TYPES):
         return ""
-    found = repr(argument[:60]) if isinstance(argument, str) else kind_of(argument)
-    return f"$any takes true or one of {', '.join(TYPES)}, not {found}"
+    given = repr(argument[:60]) if isinstance(argument, str) else _kind(argument)
+    return f"$any takes true or one of {', '.join(TYPES)}, not {given}"
 
 
 def _check_re(argument: Json) -> str:
     if not isinstance(argument, str):
-        return f"$re takes a pattern, which is a string, not {kind_of(argument)}; put it in quotes"
+        return f"$re takes a pattern, which is a string, not {_kind(argument)}; put it in quotes"
     pattern = read_pattern(argument)
     return f"$re: {pattern}" if isinstance(pattern, PatternError) else ""
 
@@ -79,37 +75,24 @@ def _check_re(argument: Json) -> str:
 def _check_same(argument: Json) -> str:
     if isinstance(argument, str) and argument:
         return ""
-    found = "an empty string" if argument == "" else kind_of(argument)
-    return f"$same takes a name, not {found}; use one name wherever the value must be equal"
+    return f"$same takes a name, not {_kind(argument)}; use one name wherever the value is equal"
 
 
 def _check_contains(argument: Json) -> str:
-    operator = operator_of(argument)
-    if operator is not None:
-        return (
-            f"$contains takes a string, a list or a mapping of keys, not the operator {operator};"
-            " put that one inside"
-        )
-    if isinstance(argument, str | list | dict):
-        return ""
-    return f"$contains takes a string, a list or a mapping of keys, not {kind_of(argument)}"
+    takes = "$contains takes a string, a list or a mapping of keys"
+    if operator := operator_of(argument):
+        return f"{takes}, not the operator {operator}; put that one inside"
+    return "" if isinstance(argument, str | list | dict) else f"{takes}, not {_kind(argument)}"
 
 
 def _check_unordered(argument: Json) -> str:
-    return "" if isinstance(argument, list) else f"$unordered takes a list, not {kind_of(argument)}"
+    return "" if isinstance(argument, list) else f"$unordered takes a list, not {_kind(argument)}"
 
 
 def _check_absent(argument: Json) -> str:
-    found = "false" if argument is False else kind_of(argument)
-    return (
-        ""
-        if argument is True
-        else f"$absent takes true, not {found}; write true, or what the key must be"
-    )
-
-
-def _check_nothing(_: Json) -> str:
-    return ""
+    if argument is True:
+        return ""
+    return f"$absent takes true, not {_kind(argument)}; write true, or what the key must be"
 
 
 OUT_OF_PLACE: Final = (
@@ -121,14 +104,12 @@ HOLDERS: Final = frozenset({"$json", "$contains", "$unordered"})
 """The operators with expectations inside."""
 
 CHECKS: Final[dict[str, Callable[[Json], str]]] = {
+    **dict.fromkeys(OPERATORS, lambda _: ""),
     "$any": _check_any,
     "$re": _check_re,
     "$same": _check_same,
-    "$json": _check_nothing,
     "$contains": _check_contains,
     "$unordered": _check_unordered,
     "$absent": _check_absent,
-    "$literal": _check_nothing,
 }
-
-assert CHECKS.keys() == OPERATORS.keys()
+"""For each operator, what is wrong with its argument, or ``""``."""
