@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from .detection import detect_provider, with_provider
 from .gemini.tools import declared_tools
-from .provider import EXIT_CODE, STDERR, Answer, FirstMessages, Identity, Normalizer, Provider
+from .provider import (
+    EXIT_CODE,
+    STDERR,
+    Answer,
+    Endpoint,
+    FirstMessages,
+    Identity,
+    Normalizer,
+    Provider,
+)
 from .table import PROVIDERS
 
 __all__ = [
@@ -12,6 +21,7 @@ __all__ = [
     "PROVIDERS",
     "STDERR",
     "Answer",
+    "Endpoint",
     "FirstMessages",
     "Identity",
     "Normalizer",

@@ -17,7 +17,7 @@ from harness.stream.session import Session
 from .gemini.messages import METHOD, is_envelope
 from .gemini.normalizer import GeminiNormalizer
 from .gemini_api import read_facts
-from .provider import FirstMessages, Identity, Provider
+from .provider import Endpoint, FirstMessages, Identity, Provider
 
 
 def _detect(first: FirstMessages) -> Identity | None:
@@ -61,4 +61,10 @@ CODE_ASSIST: Final = Provider(
     detect=_detect,
     wrap=_wrap,
     tool_code=True,
+    endpoint=Endpoint(
+        "https://cloudcode-pa.googleapis.com",
+        "CODE_ASSIST_ENDPOINT",
+        "/v1internal:{method}",
+        re.compile("/v1internal"),
+    ),
 )

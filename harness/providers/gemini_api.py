@@ -13,7 +13,7 @@ from harness.stream.session import Session
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH
 from .gemini.normalizer import GeminiNormalizer
 from .oracle import gather_body
-from .provider import Answer, Provider
+from .provider import Answer, Endpoint, Provider
 
 
 def read_facts(body: bytes, answer: Answer, end: End) -> Facts:
@@ -33,4 +33,9 @@ GEMINI_API: Final = Provider(
     oracle=read_facts,
     url=re.compile(rf"^(?!.*{VERTEX_PATH}).*?{MODEL_METHOD}"),
     wrap=send_bare,
+    endpoint=Endpoint(
+        "https://generativelanguage.googleapis.com",
+        "GOOGLE_GEMINI_BASE_URL",
+        "/v1beta/models/{model}:{method}",
+    ),
 )

@@ -83,6 +83,24 @@ class FirstMessages:
     has_request: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a provider serves its API.
+
+    ``base_url``: the public address, without a path. ``variable``: the environment variable that
+    gives the provider's own clients another base URL. ``generate``: the path of a generate request,
+    with the fields ``{model}`` and ``{method}``. ``paths``: matches request paths that only this
+    provider serves; None where every path that no other provider claims is its own. ``regional``:
+    request path → base URL of the location that the path names, or None.
+    """
+
+    base_url: str
+    variable: str
+    generate: str
+    paths: re.Pattern[str] | None = None
+    regional: Callable[[str], str | None] = lambda _: None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
     """One wire.
@@ -96,6 +114,7 @@ class Provider:
     into messages. ``wrap(request, session)`` gives the body that this wire is sent, None where no
     request is ever sent. ``tool_code``: its models are known to write calls as ``<tool_code>``.
     ``program``: the answer is the output of a program, not a response of a server.
+    ``endpoint``: where the API is served, None for a program.
 
     A `TypeError` says which provider lacks a required field.
     """
@@ -110,6 +129,7 @@ class Provider:
     wrap: Callable[[GenerateRequest, Session], dict[str, Any]] | None = None
     tool_code: bool = False
     program: bool = False
+    endpoint: Endpoint | None = None
 
     def __new__(cls, **given: Any) -> Provider:
         """Refuse a provider that lacks a required field, by its name."""

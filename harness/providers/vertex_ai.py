@@ -13,7 +13,25 @@ from typing import Final
 from .gemini.messages import MODEL_METHOD, VERTEX_PATH, has_vertex_marks, is_answer
 from .gemini.normalizer import GeminiNormalizer
 from .gemini_api import read_facts, send_bare
-from .provider import FirstMessages, Identity, Provider
+from .provider import Endpoint, FirstMessages, Identity, Provider
+
+
+_GLOBAL: Final = "https://aiplatform.googleapis.com"
+_LOCATION: Final = re.compile(r"/projects/[^/]+/locations/([a-z0-9-]+)/")
+
+
+def _regional(path: str) -> str | None:
+    """https://cloud.google.com/vertex-ai/docs/reference/rest#service-endpoint"""
+    location = _LOCATION.search(path)
+    match location and location[1]:
+        case None:
+            return None
+        case "global":
+            return _GLOBAL
+        case "us" | "eu" as region:
+            return f"https://aiplatform.{region}.rep.googleapis.com"
+        case region:
+            return f"https://{region}-aiplatform.googleapis.com"
 
 
 def _detect(first: FirstMessages) -> Identity | None:
@@ -33,4 +51,11 @@ VERTEX_AI: Final = Provider(
     url=re.compile(rf"{VERTEX_PATH}{MODEL_METHOD}"),
     detect=_detect,
     wrap=send_bare,
+    endpoint=Endpoint(
+        _GLOBAL,
+        "GOOGLE_VERTEX_BASE_URL",
+        "/v1beta1/publishers/google/models/{model}:{method}",
+        re.compile(VERTEX_PATH),
+        _regional,
+    ),
 )
