@@ -12,7 +12,7 @@ from harness.cassettes.redaction.redactor import Redactor
 from harness.dialects import DIALECTS
 from harness.pipeline.replay import replay
 from harness.providers import PROVIDERS
-from harness.recording.arriving import Arriving
+from harness.recording.journal_writer import LineBuffer
 from harness.specs import SpecError, read_spec
 from harness.stream.framing import frame_by_content
 from harness.stream.tool_code import Block, Splitter, parse_body
@@ -85,10 +85,10 @@ def pieces_of_text(text: str) -> None:
 
 
 def reads_of_body(body: bytes) -> None:
-    arriving = Arriving(Redactor(), None)
+    buffer = LineBuffer(Redactor())
     for start in range(0, len(body), 1000):
-        arriving.feed(0.0, body[start : start + 1000])
-    arriving.close()
+        buffer.feed(0.0, body[start : start + 1000])
+    buffer.close()
 
 
 def cassette_of_text(text: bytes) -> None:

@@ -1,11 +1,9 @@
-"""An unfinished recording as lines of JSON: what a `.part` file holds, written as it happens and
-readable wherever it stops.
+"""The crash journal: a recording as lines of JSON that are appended while it runs.
 
-A cassette says the ends of lines and the lengths of reads beside a body, so it can be written only
-once the body is whole. Here every fact is a line of its own that is only ever appended: a head,
-then what was asked, answered, read and ended, in the order in which it happened; ``exchange`` says
-whose line it is. An exchange without its end was `cut`, and a last line that was cut itself says
-nothing.
+A cassette stores line ends and read lengths beside a body, so it can be written only when the body
+is whole. A journal (a `.part` file) can be read wherever it stops: after a head, each line states
+one fact of one exchange, in the order in which they happened. An exchange without an `Ended` line
+was `cut`. A last line without a line end is ignored.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -21,7 +19,41 @@ from harness.stream.events import End
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
 
 FORMAT: Final = 1
-"""The version of these lines; a newer one is refused."""
+"""The version of the lines; newer versions are refused."""
+
+
+class Asked(NamedTuple):
+    """Exchange ``number`` began; a program's output has no request."""
+
+    number: int
+    request: Request | None
+
+
+class Answered(NamedTuple):
+    """Status and headers arrived."""
+
+    number: int
+    status: int
+    reason_phrase: str
+    headers: dict[str, list[str]]
+
+
+class Read(NamedTuple):
+    """Bytes of the body arrived, ``at_ms`` milliseconds after the exchange began."""
+
+    number: int
+    at_ms: float | None
+    data: bytes
+
+
+class Ended(NamedTuple):
+    """The exchange ended."""
+
+    number: int
+    end: End
+
+
+Fact = Asked | Answered | Read | Ended
 
 
 class _Line(msgspec.Struct, tag_field="line", omit_defaults=True, forbid_unknown_fields=True):
@@ -29,8 +61,6 @@ class _Line(msgspec.Struct, tag_field="line", omit_defaults=True, forbid_unknown
 
 
 class _Asked(_Line, tag="asked"):
-    """``method`` is absent where an answer has no request: a program's output."""
-
     method: str | None = None
     url: str = ""
     headers: dict[str, list[str]] = {}
@@ -64,43 +94,35 @@ _LINES: Final = msgspec.json.Decoder(_Asked | _Answered | _Read | _Ended)
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
-def head_line(origin: Origin) -> bytes:
-    """The first line of a file."""
+def encode_head(origin: Origin) -> bytes:
+    """The first line of a journal."""
     return _ENCODE(_Head(FORMAT, origin)) + b"\n"
 
 
-def asked_line(exchange: int, request: Request | None) -> bytes:
-    """The exchange of this number began."""
-    if request is None:
-        return _ENCODE(_Asked(exchange)) + b"\n"
-    text, coded = _as_text(request.body)
-    return (
-        _ENCODE(_Asked(exchange, request.method, request.url, request.headers, text, coded)) + b"\n"
-    )
+def encode_fact(fact: Fact) -> bytes:
+    """The line that states a fact."""
+    return _ENCODE(_line_of(fact)) + b"\n"
 
 
-def answered_line(
-    exchange: int, status: int, reason_phrase: str, headers: dict[str, list[str]]
-) -> bytes:
-    """Its status and headers came."""
-    return (
-        _ENCODE(_Answered(exchange, status=status, reason=reason_phrase, headers=headers)) + b"\n"
-    )
+def _line_of(fact: Fact) -> _Line:
+    match fact:
+        case Asked(number, None):
+            return _Asked(number)
+        case Asked(number, Request() as request):
+            return _Asked(
+                number, request.method, request.url, request.headers, *_as_text(request.body)
+            )
+        case Answered(number, status, reason, headers):
+            return _Answered(number, status=status, reason=reason, headers=headers)
+        case Read(number, at_ms, data):
+            return _Read(number, None if at_ms is None else round(at_ms, 3), *_as_text(data))
+        case Ended(number, end):
+            return _Ended(number, end=end)
+    raise TypeError(f"{fact!r} is not a fact")
 
 
-def read_line(exchange: int, at: float | None, data: bytes) -> bytes:
-    """Bytes of its body came, ``at`` milliseconds after it began."""
-    text, coded = _as_text(data)
-    return _ENCODE(_Read(exchange, None if at is None else round(at, 3), text, coded)) + b"\n"
-
-
-def ended_line(exchange: int, end: End) -> bytes:
-    """It ended."""
-    return _ENCODE(_Ended(exchange, end=end)) + b"\n"
-
-
-def is_unfinished(data: bytes) -> bool:
-    """Whether a file is one of these: told by its first bytes."""
+def is_journal(data: bytes) -> bool:
+    """Whether a file is a journal, by its first bytes."""
     return data.startswith(_BEGINS)
 
 
@@ -112,39 +134,33 @@ class _Draft:
     end: End = "cut"
 
 
-def read_unfinished(data: bytes, name: str = "unfinished recording") -> Cassette:
-    """What had arrived, in start order; an exchange that had no answer yet is left out.
+def read_journal(data: bytes, name: str = "journal") -> Cassette:
+    """The exchanges that had arrived, in start order; those without an answer are left out.
 
-    Raises `CassetteError` for lines that are none of ours; ``name`` stands in its message.
+    Raises `CassetteError` for lines of another format; its message begins with ``name``.
     """
     head, *lines = data.split(b"\n")
     origin = _read_head(head, name)
     drafts: dict[int, _Draft] = {}
-    for number, line in enumerate(
-        lines[:-1], 2
-    ):  # behind the last line's end stands nothing, or a line that was cut
+    # The last item is empty, or a line that was cut.
+    for number, line in enumerate(lines[:-1], 2):
         try:
-            _take(_LINES.decode(line), drafts)
+            _apply(_LINES.decode(line), drafts)
         except (msgspec.DecodeError, binascii.Error, KeyError) as error:
-            raise CassetteError(
-                f"{name}:{number}: no line of an unfinished recording: {error}"
-            ) from None
-    kept = (drafts[number] for number in sorted(drafts))
-    return Cassette(
-        tuple(
-            Exchange(
-                draft.request,
-                draft.answer.status,
-                draft.answer.headers,
-                tuple(draft.reads),
-                draft.end,
-                draft.answer.reason,
-            )
-            for draft in kept
-            if draft.answer is not None
-        ),
-        origin,
+            raise CassetteError(f"{name}:{number}: not a line of a journal: {error}") from None
+    exchanges = tuple(
+        Exchange(
+            draft.request,
+            draft.answer.status,
+            draft.answer.headers,
+            tuple(draft.reads),
+            draft.end,
+            draft.answer.reason,
+        )
+        for _, draft in sorted(drafts.items())
+        if draft.answer is not None
     )
+    return Cassette(exchanges, origin)
 
 
 def _read_head(line: bytes, name: str) -> Origin:
@@ -152,7 +168,7 @@ def _read_head(line: bytes, name: str) -> Origin:
         head = msgspec.json.decode(line, type=_Head)
     except msgspec.DecodeError as error:
         raise CassetteError(
-            f"{name}:1: no head of an unfinished recording: {error}; nothing in it can be read,"
+            f"{name}:1: not the first line of a journal: {error}; nothing in this file can be read,"
             " delete it"
         ) from None
     if head.harness_unfinished > FORMAT:
@@ -163,8 +179,8 @@ def _read_head(line: bytes, name: str) -> Origin:
     return head.origin
 
 
-def _take(line: _Asked | _Answered | _Read | _Ended, drafts: dict[int, _Draft]) -> None:
-    """One line into what is known so far; KeyError for an exchange that never began."""
+def _apply(line: _Asked | _Answered | _Read | _Ended, drafts: dict[int, _Draft]) -> None:
+    """Add one line to the drafts; KeyError for an exchange that never began."""
     match line:
         case _Asked(method=None):
             drafts[line.exchange] = _Draft(None)
@@ -179,7 +195,7 @@ def _take(line: _Asked | _Answered | _Read | _Ended, drafts: dict[int, _Draft]) 
 
 
 def _as_text(data: bytes) -> tuple[str, str]:
-    """Bytes as text, or where they are none as base64."""
+    """Bytes as text, or as base64 if they are not UTF-8."""
     try:
         return data.decode(), ""
     except UnicodeDecodeError:

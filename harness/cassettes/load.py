@@ -9,7 +9,7 @@ from stat import S_ISDIR, S_ISREG
 from harness.providers import with_provider
 from harness.stream.exchange import Cassette, CassetteError
 
-from .journal import is_unfinished, read_unfinished
+from .journal import is_journal, read_journal
 from .reader import is_cassette, loads
 from .yaml import MAX_BYTES
 
@@ -38,8 +38,8 @@ def read_recording(data: bytes, name: str) -> Cassette:
 
     Raises `CassetteError` for content that is damaged or of no known format.
     """
-    if is_unfinished(data):
-        cassette = read_unfinished(data, name)
+    if is_journal(data):
+        cassette = read_journal(data, name)
     elif is_cassette(data):
         cassette = loads(data, name)
     else:

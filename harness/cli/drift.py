@@ -69,8 +69,8 @@ def _drift(parsed: argparse.Namespace) -> int:
             drifts = _compare(plan, project, parsed, spent)
         except (CassetteError, ReplayError, TranslationError) as error:
             told = str(error)
-            if isinstance(error, RecordingRefused) and error.said:
-                told = told.replace(f": {error.said}", "")  # the provider's words are a body
+            if isinstance(error, RecordingRefused) and error.quoted:
+                told = told.replace(f": {error.quoted}", "")  # the provider's words are a body
             print(printable(f"harness: {plan.name}: {told}"), file=sys.stderr)
             failed += 1
         except KeyboardInterrupt:

@@ -32,7 +32,8 @@ from .record_plan import (
 )
 
 if TYPE_CHECKING:
-    from harness.recording.run import Limits, Settings, Spent
+    from harness.recording.run import Spent
+    from harness.recording.settings import Limits, Settings
 
 REFUSED: Final = 1
 INTERRUPTED: Final = 130
@@ -172,9 +173,9 @@ def _seconds(text: str) -> float:
 
 
 def _base_url(text: str) -> str:
-    from harness.recording.endpoints import fault_of
+    from harness.recording.endpoints import find_fault
 
-    if fault := fault_of(text):
+    if fault := find_fault(text):
         raise argparse.ArgumentTypeError(fault)
     return text
 
@@ -183,7 +184,7 @@ def settings_of(parsed: argparse.Namespace) -> Settings:
     """Where and as whom the options of `add_asking` ask."""
     import shlex
 
-    from harness.recording.run import Settings
+    from harness.recording.settings import Settings
 
     return Settings(
         model=parsed.model,
@@ -198,7 +199,7 @@ def settings_of(parsed: argparse.Namespace) -> Settings:
 
 def limits_of(parsed: argparse.Namespace) -> Limits:
     """What a run may cost by the options of `add_asking`."""
-    from harness.recording.run import Limits
+    from harness.recording.settings import Limits
 
     return Limits(parsed.attempts, parsed.requests, parsed.output_tokens)
 
@@ -234,9 +235,9 @@ def _record(parsed: argparse.Namespace) -> int:
 
 
 def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent: Spent) -> None:
+    from harness.recording.journal_writer import left_behind
     from harness.recording.policy import status_of
     from harness.recording.run import record_requests
-    from harness.recording.staging import left_behind
 
     path = project.cassette_path(plan.name)
     if not parsed.rewrite:
@@ -311,7 +312,7 @@ class Bar:
     """
 
     def __init__(self, name: str) -> None:
-        from harness.recording.drivers.genai import MissingLibrary
+        from harness.recording.settings import MissingLibrary
 
         try:
             from tqdm import tqdm

@@ -131,14 +131,14 @@ def plan_cassette(
                 "no conversation case says what to ask; write one, or say it to `harness record`"
                 " with --prompt"
             )
-        if provider != "gemini-cli":
+        if PROVIDERS[provider].wrap is not None:
             return ask_again(project.cassette(name), name)
         if not named:
             raise NotRecordable(
                 "what a program prints does not say how it was set up; record it by its name, set"
                 " up as it shall be"
             )
-        return ask_runs(project.cassette(name), name)
+        return ask_runs(project.cassette(name), name, provider)
 
     return Plan(name, provider, asks)
 

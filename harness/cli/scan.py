@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.cassettes import MAX_BYTES, CassetteError, is_cassette
-from harness.cassettes.journal import is_unfinished
+from harness.cassettes.journal import is_journal
 from harness.cassettes.load import read_recording
 from harness.cassettes.redaction.scanner import Finding, Scanner
 from harness.cassettes.redaction.secrets import guard
@@ -67,7 +67,7 @@ def scan_file(path: Path, scanner: Scanner) -> list[Finding]:
         raise CassetteError(f"{path}: larger than {MAX_BYTES} bytes")
     data = path.read_bytes()
     findings = scanner.scan(data, str(path))
-    ours = is_cassette(data) or is_unfinished(data)
+    ours = is_cassette(data) or is_journal(data)
     try:
         cassette = read_recording(data, str(path))
     except CassetteError:

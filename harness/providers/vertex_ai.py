@@ -15,7 +15,6 @@ from .gemini.normalizer import GeminiNormalizer
 from .gemini_api import read_facts, send_bare
 from .provider import Endpoint, FirstMessages, Identity, Provider
 
-
 _GLOBAL: Final = "https://aiplatform.googleapis.com"
 _LOCATION: Final = re.compile(r"/projects/[^/]+/locations/([a-z0-9-]+)/")
 

@@ -167,7 +167,7 @@ def harness_cassette(
     """
     from harness.conformance.project import Project
     from harness.recording import use_cassette
-    from harness.recording.staging import left_behind
+    from harness.recording.journal_writer import left_behind
 
     config = request.config
     with _in_words():
@@ -259,7 +259,8 @@ def harness_base_url(
     While the test runs, the variables by which Google's own clients are told a base URL lead there
     too.
     """
-    from harness.recording.relay import environment_for, relay, upstream_by_path
+    from harness.recording.endpoints import environment_for, upstream_by_path
+    from harness.recording.relay import relay
 
     with _in_words(), relay(harness_cassette, upstream_by_path(dict(os.environ))) as url:
         for name, value in environment_for(url).items():

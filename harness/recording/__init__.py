@@ -1,9 +1,8 @@
-"""Recording: vcrpy is the machinery, our format is what it writes, and a transport of ours stands
-between a client and the network.
+"""Records the exchanges of real clients, and answers clients from cassettes.
 
-`use_cassette` opens a cassette to be recorded or to answer, `transports` are for a client's HTTP
-library, `register` makes a suite of vcrpy's own keep its cassettes in our format. Names are
-imported when they are first used: pytest loads this package in every run.
+`use_cassette` opens a cassette that records or answers; `transports` connect a client to it;
+`register` makes a vcrpy suite keep its cassettes in our format. Names are imported when they are
+first used, because pytest loads this package in every run.
 """
 
 from __future__ import annotations
@@ -13,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .cassette import Mode, Playback, Recording, UnknownRequest, use_cassette
-    from .persister import Persister, register
+    from .persister import Persister
     from .policy import RecordingRefused
     from .transport import transports
+    from .vcr import register
 
 _HOMES = {
     "Persister": "persister",
-    "register": "persister",
+    "register": "vcr",
     "RecordingRefused": "policy",
     "transports": "transport",
     "Mode": "cassette",

@@ -1,48 +1,53 @@
-"""What to ask for a cassette: what its case says, in one prompt or turn by turn, or what it was
-asked before, anew.
+"""Makes the requests of a cassette: from its cases, from its own recorded requests, or from prompts
+on the command line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
+from typing import Final
 
 from harness.cassettes import Cassette, CassetteError, Exchange
 from harness.pipeline.replay import replay
 from harness.pipeline.request import request_translator, wrap
-from harness.providers import detect_provider
+from harness.providers import PROVIDERS, detect_provider
 from harness.specs import Case, Turn
 from harness.stream.generation import GenerateRequest, ToolOutcome, TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
-from .run import GenerateAsk
+from .settings import GenerateAsk
+
+_PROMPT_DIALECT: Final = "unified-llm"
+"""The dialect in which prompts of the command line are written."""
 
 
 class NotRecordable(CassetteError):
-    """Nobody says what to ask for a cassette; the message says why, and who could."""
+    """Nothing says which requests make a cassette; the message says why, and what to do."""
 
 
 def ask_turns(
     cases: Iterable[Case], provider: str, *, streamed: bool = True
 ) -> Generator[GenerateAsk, Exchange, None]:
-    """The turns of conversation cases on one cassette, each sent what the event model makes of the
-    live answer before.
+    """The requests of the conversation cases on one cassette. Each follows from the answer to the
+    one before, which is sent into this generator.
 
-    Raises `NotRecordable` where the cases leave out an exchange; the cassette would have a gap.
+    Raises `NotRecordable` if no case tells one of the exchanges, because the cassette would have a
+    gap.
     """
-    said: list[Case] = []
-    asked = 0
+    chosen: list[Case] = []
+    count = 0
     for case in sorted(cases, key=lambda case: case.exchange):
-        if case.exchange <= asked:
-            continue  # another event model's case on the same exchanges
-        if case.exchange != asked + 1:
+        if case.exchange <= count:
+            continue  # a case of another dialect on the same exchanges
+        if case.exchange != count + 1:
             raise NotRecordable(
-                f"no case says what exchange {asked + 1} of {case.cassette} asks; {case.case}"
+                f"no case says what exchange {count + 1} of {case.cassette} asks; {case.case}"
                 f" begins at {case.exchange}"
             )
-        said.append(case)
-        asked += len(case.turns)
-    return _ask_cases(said, provider, streamed)
+        chosen.append(case)
+        count += len(case.turns)
+    return _ask_cases(chosen, provider, streamed)
 
 
 def _ask_cases(
@@ -56,130 +61,130 @@ def _ask_case(case: Case, provider: str, streamed: bool) -> Generator[GenerateAs
     first = case.turns[0].prompt
     assert first is not None, "the spec reader gives every first turn a prompt"
     dialect = next(iter(first))
-    half, session = request_translator(dialect), Session()
+    translator, session = request_translator(dialect), Session()
     prompt = first[dialect]
     payloads: list[dict[str, object]] = []
     for number, turn in enumerate(case.turns):
         if number:
-            prompt = half.follow_up(prompt, payloads, _then(turn))
-        asked = half.translate(prompt, case.options.get(dialect, {}), session)
-        body = wrap(asked, provider, session)
-        exchange = yield GenerateAsk(body, asked.model, streamed)
+            prompt = translator.follow_up(prompt, payloads, _follow_up(turn))
+        request = translator.translate(prompt, case.options.get(dialect, {}), session)
+        body = wrap(request, provider, session)
+        exchange = yield GenerateAsk(body, request.model, streamed)
         payloads = replay(
             exchange, provider=provider, dialect=dialect, session=session, tool_code=case.tool_code
         )
 
 
-def _then(turn: Turn) -> str | list[ToolOutcome]:
+def _follow_up(turn: Turn) -> str | list[ToolOutcome]:
     if turn.say is not None:
         return turn.say
     return [
-        (
-            ToolOutcome(one.error, failed=True)
-            if "error" in one.model_fields_set
-            else ToolOutcome(one.result)
-        )
-        for one in turn.results or ()
+        ToolOutcome(result.error, failed=True)
+        if "error" in result.model_fields_set
+        else ToolOutcome(result.result)
+        for result in turn.results or ()
     ]
 
 
+def _is_program(provider: str) -> bool:
+    """Whether a provider is a program, which is given prompts instead of requests."""
+    return provider in PROVIDERS and PROVIDERS[provider].wrap is None
+
+
 def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[GenerateAsk]:
-    """The prompt of a request case, by the first event model that has a word for all of it; raises
-    `TranslationError` if none has.
+    """The request of a request case, by the first dialect that can express the prompt. Raises
+    `TranslationError` if none can.
     """
     failed: TranslationError | None = None
     for dialect, prompt in case.prompt.items():
         session = Session()
         try:
-            asked = request_translator(dialect).translate(
+            request = request_translator(dialect).translate(
                 prompt, case.options.get(dialect, {}), session
             )
-            body = _words(asked) if provider == "gemini-cli" else wrap(asked, provider, session)
-            return [GenerateAsk(body, asked.model, streamed)]
+            program = _is_program(provider)
+            body = _program_prompt(request) if program else wrap(request, provider, session)
+            return [GenerateAsk(body, request.model, streamed)]
         except TranslationError as error:
             failed = error
     assert failed is not None, "a request case has a prompt"
     raise failed
 
 
-def _words(asked: GenerateRequest) -> dict[str, object]:
-    """A request as a program is given it, on its command line; raises `TranslationError` for more
-    than one text.
-    """
-    told = {key: value for key, value in asked.body.items() if value}
-    match told:
-        case {"contents": [{"parts": [{"text": str(text)}]}]} if len(told) == 1:
+def _program_prompt(request: GenerateRequest) -> dict[str, object]:
+    """The body of a request to a program; raises `TranslationError` unless it is a single text."""
+    fields = {key: value for key, value in request.body.items() if value}
+    match fields:
+        case {"contents": [{"parts": [{"text": str(text)}]}]} if len(fields) == 1:
             return {"prompt": text}
     raise TranslationError(
-        "", "gemini-cli is given one text, on its command line; this prompt says more"
+        "", "a program is given one text, on its command line; this prompt has more"
     )
 
 
 def ask_again(cassette: Cassette, name: str) -> list[GenerateAsk]:
-    """The requests of a cassette; raises `NotRecordable` for an exchange that has none, or one that
-    does not generate.
+    """The recorded requests of a cassette. Raises `NotRecordable` for an exchange without a request
+    or with one that does not generate.
     """
     asks = []
     for number, exchange in enumerate(cassette.exchanges, 1):
         request = exchange.request
-        told = detect_provider(request.method, request.url, request.body, b"") if request else None
-        if request is None or told is None or not told.generates:
+        identity = (
+            detect_provider(request.method, request.url, request.body, b"") if request else None
+        )
+        if request is None or identity is None or not identity.generates:
             raise NotRecordable(
-                f"exchange {number} of {name} holds no request that can be asked again; `harness"
-                f" record {name} --prompt …` says what to ask"
+                f"exchange {number} of {name} holds no request that can be sent again; name the"
+                f" prompt: `harness record {name} --prompt …`"
             )
         try:
-            asks.append(GenerateAsk(decode_json(request.body), told.model, told.streamed))
+            asks.append(GenerateAsk(decode_json(request.body), identity.model, identity.streamed))
         except ValueError:
             raise NotRecordable(
-                f"the request of exchange {number} of {name} is no JSON; `harness record {name}"
-                " --prompt …` says what to ask"
+                f"the request of exchange {number} of {name} is not JSON; name the prompt: `harness"
+                f" record {name} --prompt …`"
             ) from None
     return asks
 
 
-def ask_runs(cassette: Cassette, name: str) -> list[GenerateAsk]:
-    """The prompts that the Gemini CLI said it was given, each run again; raises `NotRecordable` for
-    a run that does not say.
+def ask_runs(cassette: Cassette, name: str, provider: str) -> list[GenerateAsk]:
+    """The prompts that a program's output repeats, each to be run again. Raises `NotRecordable` for
+    a run whose output has no prompt.
     """
     asks = []
     for number, exchange in enumerate(cassette.exchanges, 1):
-        events = replay(exchange, provider="gemini-cli", layer="events")
-        said = next(
+        events = replay(exchange, provider=provider, layer="events")
+        prompt = next(
             (event["raw"].get("content") for event in events if event.get("name") == "echo"), None
         )
-        if not isinstance(said, str):
+        if not isinstance(prompt, str):
             raise NotRecordable(
-                f"run {number} of {name} does not say what it was asked, as only stream-json does;"
-                " say it with --prompt"
+                f"run {number} of {name} does not hold its prompt, which only stream-json output"
+                " does; name it with --prompt"
             )
-        asks.append(
-            GenerateAsk(
-                {"prompt": said},
-                next((event.get("model") for event in events if event["kind"] == "start"), None),
-            )
-        )
+        model = next((event.get("model") for event in events if event["kind"] == "start"), None)
+        asks.append(GenerateAsk({"prompt": prompt}, model))
     return asks
 
 
 def ask_prompts(
     prompts: Iterable[str], provider: str, *, streamed: bool = True
 ) -> Generator[GenerateAsk, Exchange, None]:
-    """Prompts of one conversation, each after the answer to the one before; for a program, one run
-    each.
+    """Prompts of one conversation: each request follows from the answer to the one before, which is
+    sent into this generator. A program is run once for each prompt.
     """
-    half, session = request_translator("unified-llm"), Session()
+    translator, session = request_translator(_PROMPT_DIALECT), Session()
     prompt = None
     payloads: list[dict[str, object]] = []
     for text in prompts:
-        if provider == "gemini-cli":
+        if _is_program(provider):
             yield GenerateAsk({"prompt": text}, None, streamed)
             continue
         prompt = (
-            half.follow_up(prompt, payloads, text)
+            translator.follow_up(prompt, payloads, text)
             if prompt
             else {"messages": [{"role": "user", "content": text}]}
         )
-        asked = half.translate(prompt, {}, session)
-        exchange = yield GenerateAsk(asked.body, asked.model, streamed)
-        payloads = replay(exchange, provider=provider, dialect="unified-llm", session=session)
+        request = translator.translate(prompt, {}, session)
+        exchange = yield GenerateAsk(request.body, request.model, streamed)
+        payloads = replay(exchange, provider=provider, dialect=_PROMPT_DIALECT, session=session)

@@ -1,111 +1,99 @@
-"""Using a cassette, as vcrpy does: a file that is there answers, one that is not is recorded.
+"""Opens a cassette that records a client, or answers it.
 
-vcrpy's `VCR` and `Cassette` load, filter and save, with our serializer and persister; what vcrpy
-would patch stays as it is, for our transports are given to the client. A recording reaches the file
-when everything went well, and in one piece.
+vcrpy's `VCR` and `Cassette` load, filter and save, with our persister. Nothing is patched: a client
+is given one of our transports. A recording is saved only if all went well, and in one piece.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 from urllib.parse import urlsplit
 
-from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, is_cassette
+from vcr import VCR
+from vcr.patch import PATCHER_NAMES
+from vcr.persisters.filesystem import CassetteNotFoundError
+
+from harness.cassettes import CassetteError, Exchange, Request, is_cassette
 from harness.cassettes.redaction import secrets
 from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.redactor import Redactor
 from harness.cassettes.redaction.scanner import SECRET_HEADERS, Scanner, SecretFound
-from harness.cassettes.vcrpy import from_vcr, to_vcr
-from harness.pipeline.replay import ReplayError
+from harness.pipeline.replay import ReplayError, check_known
 from harness.pipeline.request_index import RequestIndex
-from harness.providers import detect_provider
 from harness.specs.matching import Mismatch, sides
 from harness.stream.events import End
 from harness.stream.printable import printable
 
-from .persister import Persister, keep_format
+from .journal_writer import JournalWriter
+from .persister import Persister, use_format
 from .policy import refuse_broken, refuse_errors
-from .staging import Unfinished
 from .tape import Tape
+from .vcr_values import append, filtered, from_vcr, origin_of, to_vcr_request
 
 Mode = Literal["none", "once", "rewrite"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 """none: only answer; once: record a cassette that does not exist; rewrite: record it anew."""
 
-LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
-
 
 class UnknownRequest(ReplayError):
-    """A request that no exchange of the cassette answers; the message shows the nearest one and
-    what differs.
+    """No exchange of the cassette answers a request; the message shows the most similar recorded
+    request and the differences.
     """
 
 
 class Recording(Tape):
     """A cassette that is recorded: every request goes to the network."""
 
-    def __init__(self, unfinished: Unfinished, *, whole: bool = False) -> None:
-        super().__init__(unfinished, whole=whole)
-        self.unfinished = unfinished
-
-    def answer(self, request: Request) -> Exchange | None:
-        return None
-
 
 class Playback(Tape):
-    """A cassette that answers, each exchange once; what was asked in vain and what was never asked
-    is remembered.
+    """A cassette that answers, each exchange once.
+
+    ``unknown`` holds a message for each request that no exchange answered, ``used`` the indices of
+    the exchanges that answered, in order.
     """
 
     def __init__(self, name: str, cassette: Any, redactor: Redactor) -> None:
         super().__init__()
         self.live = False
         self.name = name
-        self.recorded = read_interactions(zip(cassette.requests, cassette.responses, strict=True))
+        self.recorded = from_vcr(zip(cassette.requests, cassette.responses, strict=True))
         self.unknown: list[str] = []
         self.used: list[int] = []
         self._cassette = cassette
         self._index = RequestIndex(self.recorded, redact=redactor.request)
 
     def answer(self, request: Request) -> Exchange | None:
-        """The recorded answer; None for a request that vcrpy's filters leave to the network. Raises
-        `UnknownRequest`.
+        """The recorded exchange; None for a request that vcrpy's filters drop, which then goes to
+        the network. Raises `UnknownRequest`.
         """
-        asked = self._cassette.filter_request(vcr_request(request))
+        asked = self._cassette.filter_request(to_vcr_request(request))
         if asked is None:
             return None
         body = asked.body or b""
-        found = self._index.find(asked.method, asked.uri, body)
-        if found is None:
+        index = self._index.find(asked.method, asked.uri, body)
+        if index is None:
             self.unknown.append(self._explain(asked.method, asked.uri, body))
             raise UnknownRequest(self.unknown[-1])
-        self.used.append(found)
-        return self.recorded[found]
+        self.used.append(index)
+        return self.recorded[index]
 
     def problems(self, *, ordered: bool = True) -> list[str]:
-        """What a test that is over has left unused, or used in another order than it was
-        recorded.
-        """
-        found = [
+        """Messages about exchanges that were not used and, if ``ordered``, about another order."""
+        problems = [
             f"{self.name}: exchange {index + 1} was never asked for"
             for index in self._index.unused()
         ]
         if ordered and self.used != sorted(self.used):
             order = ", ".join(str(index + 1) for index in self.used)
-            found.append(f"{self.name}: the exchanges were asked for in the order {order}")
-        return found
+            problems.append(f"{self.name}: the exchanges were asked for in the order {order}")
+        return problems
 
     def _explain(self, method: str, url: str, body: bytes) -> str:
-        lines = [
-            f"{method} {urlsplit(url).path}: {self.name} has no answer to this request that is not"
-            " used yet"
-        ]
+        lines = [f"{method} {urlsplit(url).path}: no unused exchange of {self.name} answers this"]
         nearest = self._index.nearest(method, url, body)
         if nearest is None:
             lines.append("no request is recorded in it")
@@ -116,10 +104,19 @@ class Playback(Tape):
                 + (":" if mismatches else ", which is equal, and used")
             )
             for mismatch in mismatches:
-                lines += _shown(mismatch)
-        return "\n".join(
-            [*lines, "record it anew with --harness-record rewrite if the request is meant so"]
-        )
+                lines += _mismatch_lines(mismatch)
+        lines.append("record the cassette anew with --harness-record rewrite if this is intended")
+        return "\n".join(lines)
+
+
+def _mismatch_lines(mismatch: Mismatch) -> list[str]:
+    recorded, asked = sides(mismatch)
+    lines = [f"  {mismatch.path}: {mismatch.kind}"]
+    if recorded is not None:
+        lines.append(f"    recorded: {printable(recorded)}")
+    if asked is not None:
+        lines.append(f"    asked:    {printable(asked)}")
+    return lines
 
 
 @contextmanager
@@ -133,214 +130,99 @@ def use_cassette(
     options: Mapping[str, Any] | None = None,
     keys: Collection[str] = (),
     whole: bool = False,
-    told: Mapping[str, str] | None = None,
 ) -> Iterator[Recording | Playback]:
     """A cassette for the time of the ``with`` block: a `Playback`, or a `Recording` that is saved
     at the end of the block.
 
-    ``allow_status`` are statuses of errors that may be recorded, ``allow_end`` ends of answers that
-    broke off (``cut``, ``reset``, ``aborted``); ``options`` are vcrpy's (``before_record_request``,
-    ``ignore_hosts`` …), and ``before_record``, which sees whole exchanges (see `Redactor`);
-    ``keys`` are secrets that neither the environment nor a request's headers tell; with ``whole``
-    answers are read to their end, even if the client leaves; ``told`` is what of the `Origin` no
-    request can tell, such as that of a program's output. An exception out of the block saves
-    nothing: what had arrived stays in NAME.yaml.part, unless a secret was found in it. Raises
-    `CassetteError` for a file that can't be read or written, `RecordingRefused` for a recording
-    that is not kept.
+    ``name``: the cassette's name in messages. ``allow_status``: statuses of errors that may be
+    recorded. ``allow_end``: ends of incomplete answers that may be recorded (``cut``, ``reset``,
+    ``aborted``). ``options``: vcrpy's (``before_record_request``, ``ignore_hosts`` …), and
+    ``before_record``, which gets whole exchanges (see `Redactor`). ``keys``: secrets that are
+    neither in the environment nor in request headers. ``whole``: read answers to their end, even if
+    the client stops early.
+
+    If the block raises, nothing is saved. What had arrived stays in NAME.yaml.part, unless it shows
+    a secret. Raises `CassetteError` for a file that can't be read or written, `RecordingRefused`
+    for a recording that is not kept.
     """
-    name = _checked(path, name or str(path), mode)
-    redactor, recorder = _recorder(path, mode, dict(options or {}))
-    known = dict(told or {})
-    tape: Recording | None = None
-    keep_format(
-        recorder,
-        lambda: _guard(redactor, [take.request for take in tape.takes] if tape else (), keys),
+    check_known("record mode", mode, MODES)
+    _check_file(path, name or str(path), mode)
+    vcr_options = dict(options or {})
+    redactor = Redactor(secrets.read_rules(path.parent), vcr_options.pop("before_record", None))
+    tape = Recording(whole=whole)
+
+    def guard() -> Guard:
+        return _guard(redactor, [exchange.request for exchange in tape.in_flight], keys)
+
+    recorder = VCR(
+        record_mode="none" if mode == "none" else "once",
+        record_on_exception=False,
+        skip_patchers=tuple(PATCHER_NAMES),
+        **vcr_options,
     )
+    use_format(recorder, guard)
+    persister = _Rewriter if mode == "rewrite" else Persister
+    journal: JournalWriter | None = None
     try:
-        with recorder.use_cassette(
-            str(path), persister=_Anew if mode == "rewrite" else Persister
-        ) as cassette:
+        with recorder.use_cassette(str(path), persister=persister) as cassette:
             if cassette.rewound:
-                yield Playback(name, cassette, redactor)
+                yield Playback(name or str(path), cassette, redactor)
                 return
-            tape = _recording(path, cassette, partial(_begin, redactor, known, keys), whole=whole)
-            with tape.unfinished:
+            guard()  # raises if this machine's secrets are unknown, before anything is asked
+            journal = JournalWriter(
+                path,
+                lambda request: (
+                    origin_of([request], tape.origin),
+                    _guard(redactor, [request], keys),
+                ),
+                partial(filtered, cassette),
+            )
+            tape.listener = journal.put
+            with journal:
                 yield tape
                 refuse_errors(tape.exchanges(), allow_status)
-                refuse_broken(tape.kept(), allow_end)
-                append(tape.exchanges(), cassette, known)
+                refuse_broken(tape.answered(), allow_end)
+                append(tape.exchanges(), cassette, tape.origin)
     except SecretFound:
-        if tape:
-            tape.unfinished.discard()
+        if journal:
+            journal.discard()
         raise
-    if tape and tape.takes:
-        tape.unfinished.discard()
+    if journal and tape.in_flight:
+        journal.discard()
 
 
-def _checked(path: Path, name: str, mode: str) -> str:
-    if mode not in MODES:
-        raise ReplayError(f"unknown record mode {mode!r}; known are {', '.join(MODES)}")
+def _check_file(path: Path, name: str, mode: Mode) -> None:
+    """Raises `CassetteError` if there is no file to answer from, or no cassette of ours."""
     if mode == "none" and not path.exists():
         raise CassetteError(
             f"no cassette {name}: {path} does not exist; record it with --harness-record once"
         )
-    if (
-        mode != "rewrite"
-        and path.is_file()
-        and not is_cassette(data := path.read_bytes())
-        and data.strip()
-    ):
+    if mode == "rewrite" or not path.is_file():
+        return
+    data = path.read_bytes()
+    if data.strip() and not is_cassette(data):
         raise CassetteError(
-            f"{path}: this is no cassette of ours; `harness import {path} -o OTHER.yaml` makes one"
-            " of somebody's recording"
+            f"{path}: this file is not one of our cassettes; `harness import {path} -o OTHER.yaml`"
+            " converts a recording of another tool"
         )
-    return name
 
 
-def _recorder(path: Path, mode: Mode, options: dict[str, Any]) -> tuple[Redactor, Any]:
-    """The rules and the hook that hold for a file, and vcrpy, which patches nothing."""
-    from vcr import VCR
-
-    redactor = Redactor(secrets.read_rules(path.parent), options.pop("before_record", None))
-    mode_of_vcrpy = "none" if mode == "none" else "once"
-    return redactor, VCR(
-        record_mode=mode_of_vcrpy,
-        record_on_exception=False,
-        skip_patchers=_all_patchers(),
-        **options,
-    )
-
-
-def _recording(
-    path: Path,
-    cassette: Any,
-    begin: Callable[[Request | None], tuple[Origin, Guard]],
-    *,
-    whole: bool,
-) -> Recording:
-    begin(None)  # who can't know what is secret asks for nothing
-    return Recording(Unfinished(path, begin, partial(filtered, cassette)), whole=whole)
-
-
-def _begin(
-    redactor: Redactor, told: Mapping[str, Any], keys: Collection[str], request: Request | None
-) -> tuple[Origin, Guard]:
-    """What an unfinished recording is told at its first request."""
-    return origin_of([request], told), _guard(redactor, [request], keys)
-
-
-def filtered(cassette: Any, request: Request) -> Request | None:
-    """What vcrpy's filters let stand of a request; None for one that they leave out."""
-    kept = cassette.filter_request(vcr_request(request))
-    if kept is None:
-        return None
-    headers = {
-        name: value if isinstance(value, list) else [value] for name, value in kept.headers.items()
-    }
-    return Request(kept.method, kept.uri, headers, kept.body or b"")
-
-
-def _guard(redactor: Redactor, requests: Iterable[Request | None], known: Collection[str]) -> Guard:
-    """What is secret here: the machine's secrets, those that are ``known``, and the keys that the
-    requests themselves carry.
-    """
-    headers = [item for request in requests if request for item in request.headers.items()]
-    keys = {
+def _guard(redactor: Redactor, requests: Iterable[Request | None], keys: Collection[str]) -> Guard:
+    """Knows this machine's secrets, the ``keys``, and the credentials in the request headers."""
+    found = {
         value.rpartition(" ")[2]
-        for name, values in headers
+        for request in requests
+        if request
+        for name, values in request.headers.items()
         if name.lower() in SECRET_HEADERS
         for value in values
     }
-    return Guard(redactor, Scanner(secrets.known_secrets(sorted({*keys, *known})), redactor))
+    return Guard(redactor, Scanner(secrets.known_secrets(sorted({*found, *keys})), redactor))
 
 
-def origin_of(requests: list[Request | None], told: Mapping[str, Any]) -> Origin:
-    """Where a recording made today is from, as its requests tell, and what is ``told`` beside
-    them.
-    """
-    asked = [request for request in requests if request is not None]
-    hosts = {urlsplit(request.url).hostname for request in asked}
-    models = [
-        detect_provider(request.method, request.url, request.body, b"").model for request in asked
-    ]
-    origin = Origin(
-        "loopback" if hosts and hosts <= LOOPBACK else "recorded",
-        date=date.today().isoformat(),
-        client=next(
-            (
-                value
-                for request in asked
-                for name, (value, *_) in request.headers.items()
-                if name.lower() == "user-agent"
-            ),
-            None,
-        ),
-        model=", ".join(dict.fromkeys(filter(None, models))) or None,
-    )
-    return replace(origin, **told)
-
-
-class _Anew(Persister):
-    """Looks for no old file: what is recorded is all that the new one holds."""
+class _Rewriter(Persister):
+    """Ignores the old file, so that the new one holds only what is recorded now."""
 
     @staticmethod
     def load_cassette(cassette_path: str | Path, serializer: Any) -> Any:
-        from vcr.persisters.filesystem import CassetteNotFoundError
-
         raise CassetteNotFoundError
-
-
-def append(
-    exchanges: tuple[Exchange, ...], cassette: Any, told: Mapping[str, Any] | None = None
-) -> None:
-    """Into vcrpy's cassette, through its filters; it saves them when its context ends."""
-    from vcr.request import Request as VcrRequest
-
-    if not exchanges:
-        return
-    data = to_vcr(
-        Cassette(exchanges, origin_of([exchange.request for exchange in exchanges], told or {}))
-    )
-    for item in data["interactions"]:
-        cassette.append(VcrRequest(**item["request"]), item["response"])
-    cassette.get_metadata("harness", data["metadata"]["harness"])
-
-
-def read_interactions(pairs: Iterable[tuple[Any, Any]]) -> tuple[Exchange, ...]:
-    """vcrpy's requests and responses as exchanges."""
-    interactions = [
-        {
-            "request": {
-                "method": request.method,
-                "uri": request.uri,
-                "headers": dict(request.headers),
-                "body": request.body,
-            },
-            "response": response,
-        }
-        for request, response in pairs
-    ]
-    return from_vcr({"interactions": interactions}).exchanges
-
-
-def vcr_request(request: Request) -> Any:
-    """A request as vcrpy has it."""
-    from vcr.request import Request as VcrRequest
-
-    return VcrRequest(request.method, request.url, request.body, request.headers)
-
-
-def _all_patchers() -> tuple[str, ...]:
-    from vcr.patch import PATCHER_NAMES
-
-    return tuple(PATCHER_NAMES)
-
-
-def _shown(mismatch: Mismatch) -> list[str]:
-    recorded, asked = sides(mismatch)
-    lines = [f"  {mismatch.path}: {mismatch.kind}"]
-    if recorded is not None:
-        lines.append(f"    recorded: {printable(recorded)}")
-    if asked is not None:
-        lines.append(f"    asked:    {printable(asked)}")
-    return lines

@@ -1,50 +1,78 @@
-"""Base URLs that somebody names: one that no request can be sent to is told before anything is
-asked.
-"""
+"""The base URLs to ask: from settings, from the environment, or the providers' public ones."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import urlsplit
 
 from harness.pipeline.replay import ReplayError
+from harness.providers import PROVIDERS, Endpoint
 
-ENVIRONMENT: Final = {
-    "gemini-api": "GOOGLE_GEMINI_BASE_URL",
-    "vertex-ai": "GOOGLE_VERTEX_BASE_URL",
-    "code-assist": "CODE_ASSIST_ENDPOINT",
+ENDPOINTS: Final[dict[str, Endpoint]] = {
+    name: provider.endpoint for name, provider in PROVIDERS.items() if provider.endpoint
 }
-"""Provider → the variable by which Google's own clients are told its address."""
+"""Provider → where it is served."""
+
+VARIABLES: Final = tuple(endpoint.variable for endpoint in ENDPOINTS.values())
+"""The environment variables that give Google's clients another base URL."""
+
+LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+
+Upstream = Callable[[str], str]
+"""Request path → base URL."""
 
 
-def check_address(provider: str, base_url: str | None) -> None:
-    """Raises `ReplayError` where ``base_url``, or what the environment has in its place, is the
-    address of no server.
+def upstream_by_path(environment: Mapping[str, str] = os.environ) -> Upstream:
+    """Routes a request path to its provider's base URL in the environment, else to Google's."""
+    configured = {name: environment.get(name, "").rstrip("/") for name in VARIABLES}
+
+    def upstream(path: str) -> str:
+        endpoint = _endpoint_of(path)
+        return configured[endpoint.variable] or endpoint.regional(path) or endpoint.base_url
+
+    return upstream
+
+
+def _endpoint_of(path: str) -> Endpoint:
+    claims = [one for one in ENDPOINTS.values() if one.paths and one.paths.search(path)]
+    return next(iter(claims), None) or next(one for one in ENDPOINTS.values() if not one.paths)
+
+
+def check_base_url(provider: str, base_url: str | None) -> None:
+    """Raises `ReplayError` if ``base_url``, or else the provider's environment variable, holds no
+    usable base URL.
     """
-    name = ENVIRONMENT.get(provider, "")
-    place, url = (
-        ("base_url", base_url) if base_url is not None else (name, os.environ.get(name) or None)
-    )
-    if url is not None and (fault := fault_of(url)):
+    place, url = "base_url", base_url
+    if url is None and provider in ENDPOINTS:
+        place = ENDPOINTS[provider].variable
+        url = os.environ.get(place) or None
+    if url is not None and (fault := find_fault(url)):
         raise ReplayError(f"{place}: {fault}")
 
 
-def fault_of(url: str) -> str:
-    """What is wrong with a base URL; empty where nothing is."""
+def find_fault(url: str) -> str:
+    """A message that says what is wrong with a base URL; empty if nothing is."""
     try:
         split = urlsplit(url)
-        well = (
+        usable = (
             split.scheme in ("http", "https")
             and bool(split.hostname)
             and split.port != 0
             and not re.search(r"\s", url)
         )
-    except ValueError:  # a port that is none, brackets that do not match
-        well = False
+    except ValueError:  # the port is no number, or brackets do not match
+        usable = False
+    if usable:
+        return ""
     return (
-        ""
-        if well
-        else f"{url!r} is no base URL; it begins with http:// or https:// and names a host, such as http://127.0.0.1:8080"
+        f"{url!r} is not a base URL; a base URL begins with http:// or https:// and names a host,"
+        " such as http://127.0.0.1:8080"
     )
+
+
+def environment_for(url: str) -> dict[str, str]:
+    """The environment variables that lead Google's clients to ``url``."""
+    return dict.fromkeys(VARIABLES, url)

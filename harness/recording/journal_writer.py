@@ -1,191 +1,344 @@
-"""Writes down what happens while a recording runs: each fact is a line, redacted, and looked at
-before it is written.
+"""Writes the crash journal NAME.yaml.part while a recording runs, line by line.
 
-What a line shows is scanned together with the end of what came before it; at the first doubt all
-that is written goes. A user's hook judges whole exchanges, so with one an exchange is written when
-it has ended.
+A line of a body is redacted, scanned and appended as soon as it is whole; an unfinished line is
+never written. Compressed bodies, and exchanges that a user's hook judges, are written when they
+end. If anything may be a secret, the journal is deleted and nothing more is written.
+
+A thread of its own writes the journal, so that no client waits for redaction or for the disk. After
+`kill -9` the file holds everything but the last moment. Only its owner can read it, because it is
+not scanned as a whole.
 """
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
-from typing import Final
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Final, Self
 
-from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, journal
+from harness.cassettes import Cassette, Exchange, Origin, Request
+from harness.cassettes.journal import (
+    Answered,
+    Asked,
+    Ended,
+    Fact,
+    Read,
+    encode_fact,
+    encode_head,
+)
 from harness.cassettes.redaction.guard import Guard
+from harness.cassettes.redaction.redactor import Redactor
+from harness.cassettes.redaction.scanner import SecretFound
 from harness.stream.events import End
 
-from .arriving import Arriving, Written
+PAUSE_S: Final = 0.01
+"""How long the thread waits before it takes a fact, so that the client gets its bytes first."""
 
-OVERLAP: Final = 1024
-"""So many bytes of an earlier read are looked at again with the next one: a secret may come in two
-reads.
+_OVERLAP: Final = 1024
+"""Bytes of earlier lines that are scanned again with a line: a secret may span several."""
+
+_LINE_END: Final = re.compile(rb"(?<=[,{}\[\]\n])[ \t]*\r?\n")
+"""A line end at which no JSON value and no frame continues. After a colon or a string, the value of
+a member may still follow.
 """
-WINDOW: Final = 8192
-"""So many bytes are looked at in one go, since nobody else runs meanwhile."""
 
-_NOWHERE: Final = Origin("recorded")  # of what is only looked at
+_GZIP: Final = b"\x1f"
+
+Begin = Callable[[Request | None], tuple[Origin, Guard]]
+"""The first request → the origin, and the guard that knows what is secret."""
+
+Reads = list[tuple[float | None, bytes]]
 
 
-class Writer:
-    """Facts into lines of ``part``; a request that has no answer yet waits for it, since no
-    exchange could be read of it.
+def part_of(path: Path) -> Path:
+    """The journal of the cassette at ``path``."""
+    return path.with_name(path.name + ".part")
 
-    ``begin`` and ``keep`` are those of `staging.Unfinished`. ``doubted``: nothing may be written
-    any more.
+
+def left_behind(path: Path) -> str | None:
+    """A message about the journal that an earlier recording left; None if there is none."""
+    part = part_of(path)
+    if not part.exists():
+        return None
+    return (
+        f"{part} is what an earlier recording left when it stopped; `harness import` keeps what is"
+        " in it, recording anew replaces it"
+    )
+
+
+class JournalWriter:
+    """The journal of the cassette at ``path``: `put` takes facts, a thread writes them. The file is
+    made when the first answer comes.
+
+    ``keep`` applies vcrpy's filters to a request; None drops the exchange. The thread calls it and
+    ``begin``.
     """
 
     def __init__(
         self,
-        part: Path,
-        begin: Callable[[Request | None], tuple[Origin, Guard]],
-        keep: Callable[[Request], Request | None],
+        path: Path,
+        begin: Begin,
+        keep: Callable[[Request], Request | None] = lambda request: request,
     ) -> None:
-        self.doubted = False
-        self._part = part
+        self.part: Final = part_of(path)
         self._begin = begin
         self._keep = keep
-        self._left_out: set[int] = set()
-        self._whole: dict[
-            int, tuple[Exchange, list[tuple[float | None, bytes]]]
-        ] = {}  # those that the hook waits for, and their reads
-        self._bodies: dict[int, Arriving] = {}
-        self._file: int | None = None
-        self._guard: Guard | None = None
-        self._waiting: list[bytes] = []
-        self._tails: dict[int, bytes] = {}
+        self._facts: SimpleQueue[Fact | None] = SimpleQueue()
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.put: Final[Callable[[Fact], None]] = self._facts.put
 
-    def asked(self, take: int, request: Request | None) -> None:
-        if self._guard is None:
-            origin, self._guard = self._begin(request)
-            self._waiting.append(journal.head_line(self._guard.redactor.origin(origin)))
-        kept = request and self._keep(request)
-        if request and not kept:
-            self._left_out.add(take)
-        elif self._guard.redactor.asks_whole:
-            self._whole[take] = Exchange(kept, 0, {}, (), "aborted"), []
-        else:
-            self._write_asked(take, kept and self._guard.redactor.request(kept))
+    def start(self) -> None:
+        """Start the thread before there are facts: starting takes longer than a client may wait."""
+        self._thread = threading.Thread(target=self._run, name="harness-journal", daemon=True)
+        self._thread.start()
 
-    def answered(
-        self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
-        assert self._guard is not None, "what is answered was asked"
-        if take in self._left_out:
-            return
-        if take in self._whole:
-            begun, reads = self._whole[take]
-            self._whole[take] = (
-                replace(begun, status=status, headers=headers, reason_phrase=reason_phrase),
-                reads,
-            )
-            return
-        coding = next(
-            (
-                values[0]
-                for name, values in headers.items()
-                if name.lower() == "content-encoding" and values
-            ),
-            None,
-        )
-        self._bodies[take] = Arriving(self._guard.redactor, coding)
-        kept = self._guard.redactor.request(Request("", "", headers)).headers
-        self._write_answered(take, status, self._guard.redactor.text(reason_phrase), kept)
-
-    def read(self, take: int, at: float, data: bytes) -> None:
-        if take in self._left_out:
-            return
-        if take in self._whole:
-            self._whole[take][1].append((at, data))
-            return
-        self._write_reads(take, self._bodies[take].feed(at, data))
-
-    def ended(self, take: int, end: End) -> None:
-        if take in self._left_out:
-            return
-        if take in self._whole:
-            begun, reads = self._whole.pop(take)
-            self._write_ended(take, replace(begun, reads=tuple(reads), end=end))
-        elif body := self._bodies.pop(take, None):
-            self._write_reads(take, body.close())
-        if take not in self._left_out:
-            self._append(journal.ended_line(take, end), b"")
+        self.close()
 
     def close(self) -> None:
-        """Write what has waited, and close the file; it goes if there was a doubt."""
-        try:
-            for take, body in self._bodies.items() if not self.doubted else ():
-                self._write_reads(take, body.close())
-        except (CassetteError, OSError):
-            self.doubt()
-        if self._file is None:
-            return
-        os.close(self._file)
-        if self.doubted:
-            self._part.unlink(missing_ok=True)
+        """Write the facts that are left; the file stays."""
+        if self._thread is not None:
+            self._facts.put(None)
+            self._closing.set()
+            self._thread.join()
+            self._thread = None
+
+    def discard(self) -> None:
+        """Close and delete the journal: the recording is complete, or it must not be kept."""
+        self.close()
+        self.part.unlink(missing_ok=True)
+
+    def _run(self) -> None:
+        file = _File(self.part)
+        lines = _Lines(file, self._begin, self._keep)
+        while True:
+            fact = self._facts.get()
+            if fact is not None and self._facts.empty():
+                self._closing.wait(PAUSE_S)
+            try:
+                if not file.doubted:
+                    lines.close() if fact is None else lines.add(fact)
+            # A user's hook may raise anything. Whoever saves the recording gets the error again.
+            except Exception:  # noqa: BLE001
+                file.doubt()
+            if fact is None:
+                break
+        file.close()
+
+
+class _File:
+    """The file of a journal; it is made when the first lines are written."""
+
+    def __init__(self, part: Path) -> None:
+        self.doubted = False
+        self._part = part
+        self._handle: int | None = None
+
+    def write(self, lines: bytes) -> None:
+        if self._handle is None:
+            self._part.parent.mkdir(parents=True, exist_ok=True)
+            self._part.unlink(missing_ok=True)  # an old file may have other permissions
+            self._handle = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.write(self._handle, lines)
 
     def doubt(self) -> None:
-        """Nothing more is written, and what is written goes."""
+        """Delete what is written; nothing more is to be written."""
         self.doubted = True
-        if self._file is not None:
-            os.ftruncate(self._file, 0)
+        if self._handle is not None:
+            os.ftruncate(self._handle, 0)
+            self._part.unlink(missing_ok=True)
 
-    def _write_ended(self, take: int, exchange: Exchange) -> None:
-        """A whole exchange, as the user's hook lets it be."""
-        assert self._guard is not None, "what has ended was asked"
-        try:
-            kept = self._guard.redactor.exchange(exchange) if exchange.status else None
-        # the hook is the user's; who saves the recording is told what it raises
-        except Exception as error:  # noqa: BLE001
-            raise CassetteError(f"before_record raised {type(error).__name__}") from None
-        if kept is None:
-            self._left_out.add(take)
-            return
-        if self._guard.scanner.scan_cassette(Cassette((kept,), _NOWHERE), redacted=True):
-            raise CassetteError("what the hook has left shows a secret")
-        self._write_asked(take, kept.request)
-        self._write_answered(take, kept.status, kept.reason_phrase, kept.headers)
-        self._write_reads(take, [Written(at or 0.0, data, data) for at, data in kept.reads])
+    def close(self) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
 
-    def _write_asked(self, take: int, request: Request | None) -> None:
-        assert self._guard is not None, "what is written was asked"
-        if request and any(name.lower() == "content-encoding" for name in request.headers):
-            packed = Cassette((Exchange(request, 0, {}, (), "aborted"),), _NOWHERE)
-            if self._guard.scanner.scan_cassette(packed, redacted=True):
-                raise CassetteError("a packed request shows a secret")
-        line = journal.asked_line(take, request)
-        self._append(line, line)
 
-    def _write_answered(
-        self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]
+@dataclass(slots=True)
+class _Open:
+    """An exchange that has not ended. ``body`` is None while its reads are held until the end."""
+
+    request: Request | None
+    answer: Answered | None = None
+    body: LineBuffer | None = None
+    reads: Reads = field(default_factory=list)
+    scanned: bytes = b""
+
+
+class _Lines:
+    """Turns facts into lines of the journal. Raises `SecretFound` if a line shows a secret."""
+
+    def __init__(
+        self, file: _File, begin: Begin, keep: Callable[[Request], Request | None]
     ) -> None:
-        line = journal.answered_line(take, status, reason_phrase, headers)
-        if self._file is None:
-            self._part.parent.mkdir(parents=True, exist_ok=True)
-            self._part.unlink(missing_ok=True)  # an old one may have other rights
-            self._file = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        self._append(line, line)
+        self._file = file
+        self._begin = begin
+        self._keep = keep
+        self._guard = Guard()
+        self._head: bytes | None = None
+        self._open: dict[int, _Open] = {}
 
-    def _write_reads(self, take: int, reads: Iterable[Written]) -> None:
-        for one in reads:
-            seen = self._tails.get(take, b"") + one.plain
-            self._tails[take] = seen[-OVERLAP:]
-            self._append(journal.read_line(take, one.at, one.data), seen)
+    def add(self, fact: Fact) -> None:
+        match fact:
+            case Asked(number, request):
+                self._ask(number, request)
+            case Answered(number) if number in self._open:
+                self._answer(self._open[number], fact)
+            case Read(number, at_ms, data) if number in self._open:
+                self._read(number, self._open[number], at_ms, data)
+            case Ended(number, end) if number in self._open:
+                self._end(number, self._open.pop(number), end)
 
-    def _append(self, line: bytes, shown: bytes) -> None:
-        """Write the line, if what it shows gives no doubt; at a doubt all that is written goes."""
-        assert self._guard is not None, "what is written was asked"
-        for start in range(0, len(shown), WINDOW - OVERLAP):
-            if self._guard.scanner.scan(shown[start : start + WINDOW]):
-                self.doubt()
-            time.sleep(0)  # let a read pass
-        if self.doubted:
+    def close(self) -> None:
+        """Write the rest of the bodies that are still open."""
+        for number, exchange in self._open.items():
+            if exchange.body:
+                self._write_reads(number, exchange, exchange.body.close())
+
+    def _ask(self, number: int, request: Request | None) -> None:
+        if self._head is None:
+            origin, self._guard = self._begin(request)
+            self._head = encode_head(self._guard.redactor.origin(origin))
+        kept = request and self._keep(request)
+        if kept is not None or request is None:
+            self._open[number] = _Open(kept)
+
+    def _answer(self, exchange: _Open, answer: Answered) -> None:
+        exchange.answer = answer
+        head = _exchange_of(exchange, "aborted")
+        if not self._guard.redactor.asks_whole and not _is_compressed(head):
+            exchange.body = LineBuffer(self._guard.redactor)
+            self._write_exchange(answer.number, head)
+
+    def _read(self, number: int, exchange: _Open, at_ms: float | None, data: bytes) -> None:
+        if exchange.body and exchange.body.is_new and data[:1] == _GZIP:
+            exchange.body = None  # compressed, though no header says so
+        if exchange.body:
+            self._write_reads(number, exchange, exchange.body.feed(at_ms, data))
+        else:
+            exchange.reads.append((at_ms, data))
+
+    def _end(self, number: int, exchange: _Open, end: End) -> None:
+        if exchange.answer is None:
             return
-        self._waiting.append(line)
-        if self._file is not None:
-            os.write(self._file, b"".join(self._waiting))
-            self._waiting.clear()
+        if exchange.body:
+            self._write_reads(number, exchange, exchange.body.close())
+        elif not self._write_exchange(number, _exchange_of(exchange, end)):
+            return
+        self._file.write(encode_fact(Ended(number, end)))
+
+    def _write_exchange(self, number: int, exchange: Exchange) -> bool:
+        """Write an exchange with the reads that it has; False if the user's hook drops it."""
+        kept = self._guard.redactor.exchange(exchange)
+        if kept is None:
+            return False
+        if self._guard.scanner.scan_cassette(Cassette((kept,), Origin("recorded")), redacted=True):
+            raise SecretFound("the exchange shows a secret")
+        facts: list[Fact] = [
+            Asked(number, kept.request),
+            Answered(number, kept.status, kept.reason_phrase, kept.headers),
+            *(Read(number, at_ms, data) for at_ms, data in kept.reads),
+        ]
+        self._file.write((self._head or b"") + b"".join(map(encode_fact, facts)))
+        self._head = b""
+        return True
+
+    def _write_reads(self, number: int, exchange: _Open, reads: Reads) -> None:
+        if not reads:
+            return
+        seen = exchange.scanned + b"".join(data for _, data in reads)
+        if self._guard.scanner.scan(seen):
+            raise SecretFound("the body shows a secret")
+        exchange.scanned = seen[-_OVERLAP:]
+        self._file.write(b"".join(encode_fact(Read(number, at_ms, data)) for at_ms, data in reads))
+
+
+def _exchange_of(exchange: _Open, end: End) -> Exchange:
+    answer = exchange.answer
+    assert answer is not None, "the caller has an answer"
+    return Exchange(
+        exchange.request,
+        answer.status,
+        answer.headers,
+        tuple(exchange.reads),
+        end,
+        answer.reason_phrase,
+    )
+
+
+def _is_compressed(exchange: Exchange) -> bool:
+    coding = exchange.header("content-encoding") or "identity"
+    return coding.strip().lower() != "identity"
+
+
+class LineBuffer:
+    """The body of one answer: gives its reads, redacted, when the lines that they belong to are
+    whole. The cuts between reads and their times stay.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._begun = b""  # raw bytes of a line whose first reads were given out already
+        self._held: Reads = []
+        self._tail = b""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether no read was added yet."""
+        return not self._tail
+
+    def feed(self, at_ms: float | None, data: bytes) -> Reads:
+        """Add a read; returns the reads that may be written now."""
+        self._held.append((at_ms, data))
+        seen = self._tail + data
+        self._tail = seen[-_OVERLAP:]
+        if not _LINE_END.search(seen):
+            return []
+        text = self._text()
+        return self._release(text, _last_line_end(text))
+
+    def close(self) -> Reads:
+        """The body is over; returns the reads that are left."""
+        text = self._text()
+        return self._release(text, len(text))
+
+    def _text(self) -> bytes:
+        return self._begun + b"".join(data for _, data in self._held)
+
+    def _release(self, text: bytes, end: int) -> Reads:
+        """The held reads that end at ``end`` of ``text`` or before, redacted."""
+        ends = list(accumulate((len(data) for _, data in self._held), initial=len(self._begun)))
+        count = sum(place <= end for place in ends[1:])
+        if not count:
+            return []
+        # The redactor leaves out empty reads, so reads are numbered; 0 is given out already.
+        numbered = enumerate([self._begun, *(data for _, data in self._held)])
+        redacted = dict(self._redactor.reads(tuple((float(n), data) for n, data in numbered)))
+        released = [
+            (at_ms, redacted[number])
+            for number, (at_ms, _) in enumerate(self._held[:count], 1)
+            if number in redacted
+        ]
+        self._begun = text[_last_line_end(text[: ends[count]]) : ends[count]]
+        self._held = self._held[count:]
+        return released
+
+
+def _last_line_end(text: bytes) -> int:
+    """Where the last whole line of ``text`` ends; 0 if there is none."""
+    return max((match.end() for match in _LINE_END.finditer(text)), default=0)

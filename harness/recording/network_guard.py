@@ -1,8 +1,7 @@
-"""Keeping a replayed test off the network: while it runs, a socket reaches nothing but this
-machine.
+"""Keeps replayed tests off the network: their sockets can connect only to this machine.
 
-Python's own sockets are guarded, which is what every client library of Python's that we know of
-connects with, asyncio's included; an event loop written in C that opens its own would pass.
+The methods of `socket.socket` are replaced. All Python client libraries that we know use them, and
+so does asyncio. An event loop written in C that opens its own sockets is not covered.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ from harness.pipeline.replay import ReplayError
 
 
 class NetworkRefused(ReplayError):
-    """A connection that a replayed test may not make."""
+    """A replayed test tried to connect to another machine."""
 
 
 @contextmanager
 def refuse_network(why: str) -> Iterator[None]:
-    """For the time of the block every connection to another machine, and every look-up of its name,
-    raises `NetworkRefused`.
+    """In the ``with`` block, connecting to another machine or looking up its name raises
+    `NetworkRefused`, whose message ends with ``why``.
     """
 
     def guarded(original: Callable[..., Any]) -> Callable[..., Any]:
         def call(self: socket.socket, *arguments: Any) -> Any:
             address = arguments[-1]
             if self.family in (socket.AF_INET, socket.AF_INET6) and not _is_here(str(address[0])):
-                self.close()  # whoever made it expects an OSError, and then a second try
+                self.close()  # its owner expects an OSError, and would not close it
                 raise NetworkRefused(
                     f"a connection to {address[0]} port {address[1]} was refused: {why}"
                 )
@@ -58,8 +57,9 @@ def refuse_network(why: str) -> Iterator[None]:
 
 def _is_here(host: str) -> bool:
     if _is_address(host):
-        # connects to this machine
-        return ipaddress.ip_address(host.partition("%")[0]).is_loopback or host in ("0.0.0.0", "::")  # noqa: S104
+        address = ipaddress.ip_address(host.partition("%")[0])
+        # connecting to 0.0.0.0 or :: reaches this machine
+        return address.is_loopback or host in ("0.0.0.0", "::")  # noqa: S104
     return host.lower().rstrip(".") in (
         "localhost",
         "localhost.localdomain",

@@ -1,40 +1,43 @@
-"""vcrpy's persister and serializer, ours: reads, end and origin survive, and a damaged file is an
-error instead of one to record over.
-"""
+"""vcrpy's persister: loads and saves cassettes in our format, redacted and scanned."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from tempfile import mkstemp
+from typing import Any, Final, NamedTuple
 
-from harness.cassettes import CassetteError, vcrpy
-from harness.cassettes.redaction import secrets
+from vcr import VCR
+from vcr.persisters.filesystem import CassetteNotFoundError
+from vcr.serialize import deserialize, serialize
+
+from harness.cassettes import Cassette, CassetteError, Origin, loads
 from harness.cassettes.redaction.guard import Guard
 
-from .staging import save
-
-if TYPE_CHECKING:
-    from vcr import VCR
+from .vcr_values import from_vcr, origin_fields, origin_of, to_vcr
 
 SERIALIZER: Final = "harness"
 
 
+class CassetteFormat(NamedTuple):
+    """Our format, where vcrpy has a serializer. ``guard`` is called when a cassette is saved,
+    because only then all secrets are known.
+    """
+
+    guard: Callable[[], Guard]
+
+
 class Persister:
-    """vcrpy's persister interface, without its mercy: only a file that does not exist is a new
-    cassette.
+    """vcrpy's persister interface. Only a file that does not exist is a new cassette: vcrpy's own
+    persister records over damaged files.
     """
 
     @staticmethod
     def load_cassette(cassette_path: str | Path, serializer: Any) -> Any:
-        """vcrpy's requests and responses. Raises its CassetteNotFoundError, or `CassetteError` for
-        a file that can't be read.
+        """vcrpy's requests, responses and metadata. Raises vcrpy's CassetteNotFoundError, or
+        `CassetteError` for a file that can't be read.
         """
-        from vcr.persisters.filesystem import CassetteNotFoundError
-        from vcr.serialize import deserialize
-
         path = Path(cassette_path)
         if not path.is_file():
             raise CassetteNotFoundError()
@@ -42,70 +45,84 @@ class Persister:
             text = path.read_bytes().decode()
         except UnicodeDecodeError as error:
             raise CassetteError(f"{path}: not UTF-8 at byte {error.start}") from None
-        try:
+        if not isinstance(serializer, CassetteFormat):
             return deserialize(text, serializer)
-        except CassetteError as error:
-            raise CassetteError(f"{path}: {error}") from None
+        cassette = loads(text, str(path))
+        pairs = [to_vcr(exchange) for exchange in cassette.exchanges]
+        return (
+            [request for request, _ in pairs],
+            [response for _, response in pairs],
+            {"harness": origin_fields(cassette.origin)},
+        )
 
     @staticmethod
     def save_cassette(
         cassette_path: str | Path, cassette_dict: dict[str, Any], serializer: Any
     ) -> None:
-        """Write beside the file, then move over it: a failed write leaves what was there."""
-        from vcr.serialize import serialize
-
+        """Save the cassette. Raises `CassetteError` if it shows a secret or can't be written."""
         path = Path(cassette_path)
-        save(
-            path,
-            serialize(
-                cassette_dict,
-                replace(serializer, name=_named(path))
-                if isinstance(serializer, _Serializer)
-                else serializer,
-            ),
+        if not isinstance(serializer, CassetteFormat):
+            save(path, serialize(cassette_dict, serializer))
+            return
+        requests, responses = cassette_dict["requests"], cassette_dict["responses"]
+        exchanges = from_vcr(zip(requests, responses, strict=True))
+        fields = (cassette_dict.get("metadata") or {}).get("harness")
+        origin = (
+            Origin(**fields)
+            if fields
+            else origin_of([exchange.request for exchange in exchanges], {})
         )
+        save(path, serializer.guard().dumps(Cassette(exchanges, origin), _display_name(path)))
 
 
-def _named(path: Path) -> str:
-    """A file as its errors call it, and as its name is looked at: from the working folder on, for
-    what is above is no part of it.
+def _display_name(path: Path) -> str:
+    """The file's name in errors, which is scanned too: relative to the working folder, because
+    what is above is no part of the name.
     """
     path, here = path.absolute(), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
 
 
-@dataclass(frozen=True)
-class _Serializer:
-    """vcrpy's serializer interface, with the secrets that are known when something is written; the
-    persister says its ``name``.
-    """
-
-    guard: Callable[[], Guard]
-    name: str = "cassette"
-
-    def serialize(self, cassette_dict: dict[str, Any]) -> str:
-        return self.guard().serialize(cassette_dict, self.name)
-
-    def deserialize(self, text: str) -> dict[str, Any]:
-        return vcrpy.deserialize(text)
-
-
-def keep_format(recorder: VCR, guard: Callable[[], Guard]) -> None:
-    """Make a `vcr.VCR` keep its cassettes in our format, redacted and scanned by what ``guard``
-    makes when one is written.
-    """
-    recorder.register_serializer(SERIALIZER, _Serializer(guard))
+def use_format(recorder: VCR, guard: Callable[[], Guard]) -> None:
+    """Make a `vcr.VCR` keep its cassettes in our format."""
+    recorder.register_serializer(SERIALIZER, CassetteFormat(guard))
     recorder.register_persister(Persister)
     recorder.serializer = SERIALIZER
 
 
-def register(recorder: VCR, guard: Callable[[], Guard] = secrets.guard) -> None:
-    """`keep_format`, and clients on httpx2 and httpx are recorded read by read: vcrpy would join an
-    answer before the client gets it.
+def save(path: Path, text: str) -> None:
+    """Write a file beside ``path``, flush it to disk, and move it to ``path``. If anything fails,
+    the old file stays as it was.
     """
-    from .vcr import StreamingCassette
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
 
-    keep_format(recorder, guard)
-    recorder._use_cassette = lambda **options: StreamingCassette.use_arg_getter(
-        partial(recorder.get_merged_config, **options)
-    )
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Flush a rename to disk. Some systems can't open folders."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,6 +1,4 @@
-"""A recorded answer as a response of the client's own library: all of it at once, then its recorded
-end.
-"""
+"""A recorded exchange as a response of the client's HTTP library: all its reads, then its end."""
 
 from __future__ import annotations
 
@@ -13,13 +11,11 @@ from harness.cassettes import Exchange
 CUT: Final = (
     "peer closed connection without sending complete message body (incomplete chunked read)"
 )
-LEFT: Final = (
-    "the client left here when this was recorded; the recording does not know what came next"
-)
+LEFT: Final = "the client stopped here when this was recorded, so the rest of the answer is unknown"
 
 
 def played(http: Any, exchange: Exchange) -> Any:
-    """The library's response for a recorded answer."""
+    """The response of the library ``http`` (httpx2 or httpx) for a recorded exchange."""
     headers = [(name, value) for name, values in exchange.headers.items() for value in values]
     extensions = {
         "http_version": b"HTTP/1.1",
@@ -31,9 +27,7 @@ def played(http: Any, exchange: Exchange) -> Any:
 
 
 class _Player:
-    """A recorded body, for both kinds of client: at once, as far as it goes, then its recorded
-    end.
-    """
+    """The body of a recorded exchange, for blocking and for awaiting clients."""
 
     http: Any
 
@@ -46,9 +40,8 @@ class _Player:
         self._end()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        for _, data in self.exchange.reads:
+        for data in iter(self):
             yield data
-        self._end()
 
     def _end(self) -> None:
         match self.exchange.end:

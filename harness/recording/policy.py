@@ -1,11 +1,9 @@
-"""What is no recording of the API: answers that say something of an account or of a bad moment, not
-of the wire.
+"""Decides which answers are not kept in a recording.
 
-A suite that has recorded "quota exceeded" is green for ever after. So such an answer is refused,
-before a stream and inside one, unless whoever records says that it is what the case is about. So is
-an answer that broke off: the network failed, and a half answer would take the place of a whole one.
-Where no test has looked at the answer, any other error is refused as well: it is most often a name
-that was mistyped.
+A suite that recorded "quota exceeded" would pass for ever. Therefore answers about an account or an
+overload are refused, before a stream and inside it, unless the user says that the case is about
+them. Incomplete answers are refused too, because the network failed. Where no test has looked at
+the answer, every other error is refused as well: the cause is most often a mistyped name.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Collection, Iterable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from harness.cassettes import CassetteError, Exchange
 from harness.pipeline.replay import ReplayError, replay
@@ -32,73 +30,84 @@ REFUSED: Final = {
     504: "an overload answer",
     529: "an overload answer",
 }
-"""HTTP statuses, and the codes of errors inside a stream, by what they are."""
+"""HTTP statuses, and codes of errors inside a stream → what such an answer is."""
+
 BROKEN: Final[dict[End, str]] = {
     "cut": "was cut off before its end",
     "reset": "was reset before its end",
     "aborted": "was given up",
 }
-"""Ends of an answer that is not whole, by what became of it."""
+"""Ends of incomplete answers → what happened."""
+
 KEY_REASONS: Final = frozenset({"API_KEY_INVALID", "API_KEY_SERVICE_BLOCKED", "CONSUMER_INVALID"})
-"""Reasons of an ErrorInfo that make an answer of any status one about a key
+"""Reasons of an ErrorInfo that say, with any status, that the key is wrong
 (https://cloud.google.com/apis/design/errors).
 """
+
 NO_LOGIN: Final = 41
-"""The Gemini CLI's exit code where nobody is logged in
+"""The Gemini CLI's exit code if nobody is logged in
 (https://geminicli.com/docs/cli/headless/#exit-codes).
 """
 
-_TOLD: Final = re.compile(r'"code":\s*([45]\d\d)\b')
+_MAX_QUOTED: Final = 200
+_CODE: Final = re.compile(r'"code":\s*([45]\d\d)\b')
 
 
 class RecordingRefused(CassetteError):
-    """What was recorded is not kept; the message says which exchange, why, and what to do.
+    """A recording is not kept; the message says which exchange, why, and what to do.
 
-    ``said``: the provider's own words, as the message quotes them.
+    ``quoted``: the provider's own message, as it stands in ours.
     """
 
-    def __init__(self, message: str, said: str = "") -> None:
+    def __init__(self, message: str, quoted: str = "") -> None:
         super().__init__(message)
-        self.said = said
+        self.quoted = quoted
+
+
+class Refusal(NamedTuple):
+    """An answer that is not kept: its status or error code, what it is, the provider's message."""
+
+    code: int
+    kind: str
+    quoted: str
+
+    @property
+    def details(self) -> str:
+        """Code and message, for an error message."""
+        return f"{self.code}: {self.quoted}" if self.quoted else str(self.code)
 
 
 def refuse_errors(exchanges: Iterable[Exchange], allowed: Collection[int] = ()) -> None:
-    """Raises `RecordingRefused` for the first answer of a status in `REFUSED` that is not
+    """Raises `RecordingRefused` for the first answer with a status in `REFUSED` that is not
     ``allowed``.
     """
     for number, exchange in enumerate(exchanges, 1):
-        found = refused(exchange, allowed)
-        if found:
-            code, what, said = found
+        if refusal := refusal_of(exchange, allowed):
             raise RecordingRefused(
-                f"exchange {number} is {what} ({code}{': ' if said else ''}{said}), not what a case"
-                f" is about; mend that and record again, or allow the status {code} for this"
-                " recording",
-                said,
+                f"exchange {number} is {refusal.kind} ({refusal.details}); correct the cause and"
+                f" record again, or allow the status {refusal.code} if the case is about it",
+                refusal.quoted,
             )
 
 
-def refuse_broken(takes: Iterable[InFlightExchange], allowed: Collection[End] = ()) -> None:
+def refuse_broken(exchanges: Iterable[InFlightExchange], allowed: Collection[End] = ()) -> None:
     """Raises `RecordingRefused` for the first answer that was cut, reset or given up, unless such
-    an end is ``allowed``.
-
-    One that its client left, and not because of the network, is what was recorded.
+    an end is ``allowed``. An answer that its client left, without a network error, is kept.
     """
-    for number, take in enumerate(takes, 1):
-        exchange = take.exchange()
-        if told := broken(exchange, allowed if take.failure else {"aborted", *allowed}):
-            why = f": {take.failure}" if exchange.end == "aborted" else ""
+    for number, in_flight in enumerate(exchanges, 1):
+        exchange = in_flight.exchange()
+        allowed_here = allowed if in_flight.failure else {"aborted", *allowed}
+        if breakage := breakage_of(exchange, allowed_here):
+            why = f": {in_flight.failure}" if exchange.end == "aborted" else ""
             raise RecordingRefused(
-                f"the answer of exchange {number} {told}{why}; a recording holds whole answers;"
-                " record again, or, if that is what it is about, allow this end:"
+                f"the answer of exchange {number} {breakage}{why}; a recording holds whole answers;"
+                " record again, or allow this end if the case is about it:"
                 f" allow_end=[{exchange.end!r}]"
             )
 
 
-def broken(exchange: Exchange, allowed: Collection[End] = ()) -> str | None:
-    """What became of an answer that is not whole and whose end is not ``allowed``; None for any
-    other.
-    """
+def breakage_of(exchange: Exchange, allowed: Collection[End] = ()) -> str | None:
+    """What happened to an incomplete answer whose end is not ``allowed``; None for any other."""
     if exchange.end not in BROKEN or exchange.end in allowed:
         return None
     count = len(exchange.reads)
@@ -108,60 +117,56 @@ def broken(exchange: Exchange, allowed: Collection[End] = ()) -> str | None:
     )
 
 
-def refused(
+def refusal_of(
     exchange: Exchange, allowed: Collection[int] = (), *, every: bool = False
-) -> tuple[int, str, str] | None:
-    """Code, what it is, and the provider's words, if this answer is one to refuse; with ``every``
-    any that `status_of` calls an error.
-    """
+) -> Refusal | None:
+    """Why this answer is not kept, or None. With ``every``, any error is refused."""
     status, errors = status_of(exchange), errors_of(exchange)
     for error in errors:
-        code, said = error.get("code") or status, str(error["message"])
+        code, message = error.get("code") or status, str(error["message"])
         of_key = KEY_REASONS & set(error.get("reasons", ())) or any(
-            reason in said for reason in KEY_REASONS
+            reason in message for reason in KEY_REASONS
         )
-        what = "an answer about the key" if of_key else REFUSED.get(code)
-        if what and code not in allowed:
-            return code, what, said[:200]
+        kind = "an answer about the key" if of_key else REFUSED.get(code)
+        if kind and code not in allowed:
+            return Refusal(code, kind, message[:_MAX_QUOTED])
     if status in REFUSED and status not in allowed:
-        return status, REFUSED[status], exchange.reason_phrase
+        return Refusal(status, REFUSED[status], exchange.reason_phrase)
     if every and (status >= 400 or status != exchange.status) and status not in allowed:
-        said = str(errors[0]["message"])[:200] if errors else exchange.reason_phrase
-        return status, "an answer of an error", said
+        message = str(errors[0]["message"])[:_MAX_QUOTED] if errors else exchange.reason_phrase
+        return Refusal(status, "an error answer", message)
     return None
 
 
 def status_of(exchange: Exchange) -> int:
-    """The status of an answer; of a program that failed, that of the error of the API which it
-    tells of, else its exit code.
+    """The HTTP status of an answer. For a program that failed: the status of the API error that it
+    reports, else its exit code.
 
-    The Gemini CLI exits with the status modulo 256. One that was killed has no code of its own: its
-    output is cut.
+    The Gemini CLI exits with the status modulo 256. A program that was killed has no exit code of
+    its own; its output is cut.
     """
     code = int(exchange.header(EXIT_CODE) or 0) if exchange.request is None else 0
     if code <= 0:
         return exchange.status
-    told = next(
-        (found for error in errors_of(exchange) if (found := _TOLD.search(str(error["message"])))),
-        None,
-    )
-    if told:
-        return int(told[1])
-    return (
-        401
-        if code == NO_LOGIN
-        else next((status for status in REFUSED if status % 256 == code), code)
-    )
+    for error in errors_of(exchange):
+        if match := _CODE.search(str(error["message"])):
+            return int(match[1])
+    if code == NO_LOGIN:
+        return 401
+    return next((status for status in REFUSED if status % 256 == code), code)
 
 
 def errors_of(exchange: Exchange) -> list[dict[str, Any]]:
     """The error events of an answer."""
-    exchange = with_provider(exchange)
+    return [event for event in events_of(with_provider(exchange)) if event["kind"] == "error"]
+
+
+def events_of(exchange: Exchange) -> list[dict[str, Any]]:
+    """The events of an answer; none if it cannot be replayed."""
     if not exchange.generates:
         return []
-    with warnings.catch_warnings(action="ignore"):  # whose wire it is does not matter here
+    with warnings.catch_warnings(action="ignore"):  # an unknown provider does not matter here
         try:
-            events = replay(exchange, layer="events")
+            return replay(exchange, layer="events")
         except ReplayError:
             return []
-    return [event for event in events if event["kind"] == "error"]

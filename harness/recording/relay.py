@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import re
 import socket
 import struct
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -26,15 +24,8 @@ import h11
 from harness.cassettes import Exchange, Request
 from harness.pipeline.replay import ReplayError
 
-from .drivers.genai import library
-from .transport import Source, transports
-
-ENVIRONMENT: Final = {
-    "GOOGLE_GEMINI_BASE_URL": "https://generativelanguage.googleapis.com",
-    "GOOGLE_VERTEX_BASE_URL": "https://aiplatform.googleapis.com",
-    "CODE_ASSIST_ENDPOINT": "https://cloudcode-pa.googleapis.com",
-}
-"""The variables by which Google's clients are told a base URL, and where each leads by itself."""
+from .endpoints import Upstream, upstream_by_path
+from .transport import Source, headers_by_name, http_library, transports
 
 _HOP_BY_HOP: Final = frozenset(
     [
@@ -48,40 +39,8 @@ _HOP_BY_HOP: Final = frozenset(
     ]
 )
 """Headers of one connection, not of the message (RFC 9110, 7.6.1)."""
-_LOCATION: Final = re.compile(r"/projects/[^/]+/locations/([a-z0-9-]+)/")
 _READ: Final = 1 << 16
 _RESET: Final = struct.pack("ii", 1, 0)
-
-Upstream = Callable[[str], str]
-"""The base URL for the path of a request."""
-
-
-def upstream_by_path(environment: Mapping[str, str] = os.environ) -> Upstream:
-    """Whose API a path is, and where that is: the client's base URL in the environment, else
-    Google's own host for it.
-    """
-    told = {name: environment.get(name, "").rstrip("/") for name in ENVIRONMENT}
-
-    def upstream(path: str) -> str:
-        if "/v1internal" in path:
-            name = "CODE_ASSIST_ENDPOINT"
-        elif "/publishers/" in path or _LOCATION.search(path):
-            name = "GOOGLE_VERTEX_BASE_URL"
-        else:
-            name = "GOOGLE_GEMINI_BASE_URL"
-        located = _LOCATION.search(path)
-        return told[name] or (_regional(located[1]) if located else ENVIRONMENT[name])
-
-    return upstream
-
-
-def _regional(location: str) -> str:
-    """https://cloud.google.com/vertex-ai/docs/reference/rest#service-endpoint"""
-    if location == "global":
-        return ENVIRONMENT["GOOGLE_VERTEX_BASE_URL"]
-    if location in ("us", "eu"):
-        return f"https://aiplatform.{location}.rep.googleapis.com"
-    return f"https://{location}-aiplatform.googleapis.com"
 
 
 @contextmanager
@@ -130,7 +89,7 @@ class _Relay:
         of HTTP.
         """
         if self.transport is None:
-            made = transports(library())
+            made = transports(http_library())
             self.http, self.transport = made.http, made.asynchronous(self.source)
 
     async def run(self, listening: socket.socket) -> None:
@@ -178,7 +137,7 @@ class _Relay:
             answer = (
                 None
                 if self.source.live
-                else self.source.answer(Request(method, url, _by_name(kept), body))
+                else self.source.answer(Request(method, url, headers_by_name(kept), body))
             )
             if answer is None:
                 self._connect()
@@ -265,13 +224,6 @@ async def _play(answer: Exchange, wire: h11.Connection, writer: asyncio.StreamWr
     return wire.our_state is h11.DONE and wire.their_state is h11.DONE
 
 
-def _by_name(raw: list[tuple[bytes, bytes]]) -> dict[str, list[str]]:
-    headers: dict[str, list[str]] = {}
-    for name, value in raw:
-        headers.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
-    return headers
-
-
 async def _read_request(
     wire: h11.Connection, reader: asyncio.StreamReader
 ) -> tuple[h11.Request, bytes] | None:
@@ -333,8 +285,3 @@ def _reset(writer: asyncio.StreamWriter) -> None:
     raw = writer.get_extra_info("socket")
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
     writer.transport.abort()
-
-
-def environment_for(url: str) -> dict[str, str]:
-    """The variables that lead Google's clients to a relay."""
-    return dict.fromkeys(ENVIRONMENT, url)

@@ -1,120 +1,69 @@
-"""The recording engine: request after request is asked of a provider until a recording is whole, or
-a limit says that it will not be.
+"""The recording run: sends request after request until a recording is complete or a limit is
+reached.
 
-What to ask next may depend on the last answer, so requests come from a generator that is sent each
-answer. An answer that is refused (`refusing`) is asked for again after the wait that the provider
-names, and left out of the recording; a key that is not valid, a quota of the day, or a wait that
-nobody would sit through ends it at once.
+The next request may depend on the last answer, so requests can come from a generator, which is sent
+each answer. A refused answer (`policy`) is left out of the recording, and the request is sent again
+after the wait that the provider asks for. An invalid key, a daily quota, or a wait that is too long
+ends the run at once.
 """
 
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from harness.cassettes import Cassette, Exchange
 from harness.cassettes.load import load
-from harness.pipeline.replay import ReplayError, replay
+from harness.pipeline.replay import check_known
 from harness.providers import with_provider
 from harness.stream.events import End
 
 from .cassette import Mode, Recording, use_cassette
-from .drivers.gemini_cli import told_by_program
-from .endpoints import check_address
-from .policy import RecordingRefused, broken, errors_of, refused, status_of
+from .drivers import DRIVERS
+from .endpoints import check_base_url
+from .policy import (
+    RecordingRefused,
+    Refusal,
+    breakage_of,
+    errors_of,
+    events_of,
+    refusal_of,
+    status_of,
+)
+from .settings import Driver, GenerateAsk, Limits, Settings
 from .tape import InFlightExchange
 
 RETRIED: Final = frozenset({429, 500, 502, 503, 504, 529})
 LONGEST_WAIT_S: Final = 300.0
-"""A provider that wants a longer wait has no answer today."""
-SILENCE_S: Final = 300.0
-"""So long an answer may be silent: a model that thinks says nothing for minutes."""
-
-
-@dataclass(frozen=True, slots=True)
-class GenerateAsk:
-    """One request: ``body`` is the JSON object that the provider is sent, for gemini-cli
-    ``{"prompt": text}``.
-    """
-
-    body: Mapping[str, Any]
-    model: str | None = None
-    streamed: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Where and as whom to ask; what is None is told by the environment, as Google's own clients
-    read it.
-
-    ``timeout_s``: so many seconds without a byte, or a connection, end a request (None:
-    `SILENCE_S`); a program has so many in all (None: `program.TIME_LIMIT_S`).
-    """
-
-    model: str | None = None
-    api_key: str | None = field(default=None, repr=False)
-    api_version: str | None = None
-    base_url: str | None = None
-    project: str | None = None
-    location: str | None = None
-    credentials: Any = field(default=None, repr=False)
-    program: tuple[str, ...] = ("gemini",)
-    arguments: tuple[str, ...] = ()
-    timeout_s: float | None = None
-
-    @property
-    def silence_s(self) -> float:
-        """So long an answer may be silent."""
-        return self.timeout_s or SILENCE_S
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How much may be spent: tries of one request; and of the whole run, requests with their tries,
-    output and thinking tokens.
-    """
-
-    attempts: int = 4
-    requests: int = 50
-    output_tokens: int = 50_000
+"""A longer wait than this ends the run."""
 
 
 @dataclass(slots=True)
 class Spent:
-    """What a run has cost so far; recordings that share one share their limits."""
+    """The cost of a run so far. Recordings that share one object share their limits."""
 
     requests: int = 0
     output_tokens: int = 0
 
     def check(self, limits: Limits) -> None:
-        """Raises `RecordingRefused` if nothing more may be asked."""
-        for what, used, most in (
+        """Raises `RecordingRefused` if a limit is reached."""
+        for unit, used, limit in (
             ("request", self.requests, limits.requests),
             ("output token", self.output_tokens, limits.output_tokens),
         ):
-            if used >= most:
-                shown = f"{used} {what}{'' if used == 1 else 's'}"
+            if used >= limit:
                 raise RecordingRefused(
-                    f"this run has used {shown}, and {most} is the limit; raise it, or ask for less"
+                    f"this run has used {used} {unit}{'' if used == 1 else 's'}, and {limit} is the"
+                    " limit; raise it, or ask for less"
                 )
 
 
-class Driver(Protocol):
-    """Asks one provider; what passes is taken by the recording that it was made for."""
-
-    def ask(self, ask: GenerateAsk) -> None:
-        """Ask and read the whole answer. An error in the answer is no exception."""
-
-    def close(self) -> None: ...
-
-
 class Progress(Protocol):
-    """Who is told how far it is."""
+    """Is told how far a recording is."""
 
     def asked(self, requests: int, output_tokens: int) -> None: ...
     def waiting(self, seconds: float, why: str) -> None: ...
@@ -138,196 +87,173 @@ def record_requests(
     sleep: Callable[[float], None] = time.sleep,
     progress: Progress | None = None,
 ) -> Cassette:
-    """Ask ``provider`` for each of ``asks`` and keep the exchanges, in order, as the cassette at
-    ``path``; returns it as it was saved.
+    """Send each of ``asks`` to ``provider`` and save the exchanges, in order, as the cassette at
+    ``path``. Returns the saved cassette.
 
-    ``asks`` may be a generator: it is sent the exchange that answered. ``mode``: ``once`` asks only
-    if there is no cassette yet. ``spent``: what other recordings of the same run have cost, counted
-    on here, so that the ``limits`` are those of all of them. An answer of a status from 400 on is
-    refused, a program that failed, and an answer that broke off, unless ``allow_status`` has its
-    status (`status_of`) and ``allow_end`` its end, or the exchange at the same place of ``before``
-    has it: those that are asked for anew. ``before=None`` keeps what `refusing.REFUSED` does not
-    name, for a comparison. Raises `RecordingRefused` for an answer that is not to be kept and for a
-    limit, `CassetteError` for what can't be written, `MissingLibrary` and `ReplayError` for a
-    provider that can't be asked. Nothing but a whole recording changes the file.
+    ``asks`` may be a generator: it is sent the exchange that answered. ``mode``: with ``once``,
+    requests are sent only if there is no cassette yet. ``spent``: the cost of other recordings of
+    the same run, which is added to, so that ``limits`` hold for all of them.
+
+    An answer with a status from 400 on, a failed program, and an incomplete answer are refused,
+    unless ``allow_status`` has the status (`status_of`), ``allow_end`` has the end, or the exchange
+    at the same place of ``before``, the old recording, has it. ``before=None`` keeps everything
+    that `policy.REFUSED` does not name, for a comparison.
+
+    Raises `RecordingRefused` for an answer that is not kept and for a limit, `CassetteError` for a
+    file that can't be written, `MissingLibrary` and `ReplayError` for a provider that can't be
+    asked. The file changes only if the recording is complete.
     """
-    keys = [settings.api_key] if settings and settings.api_key else []
-    told = told_by_program(settings or Settings()) if provider == "gemini-cli" else None
-    statuses = {
-        *allow_status,
-        *map(status_of, before or ()),
-    }  # what stands where is seen when it comes
-    ends = {*allow_end, *(one.end for one in before or ())}
+    settings, spent = settings or Settings(), spent or Spent()
+    # The saved file may hold what stands anywhere in the old one; `_Run` looks at each place.
+    statuses = {*allow_status, *map(status_of, before or ())}
+    ends = {*allow_end, *(exchange.end for exchange in before or ())}
+    keys = [settings.api_key] if settings.api_key else []
     with use_cassette(
-        path, mode=mode, allow_status=statuses, allow_end=ends, keys=keys, whole=True, told=told
+        path, mode=mode, allow_status=statuses, allow_end=ends, keys=keys, whole=True
     ) as tape:
         if isinstance(tape, Recording):
-            tape.silence_s = (settings or Settings()).silence_s
-            limits, spent = limits or Limits(), spent or Spent()
-            spent.check(limits)
-            driver = drive(provider, tape, settings or Settings())
+            tape.silence_s = settings.silence_s
+            spent.check(limits or Limits())
+            driver = open_driver(provider, tape, settings)
             run = _Run(
-                tape, driver, limits, spent, allow_status, allow_end, before, sleep, progress
+                tape,
+                driver,
+                limits or Limits(),
+                spent,
+                frozenset(allow_status),
+                frozenset(allow_end),
+                before,
+                sleep,
+                progress,
             )
             try:
-                run.all(asks)
+                run.send_all(asks)
             finally:
                 driver.close()
     return load(path)
 
 
-def drive(provider: str, tape: Recording, settings: Settings) -> Driver:
-    """The driver of a provider; raises `ReplayError` for one that is not known, and for an address
-    of no server.
+def open_driver(provider: str, tape: Recording, settings: Settings) -> Driver:
+    """The driver of a provider. Raises `ReplayError` for an unknown provider or an unusable base
+    URL.
     """
-    check_address(provider, settings.base_url)
-    match provider:
-        case "gemini-api" | "vertex-ai":
-            from .drivers.genai import GenaiDriver
-
-            return GenaiDriver(tape, settings, vertex=provider == "vertex-ai")
-        case "code-assist":
-            from .drivers.code_assist import CodeAssistDriver
-
-            return CodeAssistDriver(tape, settings)
-        case "gemini-cli":
-            from .drivers.gemini_cli import ProgramDriver
-
-            return ProgramDriver(tape, settings)
-    raise ReplayError(
-        f"nobody knows how to ask {provider!r}; known are gemini-api, vertex-ai, code-assist,"
-        " gemini-cli"
-    )
+    check_known("provider", provider, DRIVERS)
+    check_base_url(provider, settings.base_url)
+    return DRIVERS[provider](tape, settings)
 
 
+@dataclass(slots=True)
 class _Run:
-    def __init__(
-        self,
-        tape: Recording,
-        driver: Driver,
-        limits: Limits,
-        spent: Spent,
-        allow_status: Collection[int],
-        allow_end: Collection[End],
-        before: Sequence[Exchange] | None,
-        sleep: Callable[[float], None],
-        progress: Progress | None,
-    ) -> None:
-        self.tape = tape
-        self.driver = driver
-        self.limits = limits
-        self.spent = spent
-        self.allow_status = allow_status
-        self.allow_end = allow_end
-        self.before = before
-        self.sleep = sleep
-        self.progress = progress
-        self.requests = 0
-        self.output_tokens = 0
+    """The arguments of `record_requests`, and the requests and tokens of this cassette."""
 
-    def all(self, asks: Asks) -> None:
+    tape: Recording
+    driver: Driver
+    limits: Limits
+    spent: Spent
+    allow_status: frozenset[int]
+    allow_end: frozenset[End]
+    before: Sequence[Exchange] | None
+    sleep: Callable[[float], None]
+    progress: Progress | None
+    requests: int = 0
+    output_tokens: int = 0
+
+    def send_all(self, asks: Asks) -> None:
         if not isinstance(asks, Generator):
             for ask in asks:
-                self._one(ask)
+                self._send(ask)
             return
         try:
             ask = next(asks)
             while True:
-                ask = asks.send(self._one(ask))
+                ask = asks.send(self._send(ask))
         except StopIteration:
             return
 
-    def _one(self, ask: GenerateAsk) -> Exchange:
-        """The answer to keep; tries again as long as the provider asks for it and the limits let
-        it.
-        """
+    def _send(self, ask: GenerateAsk) -> Exchange:
+        """The answer to keep; retries as long as the provider asks for it and the limits allow."""
         for attempt in range(1, self.limits.attempts + 1):
             self.spent.check(self.limits)
-            before = len(self.tape.takes)
+            first = len(self.tape.in_flight)
             self.requests += 1
             self.spent.requests += 1
             self.driver.ask(ask)
-            for take in self.tape.takes[before:]:
-                take.finish()
-            takes = [take for take in self.tape.takes[before:] if take.status is not None]
-            if not takes:
+            sent = self.tape.in_flight[first:]
+            for in_flight in sent:
+                in_flight.finish()
+            answered = [in_flight for in_flight in sent if in_flight.status is not None]
+            if not answered:
                 raise RecordingRefused(
-                    f"request {self.requests} got no answer at all{self._why(before)}; mend that,"
-                    " then record again"
+                    f"request {self.requests} got no answer at all{_failure_of(sent)}; correct the"
+                    " cause, then record again"
                 )
-            exchanges = [with_provider(take.exchange()) for take in takes]
-            cost = sum(map(output_tokens, exchanges))
-            self.output_tokens += cost
-            self.spent.output_tokens += cost
-            if self.progress:
-                self.progress.asked(self.requests, self.output_tokens)
-            anew = self._anew()
-            allowed = {*self.allow_status, *map(status_of, anew)}
-            found = refused(exchanges[-1], allowed, every=self.before is not None)
-            if found is None:
-                self._check_end(
-                    exchanges[-1], takes[-1], {*self.allow_end, *(one.end for one in anew)}
-                )
+            exchanges = [with_provider(in_flight.exchange()) for in_flight in answered]
+            self._count(sum(map(output_tokens, exchanges)))
+            replaced = self._replaced()
+            allowed = {*self.allow_status, *map(status_of, replaced)}
+            refusal = refusal_of(exchanges[-1], allowed, every=self.before is not None)
+            if refusal is None:
+                self._check_end(exchanges[-1], answered[-1], replaced)
                 return exchanges[-1]
-            self._wait(found, exchanges[-1], attempt, takes)
+            self._wait(refusal, exchanges[-1], attempt)
+            for in_flight in answered:
+                in_flight.drop()
         raise AssertionError("the last attempt returns or raises")
 
-    def _why(self, before: int) -> str:
-        """Whom the last request did not reach, and the reason that the system gives."""
-        asked = [take for take in self.tape.takes[before:] if take.request]
-        return "".join(
-            f" from {urlsplit(take.request.url).netloc}: {take.failure}"
-            for take in asked[-1:]
-            if take.request
-        )
+    def _count(self, tokens: int) -> None:
+        self.output_tokens += tokens
+        self.spent.output_tokens += tokens
+        if self.progress:
+            self.progress.asked(self.requests, self.output_tokens)
 
-    def _anew(self) -> Sequence[Exchange]:
-        """The exchange that the last answer takes the place of, if there is one."""
-        place = sum(take.status is not None and not take.dropped for take in self.tape.takes)
+    def _replaced(self) -> Sequence[Exchange]:
+        """The exchange of the old recording that the last answer replaces, if there is one."""
+        place = len(self.tape.answered())
         return (self.before or ())[place - 1 : place]
 
     def _check_end(
-        self, exchange: Exchange, take: InFlightExchange, allowed: Collection[End]
+        self, exchange: Exchange, in_flight: InFlightExchange, replaced: Sequence[Exchange]
     ) -> None:
-        if told := broken(exchange, allowed):
-            why = f": {take.failure}" if exchange.end == "aborted" and take.failure else ""
+        if breakage := breakage_of(exchange, {*self.allow_end, *(old.end for old in replaced)}):
+            why = (
+                f": {in_flight.failure}" if exchange.end == "aborted" and in_flight.failure else ""
+            )
             raise RecordingRefused(
-                f"the answer to request {self.requests} {told}{why}; a recording holds whole"
-                " answers, nothing is kept of this one; record again, or, if that is what it is"
-                f" about, allow this end: --allow-end {exchange.end}"
+                f"the answer to request {self.requests} {breakage}{why}; a recording holds whole"
+                " answers, so nothing is kept; record again, or, if the case is about it, allow"
+                f" this end: --allow-end {exchange.end}"
             )
 
-    def _wait(
-        self,
-        found: tuple[int, str, str],
-        exchange: Exchange,
-        attempt: int,
-        takes: list[InFlightExchange],
-    ) -> None:
-        code, what, said = found
-        seconds, final = _asked_wait(exchange, attempt)
+    def _wait(self, refusal: Refusal, exchange: Exchange, attempt: int) -> None:
+        seconds, final = _requested_wait(exchange, attempt)
         last = attempt == self.limits.attempts
-        if code not in RETRIED or final or last:
+        if refusal.code not in RETRIED or final or last:
             why = f" after {attempt} attempts" if last and attempt > 1 else ""
-            message = (
-                f"request {self.requests} was given {what}{why}"
-                f" ({code}{': ' if said else ''}{said}); nothing is kept of this recording; if that"
-                f" is what it is about, allow the status {code}"
+            raise RecordingRefused(
+                f"request {self.requests} was given {refusal.kind}{why} ({refusal.details});"
+                f" nothing is kept; if the case is about it, allow the status {refusal.code}",
+                refusal.quoted,
             )
-            raise RecordingRefused(message, said)
-        for take in takes:
-            take.drop()
         if self.progress:
-            self.progress.waiting(seconds, f"{code} {what}")
+            self.progress.waiting(seconds, f"{refusal.code} {refusal.kind}")
         self.sleep(seconds)
 
 
-def _asked_wait(exchange: Exchange, attempt: int) -> tuple[float, bool]:
-    """Seconds to wait before the next attempt: what RetryInfo or Retry-After say, else twice as
-    long each time; whether none will help.
+def _failure_of(sent: Sequence[InFlightExchange]) -> str:
+    """The host that the last request did not reach, and the system's reason."""
+    for in_flight in reversed(sent):
+        if in_flight.request:
+            return f" from {urlsplit(in_flight.request.url).netloc}: {in_flight.failure}"
+    return ""
+
+
+def _requested_wait(exchange: Exchange, attempt: int) -> tuple[float, bool]:
+    """Seconds to wait before the next attempt, and whether waiting is useless.
+
+    RetryInfo or Retry-After give the seconds; without them they double with each attempt.
     """
     errors = errors_of(exchange)
-    told = next(
+    requested = next(
         (error["retry_after"] for error in errors if error.get("retry_after") is not None), None
     )
     daily = any(
@@ -336,20 +262,13 @@ def _asked_wait(exchange: Exchange, attempt: int) -> tuple[float, bool]:
         for quota in error.get("quotas", ())
     )
     exhausted = any("QUOTA_EXHAUSTED" in error.get("reasons", ()) for error in errors)
-    seconds = 2.0 ** (attempt - 1) if told is None else float(told)
+    seconds = 2.0 ** (attempt - 1) if requested is None else float(requested)
     return seconds, daily or exhausted or seconds > LONGEST_WAIT_S
 
 
 def output_tokens(exchange: Exchange) -> int:
-    """The output and thinking tokens that an answer says it cost; 0 if it says nothing."""
-    if not exchange.generates:
-        return 0
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            events = replay(exchange, layer="events")
-    except ReplayError:
-        return 0
-    counts = [event for event in events if event["kind"] == "usage"]
+    """The output and thinking tokens that an answer reports; 0 if it reports none."""
+    counts = [event for event in events_of(exchange) if event["kind"] == "usage"]
     return max(
         (int(event.get("output") or 0) + int(event.get("reasoning") or 0) for event in counts),
         default=0,

@@ -1,9 +1,8 @@
-"""Takes: exchanges while they are recorded, in start order, each read and its time as it comes.
+"""Records exchanges while they happen, in start order, each read with its time.
 
-A `Tape` is what every recorder of ours writes to, whatever it stands in: a client's transport, a
-relay, a program's pipes. `InFlightExchange.read` runs between the network and the client, so it
-does nothing but look at the clock, keep the bytes, and hand them to whoever keeps the unfinished
-file.
+Every recorder writes to a `Tape`: a client's transport, the relay, a program's pipes.
+`InFlightExchange.read` runs between the network and the client. Therefore it only reads the clock,
+keeps the bytes, and passes them to the journal.
 """
 
 from __future__ import annotations
@@ -11,37 +10,28 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 from harness.cassettes import Exchange, Request
+from harness.cassettes.journal import Answered, Asked, Ended, Fact, Read
 from harness.stream.events import End
 
 Clock = Callable[[], float]
-"""Seconds that only go forward."""
-
-
-class Listener(Protocol):
-    """Who is told of every fact as it happens."""
-
-    def asked(self, take: int, request: Request | None) -> None: ...
-    def answered(
-        self, take: int, status: int, reason_phrase: str, headers: dict[str, list[str]]
-    ) -> None: ...
-    def read(self, take: int, at: float, data: bytes) -> None: ...
-    def ended(self, take: int, end: End) -> None: ...
+"""A monotonic clock, in seconds."""
 
 
 class Tape:
-    """What is recorded, in start order.
+    """Recorded exchanges, in start order.
 
-    ``whole``: answers are read to their end, even if the client makes nothing of them and leaves.
-    ``silence_s``: so many seconds an answer may be silent, and a connection be waited for; None is
-    as the client says.
+    ``listener``: called with every fact when it happens. ``whole``: answers are read to their end
+    even if the client stops early. ``silence_s``: seconds for which an answer may be silent and a
+    connection may take (None: as the client says). ``origin``: fields of the `Origin` that no
+    request tells, for example of a program's output.
     """
 
     def __init__(
         self,
-        listener: Listener | None = None,
+        listener: Callable[[Fact], None] | None = None,
         clock: Clock = time.perf_counter,
         *,
         whole: bool = False,
@@ -49,29 +39,36 @@ class Tape:
         self.whole = whole
         self.silence_s: float | None = None
         self.live = True
-        self.takes: list[InFlightExchange] = []
+        self.origin: dict[str, str] = {}
+        self.in_flight: list[InFlightExchange] = []
         self.clock = clock
         self.listener = listener
         self._lock = threading.Lock()
 
+    def answer(self, request: Request) -> Exchange | None:
+        """The exchange that answers a request; None: ask the network."""
+        return None
+
     def begin(self, request: Request | None) -> InFlightExchange:
-        """The take of an exchange that starts now; None: there is no request, only output."""
+        """An exchange that starts now. None: there is no request, only output."""
         with self._lock:
-            take = InFlightExchange(len(self.takes) + 1, request, self)
-            self.takes.append(take)
+            exchange = InFlightExchange(len(self.in_flight) + 1, request, self)
+            self.in_flight.append(exchange)
+        self.tell(Asked(exchange.number, request))
+        return exchange
+
+    def tell(self, fact: Fact) -> None:
+        """Pass a fact to the listener."""
         if self.listener:
-            self.listener.asked(take.number, request)
-        return take
+            self.listener(fact)
 
     def exchanges(self) -> tuple[Exchange, ...]:
-        """All that had an answer; what is still open is `aborted`, for nobody listens to it any
-        more.
-        """
-        return tuple(take.exchange() for take in self.kept())
+        """The exchanges that have an answer; one that is still open counts as `aborted`."""
+        return tuple(exchange.exchange() for exchange in self.answered())
 
-    def kept(self) -> list[InFlightExchange]:
-        """The takes of `exchanges`."""
-        return [take for take in self.takes if take.status is not None and not take.dropped]
+    def answered(self) -> list[InFlightExchange]:
+        """The same exchanges, as they are recorded."""
+        return [one for one in self.in_flight if one.status is not None and not one.dropped]
 
 
 class InFlightExchange:
@@ -103,44 +100,39 @@ class InFlightExchange:
         self.reads: list[tuple[float, bytes]] = []
         self.end: End | None = None
         self.dropped = False
-        self.failure = ""  # why there is no answer, or no whole one
+        self.failure = ""  # why there is no answer, or only a part of one
         self.finish: Callable[[], None] = lambda: None
         self._tape: Final = tape
         self.started: Final = tape.clock()
 
     @property
     def whole(self) -> bool:
-        """Whether the answer is read to its end; ``finish`` reads the rest of one that the client
-        has left.
-        """
+        """Whether the answer is read to its end; ``finish`` reads what the client left."""
         return self._tape.whole
 
     def answered(self, status: int, headers: dict[str, list[str]], reason_phrase: str = "") -> None:
-        """Status and headers came."""
+        """Status and headers have arrived."""
         self.status, self.headers, self.reason_phrase = status, headers, reason_phrase
-        if self._tape.listener:
-            self._tape.listener.answered(self.number, status, reason_phrase, headers)
+        self._tape.tell(Answered(self.number, status, reason_phrase, headers))
 
     def read(self, data: bytes) -> None:
-        """Bytes of the body came."""
-        at = (self._tape.clock() - self.started) * 1000
-        self.reads.append((at, data))
-        if self._tape.listener:
-            self._tape.listener.read(self.number, at, data)
+        """Bytes of the body have arrived."""
+        at_ms = (self._tape.clock() - self.started) * 1000
+        self.reads.append((at_ms, data))
+        self._tape.tell(Read(self.number, at_ms, data))
 
     def ended(self, end: End) -> None:
-        """It is over; only the first end counts, since a client closes what has ended as well."""
+        """The exchange is over. Only the first call counts: clients also close ended streams."""
         if self.end is None:
             self.end = end
-            if self._tape.listener:
-                self._tape.listener.ended(self.number, end)
+            self._tape.tell(Ended(self.number, end))
 
     def drop(self) -> None:
-        """Leave this exchange out of the recording: an attempt that is made again."""
+        """Leave this exchange out of the recording, because the request is retried."""
         self.dropped = True
 
     def exchange(self) -> Exchange:
-        """The take as an exchange; its answer has come."""
+        """The recorded exchange; ValueError if it has no answer yet."""
         if self.status is None:
             raise ValueError(f"exchange {self.number} has no answer yet")
         return Exchange(

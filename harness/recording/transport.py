@@ -1,19 +1,20 @@
-"""The transport of a recorded client: it sits where vcrpy's stub would, and hands on every read
-when it comes.
+"""Transports that record or answer clients on httpx2 and httpx, and pass on each read as it comes
+(https://www.python-httpx.org/advanced/transports/).
 
-httpx2 and httpx have the same shapes and share no classes, so ours are made for whichever of the
-two a client is built on. A source says what becomes of a request: an answer that it has (replay),
-or None, and then the real transport asks the network and a `InFlightExchange` writes down what
-passes. https://www.python-httpx.org/advanced/transports/
+The two libraries have the same interface and share no classes, so the classes here are made for
+each. A `Source` answers a request (replay), or returns None: then the real transport asks the
+network, and an `InFlightExchange` records the answer.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Final, Protocol
 from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
@@ -22,16 +23,15 @@ from harness.cassettes import Exchange, Request
 from harness.stream.events import End
 
 from .playback import played
+from .settings import MissingLibrary
 from .tape import InFlightExchange
 
 ENDS: Final[dict[str, End]] = {"RemoteProtocolError": "cut", "ReadError": "reset"}
-"""How an answer ended, by the name of the client library's exception; any other end is the client's
-own doing.
-"""
+"""Name of the library's exception → how the answer ended. With any other, the client left."""
 
 
 class Source(Protocol):
-    """Where answers come from and where takes go. ``live``: whether the network is asked at all;
+    """Answers requests or records them. ``live``: whether the network is asked at all;
     ``silence_s``: see `Tape`.
     """
 
@@ -39,9 +39,7 @@ class Source(Protocol):
     silence_s: float | None
 
     def answer(self, request: Request) -> Exchange | None:
-        """A recorded answer, or None: ask the network. Raises for a request that may have
-        neither.
-        """
+        """A recorded answer; None: ask the network. Raises if the request must not be sent."""
 
     def begin(self, request: Request | None) -> InFlightExchange: ...
 
@@ -62,6 +60,21 @@ class Transports:
         )
 
 
+def http_library() -> str:
+    """The HTTP library that google-genai uses, by its own rule: GOOGLE_GENAI_HTTP_CLIENT, else
+    httpx2, else httpx. Raises `MissingLibrary` if it is not installed.
+    """
+    wanted = os.environ.get("GOOGLE_GENAI_HTTP_CLIENT", "").lower().strip()
+    if wanted not in ("httpx2", "httpx"):
+        wanted = "httpx2" if find_spec("httpx2") else "httpx"
+    if find_spec(wanted) is None:
+        raise MissingLibrary(
+            f"{wanted} is not installed, and recording needs it to ask the provider; pip install"
+            " 'gemini-conformance[record]'"
+        )
+    return wanted
+
+
 @lru_cache
 def transports(library: str) -> Transports:
     """`Transports` of ``httpx2`` or ``httpx``, made once; raises ImportError if it is not
@@ -77,7 +90,7 @@ class _SyncTransport:
         self.source = source
         self._inner: dict[str | None, Any] = {}
         if source.live:
-            _tls(self.http)  # made now, not while the client waits for its first answer
+            _tls(self.http)  # takes long, so not while the client waits for its first answer
 
     def handle_request(self, request: Any) -> Any:
         return handle(self.http, self.source, self._send, request)
@@ -121,16 +134,12 @@ class _AsyncTransport:
 
 @lru_cache
 def _tls(http: Any) -> Any:
-    """The library's own trust, with SSL_CERT_FILE and SSL_CERT_DIR; reading certificates takes
-    longer than a first answer.
-    """
+    """The library's default TLS context, which reads SSL_CERT_FILE and SSL_CERT_DIR."""
     return http.create_ssl_context()
 
 
 def _proxy(url: Any) -> str | None:
-    """The proxy that the environment names for a URL: a client that is given a transport leaves
-    that to it.
-    """
+    """The proxy that the environment names for a URL. Clients leave this to a custom transport."""
     if proxy_bypass(url.host):
         return None
     proxies = getproxies()
@@ -138,18 +147,18 @@ def _proxy(url: Any) -> str | None:
 
 
 def handle(http: Any, source: Source, send: Callable[[Any], Any], request: Any) -> Any:
-    """The library's response to its request: what the source has, or what ``send`` gives, whose
-    stream writes down what passes.
+    """The library's response: the source's answer, or the network's (``send``), which is recorded
+    while the client reads it.
     """
-    asked = _asked(request, request.read())
+    asked = _request(request, request.read())
     answer = source.answer(asked)
     if answer is not None:
         return played(http, answer)
-    take = source.begin(asked)
-    with _noting(http, source, take):
+    exchange = source.begin(asked)
+    with _failures(http, source, exchange):
         response = send(_limited(http, source, request))
-    _answered(take, response)
-    response.stream = _tee(http)(response.stream, take, partial(_reason, http, source))
+    _answered(exchange, response)
+    response.stream = _tee(http)(response.stream, exchange, partial(_reason, http, source))
     return response
 
 
@@ -157,22 +166,20 @@ async def handle_async(
     http: Any, source: Source, send: Callable[[Any], Awaitable[Any]], request: Any
 ) -> Any:
     """`handle` for a client that awaits."""
-    asked = _asked(request, await request.aread())
+    asked = _request(request, await request.aread())
     answer = source.answer(asked)
     if answer is not None:
         return played(http, answer)
-    take = source.begin(asked)
-    with _noting(http, source, take):
+    exchange = source.begin(asked)
+    with _failures(http, source, exchange):
         response = await send(_limited(http, source, request))
-    _answered(take, response)
-    response.stream = _async_tee(http)(response.stream, take, partial(_reason, http, source))
+    _answered(exchange, response)
+    response.stream = _async_tee(http)(response.stream, exchange, partial(_reason, http, source))
     return response
 
 
 def _limited(http: Any, source: Source, request: Any) -> Any:
-    """The request, that waits no longer than the source lets it; no header says so, as the client's
-    own limit might.
-    """
+    """The request with the source's time limit. The client's own limit might add a header."""
     if source.silence_s is not None:
         request.extensions = {
             **request.extensions,
@@ -182,17 +189,17 @@ def _limited(http: Any, source: Source, request: Any) -> Any:
 
 
 @contextmanager
-def _noting(http: Any, source: Source, take: InFlightExchange) -> Iterator[None]:
-    """A request that gets no answer leaves the reason on its take."""
+def _failures(http: Any, source: Source, exchange: InFlightExchange) -> Iterator[None]:
+    """Records why a request gets no answer."""
     try:
         yield
     except http.TransportError as error:
-        take.failure = _reason(http, source, error)
+        exchange.failure = _reason(http, source, error)
         raise
 
 
 def _reason(http: Any, source: Source, error: BaseException) -> str:
-    """Why the network gave no more; empty where it is the client that left."""
+    """Why the network gave no more; empty if the client left."""
     if not isinstance(error, http.TransportError):
         return ""
     if source.silence_s is not None and isinstance(error, http.TimeoutException):
@@ -201,9 +208,7 @@ def _reason(http: Any, source: Source, error: BaseException) -> str:
 
 
 def patches(library: str, source: Source) -> list[tuple[Any, str, Callable[..., Any]]]:
-    """What stands in for a library's own transports while a cassette of vcrpy's is open: class,
-    method, replacement.
-    """
+    """Patches of a library's own transports for a vcrpy cassette: class, method, replacement."""
     http = transports(library).http
     send, send_async = (
         http.HTTPTransport.handle_request,
@@ -222,17 +227,17 @@ def patches(library: str, source: Source) -> list[tuple[Any, str, Callable[..., 
     ]
 
 
-def _asked(request: Any, body: bytes) -> Request:
-    return Request(request.method, str(request.url), _by_name(request.headers.raw), body)
+def _request(request: Any, body: bytes) -> Request:
+    return Request(request.method, str(request.url), headers_by_name(request.headers.raw), body)
 
 
-def _answered(take: InFlightExchange, response: Any) -> None:
+def _answered(exchange: InFlightExchange, response: Any) -> None:
     phrase = response.extensions.get("reason_phrase", b"").decode("ascii", "replace")
-    take.answered(response.status_code, _by_name(response.headers.raw), phrase)
+    exchange.answered(response.status_code, headers_by_name(response.headers.raw), phrase)
 
 
-def _by_name(raw: list[tuple[bytes, bytes]]) -> dict[str, list[str]]:
-    """Headers under the first spelling of their names."""
+def headers_by_name(raw: list[tuple[bytes, bytes]]) -> dict[str, list[str]]:
+    """Header names → values; names that differ only in case are joined under the first spelling."""
     headers: dict[str, list[str]] = {}
     spelled: dict[bytes, str] = {}
     for name, value in raw:
@@ -250,76 +255,76 @@ def _end_of(error: BaseException) -> End:
 
 class _Tee:
     def __init__(
-        self, inner: Any, take: InFlightExchange, reason: Callable[[BaseException], str]
+        self, inner: Any, exchange: InFlightExchange, reason: Callable[[BaseException], str]
     ) -> None:
         self.inner = inner
-        self.take = take
+        self.exchange = exchange
         self.reason = reason
         self._reads: Iterator[bytes] | None = None
-        if take.whole:
-            take.finish = self._finish
+        if exchange.whole:
+            exchange.finish = self._finish
 
     def __iter__(self) -> Iterator[bytes]:
         try:
-            yield from self._taken()
+            yield from self._recorded()
         except GeneratorExit:
-            if self.take.whole:
+            if self.exchange.whole:
                 self._finish()
             else:
-                self.take.ended("aborted")
+                self.exchange.ended("aborted")
             raise
 
-    def _taken(self) -> Iterator[bytes]:
-        """The reads, written down, from where the last one left off."""
+    def _recorded(self) -> Iterator[bytes]:
+        """Record and yield the reads that are left."""
         if self._reads is None:
             self._reads = iter(self.inner)
         try:
             for data in self._reads:
-                self.take.read(data)
+                self.exchange.read(data)
                 yield data
         except GeneratorExit:
             raise
         except BaseException as error:
-            self.take.failure = self.reason(error)
-            self.take.ended(_end_of(error))
+            self.exchange.failure = self.reason(error)
+            self.exchange.ended(_end_of(error))
             raise
-        self.take.ended("complete")
+        self.exchange.ended("complete")
 
     def _finish(self) -> None:
-        """Read the rest for the recording alone."""
-        if self.take.end is None:
-            with suppress(Exception):  # how it ended is written down
-                for _ in self._taken():
+        """Read the rest, for the recording alone."""
+        if self.exchange.end is None:
+            with suppress(Exception):  # the failure is recorded
+                for _ in self._recorded():
                     pass
 
     def close(self) -> None:
-        if self.take.whole:
+        if self.exchange.whole:
             self._finish()
-        self.take.ended("aborted")
+        self.exchange.ended("aborted")
         self.inner.close()
 
 
 class _AsyncTee:
     def __init__(
-        self, inner: Any, take: InFlightExchange, reason: Callable[[BaseException], str]
+        self, inner: Any, exchange: InFlightExchange, reason: Callable[[BaseException], str]
     ) -> None:
         self.inner = inner
-        self.take = take
+        self.exchange = exchange
         self.reason = reason
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for data in self.inner:
-                self.take.read(data)
+                self.exchange.read(data)
                 yield data
         except BaseException as error:
-            self.take.failure = self.reason(error)
-            self.take.ended(_end_of(error))
+            self.exchange.failure = self.reason(error)
+            self.exchange.ended(_end_of(error))
             raise
-        self.take.ended("complete")
+        self.exchange.ended("complete")
 
     async def aclose(self) -> None:
-        self.take.ended("aborted")
+        self.exchange.ended("aborted")
         await self.inner.aclose()
 
 

@@ -1,120 +1,130 @@
-"""vcrpy's cassette with our transport where its stubs for httpx2 and httpx would stand: a client
-gets every read when it comes.
+"""A cassette of a vcrpy suite on which clients on httpx2 and httpx are recorded read by read.
 
-Whether a request is answered or recorded is vcrpy's decision: its record modes, its matchers, its
-filters, its errors. A request that it does not find is looked for as it would have been kept, too,
-so that what was redacted can't tell two requests apart. What arrives stands in an unfinished
-recording until vcrpy has written the cassette.
+vcrpy decides whether a request is answered or recorded: its record modes, matchers, filters and
+errors apply. A request that vcrpy does not find is looked up again in its redacted form, so that a
+redacted value cannot tell two requests apart. What arrives is also in a crash journal until vcrpy
+has written the cassette.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
+from vcr import VCR
 from vcr.cassette import Cassette as VcrCassette
 from vcr.errors import CannotOverwriteExistingCassetteException
 
 from harness.cassettes import Exchange, Request
+from harness.cassettes.redaction import secrets
+from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.scanner import SecretFound
 
-from .cassette import append, filtered, origin_of, read_interactions, vcr_request
-from .staging import Unfinished, left_behind
+from .journal_writer import JournalWriter, left_behind
+from .persister import CassetteFormat, use_format
 from .tape import Tape
 from .transport import patches
+from .vcr_values import append, filtered, from_vcr, origin_of, to_vcr_request
 
 LIBRARIES: Final = ("httpx2", "httpx")
 
 
+def register(recorder: VCR, guard: Callable[[], Guard] = secrets.guard) -> None:
+    """Make a `vcr.VCR` keep its cassettes in our format, and record httpx2 and httpx read by read:
+    vcrpy alone would hand over a whole body at once.
+    """
+    use_format(recorder, guard)
+    recorder._use_cassette = lambda **options: StreamingCassette.use_arg_getter(
+        partial(recorder.get_merged_config, **options)
+    )
+
+
 class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no types
-    """What `vcr.VCR.use_cassette` opens after `register`."""
+    """The cassette that `vcr.VCR.use_cassette` opens after `register`."""
 
     def __init__(self, path: Any, **options: Any) -> None:
         skipped = tuple(options.pop("skip_patchers", ()))
         ours = [library for library in LIBRARIES if library not in skipped and find_spec(library)]
         super().__init__(path, skip_patchers=(*skipped, *ours), **options)
-        self.tape: Final = _Tape(self)
+        self.tape: Final = _VcrTape(self)
+        self._journal: JournalWriter | None = None
         self.custom_patches = (
             *options.get("custom_patches", ()),
             *(patch for library in ours for patch in patches(library, self.tape)),
         )
 
     def _responses(self, request: Any) -> Iterator[tuple[int, Any]]:
-        found = False
-        for one in super()._responses(request):
-            found = True
-            yield one
-        if not found and self.data:
+        matched = False
+        for response in super()._responses(request):
+            matched = True
+            yield response
+        if not matched and self.data:
             yield from super()._responses(self._redacted(request))
 
     def find_requests_with_most_matches(self, request: Any) -> Any:
         return super().find_requests_with_most_matches(self._redacted(request))
 
     def _redacted(self, request: Any) -> Any:
-        """A request of vcrpy's as it stands in a cassette; a body that comes in pieces stays as it
-        is.
-        """
-        guard = getattr(self._serializer, "guard", None)
-        if guard is None:
+        """vcrpy's request as a cassette would hold it. A body that is no bytes object stays."""
+        if not isinstance(self._serializer, CassetteFormat):
             return request
         body = request.body if isinstance(request.body, bytes) else b""
         headers = {
             name: [value] if isinstance(value, str) else list(map(str, value))
             for name, value in request.headers.items()
         }
-        kept = guard().redactor.request(Request(request.method, request.uri, headers, body))
-        return vcr_request(kept if body else replace(kept, body=request.body))
+        redactor = self._serializer.guard().redactor
+        kept = redactor.request(Request(request.method, request.uri, headers, body))
+        return to_vcr_request(kept if body else replace(kept, body=request.body))
 
     def _load(self) -> None:
         super()._load()
-        guard = getattr(
-            self._serializer, "guard", None
-        )  # a suite may give single cassettes another serializer
-        if self.write_protected or guard is None:
+        # A suite may give single cassettes another serializer; those have no journal.
+        if self.write_protected or not isinstance(self._serializer, CassetteFormat):
             return
         path = Path(self._path)
-        if left := left_behind(path):
-            warnings.warn(left, stacklevel=2)
-        self.tape.listener = Unfinished(
+        if message := left_behind(path):
+            warnings.warn(message, stacklevel=2)
+        guard = self._serializer.guard
+        self._journal = JournalWriter(
             path, lambda request: (origin_of([request], {}), guard()), partial(filtered, self)
         )
-        self.tape.listener.start()
+        self.tape.listener = self._journal.put
+        self._journal.start()
 
     def _save(self, force: bool = False) -> None:
-        """Everything that was taken, in start order, before vcrpy writes the file."""
-        taken, self.tape.takes = self.tape.exchanges(), []
-        unfinished = self.tape.listener
+        """Add the recorded exchanges, in start order, and let vcrpy write the file."""
+        recorded, self.tape.in_flight = self.tape.exchanges(), []
         try:
-            append(taken, self)
+            append(recorded, self)
             super()._save(force=force)
         except SecretFound:
-            if unfinished:
-                unfinished.discard()
+            if self._journal:
+                self._journal.discard()
             raise
         finally:
-            if unfinished:
-                unfinished.close()
-        if taken and unfinished:
-            unfinished.discard()
+            if self._journal:
+                self._journal.close()
+        if recorded and self._journal:
+            self._journal.discard()
 
 
-class _Tape(Tape):
+class _VcrTape(Tape):
     def __init__(self, cassette: Any) -> None:
         super().__init__()
-        self.listener: Unfinished | None = None
         self._cassette = cassette
 
     def answer(self, request: Request) -> Exchange | None:
-        asked = vcr_request(request)
-        if self._cassette.can_play_response_for(asked):
-            return read_interactions([(asked, self._cassette.play_response(asked))])[0]
-        if self._cassette.write_protected and self._cassette.filter_request(asked):
+        wanted = to_vcr_request(request)
+        if self._cassette.can_play_response_for(wanted):
+            return from_vcr([(wanted, self._cassette.play_response(wanted))])[0]
+        if self._cassette.write_protected and self._cassette.filter_request(wanted):
             raise CannotOverwriteExistingCassetteException(
-                cassette=self._cassette, failed_request=asked
+                cassette=self._cassette, failed_request=wanted
             )
         return None

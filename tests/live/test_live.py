@@ -16,8 +16,9 @@ import pytest
 import harness
 from harness.recording.asks import ask_prompts
 from harness.recording.drivers.code_assist import TOKENS, find_token
-from harness.recording.drivers.genai import KEYS, MissingCredentials
-from harness.recording.run import Limits, Settings, record_requests
+from harness.recording.drivers.genai import KEYS
+from harness.recording.run import record_requests
+from harness.recording.settings import Limits, MissingCredentials, Settings
 from tests.support.need import need
 
 MODEL = os.environ.get("HARNESS_MODEL", "gemini-3.8-flash")

@@ -163,7 +163,7 @@ def test_a_cassette_of_another_format_is_told_how_to_become_ours(suite: pytest.P
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
         [
-            "*first.yaml: this is no cassette of ours; `harness import *first.yaml -o OTHER.yaml` makes one of *"
+            "*first.yaml: this file is not one of our cassettes; `harness import *first.yaml -o OTHER.yaml` *"
         ]
     )
 

@@ -21,8 +21,7 @@ from harness import Exchange, load
 from harness.cassettes import CassetteError
 from harness.cassettes.redaction.redactor import Redactor
 from harness.recording import register, use_cassette
-from harness.recording.arriving import Arriving
-from harness.recording.staging import part_of
+from harness.recording.journal_writer import LineBuffer, part_of
 from harness.recording.transport import transports
 from tests.support.raw_server import Connection, raw_server
 
@@ -56,62 +55,37 @@ def test_what_is_written_is_the_beginning_of_what_will_be_kept(kind: str, rules:
     redactor, body = REDACTORS[rules], BODIES[kind]
     for cuts in cuts_of(body):
         whole = redactor.reads(tuple((float(number), data) for number, data in enumerate(cuts)))
-        arriving = Arriving(redactor, None)
+        buffer = LineBuffer(redactor)
         written: list[tuple[float | None, bytes]] = []
         for number, data in enumerate(cuts):
-            written += [(one.at, one.data) for one in arriving.feed(float(number), data)]
+            written += buffer.feed(float(number), data)
             assert tuple(written) == whole[: len(written)]
-        written += [(one.at, one.data) for one in arriving.close()]
+        written += buffer.close()
         assert (HIDDEN in b"".join(data for _, data in written)) == (
             rules == "built in" and kind in ("lines", "cut in an escape")
         )
         assert tuple(written) == whole
 
 
-@pytest.mark.parametrize("coding", [None, "gzip"])
-def test_where_nothing_is_to_be_taken_out_each_read_is_written_when_it_comes(
-    coding: str | None,
-) -> None:
-    body = LINES.replace(b"access_", b"") * 3
-    sent = gzip.compress(body) if coding else body
-    arriving = Arriving(Redactor(), coding)
-    for start in range(0, len(sent), 5):
-        (one,) = arriving.feed(start, sent[start : start + 5])
-        assert (one.at, one.data) == (start, sent[start : start + 5])
-    assert arriving.close() == []
-
-
-def test_a_line_that_waits_is_given_on_as_soon_as_it_ends_also_where_its_end_is_a_read_of_its_own() -> (
-    None
-):
-    arriving = Arriving(Redactor(), None)
-    read = [
-        arriving.feed(float(at), data)
-        for at, data in enumerate([b'data: {"access_token": ', b'"opaque-1"}', b"\n", b"\n"])
-    ]
-    assert [b"".join(one.data for one in given) for given in read] == [
+def test_a_read_is_given_out_when_its_line_is_whole() -> None:
+    buffer = LineBuffer(Redactor())
+    pieces = [b'data: {"access_token": ', b'"opaque-1"}', b"\n", b'data: {"a', b'": 1}']
+    given = [buffer.feed(float(at), data) for at, data in enumerate(pieces)]
+    assert [b"".join(data for _, data in reads) for reads in given] == [
         b"",
         b"",
         b'data: {"access_token": "REDACTED"}\n',
-        b"\n",
+        b"",
+        b"",
     ]
+    assert buffer.close() == [(3.0, b'data: {"a'), (4.0, b'": 1}')]
 
 
-@pytest.mark.parametrize(
-    ("coding", "body", "message"),
-    [
-        ("gzip", gzip.compress(LINES, mtime=0), "must be redacted"),
-        (None, gzip.compress(LINES, mtime=0), "must be redacted"),
-        ("gzip", b"\x1f\x8bnothing packed", "can't be unpacked"),
-        ("br", b"\x8b\x02\x80", "packed as br can't be looked into"),
-    ],
-)
-def test_a_packed_body_that_hides_something_is_refused(
-    coding: str | None, body: bytes, message: str
-) -> None:
-    arriving = Arriving(Redactor(), coding)
-    with pytest.raises(CassetteError, match=message):
-        arriving.feed(1.0, body)
+def test_a_read_that_holds_a_whole_line_waits_for_its_last_line() -> None:
+    buffer = LineBuffer(Redactor())
+    assert buffer.feed(0.0, b'{"a": 1}\n{"access_token": "opa') == []
+    assert buffer.feed(1.0, b'que-1"}\n{') == [(0.0, b'{"a": 1}\n{"access_token": "REDACTED')]
+    assert buffer.feed(2.0, b'"b": 1}\n') == [(1.0, b'"}\n{'), (2.0, b'"b": 1}\n')]
 
 
 def answer(*pieces: bytes, coding: bytes = b"identity") -> Any:

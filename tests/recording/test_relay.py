@@ -21,8 +21,9 @@ import trustme
 from harness import load
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.recording.cassette import Playback, use_cassette
-from harness.recording.drivers.genai import MissingLibrary
-from harness.recording.relay import relay, upstream_by_path
+from harness.recording.endpoints import upstream_by_path
+from harness.recording.relay import relay
+from harness.recording.settings import MissingLibrary
 from harness.recording.tape import Tape
 from harness.recording.transport import _tls
 from harness.stream.events import End
@@ -165,7 +166,7 @@ def test_a_provider_that_can_not_prove_who_it_is_is_asked_nothing(
             Client(url).ask()
         assert asked == []
     assert tape.exchanges() == ()
-    assert "CERTIFICATE_VERIFY_FAILED" in tape.takes[0].failure
+    assert "CERTIFICATE_VERIFY_FAILED" in tape.in_flight[0].failure
 
 
 def test_a_client_that_leaves_is_aborted(tape: Recording, gate: threading.Semaphore) -> None:
@@ -176,7 +177,7 @@ def test_a_client_that_leaves_is_aborted(tape: Recording, gate: threading.Semaph
         response.close()
         client.wire.close()
         for _ in range(3000):
-            if tape.takes[0].end is not None:
+            if tape.in_flight[0].end is not None:
                 break
             threading.Event().wait(0.01)
     assert tape.exchanges()[0].end == "aborted"

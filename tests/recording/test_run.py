@@ -26,8 +26,8 @@ from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
 from harness.cli.main import main
 from harness.pipeline.replay import ReplayError
 from harness.recording.drivers.code_assist import find_token
-from harness.recording.drivers.genai import MissingCredentials
-from harness.recording.run import GenerateAsk, Limits, Settings, record_requests
+from harness.recording.run import record_requests
+from harness.recording.settings import GenerateAsk, Limits, MissingCredentials, Settings
 from harness.stream.events import End
 from tests.support.raw_server import Connection, Script, plain, raw_server, streaming
 
@@ -309,7 +309,7 @@ def test_code_assist_is_asked_for_the_project_first(
         (plain("401 Unauthorized", b"{}"), "loadCodeAssist answered 401; log in again"),
         (
             lambda connection: connection.reset(),
-            r"loadCodeAssist got no answer at all from 127\.0\.0\.1:\d+: .+; mend that",
+            r"loadCodeAssist got no answer at all from 127\.0\.0\.1:\d+: .+; correct the cause",
         ),
         (
             plain("200 OK", b'{"ineligibleTiers": [{"reasonCode": "RESTRICTED_AGE"}]}'),
@@ -459,7 +459,7 @@ def test_a_login_that_can_not_be_renewed_says_what_to_do(
         ("vertex-ai", "no credentials for Vertex AI: set GOOGLE_CLOUD_PROJECT"),
         ("code-assist", "no login for Code Assist"),
         ("gemini-cli", "no-such-program does not start"),
-        ("pigeon", "nobody knows how to ask 'pigeon'; known are gemini-api"),
+        ("pigeon", "unknown provider 'pigeon'; known are gemini-api"),
     ],
 )
 def test_nobody_to_ask_as(tmp_path: Path, provider: str, said: str) -> None:
@@ -770,8 +770,8 @@ API_ERROR = '{"type":"result","timestamp":"t","status":"error","error":{"type":"
             400,
             "an answer about the key",
         ),
-        (53, "", 53, "an answer of an error"),
-        (1, "", 1, "an answer of an error"),
+        (53, "", 53, "an error answer"),
+        (1, "", 1, "an error answer"),
     ],
 )
 def test_a_program_that_failed_is_refused_as_an_answer_would_be(
@@ -988,7 +988,7 @@ def test_a_request_case_of_one_text_is_what_a_program_is_asked(
     )
     assert main(words) == 1
     assert (
-        "gemini-cli is given one text, on its command line; this prompt says more"
+        "a program is given one text, on its command line; this prompt has more"
         in capsys.readouterr().err
     )
 
@@ -1044,7 +1044,7 @@ def test_what_nobody_says_how_to_record_is_listed_and_fails_only_by_name(
         )
     unsaid = "gemini-api/unsaid: not recordable: no conversation case says what to ask; write one, or say it to `harness record` with --prompt"
     program = "gemini-cli/run: not recordable: what a program prints does not say how it was set up; record it by its name"
-    empty = "gemini-api/bare: not recordable: exchange 1 of gemini-api/bare holds no request that can be asked again"
+    empty = "gemini-api/bare: not recordable: exchange 1 of gemini-api/bare holds no request that can be sent again"
     with raw_server(HELLO) as url:
         assert main(["record", "--missing", "--base-url", url]) == 0
         said = capsys.readouterr()
@@ -1138,7 +1138,7 @@ def test_an_error_takes_no_cassettes_place_unless_it_is_meant(
         for words in (typo, ["record", "gemini-api/hello"]):
             assert main([*words, "--base-url", url]) == 1
             assert (
-                "request 1 was given an answer of an error (404: models/typo is not found)"
+                "request 1 was given an error answer (404: models/typo is not found)"
                 in capsys.readouterr().err
             )
             assert path.read_bytes() == good
@@ -1284,7 +1284,7 @@ def test_a_base_url_of_no_server_is_told_before_anything_is_asked(
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
         main([command, "two-turns", "--base-url", url])
-    said = f"argument --base-url: {url!r} is no base URL; it begins with http:// or https:// and names a host, such as http://127.0.0.1:8080"
+    said = f"argument --base-url: {url!r} is not a base URL; a base URL begins with http:// or https:// and names a host, such as http://127.0.0.1:8080"
     assert capsys.readouterr().err == f"harness {command}: {said}; see harness {command} --help\n"
 
 
@@ -1308,9 +1308,11 @@ def test_an_address_of_no_server_in_the_environment_or_in_the_settings_is_told(
         )
 
     monkeypatch.setenv(name, "foo")
-    with pytest.raises(ReplayError, match=f"{name}: 'foo' is no base URL; it begins with http://"):
+    with pytest.raises(
+        ReplayError, match=f"{name}: 'foo' is not a base URL; a base URL begins with http://"
+    ):
         record(None)
-    with pytest.raises(ReplayError, match="base_url: 'localhost:80' is no base URL"):
+    with pytest.raises(ReplayError, match="base_url: 'localhost:80' is not a base URL"):
         record("localhost:80")
     with (
         raw_server(lambda connection: connection.reset()) as url,

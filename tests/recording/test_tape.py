@@ -27,17 +27,19 @@ import vcr
 from harness import load
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
 from harness.cassettes.journal import (
-    answered_line,
-    asked_line,
-    ended_line,
-    head_line,
-    read_line,
-    read_unfinished,
+    Answered,
+    Asked,
+    Ended,
+    Read,
+    encode_fact,
+    encode_head,
+    read_journal,
 )
 from harness.cassettes.vcrpy import export
 from harness.recording import register
 from harness.recording.cassette import Playback, UnknownRequest, use_cassette
-from harness.recording.staging import left_behind, part_of, save
+from harness.recording.journal_writer import left_behind, part_of
+from harness.recording.persister import save
 from harness.recording.tape import Tape
 from harness.recording.transport import transports
 from tests.support.need import need
@@ -282,10 +284,10 @@ def test_a_request_that_got_no_answer_is_no_exchange_and_the_take_says_why(
     assert got == []
     assert type(raised).__name__ == "ReadError"
     assert tape.exchanges() == ()
-    assert [take.failure for take in tape.takes] == [str(raised) or "ReadError"]
+    assert [take.failure for take in tape.in_flight] == [str(raised) or "ReadError"]
     _, unreached = run(library, tape, "http://127.0.0.1:1")
     assert type(unreached).__name__ == "ConnectError"
-    assert tape.takes[1].failure == str(unreached) != ""
+    assert tape.in_flight[1].failure == str(unreached) != ""
 
 
 def ask_and_fail(url: str, path: Path, mode: Any = "once") -> None:
@@ -658,12 +660,12 @@ def test_an_unknown_request_shows_the_nearest_one(tmp_path: Path) -> None:
                     "http://127.0.0.1:1" + PATH, json={"contents": [{"parts": [{"text": "ho"}]}]}
                 )
             assert str(caught.value) == (
-                "POST /v1beta/models/gemini-x:streamGenerateContent: gemini-api/a has no answer to this request that is not used yet\n"
+                "POST /v1beta/models/gemini-x:streamGenerateContent: no unused exchange of gemini-api/a answers this\n"
                 "the nearest is exchange 1:\n"
                 "  body.contents[0].parts[0].text: changed\n"
                 '    recorded: "hi"\n'
                 '    asked:    "ho"\n'
-                "record it anew with --harness-record rewrite if the request is meant so"
+                "record the cassette anew with --harness-record rewrite if this is intended"
             )
             assert http.post("http://127.0.0.1:1" + PATH, json=BODY).status_code == 200
         assert tape.problems() == ["gemini-api/a: exchange 2 was never asked for"]
@@ -785,15 +787,15 @@ def test_a_hook_says_what_of_an_exchange_is_kept(tmp_path: Path) -> None:
     assert (json.loads(kept.request.body), kept.reason_phrase) == ({"said": "public"}, "")
 
 
-HEAD_LINE = head_line(Origin("recorded", date="2026-11-22"))
-ASKED = asked_line(1, Request("POST", "https://h/x", {"a": ["b"]}, b"\xff"))
+HEAD_LINE = encode_head(Origin("recorded", date="2026-11-22"))
+ASKED = encode_fact(Asked(1, Request("POST", "https://h/x", {"a": ["b"]}, b"\xff")))
 UNFINISHED = (
     HEAD_LINE
     + ASKED
-    + asked_line(2, None)
-    + answered_line(2, 200, "", {})
-    + answered_line(1, 200, "OK", {})
-    + read_line(2, 1.5, b"\xc3")
+    + encode_fact(Asked(2, None))
+    + encode_fact(Answered(2, 200, "", {}))
+    + encode_fact(Answered(1, 200, "OK", {}))
+    + encode_fact(Read(2, 1.5, b"\xc3"))
 )
 CLI = (Exchange(None, 200, {}, ((1.5, b"\xc3"),), "cut"),)
 API = (Exchange(Request("POST", "https://h/x", {"a": ["b"]}, b"\xff"), 200, {}, (), "cut", "OK"),)
@@ -805,31 +807,31 @@ API = (Exchange(Request("POST", "https://h/x", {"a": ["b"]}, b"\xff"), 200, {}, 
         (HEAD_LINE, ()),
         (HEAD_LINE + ASKED, ()),
         (UNFINISHED, API + CLI),
-        (UNFINISHED + read_line(2, None, b"x")[:-1], API + CLI),
-        (UNFINISHED + ended_line(1, "aborted")[:9], API + CLI),
+        (UNFINISHED + encode_fact(Read(2, None, b"x"))[:-1], API + CLI),
+        (UNFINISHED + encode_fact(Ended(1, "aborted"))[:9], API + CLI),
     ],
 )
 def test_an_unfinished_recording_is_readable_wherever_it_stops(
     text: bytes, exchanges: tuple[Exchange, ...]
 ) -> None:
-    assert read_unfinished(text) == Cassette(exchanges, Origin("recorded", date="2026-11-22"))
+    assert read_journal(text) == Cassette(exchanges, Origin("recorded", date="2026-11-22"))
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (HEAD_LINE[:30], "u:1: no head of an unfinished recording"),
+        (HEAD_LINE[:30], "u:1: not the first line of a journal"),
         (HEAD_LINE.replace(b":1,", b":2,"), "u:1: format 2 is newer than 1"),
-        (HEAD_LINE + read_line(1, 1.0, b"x"), "u:2: no line of an unfinished recording: 1"),
+        (HEAD_LINE + encode_fact(Read(1, 1.0, b"x")), "u:2: not a line of a journal: 1"),
         (
             HEAD_LINE + b'{"line": "odd", "exchange": 1}\n',
-            "u:2: no line of an unfinished recording: Invalid value 'odd'",
+            "u:2: not a line of a journal: Invalid value 'odd'",
         ),
     ],
 )
 def test_what_is_no_unfinished_recording_says_where(text: bytes, message: str) -> None:
     with pytest.raises(CassetteError, match=message):
-        read_unfinished(text, "u")
+        read_journal(text, "u")
 
 
 def test_a_head_is_enough_to_know_an_unfinished_recording(tmp_path: Path) -> None:

@@ -9,10 +9,12 @@ import pytest
 
 from harness import load
 from harness.cassettes import CassetteError, Origin
+from harness.cassettes.journal import Answered, Asked
 from harness.cassettes.redaction.secrets import guard
 from harness.cli.main import main
 from harness.conformance.project import Project, yaml_files
-from harness.recording.staging import Unfinished, save
+from harness.recording.journal_writer import JournalWriter
+from harness.recording.persister import save
 from harness.report import Header, Named, Run, render
 from harness.specs import SpecError
 from tests.security.samples import SPEC, spec
@@ -79,9 +81,9 @@ def test_a_recording_is_not_written_through_a_link(project: Path) -> None:
     for name in ("new.yaml", "new.yaml.part"):
         precious.write_text("precious", encoding="utf-8")
         (project / name).symlink_to(precious)
-    with Unfinished(cassette, lambda request: (Origin("recorded"), guard())) as unfinished:
-        unfinished.asked(0, None)
-        unfinished.answered(0, 200, "OK", {})
+    with JournalWriter(cassette, lambda request: (Origin("recorded"), guard())) as journal:
+        journal.put(Asked(0, None))
+        journal.put(Answered(0, 200, "OK", {}))
     assert not (project / "new.yaml.part").is_symlink()
     save(cassette, "text\n")
     assert not cassette.is_symlink()

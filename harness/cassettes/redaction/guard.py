@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from harness.stream.exchange import Cassette, CassetteError
 
-from ..vcrpy import export, from_vcr
+from ..vcrpy import export
 from ..writer import dumps
 from .redactor import Redactor
 from .scanner import Scanner
 
 
 class Guard:
-    """Makes the text of a file that may be written: redacted first, then looked at as it is; and so
-    one half of vcrpy's serializer.
+    """Makes the text of a file that may be written: redacted first, then scanned.
 
     ``redactor`` and ``scanner`` know the user's rules and this machine's secrets
     (`harness.cassettes.redaction.secrets.guard`); without them the built-in names and the shapes of
@@ -26,7 +25,7 @@ class Guard:
         self.scanner: Final = scanner or Scanner(redactor=self.redactor)
 
     def dumps(self, cassette: Cassette, name: str) -> str:
-        """The text of a cassette, redacted. Raises `CassetteError` if it shows a secret or can't be
+        """The text of a cassette, scrubbed. Raises `CassetteError` if it shows a secret or can't be
         written; ``name`` is the file's.
         """
         return self.scanner.refuse(dumps(self.redactor.cassette(cassette)), name)
@@ -39,9 +38,3 @@ class Guard:
         except CassetteError as error:
             raise CassetteError(f"{name}: {error}") from None
         return self.scanner.refuse(text, name, kept)
-
-    def serialize(self, cassette_dict: dict[str, Any], name: str = "cassette") -> str:
-        """vcrpy's serializer interface: its cassette dict → our text, redacted. Raises
-        `CassetteError`; ``name`` is the file's.
-        """
-        return self.dumps(from_vcr(cassette_dict), name)

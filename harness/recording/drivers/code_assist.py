@@ -1,8 +1,8 @@
-"""Asks Code Assist as the Gemini CLI does: an OAuth token, loadCodeAssist for the project, then the
-envelope.
+"""Sends requests to Code Assist as the Gemini CLI does: it gets an OAuth token, calls
+loadCodeAssist for the project, then sends the request in its envelope.
 
-https://github.com/google-gemini/gemini-cli/tree/main/packages/core/src/code_assist. What the set-up
-says of an account is never taken: it goes past the recording on a client of its own.
+Source: https://github.com/google-gemini/gemini-cli/tree/main/packages/core/src/code_assist. The
+answer of loadCodeAssist describes an account, so it is requested by a client that is not recorded.
 """
 
 from __future__ import annotations
@@ -12,27 +12,23 @@ import os
 import time
 from base64 import urlsafe_b64decode
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-from harness.pipeline.replay import ReplayError
-
+from ..endpoints import ENDPOINTS
 from ..policy import RecordingRefused
-from ..transport import Source, transports
-from .genai import MISSING, MissingCredentials, MissingLibrary, library
-
-if TYPE_CHECKING:
-    from ..run import GenerateAsk, Settings
+from ..settings import GenerateAsk, MissingCredentials, MissingLibrary, Settings
+from ..transport import Source, http_library, transports
+from .genai import MISSING, model_of
 
 TOKENS: Final = ("CODE_ASSIST_ACCESS_TOKEN", "GOOGLE_CLOUD_ACCESS_TOKEN")
 CLIENT: Final = ("CODE_ASSIST_CLIENT_ID", "CODE_ASSIST_CLIENT_SECRET")
-"""The variables that say which OAuth client a login belongs to, where it does not say so itself."""
-ADDRESS: Final = "CODE_ASSIST_TOKEN_URI"
-# where tokens are made, no token
+"""The variables that name the OAuth client of a login, if the login does not name it."""
+TOKEN_URI: Final = "CODE_ASSIST_TOKEN_URI"  # noqa: S105  # the name of a variable
+# the address of the token server, not a token
 TOKEN_ENDPOINT: Final = "https://oauth2.googleapis.com/token"  # noqa: S105
 FILE: Final = Path(".gemini", "oauth_creds.json")
-"""Where the Gemini CLI keeps its login, below the home folder."""
-ENDPOINT: Final = "https://cloudcode-pa.googleapis.com"
+"""The login file of the Gemini CLI, below the home folder."""
 VERSION: Final = "v1internal"
 _METADATA: Final = {
     "ideType": "IDE_UNSPECIFIED",
@@ -42,10 +38,13 @@ _METADATA: Final = {
 
 
 class CodeAssistDriver:
+    """Asks with the login of the Gemini CLI, or with a token from the environment."""
+
     def __init__(self, source: Source, settings: Settings) -> None:
-        made = transports(library())
-        self._http = made.http
-        base = settings.base_url or os.environ.get("CODE_ASSIST_ENDPOINT") or ENDPOINT
+        library = transports(http_library())
+        self._http = library.http
+        endpoint = ENDPOINTS["code-assist"]
+        base = settings.base_url or os.environ.get(endpoint.variable) or endpoint.base_url
         version = settings.api_version or os.environ.get("CODE_ASSIST_API_VERSION") or VERSION
         self._base = f"{base.rstrip('/')}/{version}"
         self._headers = {
@@ -54,13 +53,12 @@ class CodeAssistDriver:
         }
         self._model = settings.model
         self._timeout_s = settings.silence_s
-        self._client = self._http.Client(
-            transport=made.sync(source), headers=self._headers
-        )  # waits as long as the source lets it
+        # The transport sets the time limits.
+        self._client = self._http.Client(transport=library.sync(source), headers=self._headers)
         self._project = self._load(settings.project or os.environ.get("GOOGLE_CLOUD_PROJECT"))
 
     def _load(self, project: str | None) -> str | None:
-        """The project that requests are made for."""
+        """Call loadCodeAssist; returns the project that requests name."""
         body: dict[str, Any] = {"metadata": _METADATA}
         if project:
             body = {
@@ -73,8 +71,8 @@ class CodeAssistDriver:
             except self._http.TransportError as error:
                 place = urlsplit(self._base).netloc
                 raise RecordingRefused(
-                    f"loadCodeAssist got no answer at all from {place}: {error}; mend that, then"
-                    " record again"
+                    f"loadCodeAssist got no answer at all from {place}: {error}; correct the"
+                    " cause, then record again"
                 ) from None
         if response.status_code != 200:
             raise RecordingRefused(
@@ -88,10 +86,10 @@ class CodeAssistDriver:
             )
             raise RecordingRefused(
                 f"this account has not joined Code Assist{f' ({reasons})' if reasons else ''}; run"
-                " `gemini` once, it asks"
+                " `gemini` once to join"
             )
-        found = answer.get("cloudaicompanionProject")
-        return found if isinstance(found, str) else project
+        own_project = answer.get("cloudaicompanionProject")
+        return own_project if isinstance(own_project, str) else project
 
     def ask(self, ask: GenerateAsk) -> None:
         envelope: dict[str, Any] = dict(ask.body)
@@ -100,11 +98,7 @@ class CodeAssistDriver:
                 "user_prompt_id": "prompt_1",
                 "request": {**envelope, "session_id": "session_1"},
             }
-        model = self._model or envelope.get("model") or ask.model or os.environ.get("HARNESS_MODEL")
-        if not model:
-            raise ReplayError(
-                "no model is named; name one with --model, in the prompt, or in HARNESS_MODEL"
-            )
+        model = self._model or envelope.get("model") or model_of(ask)
         sent = {"model": model, **({"project": self._project} if self._project else {})}
         envelope = {
             **sent,
@@ -116,17 +110,17 @@ class CodeAssistDriver:
                 for _ in response.iter_raw():
                     pass
         except self._http.TransportError:
-            pass  # what the network did is on the tape
+            pass  # the recording has the failure
 
     def close(self) -> None:
         self._client.close()
 
 
 def find_token() -> str:
-    """An OAuth access token: from the environment, else of the Gemini CLI's login, renewed if it
-    has expired and that can be done here.
+    """An OAuth access token: from the environment, else from the Gemini CLI's login. An expired
+    login is renewed if its OAuth client is known.
 
-    Raises `MissingCredentials`, which says what to do.
+    Raises `MissingCredentials`, whose message says what to do.
     """
     token = next((os.environ[name] for name in TOKENS if os.environ.get(name)), None)
     if token:
@@ -150,14 +144,13 @@ def find_token() -> str:
 
 
 def _renew(saved: dict[str, Any], file: Path) -> str:
-    """A new access token for the refresh token of a login, kept nowhere: the file is the Gemini
-    CLI's.
+    """A new access token for the refresh token of a login. It is not stored, because the file
+    belongs to the Gemini CLI.
 
-    A refresh token is good only with the id and the secret of the client that it was made for. The
-    id is in the login's own id_token; the secret is the CLI's, which is not ours to hand on, so
-    that somebody has to say it.
+    A refresh token works only with the id and the secret of its OAuth client. The id is in the
+    login's id_token. The secret belongs to the Gemini CLI, so the user has to give it.
     """
-    told = {
+    client = {
         "refresh_token": saved.get("refresh_token"),
         "client_id": (
             os.environ.get(CLIENT[0]) or saved.get("client_id") or _client_id(saved.get("id_token"))
@@ -165,35 +158,32 @@ def _renew(saved: dict[str, Any], file: Path) -> str:
         "client_secret": os.environ.get(CLIENT[1]) or saved.get("client_secret"),
     }
     way_out = f"run `gemini` once, which renews it, or set {TOKENS[0]}"
-    missing = [name for name, value in told.items() if not value]
+    missing = [name for name, value in client.items() if not value]
     if missing:
-        able = (
-            ""
-            if "refresh_token" in missing
-            else f", or {' and '.join(CLIENT)}, with which it is renewed here"
-        )
-        raise MissingCredentials(f"the login in {file} has expired; {way_out}{able}")
-    try:
+        if "refresh_token" not in missing:
+            way_out += f", or {' and '.join(CLIENT)}, with which it is renewed here"
+        raise MissingCredentials(f"the login in {file} has expired; {way_out}")
+    try:  # an optional extra
         from google.auth.exceptions import GoogleAuthError
         from google.auth.transport.requests import Request
         from google.oauth2.credentials import Credentials
     except ImportError:
         raise MissingLibrary(MISSING) from None
-    address = os.environ.get(ADDRESS) or saved.get("token_uri") or TOKEN_ENDPOINT
+    address = os.environ.get(TOKEN_URI) or saved.get("token_uri") or TOKEN_ENDPOINT
     # google-auth has no types
-    login = Credentials(None, token_uri=address, **told)  # type: ignore[no-untyped-call]
+    login = Credentials(None, token_uri=address, **client)  # type: ignore[no-untyped-call]
     try:
         login.refresh(Request())  # type: ignore[no-untyped-call]  # google-auth has no types
     except GoogleAuthError as error:
-        said = error.args[0] if error.args else type(error).__name__
+        reason = error.args[0] if error.args else type(error).__name__
         raise MissingCredentials(
-            f"the login in {file} has expired and could not be renewed ({said}); {way_out}"
+            f"the login in {file} has expired and could not be renewed ({reason}); {way_out}"
         ) from None
     return str(login.token)
 
 
 def _client_id(id_token: object) -> str | None:
-    """Whom a login was made for: ``azp`` of its id_token
+    """The OAuth client of a login: ``azp`` of its id_token
     (https://openid.net/specs/openid-connect-core-1_0.html#IDToken).
     """
     try:

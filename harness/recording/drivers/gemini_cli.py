@@ -1,10 +1,9 @@
-"""Records a program as a process: what it writes to stdout with the times of its coming, and how it
+"""Runs a program and records its output: each read of stdout with its time, and how the process
 ended.
 
-For the Gemini CLI, whose output is the wire
-(https://github.com/google-gemini/gemini-cli/blob/main/docs/cli/headless.md), and for any program
-with a prompt on its command line. Its exit code and what it wrote to stderr stand as headers beside
-the output.
+It is made for the Gemini CLI, whose output is the wire
+(https://github.com/google-gemini/gemini-cli/blob/main/docs/cli/headless.md), and works with any
+program that takes a prompt on its command line. Exit code and stderr are stored as headers.
 """
 
 from __future__ import annotations
@@ -16,35 +15,40 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from typing import IO, Final
 
 from harness.pipeline.replay import ReplayError
 from harness.providers import EXIT_CODE, STDERR
 from harness.stream.events import End
 
-from ..cassette import LOOPBACK
+from ..endpoints import VARIABLES, environment_for
+from ..settings import GenerateAsk, Settings
 from ..tape import InFlightExchange, Tape
+from ..vcr_values import is_loopback
 
-if TYPE_CHECKING:
-    from ..run import GenerateAsk, Settings
-
-BASE_URLS: Final = ("GOOGLE_GEMINI_BASE_URL", "CODE_ASSIST_ENDPOINT")
-"""The variables by which the Gemini CLI is told another address: with a key, with a login."""
 TIME_LIMIT_S: Final = 600.0
 MAX_STDERR_LINES: Final = 200
 _READ: Final = 1 << 16
 
 
 class ProgramDriver:
+    """Runs the program once for each request, with the prompt on its command line."""
+
     def __init__(self, tape: Tape, settings: Settings) -> None:
         self._tape = tape
         self._settings = settings
+        self._environment = _environment(settings)
+        # The output holds no request, so the environment tells the origin.
+        urls = [self._environment[name] for name in VARIABLES if self._environment.get(name)]
+        tape.origin["kind"] = "loopback" if is_loopback(urls) else "recorded"
+        tape.origin["client"] = Path(settings.program[0]).name
+        if model := settings.model or self._environment.get("HARNESS_MODEL"):
+            tape.origin["model"] = model
 
     def ask(self, ask: GenerateAsk) -> None:
         prompt = ask.body.get("prompt")
         if not isinstance(prompt, str):
-            raise ReplayError("gemini-cli is asked by a prompt, a text; this request has none")
+            raise ReplayError("a program is given a prompt, which is a text; this request has none")
         model = self._settings.model or ask.model or os.environ.get("HARNESS_MODEL")
         command = [
             *self._settings.program,
@@ -57,7 +61,7 @@ class ProgramDriver:
         run_program(
             self._tape,
             command,
-            environ=_environ(self._settings),
+            environ=self._environment,
             time_limit_s=self._settings.timeout_s or TIME_LIMIT_S,
         )
 
@@ -65,28 +69,14 @@ class ProgramDriver:
         pass
 
 
-def told_by_program(settings: Settings) -> dict[str, str]:
-    """The origin of a program's output, which holds no request: whom it asks is told by its
-    environment.
-    """
-    environ = _environ(settings)
-    hosts = {urlsplit(environ[name]).hostname for name in BASE_URLS if environ.get(name)}
-    told = {
-        "kind": "loopback" if hosts and hosts <= LOOPBACK else "recorded",
-        "client": Path(settings.program[0]).name,
-    }
-    model = settings.model or environ.get("HARNESS_MODEL")
-    return {**told, "model": model} if model else told
-
-
-def _environ(settings: Settings) -> dict[str, str]:
-    """This process's environment, and in it the address and the key that were given."""
-    environ = dict(os.environ)
+def _environment(settings: Settings) -> dict[str, str]:
+    """This process's environment, with the base URL and the key of the settings."""
+    environment = dict(os.environ)
     if settings.base_url:
-        environ |= dict.fromkeys(BASE_URLS, settings.base_url)
+        environment |= environment_for(settings.base_url)
     if settings.api_key:
-        environ["GEMINI_API_KEY"] = settings.api_key
-    return environ
+        environment["GEMINI_API_KEY"] = settings.api_key
+    return environment
 
 
 def run_program(
@@ -96,28 +86,28 @@ def run_program(
     environ: Mapping[str, str] | None = None,
     time_limit_s: float = TIME_LIMIT_S,
 ) -> int:
-    """Run a command and take its output; returns its exit code, negative for the signal that ended
-    it.
+    """Run a command and record its output. Returns its exit code; a negative one is the signal that
+    ended it.
 
-    End `complete` for a program that exited, `cut` for one that was killed, `aborted` for one that
-    we ended after ``time_limit_s``. Raises `ReplayError` for a program that does not start.
+    The end is `complete` if the program exited, `cut` if it was killed, `aborted` if it was stopped
+    after ``time_limit_s``. Raises `ReplayError` if the program does not start.
     """
-    take = tape.begin(None)
+    exchange = tape.begin(None)
     process = _start(command, environ)
     assert process.stderr is not None
-    said: list[bytes] = []
-    reader = threading.Thread(target=_drain, args=(process.stderr, said), daemon=True)
+    stderr: list[bytes] = []
+    reader = threading.Thread(target=_drain, args=(process.stderr, stderr), daemon=True)
     reader.start()
     with _ending(process, time_limit_s) as late:
-        take.answered(200, {})
-        code = _read_all(process, take)
+        exchange.answered(200, {})
+        code = _read_all(process, exchange)
     reader.join()
-    lines = b"".join(said).decode("utf-8", "replace").splitlines()[:MAX_STDERR_LINES]
-    take.headers = {EXIT_CODE: [str(code)], **({STDERR: lines} if lines else {})}
+    lines = b"".join(stderr).decode("utf-8", "replace").splitlines()[:MAX_STDERR_LINES]
+    exchange.headers = {EXIT_CODE: [str(code)], **({STDERR: lines} if lines else {})}
     if late.is_set():
-        take.failure = f"it ran for {time_limit_s:g} s; --timeout waits longer"
+        exchange.failure = f"it ran for {time_limit_s:g} s; --timeout waits longer"
     end: End = "aborted" if late.is_set() else "cut" if code < 0 else "complete"
-    take.ended(end)
+    exchange.ended(end)
     return code
 
 
@@ -139,10 +129,8 @@ def _start(command: list[str], environ: Mapping[str, str] | None) -> subprocess.
 
 @contextmanager
 def _ending(process: subprocess.Popen[bytes], time_limit_s: float) -> Iterator[threading.Event]:
-    """End the process when its time is over, which sets the event, or when whoever reads it gives
-    up.
-
-    With it all that it started: the pipes are open as long as one of them has them.
+    """Kill the process when its time is over, which sets the event, or when the block raises. All
+    processes that it started are killed too, because they hold its pipes open.
     """
     late = threading.Event()
 
@@ -163,15 +151,15 @@ def _ending(process: subprocess.Popen[bytes], time_limit_s: float) -> Iterator[t
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):  # it has ended by itself
+    with suppress(ProcessLookupError):  # it has ended already
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _read_all(process: subprocess.Popen[bytes], take: InFlightExchange) -> int:
+def _read_all(process: subprocess.Popen[bytes], exchange: InFlightExchange) -> int:
     assert process.stdout is not None
     with process.stdout as output:
         while data := output.read(_READ):
-            take.read(data)
+            exchange.read(data)
         return process.wait()
 
 

@@ -1,0 +1,75 @@
+"""The values of a recording run: requests, settings and limits, and the interface of a driver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from harness.pipeline.replay import ReplayError
+
+SILENCE_S: Final = 300.0
+"""Seconds without a byte after which an answer is given up. Models can think for minutes."""
+
+
+class MissingLibrary(ReplayError):
+    """A library that recording needs is not installed; the message has the install command."""
+
+
+class MissingCredentials(ReplayError):
+    """There is no key and no token; the message says where the recorder looks for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateAsk:
+    """One request; ``body`` is the JSON object to send, for a program ``{"prompt": text}``."""
+
+    body: Mapping[str, Any]
+    model: str | None = None
+    streamed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The provider's address and the credentials; None means: as the environment says.
+
+    ``timeout_s``: seconds without a byte, or without a connection, after which a request is given
+    up (None: `SILENCE_S`). A program is given up after so many seconds in all (None:
+    `gemini_cli.TIME_LIMIT_S`).
+    """
+
+    model: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    api_version: str | None = None
+    base_url: str | None = None
+    project: str | None = None
+    location: str | None = None
+    credentials: Any = field(default=None, repr=False)
+    program: tuple[str, ...] = ("gemini",)
+    arguments: tuple[str, ...] = ()
+    timeout_s: float | None = None
+
+    @property
+    def silence_s(self) -> float:
+        """Seconds for which an answer may be silent."""
+        return self.timeout_s or SILENCE_S
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """``attempts``: tries of one request. ``requests`` (retries included) and ``output_tokens``
+    (thinking tokens included) limit the whole run.
+    """
+
+    attempts: int = 4
+    requests: int = 50
+    output_tokens: int = 50_000
+
+
+class Driver(Protocol):
+    """Sends requests to one provider; the recording that it was made for records the exchanges."""
+
+    def ask(self, ask: GenerateAsk) -> None:
+        """Send a request and read the whole answer. An error answer raises nothing."""
+
+    def close(self) -> None: ...

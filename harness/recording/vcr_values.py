@@ -1,0 +1,103 @@
+"""Converts between vcrpy's values and ours: requests, interactions, filters, origins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+from datetime import date
+from typing import Any
+from urllib.parse import urlsplit
+
+from vcr.request import Request as VcrRequest
+
+from harness.cassettes import Exchange, Origin, Request
+from harness.cassettes.vcrpy import exchange_of, interaction_of
+from harness.providers import detect_provider
+
+from .endpoints import LOOPBACK
+
+
+def to_vcr_request(request: Request) -> VcrRequest:
+    """vcrpy's form of a request."""
+    return VcrRequest(request.method, request.url, request.body, request.headers)
+
+
+def to_vcr(exchange: Exchange) -> tuple[VcrRequest, dict[str, Any]]:
+    """vcrpy's request and response of an exchange."""
+    item = interaction_of(exchange)
+    return VcrRequest(**item["request"]), item["response"]
+
+
+def from_vcr(pairs: Iterable[tuple[VcrRequest, dict[str, Any]]]) -> tuple[Exchange, ...]:
+    """The exchanges of vcrpy's requests and responses. Raises `CassetteError` for a body whose
+    length was changed after it was recorded.
+    """
+    return tuple(
+        exchange_of(
+            {
+                "method": request.method,
+                "uri": request.uri,
+                "headers": dict(request.headers),
+                "body": request.body,
+            },
+            response,
+        )
+        for request, response in pairs
+    )
+
+
+def append(
+    exchanges: tuple[Exchange, ...], cassette: Any, known: Mapping[str, Any] | None = None
+) -> None:
+    """Add exchanges to vcrpy's cassette, through its filters; vcrpy saves them when its context
+    ends. ``known``: fields of the origin that no request tells.
+    """
+    if not exchanges:
+        return
+    for exchange in exchanges:
+        cassette.append(*to_vcr(exchange))
+    origin = origin_of([exchange.request for exchange in exchanges], known or {})
+    cassette.get_metadata("harness", origin_fields(origin))
+
+
+def origin_fields(origin: Origin) -> dict[str, str]:
+    """The fields of an origin that are set, for the metadata of vcrpy's cassette."""
+    return {name: value for name, value in asdict(origin).items() if value is not None}
+
+
+def filtered(cassette: Any, request: Request) -> Request | None:
+    """A request after vcrpy's filters; None if they drop it."""
+    kept = cassette.filter_request(to_vcr_request(request))
+    if kept is None:
+        return None
+    headers = {
+        name: value if isinstance(value, list) else [value] for name, value in kept.headers.items()
+    }
+    return Request(kept.method, kept.uri, headers, kept.body or b"")
+
+
+def origin_of(requests: Iterable[Request | None], known: Mapping[str, Any]) -> Origin:
+    """The origin of a recording that is made today: from its requests, and the ``known`` fields."""
+    sent = [request for request in requests if request is not None]
+    models = [
+        detect_provider(request.method, request.url, request.body, b"").model for request in sent
+    ]
+    clients = (
+        values[0]
+        for request in sent
+        for name, values in request.headers.items()
+        if name.lower() == "user-agent"
+    )
+    origin = Origin(
+        "loopback" if is_loopback(request.url for request in sent) else "recorded",
+        date=date.today().isoformat(),
+        client=next(clients, None),
+        model=", ".join(dict.fromkeys(filter(None, models))) or None,
+    )
+    return replace(origin, **known)
+
+
+def is_loopback(urls: Iterable[str]) -> bool:
+    """Whether there are URLs and all of them are on this machine."""
+    hosts = {urlsplit(url).hostname for url in urls}
+    return bool(hosts) and hosts <= LOOPBACK
