@@ -1,8 +1,7 @@
-"""Bare bodies: what a provider sent and nothing else, as SSE text, a JSON array, one JSON reply, or
-a JSON reply a line.
+"""Bare response bodies: SSE text, a JSON array, one JSON response, or one JSON response per line.
 
-Each is one exchange without a request, its bytes untouched in one read. The status is 200, or what
-a lone error says of itself.
+A file is one exchange without a request, its bytes in one read. The status is 200, or the code of a
+lone error.
 """
 
 from __future__ import annotations
@@ -10,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from .. import Cassette, CassetteError
+from harness.stream.exchange import Cassette, CassetteError
+
 from .build import build_cassette, build_exchange
 from .content import Content, parse_json
 from .format import Format
@@ -25,12 +25,12 @@ _GENERATED: Final = frozenset(
         "modelVersion", "model_version", "responseId", "response_id", "error",
     }
 )  # fmt: skip
-"""What a reply that generates has at least one of."""
+"""A response that generates has at least one of these."""
 
 _OTHER_REPLIES: Final = frozenset(
     {"embedding", "embeddings", "predictions", "totalTokens", "total_tokens"}
 )
-"""What replies of the other methods have; they are kept, and generate nothing."""
+"""Responses of other methods have one of these; they are kept although they generate nothing."""
 
 
 def _is_reply(value: Any) -> bool:
@@ -86,7 +86,7 @@ def _read_lines(content: Content) -> Cassette:
 
 
 def _status(content: Content) -> int:
-    """A reply that is nothing but an error was not a 200."""
+    """The status of the response: a lone error was not a 200."""
     match content.document:
         case {"error": {"code": int(code)}} | [{"error": {"code": int(code)}}] if 400 <= code < 600:
             return code

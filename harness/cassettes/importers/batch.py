@@ -1,8 +1,7 @@
-"""Results of the batch API: a document or a file of lines that holds many unary responses, each
-read as an exchange without a request.
+"""Results of the batch API: many unary responses, each an exchange without a request.
 
-Known are Google's result file (``{"key": …, "response": …}`` a line), its inlined responses (in
-Google's or the SDK's spelling), and the results that ellmer stores.
+Three layouts are read: Google's result file (``{"key": …, "response": …}`` on each line), inlined
+responses in a document (with Google's or the SDK's names), and the results that ellmer stores.
 https://ai.google.dev/gemini-api/docs/batch-api
 """
 
@@ -11,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .. import Cassette, CassetteError, Exchange
+from harness.stream.exchange import Cassette, CassetteError, Exchange
+
 from .build import body_bytes, build_cassette, build_exchange
 from .content import Content, as_shape, parse_json
 from .format import Format
@@ -30,7 +30,7 @@ def _read(content: Content) -> Cassette:
 
 
 def _inlined(document: dict[str, Any]) -> list[Any] | None:
-    """The results inside a batch document, wherever its writer puts them."""
+    """The results in a batch document; None where it has none."""
     match document:
         case {"batch": {"dest": {"inlined_responses": list(results)}}} | {
             "dest": {"inlined_responses": list(results)}

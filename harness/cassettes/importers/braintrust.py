@@ -1,7 +1,7 @@
 """Cassettes of Braintrust's SDK tests: entries with a ``matchKey``, each body tagged with its kind.
 
-A ``binary`` body lies in another file; of it only the name is here, so that exchange keeps an empty
-body and the note says how many there are.
+A ``binary`` body is in another file, which is not read: the body is empty then, and the note of the
+cassette says how many there are.
 https://github.com/braintrustdata/braintrust-sdk-javascript
 """
 
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from harness.stream.events import End
+from harness.stream.exchange import Cassette, CassetteError, Exchange
 
-from .. import Cassette, CassetteError, Exchange
 from .build import EVENT_END, StatusCode, body_bytes, build_cassette, build_exchange, build_request
 from .content import Content, as_shape
 from .format import Format
@@ -23,7 +23,7 @@ from .format import Format
 class _Body(Struct):
     kind: str
     value: Any = None
-    chunks: list[str] = []
+    events: list[str] = field(default_factory=list, name="chunks")
 
 
 class _Request(Struct):
@@ -66,8 +66,8 @@ def _read(content: Content) -> Cassette:
     ]
     elsewhere = sum(
         body is not None and body.kind == "binary"
-        for one in entries
-        for body in (one.request.body, one.response.body)
+        for entry in entries
+        for body in (entry.request.body, entry.response.body)
     )
     note = "Braintrust cassette, bodies rebuilt" + (
         f"; bodies in other files: {elsewhere}" if elsewhere else ""
@@ -78,17 +78,17 @@ def _read(content: Content) -> Cassette:
 
 def _exchanges(entries: list[_Entry]) -> Iterator[Exchange]:
     for number, entry in enumerate(entries, 1):
-        asked, given = entry.request, entry.response
-        request = build_request(asked.method, asked.url, asked.headers, _bytes(asked.body, number))
+        sent, answer = entry.request, entry.response
+        request = build_request(sent.method, sent.url, sent.headers, _bytes(sent.body, number))
         end: End = (
-            "unknown" if given.body is not None and given.body.kind == "binary" else "complete"
+            "unknown" if answer.body is not None and answer.body.kind == "binary" else "complete"
         )
-        reason = given.status_text or ""
+        reason = answer.status_text or ""
         yield build_exchange(
             request,
-            given.status,
-            given.headers,
-            _bytes(given.body, number),
+            answer.status,
+            answer.headers,
+            _bytes(answer.body, number),
             reason=reason,
             rebuilt=True,
             end=end,
@@ -102,7 +102,7 @@ def _bytes(body: _Body | None, number: int) -> bytes:
         case _Body(kind="json" | "text"):
             return body_bytes(body.value)
         case _Body(kind="sse"):
-            return b"".join(body_bytes(event) + EVENT_END for event in body.chunks)
+            return b"".join(body_bytes(event) + EVENT_END for event in body.events)
     raise CassetteError(
         f"entry {number}: a body of kind {body.kind!r}; known are json, text, sse, empty, binary"
     )

@@ -1,9 +1,8 @@
-"""Builds exchanges and cassettes from what foreign recordings say: headers in any of their shapes,
-bodies as bytes, dates as days.
+"""Builds exchanges and cassettes from the values in foreign recordings.
 
-A recording that keeps a decoded body under the header of the encoded one would be decoded twice, so
-such a header goes; so do the lengths of bodies that are written anew. Everything else is kept as
-recorded.
+Headers come in many shapes. A recorder may keep a decoded body and the header of its coding: such a
+header is dropped, or the body would be decoded twice. The length of a rebuilt body is dropped too.
+Everything else is kept as recorded.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from urllib.parse import unquote
 import msgspec
 
 from harness.stream.events import End
+from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
 
-from .. import Cassette, CassetteError, Exchange, Origin, Request
 from .content import MAX_BYTES, as_shape, compact_json
 
 EVENT_END: Final = b"\r\n\r\n"
@@ -26,32 +25,20 @@ EVENT_END: Final = b"\r\n\r\n"
 _MODEL: Final = re.compile(r"/models/([^/:?#]+):")
 _DEFAULT_PORT: Final = re.compile(r"^(https://[^/:]+):443(?=/|$)|^(http://[^/:]+):80(?=/|$)")
 _ISO_DAY: Final = re.compile(r"\d{4}-(?:0\d|1[0-2])-[0-3]\d")
-_MONTHS: Final = (
-    "Jan",
-    "Feb",
-    "Mar",
-    "Apr",
-    "May",
-    "Jun",
-    "Jul",
-    "Aug",
-    "Sep",
-    "Oct",
-    "Nov",
-    "Dec",
-)
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                  "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")  # fmt: skip
 _HTTP_DAY: Final = re.compile(rf"\b(\d{{1,2}})[ -]({'|'.join(_MONTHS)})[a-z]*[ -](\d{{4}})\b")
 _MAGIC: Final = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1f]")
-_OVERHEAD: Final = 1024  # what an exchange takes beside its bytes
-_LOOK: Final = 4096  # how much of a body tells text from a compression that has no magic number
+_OVERHEAD: Final = 1024  # bytes of memory that an exchange takes beside its data
+_HEAD: Final = 4096  # bytes of a body that tell text from a coding without a magic number
 
 Headers = dict[str, list[str]]
 StatusCode = Annotated[int, msgspec.Meta(ge=0, le=999)]
 
 
 def build_request(method: str, url: str, headers: Any = None, body: Any = None) -> Request:
-    """A request; ``body`` is bytes, text, None, or a JSON value that the recorder parsed."""
+    """A request; ``body`` is bytes, text, None or a JSON value that the recorder has parsed."""
     return Request(
         _word(method).upper(),
         _DEFAULT_PORT.sub(r"\1\2", _word(url)),
@@ -70,8 +57,8 @@ def build_exchange(
     rebuilt: bool = False,
     end: End = "complete",
 ) -> Exchange:
-    """An exchange; ``body`` is one read or several. ``rebuilt``: the bytes are ours, only their
-    meaning was recorded.
+    """An exchange; ``body`` is one read or several. ``rebuilt``: the recording has only parsed
+    values of the body.
     """
     reads = [body] if isinstance(body, bytes) else body
     kept = _true_headers(read_headers(headers), b"".join(reads), rebuilt)
@@ -88,11 +75,11 @@ def build_cassette(
     client: str | None = None,
     note: str | None = None,
 ) -> Cassette:
-    """A cassette of origin ``imported``; what the recording does not say about itself is taken from
-    its requests and ``Date`` headers.
+    """A cassette of origin ``imported``. Where date, model and client are None, they are taken from
+    the exchanges.
 
-    Raises `CassetteError` as soon as the exchanges come to more than `MAX_BYTES`: aliases let a
-    short file repeat a long body.
+    Raises `CassetteError` for exchanges of more than `MAX_BYTES` in all: with aliases a short file
+    can repeat a long body.
     """
     taken: list[Exchange] = []
     left = MAX_BYTES
@@ -100,7 +87,7 @@ def build_cassette(
         left -= _size(exchange)
         if left < 0:
             raise CassetteError(
-                f"exchange {len(taken) + 1}: the recording comes to more than {MAX_BYTES} bytes"
+                f"exchange {len(taken) + 1}: the recording has more than {MAX_BYTES} bytes"
             )
         taken.append(exchange)
     origin = Origin(
@@ -115,10 +102,10 @@ def build_cassette(
 
 
 def read_headers(value: Any) -> Headers:
-    """Headers as name → values, from a mapping, a list of ``{name, value}``, of pairs, or a flat
-    list of names and values in turn.
+    """Headers as name → values, from a mapping, a list of ``{name, value}``, a list of pairs, or a
+    flat list of names and values in turn.
 
-    The first spelling of a name is kept; HTTP/2 pseudo headers and empty ones are not headers.
+    The first spelling of a name is kept. HTTP/2 pseudo headers and empty names are left out.
     """
     match value:
         case None:
@@ -136,27 +123,24 @@ def read_headers(value: Any) -> Headers:
         case list():
             pairs = list(zip(value[::2], value[1::2], strict=False))
         case _:
-            raise CassetteError(
-                "headers must be a mapping or a list, not"
-                f" {compact_json(value)[:60].decode('utf-8', 'replace')}"
-            )
+            raise CassetteError(f"headers must be a mapping or a list, not {_excerpt(value)}")
     headers: Headers = {}
     spelled: dict[str, str] = {}
     for name, values in pairs:
         name = _word(name)
         if name and not name.startswith(":"):
-            given = [
-                _word(one)
-                for one in (values if isinstance(values, list) else [values])
-                if one is not None
-            ]
-            headers.setdefault(spelled.setdefault(name.lower(), name), []).extend(given)
-    return {name: given for name, given in headers.items() if given}
+            texts = [_word(value) for value in _as_list(values) if value is not None]
+            headers.setdefault(spelled.setdefault(name.lower(), name), []).extend(texts)
+    return {name: texts for name, texts in headers.items() if texts}
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def body_bytes(value: Any) -> bytes:
-    """A body as recorded: bytes, text (a lone surrogate keeps its code), nothing, or a parsed
-    value, which is written compactly.
+    """The bytes of a body: of bytes, text (also with lone surrogates), None, or a parsed value,
+    which is written as compact JSON.
     """
     if isinstance(value, bytes):
         return value
@@ -166,7 +150,9 @@ def body_bytes(value: Any) -> bytes:
 
 
 def decode_base64(text: Any, where: str) -> bytes:
-    """The bytes of base64, line breaks allowed; raises `CassetteError` naming ``where``."""
+    """The bytes of base64, which may have line breaks. Raises `CassetteError`; ``where`` is the
+    place.
+    """
     word = as_shape(text, str, where)
     try:
         return base64.b64decode(re.sub(r"\s+", "", word), validate=True)
@@ -175,7 +161,7 @@ def decode_base64(text: Any, where: str) -> bytes:
 
 
 def tagged_bytes(body: Any, where: str) -> bytes:
-    """The bytes of a body that may stand as ``{"b64": …}``; errors as in `decode_base64`."""
+    """The bytes of a body that may be ``{"b64": …}``; raises as `decode_base64`."""
     match body:
         case {"b64": text}:
             return decode_base64(text, where)
@@ -183,19 +169,13 @@ def tagged_bytes(body: Any, where: str) -> bytes:
 
 
 def join_responses(responses: Sequence[Any], *, sse: bool) -> bytes:
-    """Parsed responses as a body again: one SSE event each, or one JSON value, or a JSON array of
+    """Parsed responses as a body: an SSE event each, or one JSON value, or a JSON array of
     several.
     """
     written = [compact_json(response) for response in responses]
     if sse:
         return b"".join(b"data: " + line + EVENT_END for line in written)
-    return (
-        written[0]
-        if len(written) == 1
-        else b"[" + b",\r\n".join(written) + b"]"
-        if written
-        else b""
-    )
+    return b"[" + b",\r\n".join(written) + b"]" if len(written) > 1 else b"".join(written)
 
 
 def _size(exchange: Exchange) -> int:
@@ -208,18 +188,15 @@ def _size(exchange: Exchange) -> int:
 
 
 def _word(value: Any) -> str:
-    """What should be text as text that can be encoded: recordings hold numbers, booleans, bytes and
-    lone surrogates there too.
+    """A value as text that can be encoded: some recordings have numbers, booleans, bytes and lone
+    surrogates in place of text.
     """
     if isinstance(value, str):
         return (
             value if value.isascii() else value.encode("utf-8", "backslashreplace").decode("utf-8")
         )
     if isinstance(value, dict | list):
-        raise CassetteError(
-            "headers: a word should stand where"
-            f" {compact_json(value)[:60].decode('utf-8', 'replace')} stands"
-        )
+        raise CassetteError(f"a header must be text, not {_excerpt(value)}")
     return (
         value.decode("latin-1")
         if isinstance(value, bytes)
@@ -227,8 +204,12 @@ def _word(value: Any) -> str:
     )
 
 
+def _excerpt(value: Any) -> str:
+    return compact_json(value)[:60].decode("utf-8", "replace")
+
+
 def _true_headers(headers: Headers, body: bytes, rebuilt: bool) -> Headers:
-    """Headers without those that the body gives the lie to."""
+    """Drops headers that contradict the body."""
     coding = next(
         (values[-1] for name, values in headers.items() if name.lower() == "content-encoding"), ""
     )
@@ -238,20 +219,20 @@ def _true_headers(headers: Headers, body: bytes, rebuilt: bool) -> Headers:
 
 
 def _is_encoded(body: bytes, coding: str) -> bool:
-    """Whether the body is in this coding: by its magic number, or, where there is none, by not
-    being text.
+    """Whether a body has this coding: by its magic number, or, for a coding without one, because
+    the body is not text.
     """
     if coding in _MAGIC:
         return body.startswith(_MAGIC[coding])
     if coding == "identity":
         return True
-    head = body[:_LOOK]
+    head = body[:_HEAD]
     if _CONTROL.search(head):
         return True
     try:
         head.decode("utf-8")
     except UnicodeDecodeError as error:
-        return error.start < len(head) - 3  # a character cut by the end of the look is no sign
+        return error.start < len(head) - 3  # the head may end inside a character
     return False
 
 
@@ -265,8 +246,8 @@ def _day(text: str | None) -> str | None:
 
 
 def _model(exchange: Exchange) -> str | None:
-    found = _MODEL.search(exchange.request.url) if exchange.request else None
-    return unquote(found[1]) if found else None
+    match = _MODEL.search(exchange.request.url) if exchange.request else None
+    return unquote(match[1]) if match else None
 
 
 def _client(exchange: Exchange) -> str | None:

@@ -1,10 +1,9 @@
-"""The bytes of a file of unknown kind, looked at as text, JSON, YAML or lines: each look is taken
-once, and only if a format asks for it.
+"""The content of a file of an unknown format, as text, JSON, YAML or lines.
 
-JSON numbers that Python would respell (``1.10``, ``1E5``, integers of 20 digits, ``-0``) stay as
-`msgspec.Raw`, so that `compact_json` writes back the digits that were recorded. YAML is read only
-where a line says ``interactions:`` or ``http_interactions:``: everything else that is YAML by
-accident (a log, a prose file) is never handed to the parser.
+Each view is made once, when a format first asks for it. JSON numbers that Python would write
+otherwise (``1.10``, ``1E5``, integers of 20 digits, ``-0``) become `msgspec.Raw`, so that
+`compact_json` writes the recorded digits. YAML is parsed only where a line begins with
+``interactions:`` or ``http_interactions:``, because much text (a log, prose) is YAML by accident.
 """
 
 from __future__ import annotations
@@ -16,14 +15,13 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from .. import CassetteError
+from harness.stream.exchange import CassetteError
+
 from ..validation import msgspec_fault
 from ..yaml import YamlError, parse
 
 MAX_BYTES: Final = 256 * 1024 * 1024
-"""The largest file that is read, and the most that its bodies may come to once aliases and base64
-are undone.
-"""
+"""The size limit of a file, and of its bodies with aliases and base64 expanded."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _RECORDED_YAML: Final = re.compile(r"^[\"']?(?:http_)?interactions[\"']?[ \t]*:", re.MULTILINE)
@@ -36,7 +34,9 @@ Shape = TypeVar("Shape")
 
 
 class Content:
-    """One file. ``data`` as given; ``text`` without a byte order mark, None if it is not UTF-8."""
+    """A file's content. ``text`` has no byte order mark, and is None if ``data`` is not UTF-8;
+    ``problem`` says why there is no text or no document.
+    """
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -52,16 +52,15 @@ class Content:
 
     @cached_property
     def first_character(self) -> str:
-        """The first character that is not white space; empty where there is none."""
-        found = re.search(r"\S", self.text or "")
-        return found.group() if found else ""
+        """The first character that is not white space; empty if there is none."""
+        match = re.search(r"\S", self.text or "")
+        return match[0] if match else ""
 
     @cached_property
     def document(self) -> Any:
-        """The whole file as one JSON value, or as the YAML of a recording; None where it is
-        neither, with ``problem`` saying why.
+        """The file as one JSON value or as the YAML of a recording; None where it is neither.
 
-        Raises `CassetteError` for YAML that announces interactions and is broken.
+        Raises `CassetteError` for damaged YAML that has interactions.
         """
         if self.text is None:
             return None
@@ -77,13 +76,10 @@ class Content:
             document = parse(_plain_keys(self.text), foreign=True, max_bytes=MAX_BYTES)
         except YamlError as error:
             raise CassetteError(
-                f"recorded interactions in YAML that cannot be read: {error}"
+                f"recorded interactions in YAML that can't be read: {error}"
             ) from None
         if _weight(document, {}) > MAX_BYTES:
-            raise CassetteError(
-                f"aliases that multiply: written out, the YAML would have more than {MAX_BYTES}"
-                " bytes"
-            )
+            raise CassetteError(f"with aliases expanded, the YAML has more than {MAX_BYTES} bytes")
         return document
 
     @cached_property
@@ -94,7 +90,7 @@ class Content:
 
     @cached_property
     def first_line(self) -> Any:
-        """The first line that is not blank as JSON; None where it is not."""
+        """The first line that is not blank, as JSON; None if it is not a JSON object."""
         if self.first_character != "{":
             return None
         try:
@@ -104,34 +100,34 @@ class Content:
 
     @property
     def mapping(self) -> dict[str, Any]:
-        """`document` where it is a mapping; an empty one where it is not."""
+        """`document` if it is a mapping, else an empty mapping."""
         return self.document if isinstance(self.document, dict) else {}
 
     def shaped(self, shape: type[Shape]) -> Shape:
-        """`document` as ``shape``; raises `CassetteError` with the path of what does not fit."""
+        """`document` as ``shape``; raises `CassetteError` with the place that does not fit."""
         return as_shape(self.document, shape)
 
 
 def as_shape(value: Any, shape: type[Shape], where: str = "") -> Shape:
-    """``value`` as a msgspec struct, numbers in strings allowed; raises `CassetteError` with
-    ``where`` and the path inside it.
+    """``value`` as ``shape``; a string may stand for a number. Raises `CassetteError` with
+    ``where`` and the place in the value.
     """
     try:
         return msgspec.convert(value, shape, strict=False)
     except msgspec.ValidationError as error:
         _, fact = msgspec_fault(error, shape, "the value")
     except UnicodeEncodeError as error:  # a lone surrogate, in a string that could be a number
-        fact = f"a number must stand where {ascii(error.object)[:80]} stands"
+        fact = f"expected a number, not {ascii(error.object)[:80]}"
     raise CassetteError(
-        f"{where or 'the recording'}: {fact}; the file is cut short, or was changed by hand"
+        f"{where or 'the recording'}: {fact}; the file is cut short or was changed by hand"
     )
 
 
 def parse_json(text: str) -> Any:
-    """One JSON value; numbers that Python would respell are `msgspec.Raw`.
+    """One JSON value; numbers that Python would write otherwise are `msgspec.Raw`.
 
-    Raises `CassetteError` with line and column (of one line, the column), RecursionError when
-    nested too deeply.
+    Raises `CassetteError` with line and column (in a single line, the column), and RecursionError
+    for too deep nesting.
     """
     try:
         return json.loads(text, parse_float=_raw, parse_int=_integer, parse_constant=_raw)
@@ -147,15 +143,12 @@ def compact_json(value: Any) -> bytes:
     """``value`` as JSON without white space, in UTF-8."""
     try:
         return msgspec.json.encode(value)
-    except (
-        UnicodeEncodeError,
-        OverflowError,
-    ):  # a lone surrogate; an integer of more than 64 bits from YAML
+    except (UnicodeEncodeError, OverflowError):  # a lone surrogate; a YAML integer over 64 bits
         return json.dumps(value, separators=(",", ":"), default=_number).encode("ascii")
 
 
 def _weight(value: Any, known: dict[int, int]) -> int:
-    """The size of ``value`` if every alias were written out; each shared part is weighed once."""
+    """The size of ``value`` with every alias expanded; each shared part is measured once."""
     if isinstance(value, str | bytes):
         return len(value) + 2
     if not isinstance(value, dict | list):
@@ -175,8 +168,8 @@ def _integer(text: str) -> int | msgspec.Raw:
 
 
 def _number(value: Any) -> Any:
-    """What the plain encoder does not know: a respelled number beside a lone surrogate keeps its
-    value, not its spelling.
+    """A value that `json` does not know. A `msgspec.Raw` number keeps its value, not its digits:
+    that only happens beside a lone surrogate.
     """
     if isinstance(value, msgspec.Raw):
         return json.loads(bytes(value))
@@ -184,9 +177,9 @@ def _number(value: Any) -> Any:
 
 
 def _plain_keys(text: str) -> str:
-    """Header names that PyYAML wrote as Python objects (aiohttp's ``istr``), as the words they are;
-    lines keep their numbers.
+    """The text with plain header names in place of those that PyYAML wrote as Python objects
+    (aiohttp's ``istr``). Line numbers stay the same.
     """
     if "!!python/object/apply:" not in text:
         return text
-    return _TAGGED_KEY.sub(lambda found: f"{found[1]}{found[2]}:\n\n{found[1]}  ", text)
+    return _TAGGED_KEY.sub(lambda match: f"{match[1]}{match[2]}:\n\n{match[1]}  ", text)

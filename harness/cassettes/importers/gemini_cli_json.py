@@ -1,6 +1,6 @@
-"""What ``gemini --output-format json`` prints: one exchange without a request, its bytes untouched.
+"""The output of ``gemini --output-format json``: one exchange without a request.
 
-One document for the whole run, perhaps after lines of other output.
+It is one JSON document for a whole run, perhaps after lines of other output, which are kept.
 https://geminicli.com/docs/cli/headless
 """
 
@@ -10,7 +10,8 @@ import json
 import re
 from typing import Any, Final
 
-from .. import Cassette
+from harness.stream.exchange import Cassette
+
 from .build import build_cassette, build_exchange
 from .content import Content
 from .format import Format
@@ -20,14 +21,13 @@ _LOOK: Final = 64 * 1024
 
 
 def _document(content: Content) -> dict[str, Any] | None:
-    """The document, also behind other lines; None where there is none."""
+    """The document, also after other lines; None where there is none."""
     if content.mapping:
         return content.mapping
-    found = _OPENS.search(content.text or "", 0, _LOOK)
+    text = content.text or ""
+    start = _OPENS.search(text, 0, _LOOK)
     try:
-        value = (
-            json.JSONDecoder().raw_decode(content.text or "", found.start())[0] if found else None
-        )
+        value = json.JSONDecoder().raw_decode(text, start.start())[0] if start else None
     except ValueError:
         return None
     return value if isinstance(value, dict) else None

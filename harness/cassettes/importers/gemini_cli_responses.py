@@ -1,8 +1,8 @@
-"""The Gemini CLI's ``--record-responses`` file: a line for each call, its method and the parsed
-response, or a list of them for a stream.
+"""The Gemini CLI's ``--record-responses`` file: each line has the method of a call and its parsed
+response, or a list of responses for a stream.
 
-No request is recorded. A stream is written anew as SSE, anything else as JSON; the content type
-says which. https://github.com/google-gemini/gemini-cli, ``recordingContentGenerator.ts``
+The file has no requests. A stream is rebuilt as SSE, anything else as JSON, and gets the content
+type of what it is. https://github.com/google-gemini/gemini-cli, ``recordingContentGenerator.ts``
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from .. import Cassette, CassetteError, Exchange
+from harness.stream.exchange import Cassette, CassetteError, Exchange
+
 from .build import build_cassette, build_exchange, join_responses
 from .content import Content, as_shape, parse_json
 from .format import Format

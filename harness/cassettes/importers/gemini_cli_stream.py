@@ -1,8 +1,6 @@
-"""What ``gemini --output-format stream-json`` prints: one exchange without a request, its bytes
-untouched.
+"""The output of ``gemini --output-format stream-json``: one exchange without a request.
 
-Users paste and redirect this output together with whatever else the terminal said, so noise before
-the first event stays where it is. https://geminicli.com/docs/cli/headless
+Users save this output together with other lines of the terminal. Such lines are kept. https://geminicli.com/docs/cli/headless
 """
 
 from __future__ import annotations
@@ -10,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from .. import Cassette
+from harness.stream.exchange import Cassette
+
 from .build import build_cassette, build_exchange
 from .content import Content
 from .format import Format

@@ -1,5 +1,7 @@
-"""Replay files of google-genai's own test client: parsed bodies, prefixes of URLs blanked, an error
-without its outer ``error``.
+"""Replay files of google-genai's test client.
+
+Bodies are parsed, the first part of each URL is a placeholder, and an error lacks its outer
+``error`` key.
 
 https://github.com/googleapis/python-genai, ``_replay_api_client.py``
 """
@@ -11,7 +13,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from .. import Cassette, Exchange
+from harness.stream.exchange import Cassette, Exchange
+
 from .build import (
     StatusCode,
     build_cassette,
@@ -27,8 +30,8 @@ _PREFIXES: Final = {
     "{MLDEV_URL_PREFIX}": "https://generativelanguage.googleapis.com/v1beta",
     "{VERTEX_URL_PREFIX}": "https://aiplatform.googleapis.com/v1beta1/projects/REDACTED/locations/REDACTED",
 }
-"""What the recorder blanks in URLs, as a prefix of the same service; version, project and place are
-not recorded.
+"""The placeholders in URLs, and a prefix of the same service; the version, the project and the
+location are not recorded.
 """
 
 
@@ -75,40 +78,40 @@ def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
     for number, recorded in enumerate(interactions, 1):
         where = f"interaction {number}"
         interaction = as_shape(recorded, _Interaction, where)
-        asked, given = interaction.request, interaction.response
+        sent, answer = interaction.request, interaction.response
         asked_body = join_responses(
-            [part for part in asked.body_segments or [] if part is not None], sse=False
+            [part for part in sent.body_segments or [] if part is not None], sse=False
         )
-        request = build_request(asked.method, _whole_url(asked.url), asked.headers, asked_body)
+        request = build_request(sent.method, _whole_url(sent.url), sent.headers, asked_body)
         yield build_exchange(
             request,
-            given.status_code,
-            given.headers,
-            _body(given, request.url, where),
+            answer.status_code,
+            answer.headers,
+            _body(answer, request.url, where),
             rebuilt=True,
         )
 
 
 def _whole_url(url: str) -> str:
-    for blank, prefix in _PREFIXES.items():
-        if url.startswith(blank):
-            return prefix + url.removeprefix(blank)
+    for placeholder, prefix in _PREFIXES.items():
+        if url.startswith(placeholder):
+            return prefix + url.removeprefix(placeholder)
     return url
 
 
-def _body(given: _Response, url: str, where: str) -> bytes:
-    segments = given.body_segments or []
+def _body(answer: _Response, url: str, where: str) -> bytes:
+    segments = answer.body_segments or []
     if not segments:
         return b"".join(
-            decode_base64(part, f"{where}: byte_segments") for part in given.byte_segments or []
+            decode_base64(part, f"{where}: byte_segments") for part in answer.byte_segments or []
         )
-    if given.status_code >= 400:
+    if answer.status_code >= 400:
         return join_responses([_wrapped(segment) for segment in segments], sse=False)
     return join_responses(segments, sse="alt=sse" in url)
 
 
 def _wrapped(segment: Any) -> Any:
-    """The recorder keeps what is inside ``error``; on the wire it stands inside."""
+    """The error as it was on the wire: the recorder drops the outer ``error`` key."""
     return {"error": segment} if isinstance(segment, dict) and "error" not in segment else segment
 
 

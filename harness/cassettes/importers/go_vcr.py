@@ -1,7 +1,7 @@
-"""go-vcr cassettes, in the layouts of its versions 1 to 4.
+"""go-vcr cassettes, in the layouts of versions 1 to 4.
 
-They say ``url`` where vcrpy says ``uri``, ``code`` and ``status`` for the status line; a body is
-one string, or ``!!binary`` bytes. https://github.com/dnaeon/go-vcr
+They have ``url`` where vcrpy has ``uri``, and ``code`` and ``status`` for the status line. A body
+is a string or ``!!binary`` bytes. https://github.com/dnaeon/go-vcr
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from .. import Cassette, Exchange
+from harness.stream.exchange import Cassette, Exchange
+
 from .build import StatusCode, body_bytes, build_cassette, build_exchange, build_request
 from .content import Content, as_shape
 from .format import Format
@@ -59,12 +60,12 @@ def _read(content: Content) -> Cassette:
 def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
     for number, recorded in enumerate(interactions, 1):
         interaction = as_shape(recorded, _Interaction, f"interaction {number}")
-        asked, given = interaction.request, interaction.response
-        url = f"https://{asked.host}{asked.url}" if asked.url.startswith("/") else asked.url
-        request = build_request(asked.method, url, asked.headers, asked.body)
-        reason = str(given.status or "").removeprefix(str(given.code)).strip()
+        sent, answer = interaction.request, interaction.response
+        url = f"https://{sent.host}{sent.url}" if sent.url.startswith("/") else sent.url
+        request = build_request(sent.method, url, sent.headers, sent.body)
+        reason = str(answer.status or "").removeprefix(str(answer.code)).strip()
         yield build_exchange(
-            request, given.code, given.headers, body_bytes(given.body), reason=reason
+            request, answer.code, answer.headers, body_bytes(answer.body), reason=reason
         )
 
 

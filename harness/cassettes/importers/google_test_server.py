@@ -1,8 +1,6 @@
-"""Recordings of google/test-server: requests chained by hash, bodies as parsed objects, the events
-of a stream one object each.
+"""Recordings of google/test-server: bodies as parsed objects, a stream as one object per event.
 
-The bytes are gone, so they are written anew: an SSE event an object where the answer was
-``text/event-stream``, else JSON. https://github.com/google/test-server
+The bodies are rebuilt: as SSE where the content type was ``text/event-stream``, else as JSON. https://github.com/google/test-server
 """
 
 from __future__ import annotations
@@ -12,7 +10,8 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from .. import Cassette, Exchange
+from harness.stream.exchange import Cassette, Exchange
+
 from .build import StatusCode, build_cassette, build_exchange, build_request, join_responses
 from .content import Content, as_shape
 from .format import Format
@@ -60,22 +59,23 @@ def _read(content: Content) -> Cassette:
 def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
     for number, recorded in enumerate(interactions, 1):
         interaction = as_shape(recorded, _Interaction, f"interaction {number}")
-        asked, given = interaction.request, interaction.response
+        sent, answer = interaction.request, interaction.response
         url = (
-            f"{asked.protocol}://{asked.server_address}:{asked.port}{asked.url}"
-            if asked.url.startswith("/")
-            else asked.url
+            f"{sent.protocol}://{sent.server_address}:{sent.port}{sent.url}"
+            if sent.url.startswith("/")
+            else sent.url
         )
         request = build_request(
-            asked.method, url, asked.headers, join_responses(asked.body_segments or [], sse=False)
+            sent.method, url, sent.headers, join_responses(sent.body_segments or [], sse=False)
         )
         kind = next(
-            (value for name, value in given.headers.items() if name.lower() == "content-type"), ""
+            (value for name, value in answer.headers.items() if name.lower() == "content-type"),
+            "",
         )
         # an error before the stream is plain JSON even under the stream's content type
-        streamed = "event-stream" in str(kind) and given.status_code < 400
-        body = join_responses(given.body_segments or [], sse=streamed)
-        yield build_exchange(request, given.status_code, given.headers, body, rebuilt=True)
+        streamed = "event-stream" in str(kind) and answer.status_code < 400
+        body = join_responses(answer.body_segments or [], sse=streamed)
+        yield build_exchange(request, answer.status_code, answer.headers, body, rebuilt=True)
 
 
 TEST_SERVER: Final = Format("test-server", "google/test-server recording", _recognises, _read)

@@ -1,5 +1,4 @@
-"""HTTP archives (HAR 1.2): entries by start time, bodies as text or base64, always without their
-content encoding.
+"""HTTP archives (HAR 1.2): bodies as text or base64, always without their content encoding.
 
 http://www.softwareishard.com/blog/har-12-spec/
 """
@@ -13,7 +12,8 @@ from urllib.parse import urlencode
 
 from msgspec import Struct, field
 
-from .. import Cassette, CassetteError, Exchange
+from harness.stream.exchange import Cassette, CassetteError, Exchange
+
 from .build import (
     StatusCode,
     body_bytes,
@@ -88,7 +88,7 @@ def _read(content: Content) -> Cassette:
 
 
 def _by_start(entries: list[_Entry]) -> list[_Entry]:
-    """In start order; as they stand where dates are missing, or only some have a zone."""
+    """The entries in start order; in file order if dates are missing or only some have a zone."""
     try:
         return sorted(entries, key=lambda entry: datetime.fromisoformat(entry.started_date_time))
     except (ValueError, TypeError):
@@ -97,18 +97,18 @@ def _by_start(entries: list[_Entry]) -> list[_Entry]:
 
 def _exchanges(entries: list[_Entry]) -> Iterator[Exchange]:
     for number, entry in enumerate(entries, 1):
-        asked, given = entry.request, entry.response
+        sent, answer = entry.request, entry.response
         request = build_request(
-            asked.method, asked.url, asked.headers, _posted(asked.post_data, number)
+            sent.method, sent.url, sent.headers, _posted(sent.post_data, number)
         )
-        body = _text(given.content.text, given.content.encoding, number)
-        # a browser saves what it has when the user asks, which may be in mid-stream
+        body = _text(answer.content.text, answer.content.encoding, number)
+        # a browser may save the archive in the middle of a stream
         yield build_exchange(
             request,
-            given.status,
-            given.headers,
+            answer.status,
+            answer.headers,
             body,
-            reason=given.status_text or "",
+            reason=answer.status_text or "",
             end="unknown",
         )
 
@@ -117,7 +117,8 @@ def _posted(posted: _Posted | None, number: int) -> bytes:
     if posted is None:
         return b""
     if not posted.text and posted.params:
-        return body_bytes(urlencode([(one.name, one.value) for one in posted.params]))
+        pairs = [(parameter.name, parameter.value) for parameter in posted.params]
+        return body_bytes(urlencode(pairs))
     return _text(posted.text, posted.encoding, number)
 
 

@@ -1,5 +1,5 @@
-"""httprr logs of Go projects: a first line, then for each exchange the lengths of request and
-response and both as HTTP messages.
+"""httprr logs of Go projects: for each exchange the lengths of request and response, then both as
+HTTP messages.
 
 https://pkg.go.dev/golang.org/x/oscar/internal/httprr
 """
@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from .. import Cassette, CassetteError, Exchange
+from harness.stream.exchange import Cassette, CassetteError, Exchange
+
 from .build import build_cassette, build_exchange, build_request
 from .content import Content
 from .format import Format
@@ -35,12 +36,12 @@ def _exchanges(data: bytes) -> Iterator[Exchange]:
     while position < len(data):
         lengths = _LENGTHS.match(data, position)
         if lengths is None:
-            raise _broken(data, position, "two lengths should stand here")
+            raise _broken(data, position, "expected two lengths")
         middle = lengths.end() + int(lengths[1])
         end = middle + int(lengths[2])
         if end > len(data):
             raise _broken(
-                data, position, f"the exchange goes on to byte {end}, the file ends at {len(data)}"
+                data, position, f"the exchange ends at byte {end}, the file at {len(data)}"
             )
         yield _exchange(data, lengths.end(), middle, end)
         position = end
@@ -48,10 +49,10 @@ def _exchanges(data: bytes) -> Iterator[Exchange]:
 
 def _exchange(data: bytes, start: int, middle: int, end: int) -> Exchange:
     first, headers, body = _message(data, start, middle)
-    asked = _REQUEST.fullmatch(first)
-    if asked is None:
+    sent = _REQUEST.fullmatch(first)
+    if sent is None:
         raise _broken(data, start, f"not a request line: {first[:60]!r}")
-    request = build_request(asked[1], asked[2], headers, body)
+    request = build_request(sent[1], sent[2], headers, body)
     first, headers, body = _message(data, middle, end)
     status = _STATUS.fullmatch(first)
     if status is None:
@@ -67,7 +68,7 @@ def _exchange(data: bytes, start: int, middle: int, end: int) -> Exchange:
 
 
 def _message(data: bytes, start: int, end: int) -> tuple[str, list[list[str]], bytes]:
-    """First line, headers in order, body of one HTTP message."""
+    """The first line, the headers in order and the body of an HTTP message."""
     head_end = data.find(b"\r\n\r\n", start, end)
     if head_end < 0:
         raise _broken(data, start, "the headers of this message have no end")
@@ -79,8 +80,8 @@ def _message(data: bytes, start: int, end: int) -> tuple[str, list[list[str]], b
 
 
 def _unwrapped(data: bytes, body: bytes, end: int) -> bytes:
-    """A body without HTTP/1.1's transfer coding (RFC 9112 §7.1): lengths in hex, each before its
-    bytes, until zero.
+    """A body without the transfer coding of HTTP/1.1 (RFC 9112 §7.1): hexadecimal lengths, each
+    before its bytes, until zero.
     """
     pieces: list[bytes] = []
     position = 0
@@ -89,7 +90,7 @@ def _unwrapped(data: bytes, body: bytes, end: int) -> bytes:
         position = size.end() + length + 2
     if size is None:
         raise _broken(
-            data, end - len(body) + min(position, len(body)), "a length in hex should stand here"
+            data, end - len(body) + min(position, len(body)), "expected a length in hexadecimal"
         )
     return b"".join(pieces)
 

@@ -1,7 +1,8 @@
 """Fixtures of nock, Node's HTTP mock: a list of ``scope``, ``path`` and ``response``.
 
-The response is text, parsed JSON, or hex: one string of it (``responseIsBinary``), or, for an
-encoded body, a list with one string a read. https://github.com/nock/nock
+The response is text, parsed JSON or hexadecimal. Hexadecimal is one string
+(``responseIsBinary``), or for an encoded body a list with one string per read.
+https://github.com/nock/nock
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from .. import Cassette, CassetteError, Exchange
+from harness.stream.exchange import Cassette, CassetteError, Exchange
+
 from .build import StatusCode, body_bytes, build_cassette, build_exchange, build_request
 from .content import Content, as_shape
 from .format import Format
@@ -43,29 +45,25 @@ def _read(content: Content) -> Cassette:
 
 def _exchanges(definitions: list[Any]) -> Iterator[Exchange]:
     for number, recorded in enumerate(definitions, 1):
-        one = as_shape(recorded, _Definition, f"definition {number}")
-        request = build_request(one.method, one.scope + one.path, one.reqheaders, one.body)
-        headers = one.headers if one.raw_headers is None else one.raw_headers
-        rebuilt = isinstance(one.response, dict | list) and not _is_hex_list(one.response)
-        yield build_exchange(request, one.status, headers, _reads(one, number), rebuilt=rebuilt)
+        mock = as_shape(recorded, _Definition, f"definition {number}")
+        request = build_request(mock.method, mock.scope + mock.path, mock.reqheaders, mock.body)
+        headers = mock.headers if mock.raw_headers is None else mock.raw_headers
+        rebuilt = isinstance(mock.response, dict | list) and not _is_hex_list(mock.response)
+        yield build_exchange(request, mock.status, headers, _reads(mock, number), rebuilt=rebuilt)
 
 
-def _reads(one: _Definition, number: int) -> list[bytes]:
-    if one.response_is_binary or _is_hex_list(one.response):
-        parts = one.response if isinstance(one.response, list) else [one.response]
+def _reads(mock: _Definition, number: int) -> list[bytes]:
+    if mock.response_is_binary or _is_hex_list(mock.response):
+        parts = mock.response if isinstance(mock.response, list) else [mock.response]
         try:
             return [bytes.fromhex(part) for part in parts]
         except (ValueError, TypeError) as error:
             raise CassetteError(f"definition {number}: response is not hex: {error}") from None
-    return [body_bytes(one.response)]
+    return [body_bytes(mock.response)]
 
 
 def _is_hex_list(response: Any) -> bool:
-    return (
-        isinstance(response, list)
-        and bool(response)
-        and all(isinstance(part, str) for part in response)
-    )
+    return isinstance(response, list) and {str} == set(map(type, response))
 
 
 NOCK: Final = Format("nock", "nock fixture", _recognises, _read)

@@ -1,8 +1,7 @@
-"""Fixtures of Elixir's req_llm: one exchange a file, a streamed answer as the true network reads in
-base64.
+"""Fixtures of Elixir's req_llm: one exchange per file, a streamed response as its network reads.
 
-Three layouts: the answer's reads beside ``response``; the parsed answer (or its bytes as ``{"b64":
-…}``) as ``response.body``; an older list of ``events``. https://github.com/agentjido/req_llm
+Three layouts are read: the reads beside ``response``; the parsed response, or its bytes as
+``{"b64": …}``, in ``response.body``; an older list of ``events``. https://github.com/agentjido/req_llm
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from .. import Cassette, Exchange
+from harness.stream.exchange import Cassette, Exchange
+
 from .build import (
     StatusCode,
     build_cassette,
@@ -74,9 +74,9 @@ def _read(content: Content) -> Cassette:
 
 
 def _exchanges(recording: _Recording) -> Iterator[Exchange]:
-    asked, given = recording.request, recording.response
-    body = asked.canonical_json if asked.body is None else tagged_bytes(asked.body, "request.body")
-    request = build_request(asked.method, asked.url, asked.headers, body)
+    sent, answer = recording.request, recording.response
+    body = sent.canonical_json if sent.body is None else tagged_bytes(sent.body, "request.body")
+    request = build_request(sent.method, sent.url, sent.headers, body)
     reads = [
         decode_base64(read.b64, f"read {number}")
         for number, read in enumerate(recording.reads or [], 1)
@@ -86,15 +86,15 @@ def _exchanges(recording: _Recording) -> Iterator[Exchange]:
             case "data":
                 reads.append(decode_base64(event.b64, f"event {number}"))
             case "status" if isinstance(event.value, int):
-                given.status = event.value
+                answer.status = event.value
             case "headers":
-                given.headers = event.value
-    rebuilt = not reads and given.body is not None
+                answer.headers = event.value
+    rebuilt = not reads and answer.body is not None
     yield build_exchange(
         request,
-        given.status,
-        given.headers,
-        reads or tagged_bytes(given.body, "response.body"),
+        answer.status,
+        answer.headers,
+        reads or tagged_bytes(answer.body, "response.body"),
         rebuilt=rebuilt,
     )
 

@@ -1,7 +1,7 @@
-"""Cassettes of Ruby's VCR, of R's vcr, and of betamax, which share ``http_interactions``.
+"""Cassettes of Ruby's VCR, R's vcr and betamax: a list of ``http_interactions``.
 
 Ruby writes ``status: {code, message}`` and a body of ``encoding`` and ``string`` (``!binary`` where
-it is not text) or ``base64_string``; R writes the status as a number, headers as words, and bytes
+it is not text) or ``base64_string``. R writes the status as a number, headers as strings, and bytes
 as ``raw_gzip``. https://benoittgt.github.io/vcr https://docs.ropensci.org/vcr
 """
 
@@ -14,8 +14,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from harness.stream.decompression import MAX_RATIO, UNSUSPICIOUS
+from harness.stream.exchange import Cassette, CassetteError, Exchange
 
-from .. import Cassette, CassetteError, Exchange
 from .build import (
     StatusCode,
     body_bytes,
@@ -65,8 +65,8 @@ def _read(content: Content) -> Cassette:
     recording = content.shaped(_Recording)
     interactions = recording.http_interactions or []
     first = interactions[0] if interactions and isinstance(interactions[0], dict) else {}
-    with_ = recording.recorded_with
-    note = f"VCR cassette, recorded with {with_}" if isinstance(with_, str) else "VCR cassette"
+    recorder = recording.recorded_with
+    note = "VCR cassette" + (f", recorded with {recorder}" if isinstance(recorder, str) else "")
     return build_cassette(_exchanges(interactions), date=str(first.get("recorded_at")), note=note)
 
 
@@ -74,20 +74,20 @@ def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
     for number, recorded in enumerate(interactions, 1):
         where = f"http interaction {number}"
         interaction = as_shape(recorded, _Interaction, where)
-        asked, given = interaction.request, interaction.response
-        status = as_shape(_status(given.status), _Status, f"{where}: response.status")
-        request = build_request(asked.method, asked.uri, asked.headers, _body(asked.body, where))
+        sent, answer = interaction.request, interaction.response
+        status = as_shape(_status(answer.status), _Status, f"{where}: response.status")
+        request = build_request(sent.method, sent.uri, sent.headers, _body(sent.body, where))
         yield build_exchange(
             request,
             status.code,
-            given.headers,
-            _body(given.body, where),
+            answer.headers,
+            _body(answer.body, where),
             reason=status.message or "",
         )
 
 
 def _status(status: Any) -> Any:
-    """R writes a number, and wrote ``status_code`` once."""
+    """The status as a mapping: R writes a number, or in old versions ``status_code``."""
     match status:
         case {"status_code": code, **others}:
             return {"code": code, "message": others.get("message")}
@@ -110,9 +110,7 @@ def _body(body: Any, where: str) -> bytes:
 
 
 def _inflate(data: bytes, where: str) -> bytes:
-    """The bytes inside ``raw_gzip``: gzip or zlib, as R's ``memCompress`` writes either; never more
-    than `MAX_BYTES`.
-    """
+    """The bytes in ``raw_gzip``, at most `MAX_BYTES`: R's ``memCompress`` writes gzip or zlib."""
     inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
     limit = min(MAX_BYTES, max(UNSUSPICIOUS, MAX_RATIO * len(data)))
     try:

@@ -1,9 +1,7 @@
-"""One exchange as one JSON object of ``request`` and ``response``: the layout that many small
-recorders come to by themselves.
+"""One exchange as a JSON object of ``request`` and ``response``, a layout of many small recorders.
 
-What varies is told by shape: the status under three names or as ``{code, message}``; bodies as
-text, parsed JSON or ``{"b64": …}``; a list of strings beside them where the recorder kept the
-reads.
+The status has one of three names or is ``{code, message}``. Bodies are text, parsed JSON or
+``{"b64": …}``. A list of strings beside them has the reads of the response.
 """
 
 from __future__ import annotations
@@ -13,7 +11,8 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from .. import Cassette, Exchange
+from harness.stream.exchange import Cassette, Exchange
+
 from .build import (
     StatusCode,
     body_bytes,
@@ -67,14 +66,16 @@ def _read(content: Content) -> Cassette:
 
 
 def _exchanges(recording: _Recording) -> Iterator[Exchange]:
-    asked, given = recording.request, recording.response
+    sent, answer = recording.request, recording.response
     request = build_request(
-        asked.method,
-        asked.url or asked.uri or "",
-        asked.headers,
-        tagged_bytes(asked.body, "request.body"),
+        sent.method,
+        sent.url or sent.uri or "",
+        sent.headers,
+        tagged_bytes(sent.body, "request.body"),
     )
-    code = given.status_code or given.http_status or 200 if given.status is None else given.status
+    code = (
+        answer.status_code or answer.http_status or 200 if answer.status is None else answer.status
+    )
     status = as_shape(
         code if isinstance(code, dict) else {"code": code}, _Status, "response.status"
     )
@@ -82,10 +83,10 @@ def _exchanges(recording: _Recording) -> Iterator[Exchange]:
     yield build_exchange(
         request,
         status.code,
-        given.headers,
-        reads or tagged_bytes(given.body, "response.body"),
+        answer.headers,
+        reads or tagged_bytes(answer.body, "response.body"),
         reason=status.message or "",
-        rebuilt=not reads and isinstance(given.body, dict | list) and "b64" not in given.body,
+        rebuilt=not reads and isinstance(answer.body, dict | list) and "b64" not in answer.body,
         end="unknown" if reads else "complete",
     )
 

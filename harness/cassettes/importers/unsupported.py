@@ -1,13 +1,12 @@
-"""Says what a file looks like that no format recognises, and which kinds are known but not read
-yet.
-"""
+"""Describes content that no format recognises, and names the kinds that are not read yet."""
 
 from __future__ import annotations
 
 import re
 from typing import Any, Final
 
-from .. import CassetteError
+from harness.stream.exchange import CassetteError
+
 from .content import Content, parse_json
 
 UNREAD: Final = (
@@ -15,8 +14,8 @@ UNREAD: Final = (
     "the OpenAI-compatible endpoint",
     "the Live API",
 )
-"""Kinds that are told apart and not read yet. Inside a recording with requests their exchanges are
-kept like any other.
+"""Kinds that are recognised but not read yet. In a recording with requests, their exchanges are
+kept like others.
 """
 
 _INTERACTIONS, _OPENAI, _LIVE = UNREAD
@@ -42,7 +41,7 @@ _MAGIC: Final = (
 
 
 def unread_kind(content: Content) -> str | None:
-    """Which of `UNREAD` the content is, judged by its first message."""
+    """The kind in `UNREAD` that the content is, by its first message; None for another kind."""
     if content.data.startswith(tuple(magic for magic, _ in _MAGIC)) or content.text is None:
         return None
     match _first_message(content):
@@ -66,7 +65,7 @@ def unread_kind(content: Content) -> str | None:
 
 
 def _first_message(content: Content) -> Any:
-    """The document, its first element, the first line, or the first data of SSE text."""
+    """The document, its first element, the first line, or the first data of SSE text, as JSON."""
     if content.first_character in ("{", "["):
         if content.document is None:
             return content.first_line
@@ -75,19 +74,19 @@ def _first_message(content: Content) -> Any:
             if isinstance(content.document, list) and content.document
             else content.document
         )
-    found = (
+    match = (
         _FIRST_DATA.search(content.text or "")
         if content.first_character in ("d", "e", "i", "r", ":")
         else None
     )
     try:
-        return parse_json(found[1]) if found else None
+        return parse_json(match[1]) if match else None
     except (CassetteError, RecursionError):  # an event of a stream may hold anything
         return None
 
 
 def describe(content: Content) -> str:
-    """What content looks like that is not read."""
+    """A description of content that is not read, for an error message."""
     if kind := unread_kind(content):
         return f"this looks like {kind}, which is not read yet"
     for magic, words in _MAGIC:

@@ -1,8 +1,8 @@
-"""vcrpy cassettes, also those of pytest-recording and of projects with a serializer of their own.
+"""vcrpy cassettes, also those of pytest-recording and of projects with their own serializer.
 
-A body is text, ``!!binary`` bytes, or nothing; a ``parsed_body`` is JSON that a serializer
-unpacked, and is packed again. Cassettes of vcrpy's first httpx support say ``content`` and
-``status_code`` instead of ``body`` and ``status``. https://vcrpy.readthedocs.io
+A body is text, ``!!binary`` bytes or nothing. A ``parsed_body`` is JSON that a serializer has
+parsed. Cassettes of vcrpy's first httpx support have ``content`` and ``status_code`` instead of
+``body`` and ``status``. https://vcrpy.readthedocs.io
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from .. import Cassette, Exchange
+from harness.stream.exchange import Cassette, Exchange
+
 from .build import (
     StatusCode,
     body_bytes,
@@ -74,26 +75,31 @@ def _read(content: Content) -> Cassette:
 def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
     for number, recorded in enumerate(interactions, 1):
         interaction = as_shape(recorded, _Interaction, f"interaction {number}")
-        asked, given = interaction.request, interaction.response
+        sent, answer = interaction.request, interaction.response
         request = build_request(
-            asked.method, asked.uri, asked.headers, _body(asked.body, asked.parsed_body, number)
+            sent.method, sent.uri, sent.headers, _body(sent.body, sent.parsed_body, number)
         )
-        status = given.status or as_shape(
-            {"code": given.status_code}, _Status, f"interaction {number}: response.status"
+        status = answer.status or as_shape(
+            {"code": answer.status_code}, _Status, f"interaction {number}: response.status"
         )
         body = _body(
-            given.body if given.content is None else given.content, given.parsed_body, number
+            answer.body if answer.content is None else answer.content,
+            answer.parsed_body,
+            number,
         )
-        rebuilt = given.parsed_body is not None
+        rebuilt = answer.parsed_body is not None
         yield build_exchange(
-            request, status.code, given.headers, body, reason=status.message or "", rebuilt=rebuilt
+            request,
+            status.code,
+            answer.headers,
+            body,
+            reason=status.message or "",
+            rebuilt=rebuilt,
         )
 
 
 def _body(body: Any, parsed: Any, number: int) -> bytes:
-    """``parsed_body`` if there is one; else the body's string, or the body itself where it is not
-    wrapped.
-    """
+    """The bytes of ``parsed_body`` if there is one, else of the body, which may be a mapping."""
     if parsed is not None:
         return body_bytes(parsed)
     match body:
