@@ -1,6 +1,4 @@
-"""A summary in Markdown, for the summary of a CI step: the headline, providers × adapters, what
-changed, and what is not passed.
-"""
+"""A summary in Markdown for a CI step: headline, providers × adapters, changes, other cells."""
 
 from __future__ import annotations
 
@@ -15,10 +13,10 @@ from .compare import KINDS, Change, count_kinds
 from .document import Header
 from .layout import Cell
 from .pages import Names
-from .tally import Tally, by_pair, column, headline, rests_on, tally
+from .tally import Tally, by_pair, column, describe_origins, headline, tally
 
 MAX_LISTED: Final = 40
-"""Cells of one list: a step's summary may be a mebibyte, and nobody reads that."""
+"""Cells of one list: the summary of a CI step may have 1 MiB, and it should be read."""
 
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+!|~@$&-])")
 
@@ -34,18 +32,19 @@ def markdown(
         _text(" ".join(headline(results, names.providers, names.columns, header.unread))),
         "",
     ]
-    lines += [f"Rests on {_text(rests_on(results).replace('`', ''))}.", ""]
+    lines += [_text(describe_origins(results).replace("`", "")), ""]
     lines += [f"- not read: {_text(problem)}" for problem in header.unread[:MAX_LISTED]]
     lines += [*_more(len(header.unread)), ""] if header.unread else []
-    tallies = {pair: tally(found) for pair, found in by_pair(results).items()}
+    tallies = {pair: tally(cells_of_pair) for pair, cells_of_pair in by_pair(results).items()}
     if tallies:
-        columns = [one for one in names.columns if any(found == one for _, found in tallies)]
+        used = {name for _, name in tallies}
+        columns = [name for name in names.columns if name in used]
         lines += [
-            "| Provider | " + " | ".join(_text(names.columns[one]) for one in columns) + " |",
+            "| Provider | " + " | ".join(_text(names.columns[name]) for name in columns) + " |",
             "|---" * (len(columns) + 1) + "|",
         ]
         for name, title in names.providers.items():
-            row = [_square(tallies.get((name, one))) for one in columns]
+            row = [_square(tallies.get((name, column))) for column in columns]
             lines.append(f"| {_text(title)} | " + " | ".join(row) + " |")
         lines.append("")
     return "\n".join([*lines, *_changes(changes), *_not_passed(cells, names)]).rstrip("\n") + "\n"
@@ -94,12 +93,12 @@ def _not_passed(cells: Sequence[Cell], names: Names) -> list[str]:
     if not listed:
         return []
     listed.sort(key=lambda cell: cell.verdict.order)
-    lines = ["### What is not passed", ""]
+    lines = ["### Not passed", ""]
     for cell in listed[:MAX_LISTED]:
         where = _text(f"{names.providers[cell.result.provider]} → {cell.title}")
-        said = _text(excerpt(cell.result.requirement, 200))
+        requirement = _text(excerpt(cell.result.requirement, 200))
         why = f" {_text(excerpt(cell.gist, 300))}" if cell.gist else ""
-        lines.append(f"- {cell.verdict.symbol} **{cell.verdict.word}** {where}: {said}{why}")
+        lines.append(f"- {cell.verdict.symbol} **{cell.verdict.word}** {where}: {requirement}{why}")
     return [*lines, *_more(len(listed))]
 
 
@@ -108,5 +107,5 @@ def _more(number: int) -> list[str]:
 
 
 def _text(text: str) -> str:
-    """Text that no Markdown takes for its own: one line, every special character escaped."""
+    """Text on one line with every special character of Markdown escaped."""
     return _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", printable_lines(text))).strip()

@@ -1,4 +1,4 @@
-"""What stands on each page, as plain values for its template: nothing here knows HTML."""
+"""The values of each page for its template, without any HTML."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .tally import (
     by_feature,
     by_pair,
     column,
+    describe_origins,
     headline,
     in_part,
-    rests_on,
     streams,
     tally,
     worst,
@@ -32,8 +32,8 @@ from .text import slug
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What a run calls things, in the order to show: providers and columns by name, the checklist,
-    and each adapter's losses.
+    """The titles in a run, in the order to show: providers and columns by name, the features, and
+    for each adapter its name, its title and its losses.
     """
 
     providers: Mapping[str, str]
@@ -44,7 +44,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One provider through one column."""
+    """One provider in one column."""
 
     name: str
     title: str
@@ -56,8 +56,8 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A feature in one column: the verdict that deserves a look first, the word for it, and how
-    many of its cells have it.
+    """A feature in one column: its most urgent verdict, the word for that, the number of cells with
+    it and of all cells.
     """
 
     name: Verdict
@@ -71,7 +71,7 @@ Rows = list[tuple[str, list[tuple[Feature, str, list[Mark | None]]]]]
 
 @dataclass(frozen=True, slots=True)
 class Checklist:
-    """One provider's features × columns: rows by group, and the features that no case names."""
+    """The features × columns of one provider: rows by group, and the features without a case."""
 
     title: str
     page: str
@@ -83,8 +83,8 @@ class Checklist:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """One line of what is not passed: cells of one provider that have verdict, reason, and
-    requirement or (``alike``) column in common.
+    """One line of the list of cells not passed: cells of one provider with the same verdict, the
+    same reason, and the same requirement or (``alike``) the same column.
     """
 
     provider: str
@@ -96,20 +96,19 @@ def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str,
     """The values of ``index.html``."""
     results = [cell.result for cell in cells]
     pairs = {
-        (pair.name, one): pair for one in names.columns for pair in _pairs_of(one, results, names)
+        (pair.name, name): pair
+        for name in names.columns
+        for pair in _pairs_of(name, results, names)
     }
-    columns = {
-        one: title
-        for one, title in names.columns.items()
-        if any(found == one for _, found in pairs)
-    }
+    used = {name for _, name in pairs}
+    columns = {name: title for name, title in names.columns.items() if name in used}
     return {
         "sentences": headline(results, names.providers, names.columns, header.unread),
-        "rests": rests_on(results),
+        "origins_sentence": describe_origins(results),
         "whole": tally(results),
         "columns": columns,
         "rows": [
-            (title, page_name(name), [pairs.get((name, one)) for one in columns])
+            (title, page_name(name), [pairs.get((name, column)) for column in columns])
             for name, title in names.providers.items()
         ],
         "checklists": [
@@ -137,11 +136,11 @@ def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, A
         "title": names.providers[name],
         "sources": sources_of(sections),
         "whole": tally(results),
-        "rests": rests_on(results),
-        "pairs": [pair for one in names.columns for pair in _pairs_of(one, results, names)],
+        "origins_sentence": describe_origins(results),
+        "pairs": [pair for name in names.columns for pair in _pairs_of(name, results, names)],
         "missing": checklist(name, cells, names).missing,
         "groups": [
-            (group, f"group:{slug(group.lower())}", found) for group, found in groups.items()
+            (group, f"group:{slug(group.lower())}", members) for group, members in groups.items()
         ],
         "verdicts": [
             verdict for verdict in VERDICTS if any(result.verdict == verdict for result in results)
@@ -155,60 +154,53 @@ def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, A
 
 def checklist(name: str, cells: Sequence[Cell], names: Names) -> Checklist:
     """The checklist of one provider; ``cells`` are this provider's."""
-    used = [one for one in names.columns if any(column(cell.result) == one for cell in cells)]
-    found: dict[tuple[str, str], list[Cell]] = {}
+    cells_at: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
-        for feature in dict.fromkeys(cell.result.features):
-            found.setdefault((feature, column(cell.result)), []).append(cell)
-    there = by_feature(cell.result for cell in cells)
+        for name_of_feature in dict.fromkeys(cell.result.features):
+            cells_at.setdefault((name_of_feature, column(cell.result)), []).append(cell)
+    results = [cell.result for cell in cells]
+    used = {column(result) for result in results}
+    columns = [(key, title) for key, title in names.columns.items() if key in used]
+    with_case = by_feature(results)
     groups: dict[str, list[tuple[Feature, str, list[Mark | None]]]] = {}
-    for one in names.features:
-        if one.id in there:
-            marks = [_mark(found.get((one.id, name), ())) for name in used]
-            groups.setdefault(group_title(one), []).append((one, feature_anchor(one.id), marks))
-    missing = [one.title for one in names.features if one.id not in there]
-    columns = [(one, names.columns[one]) for one in used]
-    return Checklist(
-        names.providers[name],
-        page_name(name),
-        tally([cell.result for cell in cells]),
-        columns,
-        list(groups.items()),
-        missing,
-    )
+    for feature in names.features:
+        if feature.id in with_case:
+            marks = [_mark(cells_at.get((feature.id, key), ())) for key, _ in columns]
+            row = (feature, feature_anchor(feature.id), marks)
+            groups.setdefault(group_title(feature), []).append(row)
+    missing = [feature.title for feature in names.features if feature.id not in with_case]
+    rows = list(groups.items())
+    return Checklist(names.providers[name], page_name(name), tally(results), columns, rows, missing)
 
 
 def change_list(
     changes: Sequence[Change], cells: Sequence[Cell], names: Names
 ) -> list[tuple[Kind, KindWords, list[tuple[str, Change, Cell | None]]]]:
-    """Changes by kind, all kinds named: where (``Gemini API → anthropic``), the change, and the
-    cell as it is now.
+    """Changes by kind, with an entry for every kind: the place (``Gemini API → anthropic``), the
+    change, and the present cell.
     """
     now = {id(cell.result): cell for cell in cells}
-    found: dict[Kind, list[tuple[str, Change, Cell | None]]] = {kind: [] for kind in KINDS}
+    listed: dict[Kind, list[tuple[str, Change, Cell | None]]] = {kind: [] for kind in KINDS}
     for change in changes:
         result = change.cell
-        one = column(result)
-        where = (
-            f"{names.providers.get(result.provider, result.provider)} →"
-            f" {names.columns.get(one, one)}"
-        )
-        found[change.kind].append((where, change, now.get(id(change.head))))
-    return [(kind, KINDS[kind], listed) for kind, listed in found.items()]
+        name = column(result)
+        provider = names.providers.get(result.provider, result.provider)
+        where = f"{provider} → {names.columns.get(name, name)}"
+        listed[change.kind].append((where, change, now.get(id(change.head))))
+    return [(kind, KINDS[kind], entries) for kind, entries in listed.items()]
 
 
-def _pairs_of(one: str, results: Sequence[CaseResult], names: Names) -> list[Pair]:
-    """A column's pairs with each provider that has cells in it; a pair is named by its provider."""
-    listed = [feature.id for feature in names.features]
+def _pairs_of(name: str, results: Sequence[CaseResult], names: Names) -> list[Pair]:
+    """The pairs of a column with each provider that has cells in it, named by provider."""
+    features = [feature.id for feature in names.features]
+    title = names.columns[name]
     pairs = []
-    for (provider, found), cells in by_pair(results).items():
-        if found == one:
-            counted = tally(cells)
-            sentence = f"{names.providers[provider]} → {names.columns[one]}: {counted.sentence()}"
-            drawing = fingerprint(listed, counted.worst)
-            pairs.append(
-                Pair(provider, names.columns[one], f"in:{slug(one)}", counted, drawing, sentence)
-            )
+    for (provider, column_of_pair), cells in by_pair(results).items():
+        if column_of_pair == name:
+            counts = tally(cells)
+            sentence = f"{names.providers[provider]} → {title}: {counts.sentence()}"
+            drawing = fingerprint(features, counts.worst)
+            pairs.append(Pair(provider, title, f"in:{slug(name)}", counts, drawing, sentence))
     return pairs
 
 
@@ -224,8 +216,8 @@ def _mark(cells: Sequence[Cell]) -> Mark | None:
 def _remarks(
     cells: Sequence[Cell], providers: Mapping[str, str]
 ) -> list[tuple[Verdict, VerdictWords, int, list[Remark]]]:
-    """Everything that isn't passed, by verdict; what is declared in advance or didn't run, by its
-    reason rather than by requirement.
+    """All cells that did not pass, by verdict. Cells not carried or not run are grouped by reason,
+    others by requirement.
     """
     remarks: dict[Verdict, dict[tuple[str, ...], Remark]] = {
         verdict: {} for verdict in VERDICTS if verdict != "passed"
@@ -251,9 +243,9 @@ def _remarks(
         (
             verdict,
             VERDICTS[verdict],
-            sum(len(remark.cells) for remark in found.values()),
-            sorted(found.values(), key=lambda remark: order[remark.cells[0].result.provider]),
+            sum(len(remark.cells) for remark in group.values()),
+            sorted(group.values(), key=lambda remark: order[remark.cells[0].result.provider]),
         )
-        for verdict, found in remarks.items()
-        if found
+        for verdict, group in remarks.items()
+        if group
     ]

@@ -1,6 +1,4 @@
-"""What cells add up to: counts by verdict, features that pass, the streams that a run rests on, and
-the sentences that say so.
-"""
+"""Counts: cells by verdict, passing features, the origins of streams, and sentences about them."""
 
 from __future__ import annotations
 
@@ -15,21 +13,24 @@ from harness.stream.printable import printable_lines
 
 ORIGINS: Final[dict[OriginKind | None, str]] = {
     "recorded": "recorded from a live provider",
-    "loopback": "recorded between a real client and a served stream",
-    "imported": "imported from recordings of others",
+    "loopback": "recorded from a real client and a local server",
+    "imported": "imported from third-party recordings",
     "written": "written by hand",
     None: "of unknown origin",
 }
 IN_PART: Final = "in part"
-"""Said of a feature, never of a cell."""
+"""The word for a feature, never for a cell, that is carried in some cells only."""
 _PLACE: Final = re.compile(r":\d+: ")
-RECORDED_HINT: Final = "; `harness record` makes those of a live provider"
+RECORD_HINT: Final = "`harness record` records streams from a live provider."
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Cells counted: ``counts`` by verdict, passed first, then what deserves a look; ``worst`` is
-    the worst verdict of each feature, ``partly`` how many features are carried in part."""
+    """Counts of some cells: ``counts`` by verdict, passed first, then in the order of urgency.
+
+    ``worst`` is the worst verdict of each feature; ``partly`` is the number of features that are
+    carried in part.
+    """
 
     cells: int
     counts: dict[Verdict, int]
@@ -38,29 +39,27 @@ class Tally:
 
     @property
     def features(self) -> int:
-        """How many features the cells are about."""
+        """The number of features that the cells have."""
         return len(self.worst)
 
     @property
     def passing(self) -> int:
-        """How many of them passed in every cell."""
+        """The number of features that passed in every cell."""
         return sum(verdict == "passed" for verdict in self.worst.values())
 
     @property
     def share(self) -> int:
-        """Passing features of a hundred, never rounded up to all."""
+        """The percentage of passing features, rounded down."""
         return 100 * self.passing // self.features if self.features else 0
 
     def sentence(self) -> str:
-        """``41 of 45 features, 1 known failing, 2 in part, 1 not carried``, all counted in
-        features.
-        """
-        found = Counter(self.worst.values())
-        found["not-carried"] -= self.partly
+        """The numbers of features: ``41 of 45 features, 1 known failing, 2 in part``."""
+        numbers = Counter(self.worst.values())
+        numbers["not-carried"] -= self.partly
         others = {
-            verdict: VERDICTS[verdict].counted(found[verdict])
+            verdict: VERDICTS[verdict].counted(numbers[verdict])
             for verdict in VERDICTS
-            if verdict != "passed" and found[verdict]
+            if verdict != "passed" and numbers[verdict]
         }
         if self.partly:
             others["not-carried"] = ", ".join(
@@ -72,12 +71,12 @@ class Tally:
 
     @property
     def red(self) -> int:
-        """How many cells end a run red."""
+        """The number of cells that make a run red."""
         return sum(number for verdict, number in self.counts.items() if VERDICTS[verdict].red)
 
     @property
     def remaining(self) -> int:
-        """How many cells somebody still has to see to, though they aren't red."""
+        """The number of cells that are not red and still need work."""
         return (
             self.cells - self.red - self.counts.get("passed", 0) - self.counts.get("not-carried", 0)
         )
@@ -92,8 +91,8 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """The distinct streams of one origin: how many, the days of the oldest and the newest, what
-    made them.
+    """The distinct streams of one kind of origin: their number, the days of the oldest and the
+    newest, and everything that made them.
     """
 
     kind: OriginKind | None
@@ -106,16 +105,14 @@ class Streams:
 
 
 def column(result: CaseResult) -> str:
-    """The column of the matrices that a result stands in: its adapter, or the layer where there is
-    none.
-    """
+    """The column of a result in the matrices: its adapter, or its layer if it has none."""
     return result.adapter or result.layer
 
 
 def tally(results: Sequence[CaseResult]) -> Tally:
     """Count some cells."""
-    found = Counter(result.verdict for result in results)
-    counts = {verdict: found[verdict] for verdict in ("passed", *VERDICTS) if found[verdict]}
+    verdicts = Counter(result.verdict for result in results)
+    counts = {verdict: verdicts[verdict] for verdict in ("passed", *VERDICTS) if verdicts[verdict]}
     features = by_feature(results)
     partly = sum(in_part(cells) for cells in features.values())
     return Tally(
@@ -124,7 +121,7 @@ def tally(results: Sequence[CaseResult]) -> Tally:
 
 
 def by_feature(results: Iterable[CaseResult]) -> dict[str, list[CaseResult]]:
-    """Cells by feature; one of several features stands at each of them."""
+    """Cells by feature. A cell of several features is listed under each of them."""
     features: dict[str, list[CaseResult]] = {}
     for result in results:
         for feature in dict.fromkeys(result.features):
@@ -141,21 +138,19 @@ def by_pair(results: Iterable[CaseResult]) -> dict[tuple[str, str], list[CaseRes
 
 
 def worst(results: Iterable[CaseResult]) -> Verdict:
-    """The verdict among them that deserves a look first."""
+    """The most urgent verdict of some cells."""
     return min((result.verdict for result in results), key=lambda verdict: VERDICTS[verdict].order)
 
 
 def in_part(results: Sequence[CaseResult]) -> bool:
-    """Whether a feature with these cells is carried in part: some passed, and what is not carried
-    is the worst of them.
+    """Whether a feature with these cells is carried in part: some passed, and no verdict is worse
+    than not carried.
     """
     return worst(results) == "not-carried" and any(result.verdict == "passed" for result in results)
 
 
 def streams(results: Iterable[CaseResult]) -> list[Streams]:
-    """The distinct streams behind the comparisons that ran, by origin; what was not compared rests
-    on nothing.
-    """
+    """The distinct streams of the comparisons that ran, by origin."""
     seen: dict[tuple[str, int], Origin | None] = {}
     for result in results:
         if VERDICTS[result.verdict].compared and result.cassette:
@@ -172,18 +167,17 @@ def headline(
     columns: Mapping[str, str],
     unread: Sequence[str] = (),
 ) -> list[str]:
-    """The run in a few plain sentences: what did not even run (``unread``: errors of specs), what
-    came out, where to look first.
+    """A few sentences about a run: the specs that could not be read (``unread`` are their errors),
+    the result, and the pair of provider and column to look at first.
     """
     if unread:
-        number = len(
-            {_PLACE.split(problem, maxsplit=1)[0] for problem in unread}
-        )  # a spec may have several errors
-        said = f"{number:,} specs were not read." if number > 1 else "One spec was not read."
-        return [said, *(headline(results, providers, columns) if results else ["Nothing ran."])]
-    whole = tally(results)
+        specs = {_PLACE.split(problem, maxsplit=1)[0] for problem in unread}
+        number = f"{len(specs):,} specs" if len(specs) > 1 else "1 spec"
+        rest = headline(results, providers, columns) if results else ["Nothing ran."]
+        return [f"{number} could not be read.", *rest]
     if not results:
         return ["Nothing ran: no case was selected."]
+    whole = tally(results)
     if whole.counts.get("passed") == whole.cells:
         return [f"All {whole.cells:,} cells passed." if whole.cells > 1 else "The one cell passed."]
     others = ", ".join(
@@ -191,58 +185,51 @@ def headline(
         for verdict, number in whole.counts.items()
         if verdict != "passed"
     )
-    sentences = [f"{whole.counts.get('passed', 0):,} of {whole.cells:,} cells passed; {others}."]
-    tallies = {pair: tally(cells) for pair, cells in by_pair(results).items()}
-    (provider, name), first = min(
-        tallies.items(), key=lambda item: (-item[1].red, -item[1].remaining, item[0])
-    )
-    place = f"{providers[provider]} → {columns[name]}"
+    counts = f"{whole.counts.get('passed', 0):,} of {whole.cells:,} cells passed; {others}."
+    pairs = {pair: tally(cells) for pair, cells in by_pair(results).items()}
+
+    def sentence(pair: tuple[str, str]) -> str:
+        return f"{providers[pair[0]]} → {columns[pair[1]]}: {pairs[pair].sentence()}."
+
+    first = min(pairs, key=lambda pair: (-pairs[pair].red, -pairs[pair].remaining, pair))
     if whole.red:
-        return [*sentences, f"Look first at {place}: {first.sentence()}."]
-    if first.remaining:
-        return [
-            *sentences,
-            "Nothing is red.",
-            f"Most remains to be done at {place}: {first.sentence()}.",
-        ]
-    (provider, name), least = min(tallies.items(), key=lambda item: (item[1].share, item[0]))
-    return [
-        *sentences,
-        "Nothing is red.",
-        f"Least is carried at {providers[provider]} → {columns[name]}: {least.sentence()}.",
-    ]
+        return [counts, f"Look first at {sentence(first)}"]
+    if pairs[first].remaining:
+        return [counts, "Nothing is red.", f"Most work remains at {sentence(first)}"]
+    least = min(pairs, key=lambda pair: (pairs[pair].share, pair))
+    return [counts, "Nothing is red.", f"The lowest share of features passes at {sentence(least)}"]
 
 
-def rests_on(results: Sequence[CaseResult]) -> str:
-    """The sentence that says what the verdicts are worth, without its full stop: ``46 of 46 streams
-    written by hand; …``.
+def describe_origins(results: Sequence[CaseResult]) -> str:
+    """Sentences about the origins of the streams that were compared: ``All 46 streams are written
+    by hand. …``.
     """
-    found = streams(results)
-    total = sum(one.number for one in found)
+    groups = streams(results)
+    total = sum(group.number for group in groups)
     if not total:
         compared = any(VERDICTS[result.verdict].compared for result in results)
-        return (
-            "no stream: what was compared are requests, made of prompts"
-            if compared
-            else "no stream: no comparison ran"
-        )
-    counted = [f"{one.number:,} {ORIGINS[one.kind]}" for one in found]
-    counted[0] = (
-        f"{found[0].number:,} of {total:,} stream{'s' if total > 1 else ''}"
-        f" {ORIGINS[found[0].kind]}"
-    )
-    real = {one.kind for one in found} & {"recorded", "imported"}
-    return ", ".join(counted) + ("" if real else RECORDED_HINT)
+        return "Only requests were compared, no stream." if compared else "No comparison ran."
+    if len(groups) == 1:
+        subject = f"All {total:,} streams are" if total > 1 else "The one stream is"
+        sentence = f"{subject} {ORIGINS[groups[0].kind]}."
+    else:
+        numbers = [f"{group.number:,}" for group in groups]
+        numbers[0] += f" of {total:,} streams"
+        verbs = ["is" if group.number == 1 else "are" for group in groups]
+        kinds = [ORIGINS[group.kind] for group in groups]
+        parts = map(" ".join, zip(numbers, verbs, kinds, strict=True))
+        sentence = f"{', '.join(parts)}."
+    from_providers = {group.kind for group in groups} & {"recorded", "imported"}
+    return sentence if from_providers else f"{sentence} {RECORD_HINT}"
 
 
 def summary(results: Sequence[CaseResult]) -> str:
-    """The lines printed at the end of a run: a line a provider and dialect, then the whole and what
-    it rests on. ASCII but for names.
+    """The lines printed at the end of a run: one per provider and column, then the whole run and
+    the origins of its streams. ASCII, except for names.
     """
-    found = sorted(by_pair(results).items())
     pairs = {
         printable_lines(f"{provider or 'unknown provider'} / {name}"): tally(cells)
-        for (provider, name), cells in found
+        for (provider, name), cells in sorted(by_pair(results).items())
     }
     width = max(map(len, pairs), default=0)
     lines = [f"{pair:<{width}}  {counted.words()}" for pair, counted in pairs.items()]
@@ -250,7 +237,7 @@ def summary(results: Sequence[CaseResult]) -> str:
     lines.append(
         f"{cells}: {tally(results).words()}" if results else "Nothing ran: no case was selected."
     )
-    lines.append(f"Rests on {rests_on(results)}.")
+    lines.append(describe_origins(results))
     return "\n".join(lines) + "\n"
 
 

@@ -47,7 +47,7 @@ from harness.report import Header, Named, ReportError, Run, render, summary
 from harness.report.details import MAX_WITH_LAYERS
 from harness.report.fingerprint import fingerprint, legend
 from harness.report.header import make_header
-from harness.report.tally import headline, rests_on
+from harness.report.tally import describe_origins, headline
 from tests.support.report_samples import (
     DIALECTS,
     FIVE,
@@ -568,7 +568,7 @@ def test_a_result_whose_cassette_could_not_be_read_has_a_page() -> None:
             [
                 "2 of 3 cells passed; 1 not carried.",
                 "Nothing is red.",
-                "Least is carried at Gemini API → anthropic: 0 of 1 feature, 1 in part.",
+                "The lowest share of features passes at Gemini API → anthropic: 0 of 1 feature, 1 in part.",
             ],
         ),
         (
@@ -580,7 +580,7 @@ def test_a_result_whose_cassette_could_not_be_read_has_a_page() -> None:
             [
                 "2 of 3 cells passed; 1 known failing.",
                 "Nothing is red.",
-                "Most remains to be done at Code Assist → anthropic: 1 of 2 features, 1 known failing.",
+                "Most work remains at Code Assist → anthropic: 1 of 2 features, 1 known failing.",
             ],
         ),
         (
@@ -604,13 +604,13 @@ def test_headline(results: list[CaseResult], sentences: list[str]) -> None:
 @pytest.mark.parametrize(
     ("results", "unread", "sentences"),
     [
-        ([result()], ["a.yaml:1: no"], ["One spec was not read.", "The one cell passed."]),
+        ([result()], ["a.yaml:1: no"], ["1 spec could not be read.", "The one cell passed."]),
         (
             [result()],
             ["a.yaml:1: no", "a.yaml:7: no", "b.yaml:2: no"],
-            ["2 specs were not read.", "The one cell passed."],
+            ["2 specs could not be read.", "The one cell passed."],
         ),
-        ([], ["a.yaml:1: no"], ["One spec was not read.", "Nothing ran."]),
+        ([], ["a.yaml:1: no"], ["1 spec could not be read.", "Nothing ran."]),
     ],
 )
 def test_headline_and_summary_begin_with_the_specs_that_were_not_read(
@@ -631,49 +631,52 @@ RECORDED = Origin("recorded", date="2026-11-20")
 @pytest.mark.parametrize(
     ("results", "sentence"),
     [
-        ([], "no stream: no comparison ran"),
-        ([result("not-run"), result("error", exchange=2)], "no stream: no comparison ran"),
+        ([], "No comparison ran."),
+        ([result("not-run"), result("error", exchange=2)], "No comparison ran."),
         (
             [result(layer="requests", cassette="", origin=None)],
-            "no stream: what was compared are requests, made of prompts",
+            "Only requests were compared, no stream.",
         ),
         (
             [result("not-run", layer="requests", cassette="", origin=None)],
-            "no stream: no comparison ran",
+            "No comparison ran.",
         ),
         (
             [result(), result(adapter="unified-llm")],
-            "1 of 1 stream written by hand; `harness record` makes those of a live provider",
+            "The one stream is written by hand. `harness record` records streams from a live provider.",
         ),
         (
             [result(exchange=n + 1) for n in range(46)],
-            "46 of 46 streams written by hand; `harness record` makes those of a live provider",
+            "All 46 streams are written by hand. `harness record` records streams from a live provider.",
         ),
         (
             [result(), result(exchange=2, origin=RECORDED), result(cassette="b", origin=RECORDED)],
-            "2 of 3 streams recorded from a live provider, 1 written by hand",
+            "2 of 3 streams are recorded from a live provider, 1 is written by hand.",
         ),
         (
             [result(), result(exchange=2, origin=Origin("loopback"))],
-            "1 of 2 streams recorded between a real client and a served stream, 1 written by hand"
-            "; `harness record` makes those of a live provider",
+            "1 of 2 streams is recorded from a real client and a local server, 1 is written by hand."
+            " `harness record` records streams from a live provider.",
         ),
-        ([result(origin=RECORDED)], "1 of 1 stream recorded from a live provider"),
-        ([result(origin=Origin("imported"))], "1 of 1 stream imported from recordings of others"),
+        ([result(origin=RECORDED)], "The one stream is recorded from a live provider."),
+        (
+            [result(origin=Origin("imported"))],
+            "The one stream is imported from third-party recordings.",
+        ),
         (
             [result(origin=None)],
-            "1 of 1 stream of unknown origin; `harness record` makes those of a live provider",
+            "The one stream is of unknown origin. `harness record` records streams from a live provider.",
         ),
     ],
 )
-def test_what_a_run_rests_on_counts_distinct_streams_that_were_compared(
+def test_what_a_run_describe_origins_counts_distinct_streams_that_were_compared(
     results: list[CaseResult], sentence: str
 ) -> None:
-    assert rests_on(results) == sentence
-    assert f"Rests on {sentence.replace('`', '')}." in Page(pages(*results)["index.html"]).text
+    assert describe_origins(results) == sentence
+    assert sentence.replace("`", "") in Page(pages(*results)["index.html"]).text
 
 
-def test_summary_is_a_line_a_provider_and_dialect_and_what_it_rests_on() -> None:
+def test_summary_is_a_line_a_provider_and_dialect_and_what_it_describe_origins() -> None:
     lines = summary(MIXED)
     assert lines.isascii()
     assert lines.splitlines() == [
@@ -683,7 +686,7 @@ def test_summary_is_a_line_a_provider_and_dialect_and_what_it_rests_on() -> None
         "gemini-api / events       1 passed",
         "gemini-api / unified-llm  1 passed",
         "12 cells: 4 passed, 1 failed, 1 error, 1 fixed, 1 warning, 1 known failing, 1 not carried, 1 not run, 1 unreviewed",
-        "Rests on 2 of 2 streams written by hand; `harness record` makes those of a live provider.",
+        "All 2 streams are written by hand. `harness record` records streams from a live provider.",
     ]
 
 
