@@ -1,14 +1,14 @@
-"""Specs: YAML text → cases, with a file and a line in every error; and the one way a spec is ever
-written to.
+"""Specs: reads YAML text into cases, with a file and a line in every error, and fills in accepted
+expectations.
 
-`models` holds the closed shapes of a file and their JSON Schema; `reading` turns text into them and
-finds everything that is wrong, with `meaning` for what values name and `wording` for how it is
-said; `accepting` fills an empty expectation and leaves every other character alone. No file is
-opened here and no clock is read: text, known names and today's date come from the caller.
+`models` has the shapes of the files and their JSON Schema, `reader` turns text into them and finds
+all faults, `checks` knows what values may name, `accept` fills an empty expectation and leaves
+every other character alone. This package opens no file and reads no clock: text, known names and
+the date come from the caller.
 """
 
 from .accept import accept
-from .checks import cassette_fault
+from .checks import RECORDED, cassette_fault
 from .models import (
     LAYERS,
     Case,
@@ -20,7 +20,6 @@ from .models import (
     Turn,
     json_schema,
 )
-from .prompts import RECORDED
 from .reader import is_features, is_spec, read_features, read_spec
 
 __all__ = [

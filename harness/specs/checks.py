@@ -1,14 +1,14 @@
-"""What the values of a spec mean: known names, paths, dates, operators, repeated names.
+"""Checks the values of a spec that a shape cannot judge: known names, paths, dates, operators,
+repeated names, and keys that belong to different kinds of case.
 
-A table of checks, one for each key of a case whose value names something outside it. Each takes raw
-data and looks only at what has its right shape: wrong shapes are somebody else's finding, and one
-fault must not hide another.
+Every check takes raw data and looks only at values of the right shape: wrong shapes are pydantic's
+findings, and one fault must not hide another.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, ItemsView, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
@@ -17,18 +17,22 @@ from harness.cassettes.validation import Fault, Path, bare, listed, place, show,
 
 from .matching import check_expectation
 from .models import LAYERS, OPERATORS
-from .prompts import expectation_faults, kind_faults
+
+RECORDED: Final = "recorded"
+"""The expectation of a conversation whose requests are the recorded ones."""
 
 _SEGMENT: Final = re.compile(r"[a-z0-9._-]+")
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_REQUEST_FORMS: Final = ({"request"}, {"request", "warnings"}, {"error"})
+_STREAM_KEYS: Final = ("cassette", "exchange", "turns", "tool_code", "context", "not_carried")
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the door knows and a spec may name.
+    """The names that a spec may use.
 
     ``losses`` maps a dialect to the names of its declared losses, ``adapters`` an adapter's name to
-    the dialect that it is held to.
+    the dialect that it is compared with. Without ``today`` no mark expires.
     """
 
     dialects: Collection[str]
@@ -40,49 +44,49 @@ class Known:
 
     @property
     def cells(self) -> list[str]:
-        """What ``expect`` may have as keys."""
+        """The keys that ``expect`` may have."""
         return [*LAYERS, *sorted({*self.dialects, *self.adapters.values()})]
+
+
+_Case = Mapping[str, Any]
+_Check = Callable[[Any, _Case, Known], Iterator[Fault]]
 
 
 def case_faults(data: Any, known: Known) -> Iterator[Fault]:
     """The faults of every case of a file, case by case."""
-    cases = data.get("cases")
-    for index, case in enumerate(cases if isinstance(cases, list) else []):
+    for index, case in enumerate(_list(data.get("cases"))):
         if isinstance(case, dict):
             for key, check in _CHECKS.items():
                 for path, message in check(case.get(key), case, known):
                     yield ("cases", index, key, *path), message
-            for path, message in kind_faults(case, known.dialects):
+            for path, message in _kind_faults(case, known.dialects):
                 yield ("cases", index, *path), message
 
 
 def repeated(items: Any, group: str, key: str, line: Callable[[Path], int]) -> Iterator[Fault]:
-    """Entries of ``group`` whose ``key`` an earlier entry has too."""
-    seen: dict[str, int] = {}
-    for index, item in enumerate(items if isinstance(items, list) else []):
+    """The entries of ``group`` whose ``key`` has the value of an earlier entry."""
+    first_lines: dict[str, int] = {}
+    for index, item in enumerate(_list(items)):
         name = item.get(key) if isinstance(item, dict) else None
         if isinstance(name, str):
-            if name in seen:
-                yield (
-                    (group, index, key),
-                    (
-                        f"{key} {show(name)} stands on line {seen[name]} already; give this one a"
-                        " name of its own"
-                    ),
-                )
-            seen.setdefault(name, line((group, index, key)))
+            path = (group, index, key)
+            if name in first_lines:
+                fact = f"{key} {show(name)} stands on line {first_lines[name]} already"
+                yield path, f"{fact}; give this one a name of its own"
+            else:
+                first_lines[name] = line(path)
 
 
 def cassette_fault(name: str) -> str | None:
-    """What is wrong with the name of a cassette, or None: a name may lead nowhere but below the
-    cassettes folder.
+    """What is wrong with the name of a cassette, or None. A name must stay below the cassettes
+    folder.
     """
     segments = name.split("/")
     if "\\" in name:
         return "has a backslash; folders are divided by /"
     if name.startswith("/"):
         return "is absolute; it is a path below the cassettes folder"
-    if any(segment in (".", "..") for segment in segments):
+    if "." in segments or ".." in segments:
         return "has a folder . or ..; it is a path below the cassettes folder"
     if "" in segments:
         return "has an empty folder or file name"
@@ -93,9 +97,17 @@ def cassette_fault(name: str) -> str | None:
     return None
 
 
-def _features(value: Any, _: Mapping[str, Any], known: Known) -> Iterator[Fault]:
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _items(value: Any) -> ItemsView[str, Any]:
+    return (value if isinstance(value, dict) else {}).items()
+
+
+def _features(value: Any, _: _Case, known: Known) -> Iterator[Fault]:
     seen: set[str] = set()
-    for index, name in enumerate(value if isinstance(value, list) else []):
+    for index, name in enumerate(_list(value)):
         if isinstance(name, str):
             if name not in known.features:
                 yield (index,), unknown("feature", name, sorted(known.features))
@@ -104,34 +116,35 @@ def _features(value: Any, _: Mapping[str, Any], known: Known) -> Iterator[Fault]
             seen.add(name)
 
 
-def _cassette(value: Any, _: Mapping[str, Any], __: Known) -> Iterator[Fault]:
+def _cassette(value: Any, _: _Case, __: Known) -> Iterator[Fault]:
     if isinstance(value, str) and value and (fault := cassette_fault(value)):
         yield (), f"cassette {show(value)} {fault}"
 
 
-def _provider(value: Any, _: Mapping[str, Any], known: Known) -> Iterator[Fault]:
+def _provider(value: Any, _: _Case, known: Known) -> Iterator[Fault]:
     if isinstance(value, str) and value not in known.providers:
         yield (), unknown("provider", value, sorted(known.providers))
 
 
-def _expect(value: Any, case: Mapping[str, Any], known: Known) -> Iterator[Fault]:
-    cells = known.cells
-    asks = isinstance(case.get("prompt"), dict) or bool(case.get("turns"))
-    for cell, expected in value.items() if isinstance(value, dict) else ():
-        if cell not in cells:
-            yield (cell,), unknown("layer or dialect", cell, cells, "known ones")
-        if expected is not None:  # empty: nothing is expected yet
-            for path, message in (
-                expectation_faults(case, cell, expected)
-                if asks
-                else _one_expectation(cell, expected)
-            ):
-                yield (cell, *path), message
+def _expect(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
+    for cell, expected in _items(value):
+        if cell not in known.cells:
+            yield (cell,), unknown("layer or dialect", cell, known.cells, "known ones")
+        if expected is None:  # empty: nothing is expected yet
+            continue
+        if isinstance(case.get("prompt"), dict):
+            faults = _request_faults(cell, expected)
+        elif case.get("turns"):
+            faults = _conversation_faults(cell, expected, case["turns"])
+        else:
+            faults = _stream_faults(cell, expected)
+        for path, message in faults:
+            yield (cell, *path), message
 
 
-def _one_expectation(cell: str, expected: Any) -> Iterator[Fault]:
-    """A stream is a list, so what stands for it is one too, or an operator; deeper down an unlisted
-    ``$`` key is data.
+def _stream_faults(cell: str, expected: Any) -> Iterator[Fault]:
+    """The expectation of a stream is a list or an operator; deeper down an unknown ``$`` key is
+    data.
     """
     operator = next(iter(expected)) if isinstance(expected, dict) and len(expected) == 1 else ""
     if operator.startswith("$") and operator not in OPERATORS:
@@ -143,21 +156,55 @@ def _one_expectation(cell: str, expected: Any) -> Iterator[Fault]:
         yield (), f"expect.{bare(cell)} must be a list, an operator, or empty, not {show(expected)}"
 
 
-def _not_carried(value: Any, case: Mapping[str, Any], known: Known) -> Iterator[Fault]:
-    for cell, names in value.items() if isinstance(value, dict) else ():
-        yield from _outside("not_carried", cell, case)
+def _conversation_faults(cell: str, expected: Any, turns: Any) -> Iterator[Fault]:
+    if expected == RECORDED or _is_operator(expected):
+        yield from check_expectation(expected)
+    elif isinstance(expected, list):
+        if isinstance(turns, list) and len(turns) != len(expected):
+            count = f"expect.{bare(cell)} has {len(expected)} requests for {len(turns)} turns"
+            yield (), f"{count}; there is one for each turn"
+        for index, item in enumerate(expected):
+            yield from _request_faults(cell, item, (index,))
+    else:
+        yield (
+            (),
+            f"expect.{bare(cell)} must be {RECORDED}, a list with a request for each turn, or"
+            f" empty, not {show(expected)}",
+        )
+
+
+def _request_faults(cell: str, expected: Any, path: tuple[int, ...] = ()) -> Iterator[Fault]:
+    where = place(("expect", cell, *path))
+    is_mapping = isinstance(expected, dict)
+    if _is_operator(expected) or (is_mapping and expected.keys() in _REQUEST_FORMS):
+        for inner, message in check_expectation(expected):
+            yield (*path, *inner), f"{where}: {message}"
+        return
+    given = f"a mapping with {listed(expected)}" if is_mapping else show(expected)
+    yield (
+        path,
+        f"{where} must be {{request: …}}, {{request: …, warnings: […]}} or {{error: …}},"
+        f" not {given}",
+    )
+
+
+def _is_operator(expected: Any) -> bool:
+    return isinstance(expected, dict) and len(expected) == 1 and next(iter(expected)) in OPERATORS
+
+
+def _not_carried(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
+    for cell, names in _items(value):
+        yield from _unexpected("not_carried", cell, case)
         declared = known.losses.get(cell, ())
-        for index, name in enumerate(names if isinstance(names, list) else []):
+        for index, name in enumerate(_list(names)):
             if isinstance(name, str) and name not in declared:
-                yield (
-                    (cell, index),
-                    unknown("loss", name, declared, f"declared losses of {bare(cell)}"),
-                )
+                path = (cell, index)
+                yield path, unknown("loss", name, declared, f"declared losses of {bare(cell)}")
 
 
-def _known_failing(value: Any, case: Mapping[str, Any], known: Known) -> Iterator[Fault]:
-    for cell, mark in value.items() if isinstance(value, dict) else ():
-        yield from _outside("known_failing", known.adapters.get(cell, cell), case)
+def _known_failing(value: Any, case: _Case, known: Known) -> Iterator[Fault]:
+    for cell, mark in _items(value):
+        yield from _unexpected("known_failing", known.adapters.get(cell, cell), case)
         expires = mark.get("expires") if isinstance(mark, dict) else None
         if (
             known.today
@@ -165,26 +212,19 @@ def _known_failing(value: Any, case: Mapping[str, Any], known: Known) -> Iterato
             and _DATE.fullmatch(expires)
             and expires < known.today.isoformat()
         ):
-            yield (
-                (cell, "expires"),
-                (
-                    f"known_failing.{bare(cell)} expired on {expires}; make the cell pass, or set a"
-                    " later date"
-                ),
-            )
+            fact = f"known_failing.{bare(cell)} expired on {expires}"
+            yield (cell, "expires"), f"{fact}; make the cell pass, or set a later date"
 
 
-def _outside(key: str, cell: str, case: Mapping[str, Any]) -> Iterator[Fault]:
+def _unexpected(key: str, cell: str, case: _Case) -> Iterator[Fault]:
     """Only a cell that is expected can fail or lose something."""
     expect = case.get("expect")
     if isinstance(expect, dict) and cell not in expect:
-        yield (
-            (cell,),
-            f"{key} names {show(cell)}, which expect does not have; it has {listed(expect)}",
-        )
+        fact = f"{key} names {show(cell)}, which expect does not have"
+        yield (cell,), f"{fact}; it has {listed(expect)}"
 
 
-_CHECKS: Final[dict[str, Callable[[Any, Mapping[str, Any], Known], Iterator[Fault]]]] = {
+_CHECKS: Final[dict[str, _Check]] = {
     "features": _features,
     "cassette": _cassette,
     "provider": _provider,
@@ -192,3 +232,71 @@ _CHECKS: Final[dict[str, Callable[[Any, Mapping[str, Any], Known], Iterator[Faul
     "not_carried": _not_carried,
     "known_failing": _known_failing,
 }
+"""For each key of a case whose value names something outside it, its check."""
+
+
+def _kind_faults(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:
+    """The faults of keys that do not go together: a stream case has a recording, a request case
+    prompts, a conversation case turns on a recording.
+    """
+    prompt, turns, expect = case.get("prompt"), case.get("turns"), case.get("expect")
+    if isinstance(prompt, dict):
+        fact = "a case with a prompt of its own sends a request and replays nothing"
+        for key in _STREAM_KEYS:
+            if key in case:
+                yield (key,), f"{fact}; take {key} or prompt away"
+        yield from _prompt_faults(("prompt",), prompt, expect, dialects)
+    elif not case.get("cassette"):
+        yield (), "cassette is missing; a case replays a recording, or has a prompt"
+    if isinstance(turns, list) and turns:
+        first = turns[0].get("prompt") if isinstance(turns[0], dict) else None
+        opening = first if isinstance(first, dict) else {}
+        yield from _prompt_faults(("turns", 0, "prompt"), opening, expect, dialects)
+        for index, turn in enumerate(turns):
+            yield from _turn_faults(index, turn)
+        if "context" in case:
+            fact = "a conversation takes what its client chose from the recorded requests"
+            yield ("context",), f"{fact}; take context away"
+    else:
+        opening = {}
+        if "remembers" in case:
+            fact = "nothing is remembered outside a conversation"
+            yield ("remembers",), f"{fact}; a case with remembers has turns"
+    prompts = prompt if isinstance(prompt, dict) else opening
+    for name, _ in _items(case.get("options")):
+        if name not in prompts:
+            yield ("options", name), _no_prompt("options", name, prompts)
+
+
+def _prompt_faults(
+    path: Path, prompts: Mapping[str, Any], expect: Any, dialects: Collection[str]
+) -> Iterator[Fault]:
+    """Every dialect with a prompt is expected, and the other way round."""
+    for name in prompts:
+        if name not in dialects:
+            yield (*path, name), unknown("dialect", name, sorted(dialects))
+        elif isinstance(expect, dict) and name not in expect:
+            fact = f"there is a prompt for {name}, and expect has nothing of it"
+            yield (*path, name), f"{fact}; write `{name}:` there"
+    for name, _ in _items(expect):
+        if name not in prompts:
+            yield ("expect", name), _no_prompt("expect", name, prompts)
+
+
+def _no_prompt(key: str, name: str, prompts: Mapping[str, Any]) -> str:
+    fact = f"{key} names {show(name)}, which has no prompt here"
+    return f"{fact}; prompts are for {listed(prompts) or 'nobody'}"
+
+
+def _turn_faults(index: int, turn: Any) -> Iterator[Fault]:
+    if not isinstance(turn, dict):
+        return
+    given = [key for key in ("prompt", "say", "results") if key in turn]
+    if len(given) != 1 or (given == ["prompt"]) != (index == 0):
+        rule = "a later turn has either say or results" if index else "the first turn has a prompt"
+        this = f"this one has {listed(given) or 'nothing'}"
+        yield ("turns", index), f"{rule}, and nothing else; {this}"
+    for number, outcome in enumerate(_list(turn.get("results"))):
+        if isinstance(outcome, dict) and len(outcome) != 1:
+            path = ("turns", index, "results", number)
+            yield path, "an outcome is either a result or an error"

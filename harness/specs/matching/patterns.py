@@ -24,13 +24,13 @@ _LACKING: Final = {
     "(?!": "look-ahead",
     "(?<=": "look-behind",
     "(?<!": "look-behind",
-    "(?>": "an atomic group",
-    "(?(": "a condition",
-    "(?P": "a back-reference",
-    "(?#": "a comment",
-    "++": "a possessive repeat",
-    "*+": "a possessive repeat",
-    "?+": "a possessive repeat",
+    "(?>": "atomic group",
+    "(?(": "condition",
+    "(?P": "back-reference",
+    "(?#": "comment",
+    "++": "possessive repeat",
+    "*+": "possessive repeat",
+    "?+": "possessive repeat",
 }
 """Constructs of Python's patterns that RE2 does not have, by the text that RE2 complains about."""
 
@@ -93,7 +93,7 @@ def _reason(message: str) -> str:
     _, _, construct = message.partition(": ")
     name = _LACKING.get(construct)
     if _NUMBERED_REFERENCE.fullmatch(construct):
-        name = "a back-reference"
+        name = "back-reference"
     if name is None:
         return f"not a valid regular expression: {message}"
-    return f"{name}, {construct} is not supported: patterns are those of RE2; write it without"
+    return f"RE2, which matches $re, has no {name} {construct}; write the pattern without it"
