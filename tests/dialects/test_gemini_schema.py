@@ -292,7 +292,7 @@ SAID_EXACTLY: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", SAID_EXACTLY)
-def test_what_gemini_can_say_is_said_without_a_warning(name: str) -> None:
+def test_a_keyword_with_a_counterpart_is_converted(name: str) -> None:
     schema, expected = SAID_EXACTLY[name]
     assert convert(schema) == (expected, [])
 
@@ -449,7 +449,7 @@ LEFT_OUT: dict[str, tuple[Any, dict[str, Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)
-def test_what_gemini_cannot_say_is_left_out_with_a_warning_of_keyword_and_path(name: str) -> None:
+def test_a_loss_is_a_warning_with_keyword_and_path(name: str) -> None:
     schema, expected, warnings = LEFT_OUT[name]
     assert convert(schema) == (expected, warnings)
 
@@ -522,7 +522,7 @@ ANYTHING = st.recursive(
 
 @settings(max_examples=300, deadline=None)
 @given(ANYTHING)
-def test_whatever_comes_gemini_gets_a_schema_of_its_own_keywords(schema: Any) -> None:
+def test_any_input_becomes_a_schema_of_geminis_keywords(schema: Any) -> None:
     written, _ = to_gemini_schema(schema, place="P")
     waiting = [written]
     while waiting:
@@ -547,7 +547,7 @@ def test_whatever_comes_gemini_gets_a_schema_of_its_own_keywords(schema: Any) ->
 
 @settings(max_examples=100, deadline=None)
 @given(ANYTHING)
-def test_what_is_written_is_left_alone_the_second_time(schema: Any) -> None:
+def test_converting_twice_changes_nothing(schema: Any) -> None:
     written, _ = to_gemini_schema(schema, place="P")
     again, _ = to_gemini_schema(written, place="P")
     assert repr(again) == repr(written) or again == written

@@ -235,9 +235,7 @@ def explanations(
 
 
 @pytest.mark.parametrize("name", [one.id for one in SHIPPED])
-def test_the_sdk_gives_the_events_of_the_wire_but_for_its_losses(
-    name: str, both_ways: Read
-) -> None:
+def test_the_sdk_gives_the_events_of_the_wire_less_its_losses(name: str, both_ways: Read) -> None:
     unexplained, _ = explanations(*both_ways[name])
     assert unexplained == []
 
@@ -249,7 +247,7 @@ def test_every_entry_of_the_tables_is_shown_by_a_cassette(both_ways: Read) -> No
     assert shown == {*SDK_LOSSES, *SDK_REFUSALS}
 
 
-def test_a_difference_that_no_entry_explains_is_found() -> None:
+def test_a_difference_without_an_entry_is_detected() -> None:
     wire = replay(HELLO, provider="gemini-api", dialect="art")
     hello = Answer(HELLO.body, frozenset())
     assert explanations(hello, wire, wire) == ([], set())
@@ -294,7 +292,7 @@ def test_a_difference_that_no_entry_explains_is_found() -> None:
         ({"createTime": "2026-11-22T08:00:00Z"}, None, {"createTime"}, set()),
     ],
 )
-def test_what_the_sdk_kept_is_no_loss_of_the_sdk(
+def test_a_field_that_the_sdk_kept_is_no_loss(
     unknown: Payload, less: Payload | None, kept: set[str], explained: set[str]
 ) -> None:
     wire = {"type": "UNKNOWN", "data": unknown}
@@ -356,7 +354,7 @@ PROMPTS: dict[str, tuple[Any, Payload]] = {
 
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize(("prompt", "options"), PROMPTS.values(), ids=PROMPTS)
-def test_what_is_sent_is_the_request(prompt: Any, options: Payload, stream: bool) -> None:
+def test_the_translated_request_is_sent(prompt: Any, options: Payload, stream: bool) -> None:
     ((url, body),) = call(HELLO, prompt, {**options, "stream": stream})[1].asked
     assert canonical_request(body) == canonical_request(
         request(prompt, dialect="art", options=options)
@@ -370,7 +368,7 @@ def test_the_model(options: Payload, model: str) -> None:
     assert f"/models/{model}:" in call(HELLO, HI, options, model="mine")[1].asked[0][0]
 
 
-def test_the_caller_stands_in_every_event() -> None:
+def test_every_event_has_the_ids_of_the_caller() -> None:
     options = {
         "threadId": "t",
         "traceId": "r",
@@ -481,7 +479,7 @@ FAILURES: dict[str, tuple[Exchange, list[str], Payload]] = {
 
 
 @pytest.mark.parametrize(("exchange", "tokens", "data"), FAILURES.values(), ids=FAILURES)
-def test_what_goes_wrong_is_an_error_then_the_end(
+def test_a_failure_is_an_error_and_then_the_end(
     exchange: Exchange, tokens: list[str], data: Payload
 ) -> None:
     payloads, _ = call(exchange, HI, {"stream": True})
@@ -489,7 +487,7 @@ def test_what_goes_wrong_is_an_error_then_the_end(
     assert [payload["type"] for payload in payloads[-2:]] == ["ERROR", "END"]
 
 
-def test_nobody_to_talk_to_is_an_error_too() -> None:
+def test_a_failed_connection_is_an_error() -> None:
     async def collect() -> list[Payload]:
         one = GeminiAdapter("key", http_options={"base_url": "http://127.0.0.1:9"})
         return [payload async for payload in one.call(HI, {"stream": True})]
@@ -504,12 +502,12 @@ def test_an_empty_prompt_is_refused_by_the_sdk() -> None:
     assert ([payload["type"] for payload in payloads], wire.asked) == (["ERROR", "END"], [])
 
 
-def test_without_a_key_there_is_no_adapter() -> None:
+def test_without_a_key_the_constructor_raises() -> None:
     with pytest.raises(ValueError, match="requires an api_key"):
         GeminiAdapter("")
 
 
-def test_without_the_sdk_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_sdk_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "google.genai", None)
     with pytest.raises(ImportError, match=r"pip install 'gemini-conformance\[genai\]'"):
         GeminiAdapter("key")
@@ -519,7 +517,7 @@ def test_the_default_model_is_that_of_the_document() -> None:
     assert GeminiAdapter("key").model == "gemini-1.5-flash-latest"
 
 
-def test_what_is_left_out_of_a_prompt_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_losses_of_a_prompt_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     payloads, wire = call(HELLO, HI, {"stream": True, "temprature": 1})
     assert (payloads[0]["data"], len(wire.asked)) == ("Hello", 1)
     assert caplog.messages == [
@@ -527,7 +525,7 @@ def test_what_is_left_out_of_a_prompt_is_logged(caplog: pytest.LogCaptureFixture
     ]
 
 
-def test_it_holds_the_recorded_conversation() -> None:
+def test_a_recorded_conversation_is_repeated() -> None:
     options = {
         "threadId": "t",
         "stream": True,
