@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cached_property, lru_cache
 from importlib import resources
@@ -29,21 +29,13 @@ from harness.specs import (
     read_spec,
 )
 
-from .adapters.mind_program import MIND_PROGRAM, make_mind_program
+from .adapters.clients import CLIENTS, make_client_adapter
 from .adapters.named import NamedAdapter, make_adapter, read_line
-from .adapters.unified_llm_client import UNIFIED_LLM_CLIENT, make_unified_llm_client
 from .judge import Adapter, AdapterError, Cell
 
 SUFFIXES: Final = (".yaml", ".yml")
 _LONGEST: Final = 100
 """So much of a name is compared with others: the time goes by the square of it."""
-AT_WORK: Final[Mapping[str, Callable[[Callable[[str], Cassette]], Adapter]]] = {
-    MIND_PROGRAM: make_mind_program,
-    UNIFIED_LLM_CLIENT: make_unified_llm_client,
-}
-"""Adapters of our own beside the dialects: a whole program or client, each with an event model of
-the same name.
-"""
 KEPT: Final = 8
 """So many cassettes stay in memory: cases of one file mostly share one."""
 
@@ -68,7 +60,7 @@ class Project:
             raise AdapterError(
                 f"{len(read)} adapters have {len(self.adapters)} names; give each a name of its own"
             )
-        if taken := self.adapters.keys() & {*DIALECTS, *LAYERS, *AT_WORK}:
+        if taken := self.adapters.keys() & {*DIALECTS, *LAYERS, *CLIENTS}:
             raise AdapterError(
                 f"adapter {min(taken)}: the name is one of our own; give it another, and say `NAME:"
                 f" {min(taken)} = …`"
@@ -77,8 +69,10 @@ class Project:
         self.specs = [path.resolve() for path in specs]
         self.cassettes = cassettes.resolve()
         self.cassette = lru_cache(maxsize=KEPT)(self._cassette)
-        self._called |= {name: make(self.cassette) for name, make in AT_WORK.items()}
-        self.adapters |= {name: NamedAdapter(name, name, "") for name in AT_WORK}
+        self._called |= {
+            name: make_client_adapter(client, self.cassette) for name, client in CLIENTS.items()
+        }
+        self.adapters |= {name: NamedAdapter(name, name, "") for name in CLIENTS}
         self._features: list[Feature] | None = None
 
     def adapter(self, column: str) -> Adapter | None:

@@ -117,41 +117,40 @@ class Mutations:
     unsent: frozenset[str] = frozenset()
 
 
+class ContextError(ValueError):
+    """The ``context`` of a case is not one that a client can use; the message says why."""
+
+
 class ServedCassette(Protocol):
-    """A cassette that is served while a client or program of a dialect asks it."""
+    """A cassette that is served while a client of a dialect runs."""
 
     @property
     def base_url(self) -> str:
-        """Where the cassette is served; only there the client may ask."""
+        """Where the cassette is served; the client may ask nowhere else."""
 
-    @property
-    def asked(self) -> int:
-        """How many of the recorded requests were sent so far."""
-
-    @property
-    def refused(self) -> list[str]:
-        """The other requests to generate, in words."""
+    def summary(self) -> Payload:
+        """``{"asked": n}``, how many of the recorded requests were sent so far, and ``"refused"``,
+        the other requests to generate, if there were any.
+        """
 
     def run_program(
-        self, arguments: Sequence[str], environment: Mapping[str, str], files: Mapping[str, str]
+        self, command: Sequence[str], environment: Mapping[str, str], folder: str
     ) -> tuple[bytes, int]:
-        """Run a program in a folder that holds ``files`` (name → text); gives stdout and exit
-        code.
-        """
+        """Run a program, bounded in time and output; gives stdout and exit code."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientAdapter:
     """A client or program of a dialect as an adapter of its own.
 
-    ``name``: its key under ``expect``; ``requires``: the modules that it needs beyond the package's
-    own dependencies. ``target``, ``module:function``, is imported when a case needs it. The
-    function is called with the case's ``context`` and a `ServedCassette`, and returns payloads. It
-    raises `ValueError` for a context that it can't use.
+    ``name`` is its key under ``expect``. It needs ``module``, which the ``extra`` of the package
+    installs. ``target``, ``module:function``, is imported when a case needs it: a function of the
+    case's ``context`` and a `ServedCassette` that returns payloads and raises `ContextError`.
     """
 
     name: str
-    requires: tuple[str, ...]
+    module: str
+    extra: str
     target: str
 
 

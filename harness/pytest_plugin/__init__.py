@@ -117,7 +117,7 @@ def _check_names(config: pytest.Config) -> None:
         config.getoption("--harness-provider"),
     )
     if dialects or providers:
-        from harness.conformance.project import AT_WORK
+        from harness.conformance.adapters.clients import CLIENTS
         from harness.dialects import DIALECTS
         from harness.providers import PROVIDERS
 
@@ -125,7 +125,7 @@ def _check_names(config: pytest.Config) -> None:
             line.partition("=")[0].partition(":")[0].strip()
             for line in config.getini("harness_adapters")
         ]
-        columns = [*DIALECTS, *AT_WORK, *adapters, "events", "frames"]
+        columns = [*DIALECTS, *CLIENTS, *adapters, "events", "frames"]
         for option, names, choices in (
             ("--harness-dialect", dialects, columns),
             ("--harness-provider", providers, list(PROVIDERS)),

@@ -20,9 +20,9 @@ from typing import Any
 
 import pytest
 
-from harness.conformance.adapters.mind_program import Run
 from harness.dialects import Payload
 from harness.dialects.mind.program import main
+from harness.dialects.mind.program.adapter import Run
 from harness.dialects.mind.program.files import Arguments
 from harness.dialects.mind.request import follow_up, tool_result, waiting_calls
 from harness.dialects.mind.tools import DECLARATIONS
@@ -47,7 +47,7 @@ class ProgramFault:
     @property
     def run(self) -> Run:
         def run(
-            arguments: Sequence[str], environment: Mapping[str, str], folder: Path
+            arguments: Sequence[str], environment: Mapping[str, str], folder: str
         ) -> tuple[bytes, int]:
             printed = io.BytesIO()
             out, said = io.TextIOWrapper(printed), io.StringIO()

@@ -10,22 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness import Exchange
-from harness.conformance.adapters.mind_program import MIND_PROGRAM, make_mind_program
-from harness.conformance.adapters.unified_llm_client import (
-    UNIFIED_LLM_CLIENT,
-    make_unified_llm_client,
-)
+from harness.conformance.adapters.clients import CLIENTS, make_client_adapter
 from harness.conformance.judge import Adapter, Cell, judge, produce, resolve_fixture
 from harness.conformance.laws import LAWS, Replayer
 from harness.conformance.project import Project, kind_of, yaml_files
 from harness.conformance.results import CaseResult
+from harness.dialects.mind.program.adapter import adapt as adapt_program
+from harness.dialects.unified_llm.client.adapter import adapt as adapt_client
 from harness.pipeline.replay import replay
 from harness.stream.session import Session
 from tests.faulty.agent_events import AGENT_EVENTS
@@ -266,17 +264,25 @@ def test_no_fault_of_a_request_survives(name: str, record_property: RecordProper
     )
 
 
+def mind_program(fault: ProgramFault) -> Adapter:
+    return make_client_adapter(
+        CLIENTS["mind-program"], CASSETTE, partial(adapt_program, run=fault.run)
+    )
+
+
 RUNNING: dict[str, tuple[str, str, str, Adapter]] = {
     **{
-        name: ("mind", MIND_PROGRAM, fault.says, make_mind_program(CASSETTE, fault.run))
+        name: ("mind", "mind-program", fault.says, mind_program(fault))
         for name, fault in PROGRAM_FAULTS.items()
     },
     **{
         name: (
             "unified-llm",
-            UNIFIED_LLM_CLIENT,
+            "unified-llm-client",
             fault.says,
-            make_unified_llm_client(CASSETTE, fault.make),
+            make_client_adapter(
+                CLIENTS["unified-llm-client"], CASSETTE, partial(adapt_client, client=fault.make)
+            ),
         )
         for name, fault in CLIENT_FAULTS.items()
     },
@@ -302,8 +308,8 @@ def judge_client(column: str, adapter: Adapter) -> Detection:
 @pytest.mark.parametrize(
     ("column", "adapter"),
     [
-        (MIND_PROGRAM, make_mind_program(CASSETTE, ProgramFault("none", "no fault", dict).run)),
-        (UNIFIED_LLM_CLIENT, make_unified_llm_client(CASSETTE)),
+        ("mind-program", mind_program(ProgramFault("none", "no fault", dict))),
+        ("unified-llm-client", make_client_adapter(CLIENTS["unified-llm-client"], CASSETTE)),
     ],
 )
 def test_a_program_and_a_client_without_a_fault_pass(column: str, adapter: Adapter) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..dialect import Dialect, type_of
+from ..dialect import ClientAdapter, Dialect, type_of
 from .facts import differences, read_facts
 from .mutations import MUTATIONS
 from .request import REQUEST
@@ -20,5 +20,7 @@ DIALECT: Final = Dialect(
     label=type_of,
     final=frozenset({"called", "over"}),
     mutations=MUTATIONS,
-    client=None,
+    client=ClientAdapter(
+        "mind-program", "google.genai", "genai", "harness.dialects.mind.program.adapter:adapt"
+    ),
 )

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..dialect import Dialect, type_of
+from ..dialect import ClientAdapter, Dialect, type_of
 from .facts import differences, read_facts
 from .mutations import MUTATIONS
 from .protocol import ORDER
@@ -21,5 +21,10 @@ DIALECT: Final = Dialect(
     label=type_of,
     final=frozenset({"over"}),
     mutations=MUTATIONS,
-    client=None,
+    client=ClientAdapter(
+        "unified-llm-client",
+        "httpx2",
+        "clients",
+        "harness.dialects.unified_llm.client.adapter:adapt",
+    ),
 )

@@ -5,13 +5,15 @@ can't make the program do.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.conformance.adapters.mind_program import make_mind_program
-from harness.conformance.judge import AdapterError
+from harness.conformance.adapters.clients import CLIENTS, make_client_adapter
+from harness.conformance.judge import Adapter, AdapterError
+from harness.dialects.mind.program.adapter import Run, adapt
 from harness.providers import with_provider
 from harness.specs import Case
 from harness.stream.exchange import Cassette, Exchange, Origin, Request
@@ -26,6 +28,13 @@ EXCHANGE = with_provider(
         "complete",
     )
 )
+
+
+def mind_program(run: Run) -> Adapter:
+    cassette = Cassette((EXCHANGE,), Origin("written"))
+    return make_client_adapter(
+        CLIENTS["mind-program"], lambda name: cassette, partial(adapt, run=run)
+    )
 
 
 def case(**context: Any) -> Case:
@@ -44,32 +53,30 @@ def told(printed: bytes, **context: Any) -> list[Any]:
     """The payloads of a program that prints this, and exits with 3."""
 
     def run(
-        arguments: Sequence[str], environment: Mapping[str, str], folder: Path
+        arguments: Sequence[str], environment: Mapping[str, str], folder: str
     ) -> tuple[bytes, int]:
         return printed, 3
 
-    return make_mind_program(lambda name: Cassette((EXCHANGE,), Origin("written")), run)(
-        EXCHANGE, case(**context)
-    )
+    return mind_program(run)(EXCHANGE, case(**context))
 
 
 def test_files_and_environment_are_the_programs() -> None:
     seen: list[Any] = []
 
     def run(
-        arguments: Sequence[str], environment: Mapping[str, str], folder: Path
+        arguments: Sequence[str], environment: Mapping[str, str], folder: str
     ) -> tuple[bytes, int]:
         seen.extend(
             [
                 arguments,
                 environment["GEMINI_MODEL"],
-                (folder / "a.txt").read_bytes(),
+                (Path(folder) / "a.txt").read_bytes(),
                 environment["GOOGLE_GEMINI_BASE_URL"][:17],
             ]
         )
         return b"", 0
 
-    adapter = make_mind_program(lambda name: Cassette((EXCHANGE,), Origin("written")), run)
+    adapter = mind_program(run)
     context = {
         "arguments": ["-p", "x"],
         "environment": {"GEMINI_MODEL": "m"},

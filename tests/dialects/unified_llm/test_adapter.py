@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.conformance.adapters.unified_llm_client import make_unified_llm_client
+from harness.conformance.adapters.clients import CLIENTS, make_client_adapter
 from harness.conformance.judge import AdapterError
 from harness.providers import with_provider
 from harness.specs import Case
@@ -38,9 +38,9 @@ def told(context: dict[str, Any]) -> list[Any]:
         context=context,
         expect={"x": None},
     )
-    return make_unified_llm_client(lambda name: Cassette((exchange,), Origin("written")))(
-        exchange, case
-    )
+    cassette = Cassette((exchange,), Origin("written"))
+    adapter = make_client_adapter(CLIENTS["unified-llm-client"], lambda name: cassette)
+    return adapter(exchange, case)
 
 
 def test_a_call_that_fails_tells_what_was_sent_and_what_was_raised() -> None:

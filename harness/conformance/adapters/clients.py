@@ -1,0 +1,91 @@
+"""Clients and programs of our dialects as adapters: each runs against its case's cassette, which is
+served on this machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from harness.dialects import DIALECTS
+from harness.dialects.dialect import ClientAdapter, ContextError, ServedCassette
+from harness.specs import Case
+from harness.stream.exchange import Cassette, Exchange
+
+from ..judge import Adapter, AdapterError, AdapterMissing
+from .process import run_process
+
+if TYPE_CHECKING:
+    from harness.server import Server
+
+CLIENTS: Final = {
+    dialect.client.name: dialect.client for dialect in DIALECTS.values() if dialect.client
+}
+"""The clients and programs of our dialects, by their names in specs."""
+
+TIMEOUT_S: Final = 60.0
+
+Adapt = Callable[[Mapping[str, Any], ServedCassette], list[Any]]
+
+
+def make_client_adapter(
+    client: ClientAdapter, load: Callable[[str], Cassette], adapt: Adapt | None = None
+) -> Adapter:
+    """The callable that the judge knows; ``load`` gives the cassette of a name, ``adapt`` replaces
+    the client's own function.
+
+    It raises `AdapterError` for a context that the client can't use and for a program that hangs or
+    floods, `AdapterMissing` where a module is not installed.
+    """
+
+    def run(exchange: Exchange, case: Case) -> list[Any]:
+        from harness.server import serve  # the server is slow to import
+
+        cassette = load(case.cassette)
+        function = adapt or _import(client)
+        with serve(cassette, pace="instant") as server:
+            try:
+                return function(case.context, _Served(server, len(cassette.exchanges)))
+            except ContextError as error:
+                raise AdapterError(str(error)) from None
+
+    return run
+
+
+def _import(client: ClientAdapter) -> Adapt:
+    spec = None
+    with suppress(ModuleNotFoundError):  # of a package around it
+        spec = find_spec(client.module)
+    if spec is None:
+        raise AdapterMissing(
+            f"{client.name} needs {client.module}: pip install 'gemini-conformance[{client.extra}]'"
+        )
+    module, _, function = client.target.partition(":")
+    adapt: Adapt = getattr(import_module(module), function)
+    return adapt
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    server: Server
+    exchanges: int
+
+    @property
+    def base_url(self) -> str:
+        return self.server.base_url
+
+    def summary(self) -> dict[str, Any]:
+        refused = [miss for miss in self.server.misses if "enerateContent" in miss]
+        asked = self.exchanges - len(self.server.unused)
+        return {"asked": asked} | ({"refused": refused} if refused else {})
+
+    def run_program(
+        self, command: Sequence[str], environment: Mapping[str, str], folder: str
+    ) -> tuple[bytes, int]:
+        out, _, status = run_process([*command], environment, Path(folder), TIMEOUT_S)
+        return out, status

@@ -1,0 +1,117 @@
+"""The mind program as an adapter: one run of it against a served cassette.
+
+A case for it says in ``context`` how the program is called: ``arguments``, and if need be
+``files`` of its working folder and ``environment``. The program may send only the requests of the
+cassette; any other request is answered with an error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from harness.stream.json_codec import decode_json
+
+from ...dialect import ContextError, ServedCassette
+
+COMMAND: Final = (sys.executable, "-m", "harness.dialects.mind.program")
+CONTEXT: Final = {"arguments": list, "files": dict, "environment": dict}
+"""What ``context`` may say: strings, and mappings of strings to strings."""
+
+SETTINGS: Final = ("GEMINI_API_KEY", "GEMINI_MODEL")
+WITHHELD: Final = ("--allowed-tools", "--project-dir")
+"""A spec and its recording may come from a stranger: no case lets the program act, or read outside
+its own folder.
+"""
+
+_GOOGLE: Final = ("GEMINI", "GOOGLE", "CODE_ASSIST", "MIND_")
+"""Variables that begin so would lead the program elsewhere than to the recording."""
+
+Run = Callable[[Sequence[str], Mapping[str, str], str], tuple[bytes, int]]
+"""A run of the program: arguments, environment and working folder → stdout and exit code."""
+
+
+def adapt(context: Mapping[str, Any], served: ServedCassette, run: Run | None = None) -> list[Any]:
+    """Run the program; ``run`` replaces how that is done.
+
+    Payloads are the records that were printed, without their ``timestamp`` where that is a time;
+    ``{"stdout": line}`` for every line that is no record; last ``{"exit": code, "asked": n}``, with
+    ``"refused"`` if the program asked for something else. Raises `ContextError` for a context that
+    is not known or that leads out of the program's own folder.
+    """
+    context = _read_context(context)
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(_GOOGLE)
+    }
+    environment |= {
+        "GEMINI_API_KEY": "no-key-in-a-replay",
+        "GOOGLE_GEMINI_BASE_URL": served.base_url,
+        **context["environment"],
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in context["files"].items():
+            (Path(folder) / name).write_text(text, encoding="utf-8", newline="")
+        if run is None:
+            command = [*COMMAND, *context["arguments"]]
+            out, status = served.run_program(command, environment, folder)
+        else:
+            out, status = run(context["arguments"], environment, folder)
+    lines = out.decode("utf-8", "backslashreplace").splitlines(keepends=True)
+    return [*map(_payload, lines), {"exit": status, **served.summary()}]
+
+
+def _read_context(context: Mapping[str, Any]) -> dict[str, Any]:
+    for name, value in context.items():
+        if name not in CONTEXT:
+            raise ContextError(
+                f"context names {name!r}; of the mind program it may have {', '.join(CONTEXT)}"
+            )
+        values = [*value, *value.values()] if type(value) is dict else value
+        if type(value) is not CONTEXT[name] or any(type(one) is not str for one in values):
+            raise ContextError(
+                f"context.{name} must be a {'mapping' if CONTEXT[name] is dict else 'list'} of"
+                " strings"
+            )
+        if name == "arguments" and (withheld := [one for one in value if one.startswith(WITHHELD)]):
+            raise ContextError(
+                f"context.arguments has {withheld[0]}; in a case the program reads files of its own"
+                " folder, and does no more"
+            )
+        if name == "environment" and (odd := sorted(value.keys() - set(SETTINGS))):
+            raise ContextError(
+                f"context.environment names {odd[0]}; it may have {' and '.join(SETTINGS)}"
+            )
+        if name == "files" and any(
+            "/" in one or "\\" in one or one in (".", "..") for one in value
+        ):
+            raise ContextError(
+                "context.files names files of the program's own folder, without a path"
+            )
+    return {name: context.get(name, kind()) for name, kind in CONTEXT.items()}
+
+
+def _payload(line: str) -> Any:
+    """A record without its time, since that is another in every run; what is no record as it
+    stands.
+    """
+    try:
+        record = decode_json(line.encode())
+    except ValueError:
+        return {"stdout": line}
+    if type(record) is not dict or not line.endswith("\n"):
+        return {"stdout": line}
+    return {
+        name: value for name, value in record.items() if name != "timestamp" or not _is_time(value)
+    }
+
+
+def _is_time(value: Any) -> bool:
+    try:
+        return type(value) is str and datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        return False
