@@ -228,8 +228,8 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
         [("[text.streaming]", "[text.streaming")],
         [(6, "a bracket that opens on line 5 is not closed with `]`, or a value in it needs quotes")],
     ),
-    ("twice", [("  source:", "  case: two\n  source:")], [(6, "the key 'case' stands twice in one mapping")]),
-    ("alias", [("gemini-api/one", "*one")], [(7, "alias *one is not allowed; write the value out")]),
+    ("twice", [("  source:", "  case: two\n  source:")], [(6, "the key 'case' is used twice in one mapping")]),
+    ("alias", [("gemini-api/one", "*one")], [(7, "alias *one is not allowed; write the value in full")]),
     ("top key", [("cases:", "case:")], [
         (1, "cases is missing; required keys are harness, cases"),
         (2, "unknown key 'case' (did you mean cases?); known keys are harness, cases"),

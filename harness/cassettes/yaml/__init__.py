@@ -1,13 +1,11 @@
-"""YAML as this project reads it: plain data only, bounded before anything recurses.
+"""Reads YAML strictly: plain data only, with limits on size and depth.
 
-libyaml finds the tokens; this module builds the data from libyaml's *events*, one at a time, so
-that nesting, size, aliases, tags and duplicate keys are judged while the parser is still at that
-place. (Its composer recurses in C and takes the process with it near 25,000 levels; how deep a text
-is, only a parser can say, for brackets stand in words and in quotes too.) What the parser itself
-would take too long for is refused before it begins. Plain scalars follow the YAML 1.2 core schema:
-``no`` and ``2026-11-21`` are strings. Our own files may use neither aliases nor tags; recordings of
-other projects (``foreign``) may: aliases share one object, ``!!binary`` gives bytes, any other tag
-is looked through.
+libyaml parses; this module builds the data from its events, one at a time. So nesting, size,
+aliases, tags and duplicate keys are checked when they occur, with their line. (libyaml's composer
+recurses in C and crashes the process near 25,000 levels.) A text that would keep the parser busy
+for too long is refused before it starts. Plain scalars follow the YAML 1.2 core schema: ``no`` and
+``2026-11-21`` are strings. Our own files may not use aliases or tags. Recordings of other projects
+(``foreign``) may: aliases share one object, ``!!binary`` gives bytes, other tags are ignored.
 """
 
 from __future__ import annotations
@@ -21,18 +19,15 @@ from typing import Any, Final
 
 import yaml
 
-from .errors import in_our_words
+from ..validation import Path
+from .errors import explain
 from .literal_blocks import lift
 
 MAX_BYTES: Final = 256 * 1024 * 1024
 MAX_DEPTH: Final = 100
 MAX_VALUES: Final = 1_000_000
-"""A text may be small and its data huge: a value of two characters takes a hundred bytes of memory
-and more.
-"""
+"""A small text can have huge data: a value of two characters takes over 100 bytes of memory."""
 MAX_TAG_LINES: Final = 100
-
-Path = tuple[str | int, ...]
 
 _INT: Final = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -48,7 +43,7 @@ _MAX_DIGITS: Final = 4000  # below the interpreter's own limit for int(), so tha
 
 
 class YamlError(ValueError):
-    """A YAML text that is refused; ``line`` counts from 1."""
+    """A YAML text that is refused; ``reason`` is the fault, ``line`` its line from 1."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(f"line {line}: {message}")
@@ -69,14 +64,14 @@ def parse(text: str | bytes, *, foreign: bool = False, max_bytes: int = MAX_BYTE
 
 
 def _parse_short(text: bytes) -> Any:
-    """What `parse` gives, by a parser that never sees the literal blocks; None for a text without
-    any, or with anything wrong.
+    """The result of `parse`, from a parser that does not see the literal blocks; None for a text
+    without such blocks and for a faulty text.
     """
     try:
         lifted = lift(text)
         return lifted.put_back(_Builder(lifted.text, False).build()) if lifted.blocks else None
     except (UnicodeError, YamlError):
-        return None  # the whole text says what, and where
+        return None  # parsing the whole text gives the error with its line
 
 
 def parse_located(text: str | bytes) -> tuple[Any, dict[Path, int]]:
@@ -88,12 +83,11 @@ def parse_located(text: str | bytes) -> tuple[Any, dict[Path, int]]:
 
 
 def _bounded(text: str | bytes, max_bytes: int) -> bytes:
-    """The text in UTF-8, judged before the parser sees it: by its size, its encoding, and by what
-    the parser takes too long for.
+    """The text in UTF-8; raises `YamlError` for a text that is too large, has another encoding, or
+    would keep the parser busy for too long.
 
-    libyaml compares each ``%TAG`` line with all others, and nobody can stop it: 10^5 of them are a
-    minute. The lines that begin so are counted wherever they stand, since no text that is meant has
-    so many.
+    libyaml compares each ``%TAG`` line with all others, and can't be interrupted: 100,000 of them
+    take a minute.
     """
     if len(text) > max_bytes:
         raise YamlError(f"the text has {len(text)} bytes; at most {max_bytes} are read", 1)
@@ -103,13 +97,13 @@ def _bounded(text: str | bytes, max_bytes: int) -> bytes:
         # only a string is encoded
         line = text.count("\n", 0, error.start) + 1  # type: ignore[arg-type]
         raise YamlError(
-            "half a surrogate pair, which is no character; write the whole character", line
+            "half of a surrogate pair is not a character; write the whole character", line
         ) from None
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise YamlError("UTF-16; save the file as UTF-8", 1)
     if data.count(b"%TAG") > MAX_TAG_LINES and len(_TAG_LINE.findall(data)) > MAX_TAG_LINES:
         raise YamlError(
-            f"more than {MAX_TAG_LINES} lines begin with `%TAG`; write the tags out where they are"
+            f"more than {MAX_TAG_LINES} lines begin with `%TAG`; write tags in full where they are"
             " used",
             1,
         )
@@ -130,7 +124,7 @@ def resolve(word: str) -> Any:
 
 
 class _Frame:
-    """A collection that is being filled: the mapping's pending key, or the next index."""
+    """A collection that is being built, with a mapping's pending key or a list's next index."""
 
     __slots__ = ("data", "index", "key", "path")
 
@@ -145,7 +139,7 @@ _NO_KEY: Final = object()
 
 
 class _Builder:
-    """Builds the data of one document; ``stack`` holds the collections that are still open."""
+    """Builds the data of one document; ``stack`` has the collections that are open."""
 
     def __init__(self, text: bytes, foreign: bool, locate: bool = False) -> None:
         self.text = text
@@ -162,13 +156,9 @@ class _Builder:
         try:
             for event in self._events():
                 self._take(event)
-        except yaml.MarkedYAMLError as error:
-            line, fact = in_our_words(error, self.text)
+        except yaml.YAMLError as error:
+            line, fact = explain(error, self.text)
             raise YamlError(fact, line) from None
-        except yaml.reader.ReaderError as error:
-            raise YamlError(
-                _unreadable(error), self.text.count(b"\n", 0, error.position) + 1
-            ) from None
         return self.root
 
     def _events(self) -> Iterator[yaml.Event]:
@@ -193,12 +183,12 @@ class _Builder:
             case yaml.DocumentStartEvent():
                 self.documents += 1
                 if self.documents > 1:
-                    raise YamlError("a second document starts here; one file holds one", line)
+                    raise YamlError("a second document starts here; a file has one", line)
 
     def _check(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent, line: int) -> None:
         if not self.foreign and (event.anchor or event.tag):
             mark = f"anchor &{event.anchor}" if event.anchor else f"tag {event.tag}"
-            raise YamlError(f"{mark} is not allowed; write the value out", line)
+            raise YamlError(f"{mark} is not allowed; write the value in full", line)
 
     def _open(self, data: dict[Any, Any] | list[Any], anchor: str | None, line: int) -> None:
         if len(self.stack) >= MAX_DEPTH:
@@ -206,10 +196,10 @@ class _Builder:
         self.stack.append(_Frame(data, self._add(data, anchor, line)))
 
     def _add(self, value: Any, anchor: str | None, line: int) -> Path:
-        """Put a value where it belongs; returns its path."""
+        """Add a value to the innermost open collection; returns its path."""
         self.values += 1
         if self.values > MAX_VALUES:
-            raise YamlError(f"the text holds more than {MAX_VALUES} values; divide it", line)
+            raise YamlError(f"the text has more than {MAX_VALUES} values; divide it", line)
         if anchor:
             self.anchors[anchor] = value
         if not self.stack:
@@ -234,15 +224,15 @@ class _Builder:
 
     def _as_key(self, value: Any, data: dict[Any, Any], line: int) -> str:
         if isinstance(value, dict | list | bytes):
-            raise YamlError("a key must be a word, not a collection", line)
+            raise YamlError("a key must be a string, not a collection", line)
         key = value if isinstance(value, str) else _word(value)
         if key in data and not self.foreign:
-            raise YamlError(f"the key {key!r} stands twice in one mapping", line)
+            raise YamlError(f"the key {key!r} is used twice in one mapping", line)
         return key
 
     def _alias(self, anchor: str, line: int) -> None:
         if not self.foreign:
-            raise YamlError(f"alias *{anchor} is not allowed; write the value out", line)
+            raise YamlError(f"alias *{anchor} is not allowed; write the value in full", line)
         if anchor not in self.anchors:
             raise YamlError(f"alias *{anchor} has no anchor before it", line)
         value = self.anchors[anchor]
@@ -262,18 +252,7 @@ class _Builder:
 
 
 def _word(value: Any) -> str:
-    """A key that the core schema reads as a number, boolean or null, back in words: all our keys
-    are strings.
-    """
+    """A key that the core schema reads as a number, a boolean or null, as a string."""
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _unreadable(error: yaml.reader.ReaderError) -> str:
-    if "octet" in error.reason:
-        return f"not UTF-8 at byte {error.position}; save the file as UTF-8"
-    return (
-        f"U+{error.character:04X} can't stand in YAML as it is; write it as an escape in double"
-        " quotes"
-    )

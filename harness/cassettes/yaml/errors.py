@@ -1,9 +1,8 @@
-"""What libyaml finds wrong with a text, in the words of somebody who writes YAML by hand: the line
-to mend, the fact, the way out.
+"""Explains an error of libyaml in a user's terms: the line to mend, the fact, the way out.
 
-libyaml says where its own rules stopped (``did not find expected key``). Each of its findings has
-its words here; where one has a context, such as a quote that was opened, the line is that of the
-opening.
+libyaml says where its own rules stopped (``did not find expected key``). The table has other words
+for its problems. A problem may have a context, such as a quote that was opened; then the line is
+that of the opening.
 """
 
 from __future__ import annotations
@@ -13,123 +12,100 @@ from typing import Final
 
 import yaml
 
-_CLOSERS: Final = re.compile(r"did not find expected ',' or '([\]}])'")
+_CLOSER: Final = re.compile(r"did not find expected ',' or '([\]}])'")
 
 _TAB: Final = "a tab can't indent; use spaces"
 _DIRECTIVE: Final = (
-    "a line that begins with `%` is a directive, and the only one that is of use is `%YAML 1.2`; a"
-    " value needs quotes"
+    "a line that begins with `%` is a directive, and only `%YAML 1.2` is allowed; quote a value"
 )
 _TAG: Final = "a value that begins with `!` needs quotes"
 _ESCAPE: Final = (
-    "behind `\\x`, `\\u` and `\\U` stand 2, 4 or 8 hexadecimal digits of a character; a backslash"
-    " by itself is `\\\\`"
+    "`\\x`, `\\u` and `\\U` need 2, 4 or 8 hexadecimal digits of a character; write a backslash as"
+    " `\\\\`"
+)
+_SPECIAL: Final = (
+    "a value that begins with a special character, such as `@`, `%` or a backtick, needs quotes"
+)
+_QUOTE: Final = (
+    "a quote that opens on this line is not closed; write a quote inside single quotes twice"
 )
 
-_WORDS: Final = {
+_PROBLEMS: Final = {
     "did not find expected key": (
-        "this line is indented differently from those above it, goes on after a closing quote, or"
-        " belongs to nothing"
+        "this line is indented differently from those above it, or text follows a closing quote"
     ),
     "mapping values are not allowed in this context": (
-        "a second `:` where one is expected; a value with `: ` in it needs quotes, a key begins a"
-        " line of its own"
+        "there is a second `:`; quote a value that contains `: `, begin a key on its own line"
     ),
     "did not find expected node content": (
-        "a value is missing here; write one, close the bracket, or take a comma away"
+        "a value is missing; write one, close the bracket, or remove a comma"
     ),
     "did not find expected <document start>": (
-        "what stands here belongs to nothing above it; one file holds one mapping or list"
+        "this line belongs to nothing above it; a file has one mapping or list"
     ),
     "did not find expected '-' indicator": (
-        "the list above goes on without a `- `; begin the line with one, or indent it further"
+        "this line is at the level of a list; begin it with `- `, or indent it further"
     ),
     "block sequence entries are not allowed in this context": (
         "a list begins on its own line; a value that begins with `- ` needs quotes"
     ),
     "mapping keys are not allowed in this context": "a value that begins with `? ` needs quotes",
     "found unknown escape character": (
-        "a backslash in double quotes begins an escape, and this is none; write `\\\\`, or use"
-        " single quotes"
+        "an unknown escape in double quotes; write a backslash as `\\\\`, or use single quotes"
     ),
     "did not find expected hexdecimal number": _ESCAPE,
     "found invalid Unicode character escape code": _ESCAPE,
     "found an indentation indicator equal to 0": (
-        "`0` is no indentation; the digit behind `|` or `>` is 1 to 9"
+        "the indentation after `|` or `>` is a digit from 1 to 9"
     ),
     "found a tab character where an indentation space is expected": _TAB,
     "found a tab character that violates indentation": _TAB,
     "did not find expected alphabetic or numeric character": (
         "a value that begins with `&` or `*` needs quotes"
     ),
-    "found incompatible YAML document": _DIRECTIVE,
-    "found duplicate %YAML directive": _DIRECTIVE,
-    "found duplicate %TAG directive": _DIRECTIVE,
     "found undefined tag handle": _TAG,
 }
-"""Findings that say the same wherever they are made."""
 
 
-def in_our_words(error: yaml.MarkedYAMLError, text: bytes) -> tuple[int, str]:
-    """The line, from 1, and what is wrong there; a finding that is not known stays as it is."""
-    said, context = str(error.problem or error.context), str(error.context or "")
+def explain(error: yaml.YAMLError, text: bytes) -> tuple[int, str]:
+    """The line, from 1, and the fault there; a problem that is not known keeps libyaml's words."""
+    if isinstance(error, yaml.reader.ReaderError):
+        return text.count(b"\n", 0, error.position) + 1, _unreadable(error)
+    if not isinstance(error, yaml.MarkedYAMLError):
+        raise error
+    problem, context = str(error.problem or error.context), str(error.context or "")
     line = error.problem_mark.line + 1 if error.problem_mark else 1
-    since = error.context_mark.line + 1 if error.context_mark else line
-    if found := _CLOSERS.fullmatch(said):
-        return (
-            line,
-            (
-                f"a bracket that opens on line {since} is not closed with `{found[1]}`, or a value"
-                " in it needs quotes"
-            ),
+    opened = error.context_mark.line + 1 if error.context_mark else line
+    if closer := _CLOSER.fullmatch(problem):
+        return line, (
+            f"a bracket that opens on line {opened} is not closed with `{closer[1]}`, or a value in"
+            " it needs quotes"
         )
-    if said == "found character that cannot start any token":
-        return line, _odd_beginning(text, line)
+    if problem == "found character that cannot start any token":
+        indent = re.match(rb"[ \t]*", (text.splitlines()[line - 1 : line] or [b""])[0])
+        return line, _TAB if indent and b"\t" in indent[0] else _SPECIAL
     match context.removeprefix("while ").partition(" a ")[2]:
         case "flow node" if line > len(text.splitlines()):
             return line, "the text ends inside a bracket; close it"
-        case "quoted scalar" if said in (
-            "found unexpected end of stream",
-            "found unexpected document indicator",
-        ):
-            return (
-                since,
-                (
-                    "a quote that opens on this line is not closed; a quote inside single quotes is"
-                    " written twice"
-                ),
-            )
+        case "quoted scalar" if problem.startswith("found unexpected"):  # stream or document end
+            return opened, _QUOTE
         case "simple key":
-            return (
-                since,
-                (
-                    "a key without its `:`; write `key: value`, or indent a line that goes on with"
-                    " the one above"
-                ),
+            return opened, (
+                "a key without `:`; write `key: value`, or indent a line that continues the one"
+                " above"
             )
-        case "block scalar" if said == "did not find expected comment or line break":
-            return (
-                line,
-                (
-                    "behind `|` or `>` stands more than `+`, `-` and a digit; the text begins on"
-                    " the next line"
-                ),
+        case "block scalar" if problem == "did not find expected comment or line break":
+            return line, (
+                "only `+`, `-` and a digit may follow `|` or `>`; the text begins on the next line"
             )
         case "tag":
             return line, _TAG
-        case kind if kind.endswith("directive"):
+        case kind if kind.endswith("directive") or "directive" in problem:
             return line, _DIRECTIVE
-    return line, _WORDS.get(said, said)
+    return line, _PROBLEMS.get(problem, problem)
 
 
-def _odd_beginning(text: bytes, line: int) -> str:
-    lines = text.splitlines()[line - 1 : line]
-    indent = re.match(rb"[ \t]*", lines[0]) if lines else None
-    return (
-        _TAB
-        if indent and b"\t" in indent[0]
-        else (
-            "a value that begins with a special character, such as `@`, `%` or a backtick, needs"
-            " quotes"
-        )
-    )
+def _unreadable(error: yaml.reader.ReaderError) -> str:
+    if "octet" in error.reason:
+        return f"not UTF-8 at byte {error.position}; save the file as UTF-8"
+    return f"U+{error.character:04X} is not allowed in YAML; write it as an escape in double quotes"

@@ -51,23 +51,23 @@ def test_plain_scalars_follow_the_core_schema(text: str, value: Any) -> None:
 
 
 REFUSED = [
-    ("a: &x 1", "line 1: anchor &x is not allowed; write the value out"),
-    ("a: *x", "line 1: alias *x is not allowed; write the value out"),
+    ("a: &x 1", "line 1: anchor &x is not allowed; write the value in full"),
+    ("a: *x", "line 1: alias *x is not allowed; write the value in full"),
     (
         "a: !!python/object:os.system {}",
-        "line 1: tag tag:yaml.org,2002:python/object:os.system is not allowed; write the value out",
+        "line 1: tag tag:yaml.org,2002:python/object:os.system is not allowed; write the value in full",
     ),
-    ("a: 1\nb:\n  c: 1\n  c: 2", "line 4: the key 'c' stands twice in one mapping"),
-    ("1: a\n'1': b", "line 2: the key '1' stands twice in one mapping"),
-    ("a: 1\n---\nb: 2", "line 2: a second document starts here; one file holds one"),
-    ("{[a]: 1}", "line 1: a key must be a word, not a collection"),
+    ("a: 1\nb:\n  c: 1\n  c: 2", "line 4: the key 'c' is used twice in one mapping"),
+    ("1: a\n'1': b", "line 2: the key '1' is used twice in one mapping"),
+    ("a: 1\n---\nb: 2", "line 2: a second document starts here; a file has one"),
+    ("{[a]: 1}", "line 1: a key must be a string, not a collection"),
     (
         "a:\n  b: 1\n c: 2\n",
-        "line 3: this line is indented differently from those above it, goes on after a closing quote, or belongs to nothing",
+        "line 3: this line is indented differently from those above it, or text follows a closing quote",
     ),
     (
         "a: 1\nb: 'x' y\n",
-        "line 2: this line is indented differently from those above it, goes on after a closing quote, or belongs to nothing",
+        "line 2: this line is indented differently from those above it, or text follows a closing quote",
     ),
     ("a:\n  b:\n\tc: 1\n", "line 3: a tab can't indent; use spaces"),
     (
@@ -84,67 +84,67 @@ REFUSED = [
     ),
     (
         "a: 1\nb: c: d\n",
-        "line 2: a second `:` where one is expected; a value with `: ` in it needs quotes, a key begins a line of its own",
+        "line 2: there is a second `:`; quote a value that contains `: `, begin a key on its own line",
     ),
     ("a:\n  - [\n", "line 3: the text ends inside a bracket; close it"),
     (
         "a: [1,,2]\n",
-        "line 1: a value is missing here; write one, close the bracket, or take a comma away",
+        "line 1: a value is missing; write one, close the bracket, or remove a comma",
     ),
     (
         'a: 1\nb: "x\nc: 1\n',
-        "line 2: a quote that opens on this line is not closed; a quote inside single quotes is written twice",
+        "line 2: a quote that opens on this line is not closed; write a quote inside single quotes twice",
     ),
     (
         "a: 'x\n---\n",
-        "line 1: a quote that opens on this line is not closed; a quote inside single quotes is written twice",
+        "line 1: a quote that opens on this line is not closed; write a quote inside single quotes twice",
     ),
     (
         'a: "C:\\q"',
-        "line 1: a backslash in double quotes begins an escape, and this is none; write `\\\\`, or use single quotes",
+        "line 1: an unknown escape in double quotes; write a backslash as `\\\\`, or use single quotes",
     ),
     (
         'a: "\\xZZ"',
-        r"line 1: behind `\x`, `\u` and `\U` stand 2, 4 or 8 hexadecimal digits of a character; a backslash by itself is `\\`",
+        r"line 1: `\x`, `\u` and `\U` need 2, 4 or 8 hexadecimal digits of a character; write a backslash as `\\`",
     ),
     (
         "{a: 1}\n{b: 2}\n",
-        "line 2: what stands here belongs to nothing above it; one file holds one mapping or list",
+        "line 2: this line belongs to nothing above it; a file has one mapping or list",
     ),
     (
         "- a\nb: 1\n",
-        "line 2: the list above goes on without a `- `; begin the line with one, or indent it further",
+        "line 2: this line is at the level of a list; begin it with `- `, or indent it further",
     ),
     (
         "a: 1\nb\nc: 2\n",
-        "line 2: a key without its `:`; write `key: value`, or indent a line that goes on with the one above",
+        "line 2: a key without `:`; write `key: value`, or indent a line that continues the one above",
     ),
     ("a: - b", "line 1: a list begins on its own line; a value that begins with `- ` needs quotes"),
     ("a: ? b", "line 1: a value that begins with `? ` needs quotes"),
     (
         "a: |x\n b",
-        "line 1: behind `|` or `>` stands more than `+`, `-` and a digit; the text begins on the next line",
+        "line 1: only `+`, `-` and a digit may follow `|` or `>`; the text begins on the next line",
     ),
-    ("a: |0\n b", "line 1: `0` is no indentation; the digit behind `|` or `>` is 1 to 9"),
+    ("a: |0\n b", "line 1: the indentation after `|` or `>` is a digit from 1 to 9"),
     ("a: |\n\tb", "line 2: a tab can't indent; use spaces"),
     ("a: *", "line 1: a value that begins with `&` or `*` needs quotes"),
     ("a: !x!y b", "line 1: a value that begins with `!` needs quotes"),
     ("a: !<x", "line 1: a value that begins with `!` needs quotes"),
     (
         "%YAML 9\n---\na: 1",
-        "line 1: a line that begins with `%` is a directive, and the only one that is of use is `%YAML 1.2`; a value needs quotes",
+        "line 1: a line that begins with `%` is a directive, and only `%YAML 1.2` is allowed; quote a value",
     ),
     (
         "%YAML 1.2\n%YAML 1.2\n---\na: 1",
-        "line 2: a line that begins with `%` is a directive, and the only one that is of use is `%YAML 1.2`; a value needs quotes",
+        "line 2: a line that begins with `%` is a directive, and only `%YAML 1.2` is allowed; quote a value",
     ),
     (
         "é: 1\n" * 20 + "b: \x00",
-        "line 21: U+0000 can't stand in YAML as it is; write it as an escape in double quotes",
+        "line 21: U+0000 is not allowed in YAML; write it as an escape in double quotes",
     ),
     (
         "a: \ud800",
-        "line 1: half a surrogate pair, which is no character; write the whole character",
+        "line 1: half of a surrogate pair is not a character; write the whole character",
     ),
 ]
 
@@ -174,7 +174,7 @@ def test_nesting_is_refused_before_anything_recurses(text: str, foreign: bool) -
 @pytest.mark.parametrize("opening", ["? ", "- ? ", "? : ", "{", "{? ", "[? "])
 def test_keys_that_nest_are_refused_at_the_first(opening: str) -> None:
     with pytest.raises(
-        YamlError, match=r"a key must be a word, not a collection|a value is missing here"
+        YamlError, match=r"a key must be a string, not a collection|a value is missing"
     ):
         parse(opening * 1_000_000)
 
