@@ -1,8 +1,7 @@
-"""Badges: one small SVG for the whole run, one for each provider and one for each provider and
-adapter, to stand in a README.
+"""Badges: small SVG images for a README, for the run, each provider, and each adapter of one.
 
-A badge says in words and with a symbol what its colour says. It loads nothing, and its width is
-reckoned, not measured.
+A badge has its verdict in words and with a symbol, not only as a colour. It loads nothing. The
+width of its text is calculated, not measured.
 """
 
 from __future__ import annotations
@@ -21,11 +20,9 @@ from .text import slug
 
 FOLDER: Final = "badges"
 OPENING: Final = '<svg xmlns="http://www.w3.org/2000/svg" data-by="gemini-conformance" width="'
-"""Every badge begins so: it tells ours from others that stand beside them."""
+"""The beginning of every badge, by which our badges are told from other files."""
 _WIDTH: Final = 6.6
-"""Pixels of an average character at 11 px; `textLength` makes the text as wide as it was
-reckoned.
-"""
+"""Pixels of an average character at 11 px; `textLength` gives the text the calculated width."""
 _COLOURS: Final = {
     "red": "#ab2f17",
     "announced": "#7a5200",
@@ -39,36 +36,33 @@ def badges(
 ) -> dict[str, str]:
     """File names below ``badges/`` → SVG."""
     results = [cell.result for cell in cells]
-    drawn = {"badges/all.svg": _badge("Gemini compatibility", tally(results))}
+    images = {"badges/all.svg": _badge("Gemini compatibility", tally(results))}
     pages = _file_names({name: name or "unknown-provider" for name in providers}, "all")
     files = _file_names({name: slug(name) for name in columns})
     for name, title in providers.items():
-        drawn[f"badges/{pages[name]}.svg"] = _badge(
-            title, tally([one for one in results if one.provider == name])
+        images[f"badges/{pages[name]}.svg"] = _badge(
+            title, tally([result for result in results if result.provider == name])
         )
-    for (provider, column), found in sorted(by_pair(results).items()):
-        drawn[f"badges/{pages[provider]}.{files[column]}.svg"] = _badge(
-            f"{providers[provider]} → {columns[column]}", tally(found)
+    for (provider, column), cells_of_pair in sorted(by_pair(results).items()):
+        images[f"badges/{pages[provider]}.{files[column]}.svg"] = _badge(
+            f"{providers[provider]} → {columns[column]}", tally(cells_of_pair)
         )
-    return drawn
+    return images
 
 
-def _file_names(wished: Mapping[str, str], *taken: str) -> dict[str, str]:
-    """For each name what it wishes to be called in a file's name; where several wish the same, or
-    differ in case alone, they are numbered.
-
-    Who is called so already comes first, then they go by name: whoever else a run has, and in
-    whatever order.
+def _file_names(wishes: Mapping[str, str], *reserved: str) -> dict[str, str]:
+    """A unique file name for each name: its wish, with a number if another name has the same wish
+    or one that differs in case alone. The order of ``wishes`` makes no difference.
     """
     names: dict[str, str] = {}
-    found = set(taken)
-    waiting = sorted(wished.items(), key=lambda item: (item[0] != item[1], item))
+    used = set(reserved)
+    waiting = sorted(wishes.items(), key=lambda item: (item[0] != item[1], item))
     for number in count(1):
         for name, wish in waiting:
-            free = wish if number == 1 else f"{wish}-{number}"
-            if free.lower() not in found:
-                found.add(free.lower())
-                names[name] = free
+            candidate = wish if number == 1 else f"{wish}-{number}"
+            if candidate.lower() not in used:
+                used.add(candidate.lower())
+                names[name] = candidate
         waiting = [item for item in waiting if item[0] not in names]
         if not waiting:
             break
@@ -76,7 +70,7 @@ def _file_names(wished: Mapping[str, str], *taken: str) -> dict[str, str]:
 
 
 def _badge(label: str, counted: Tally) -> str:
-    kind, words = _said(counted)
+    kind, words = _verdict(counted)
     label = printable_lines(excerpt(label, 60))
     left, right = round(len(label) * _WIDTH) + 14, round(len(words) * _WIDTH) + 14
     name = html.escape(f"{label}: {words}")
@@ -94,8 +88,8 @@ def _badge(label: str, counted: Tally) -> str:
     )
 
 
-def _said(counted: Tally) -> tuple[str, str]:
-    """The colour's name and the words: what is red first, else how many features are carried."""
+def _verdict(counted: Tally) -> tuple[str, str]:
+    """The name of the colour and the words: the red verdicts, else the number of features."""
     red = {verdict: number for verdict, number in counted.counts.items() if VERDICTS[verdict].red}
     if not any(VERDICTS[verdict].compared for verdict in counted.counts):
         return ("red" if red else "nothing"), (

@@ -1,9 +1,8 @@
-"""Two runs, cell by cell: what is fixed, broken, new and gone, and where a verdict stands but rests
-on other evidence.
+"""Compares two runs cell by cell: broken, fixed, new, gone, or the same verdict for other evidence.
 
-A cell is known by its place in the specs and its adapter, not by its provider or its line, which
-may move. Verdicts stand on steps, from what fails to what holds; up a step is fixed, down a step is
-broken, whoever announced it.
+A cell is identified by its spec, case and adapter, not by its provider or line, which may change.
+Each verdict has a step, from failing to passing. A cell that moves up is fixed; one that moves down
+is broken, also if somebody announced it.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ STEPS: Final[dict[Verdict, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class KindWords:
-    """How a kind of change is shown."""
+    """The word, the symbol and the explanation of a kind of change."""
 
     word: str
     symbol: str
@@ -48,16 +47,14 @@ KINDS: Final[dict[Kind, KindWords]] = {
     "changed": KindWords(
         "changed evidence",
         "≠",
-        "It is judged as before, but the stream, what came of it or the findings are others.",
+        "The verdict is the same, but the stream, the outcome or the findings changed.",
     ),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One cell that is not as it was; ``base`` is None for a new one, ``head`` for one that is
-    gone.
-    """
+    """A cell that changed; ``base`` is None for a new cell, ``head`` for one that is gone."""
 
     kind: Kind
     base: CaseResult | None
@@ -65,25 +62,25 @@ class Change:
 
     @property
     def cell(self) -> CaseResult:
-        """The cell as it is now, or as it last was."""
-        found = self.head or self.base
-        assert found is not None
-        return found
+        """The present cell, or the former one if it is gone."""
+        result = self.head or self.base
+        assert result is not None
+        return result
 
     @property
     def words(self) -> str:
-        """``passed → failed``, or the one verdict that there is."""
+        """The verdicts: ``passed → failed``, or the only one."""
         verdicts = [VERDICTS[side.verdict].word for side in (self.base, self.head) if side]
         return " → ".join(dict.fromkeys(verdicts))
 
     @property
     def red(self) -> bool:
-        """Whether it ends a comparison red: broken, or new and red."""
+        """Whether the change makes a comparison red: broken, or new and red."""
         return self.kind == "broken" or (self.kind == "new" and VERDICTS[self.cell.verdict].red)
 
 
 def compare_runs(base: Run, head: Run) -> list[Change]:
-    """Every cell that differs, by kind, then by place."""
+    """All changes from one run to another, by kind, then by place."""
     before, after = _by_cell(base.results), _by_cell(head.results)
     changes = [
         change
@@ -95,7 +92,7 @@ def compare_runs(base: Run, head: Run) -> list[Change]:
 
 
 def count_kinds(changes: Iterable[Change]) -> dict[Kind, int]:
-    """How many of each kind, all kinds named."""
+    """The number of changes of each kind, with an entry for every kind."""
     counts: dict[Kind, int] = dict.fromkeys(KINDS, 0)
     for change in changes:
         counts[change.kind] += 1
@@ -107,7 +104,7 @@ def _by_cell(results: Iterable[CaseResult]) -> Mapping[tuple[object, ...], CaseR
     for result in sorted(results, key=sort_key):
         key: tuple[object, ...] = (result.spec, result.case, result.layer, result.adapter)
         number = 1
-        while (*key, number) in cells:  # two roots of specs may have a file of the same name
+        while (*key, number) in cells:  # two specs folders may have a file of the same name
             number += 1
         cells[(*key, number)] = result
     return cells
@@ -119,16 +116,17 @@ def _change(base: CaseResult | None, head: CaseResult | None) -> Change | None:
     before, after = STEPS[base.verdict], STEPS[head.verdict]
     if before != after:
         return Change("broken" if after < before else "fixed", base, head)
-    same = base.verdict == head.verdict and _rests_on(base) == _rests_on(head)
+    same = base.verdict == head.verdict and _evidence(base) == _evidence(head)
     return None if same else Change("changed", base, head)
 
 
-def _rests_on(result: CaseResult) -> tuple[object, ...]:
-    """What a verdict rests on; not times, which a recording made anew has others of."""
+def _evidence(result: CaseResult) -> tuple[object, ...]:
+    """The evidence of a verdict, without times, which change with each recording."""
     evidence = result.evidence
-    streams = [one.digest for one in (*evidence.before, evidence.stream) if one] if evidence else []
+    streams = (*evidence.before, evidence.stream) if evidence else ()
+    digests = [stream.digest for stream in streams if stream]
     return (
-        streams,
+        digests,
         evidence.digest if evidence else "",
         result.end,
         result.findings,

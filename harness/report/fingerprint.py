@@ -1,12 +1,8 @@
-"""Fingerprints: every feature of the checklist as one small shape, always at the same place, so
-that two of them compare at a glance.
+"""Fingerprints: small drawings with one shape per feature, always at the same place.
 
-A shape says a verdict without its colour: a full square passed, a bar is not carried, a half square
-is known failing, a cross failed. What a fingerprint shows stands beside it in words; it is hidden
-from screen readers.
-
-What most features are is drawn as a dashed line, whose dashes the style sheet cuts: places in a row
-are one stroke of it.
+A verdict has a shape of its own, not only a colour. A drawing is hidden from screen readers,
+because words beside it say the same. Most features passed, so these shapes are dashes of one line,
+which the style sheet cuts.
 """
 
 from __future__ import annotations
@@ -18,11 +14,11 @@ from typing import Final
 from harness.conformance.results import VERDICTS, Verdict
 
 STEP: Final = 8
-"""From one place to the next; a shape is 6 wide."""
+"""Distance between two places; a shape is 6 wide."""
 ACROSS: Final = 20
 WIDTH: Final = ACROSS * STEP - 2
 LINES: Final[dict[Verdict | None, int]] = {"passed": 0, "not-carried": 0, None: 2}
-"""What is drawn as a dash in the middle of its place, and how far in from its left and right."""
+"""Verdicts drawn as a dash, with the distance of the dash from the sides of its place."""
 
 _Shape = Callable[[int, int], str]
 
@@ -35,13 +31,13 @@ SHAPES: Final[dict[Verdict, _Shape]] = {
     "not-run": lambda x, y: f"M{x} {y}h6v6h-6z",
     "unreviewed": lambda x, y: f"M{x} {y}h6v6h-6zm2 2h2v2h-2z",
 }
-"""How any other verdict is drawn at a place."""
+"""The shapes of all other verdicts, as path data at a place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """The drawing of one pair: a path for each verdict that it has (``none``: no case), in a box of
-    ``width`` × ``height``.
+    """The drawing of one pair, ``width`` × ``height``: a path for each verdict in it, or for
+    ``none`` if there is no case.
     """
 
     width: int
@@ -50,7 +46,7 @@ class Fingerprint:
 
 
 def fingerprint(features: Sequence[str], worst: Mapping[str, Verdict]) -> Fingerprint:
-    """The drawing of the worst verdicts of some features, on the grid of all features."""
+    """Draw the worst verdict of each feature on a grid of all features."""
     paths: dict[Verdict | None, list[str]] = {}
     verdicts = [worst.get(feature) for feature in features]
     place = 0
@@ -74,12 +70,12 @@ def fingerprint(features: Sequence[str], worst: Mapping[str, Verdict]) -> Finger
 
 
 def legend(verdict: Verdict | None) -> str:
-    """One shape alone, to stand beside its word."""
+    """The shape of a verdict alone, for the key of the drawing."""
     return _shape(verdict, 0, 0, 1)
 
 
 def _shape(verdict: Verdict | None, x: int, y: int, number: int) -> str:
-    """``number`` places in a row of what is drawn as a line, or one of any other."""
+    """The shape of a verdict; a dash over ``number`` places."""
     if verdict is not None and verdict in SHAPES:
         return SHAPES[verdict](x, y)
     inset = LINES[verdict]

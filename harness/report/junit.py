@@ -1,8 +1,7 @@
-"""Results as JUnit XML, for whatever collects test results: a suite a provider, a test case a cell;
-no time, host or day.
+"""Results as JUnit XML: a suite per provider, a test case per cell, without time or host.
 
-A known-failing cell, one that is not carried and one that did not run are skipped there, each with
-its word, since JUnit knows no more.
+JUnit has fewer verdicts than we have. Cells that are known failing, not carried, not run or
+unreviewed become skipped test cases with their verdict as the message.
 """
 
 from __future__ import annotations
@@ -83,15 +82,13 @@ def _details(result: CaseResult) -> str:
     lines = [result.requirement]
     for finding in result.findings[:MAX_FINDINGS]:
         sides = (("expected", finding.expected), ("got", finding.got))
-        said = "".join(
+        values = "".join(
             f"\n  {word}: {excerpt(side, 500)}" for word, side in sides if side is not None
         )
-        lines.append(f"{finding.path}: {finding.note or finding.kind}{said}")
+        lines.append(f"{finding.path}: {finding.note or finding.kind}{values}")
     return "\n".join([result.command, *lines])
 
 
 def _text(text: str) -> str:
-    """Text as it may stand in XML 1.0, in an element or an attribute: what XML has no place for is
-    spelled out.
-    """
+    """Text for an element or an attribute in XML 1.0; forbidden characters become escapes."""
     return html.escape(printable_lines(text))

@@ -1,6 +1,4 @@
-"""Where everything stands: checks that the results fit the names they came with, and gives each
-cell its page and its anchor.
-"""
+"""The place of every result in a report: its page and its anchor."""
 
 from __future__ import annotations
 
@@ -16,18 +14,18 @@ from .tally import column
 from .text import slug
 
 UNKNOWN_PROVIDER: Final = {"": "Provider not known"}
-"""The page of results whose cassette could not be read."""
+"""The page of results whose cassette cannot be read."""
 LAYERS: Final = {"events": "events", "frames": "frames"}
-"""Columns for expectations that are no dialect's."""
+"""Columns for the expectations of a layer, not of a dialect."""
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
 class ReportError(ValueError):
-    """Results that name what the caller didn't list; the message says which, and what is known."""
+    """Results that use a name which the header does not list."""
 
 
 class Feature(Protocol):
-    """What the report reads of a feature; ``id`` is ``group.name``, ``link`` its documentation."""
+    """A feature of the checklist: ``id`` is ``group.name``, ``link`` is its documentation."""
 
     @property
     def id(self) -> str: ...
@@ -41,8 +39,8 @@ class Feature(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A result at its place: ``case`` is the anchor of its block on ``page``, ``anchor`` its own,
-    ``title`` its column's.
+    """A result at its place: ``case`` is the anchor of its case on ``page``, ``anchor`` is its own
+    anchor, ``title`` is the title of its column.
     """
 
     result: CaseResult
@@ -57,31 +55,29 @@ class Cell:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What a reader must know before trusting the cell: where its stream comes from, and that
-        it is not whole.
-        """
-        made = self.result.origin.kind if self.result.origin else "origin not known"
-        return (made, self.result.end) if self.result.end in INTERRUPTED else (made,)
+        """The kind of origin of its stream, and its end if it was interrupted."""
+        kind = self.result.origin.kind if self.result.origin else "origin not known"
+        return (kind, self.result.end) if self.result.end in INTERRUPTED else (kind,)
 
     @property
     def day(self) -> str:
-        """When its stream was made, ``YYYY-MM-DD``."""
+        """The day on which its stream was made, ``YYYY-MM-DD``, or ""."""
         origin = self.result.origin
         return origin.date[:10] if origin and origin.date else ""
 
     @property
     def name(self) -> str:
-        """What stands in brackets in its command: the adapter's name, or the layer."""
+        """Its adapter or layer, which its command has in brackets."""
         return column(self.result)
 
     @property
     def page_anchor(self) -> str:
-        """Where a link to the cell leads."""
+        """The target of a link to the cell."""
         return f"{self.page}#{self.anchor}"
 
     @property
     def gist(self) -> str:
-        """Why it isn't passed, in one line: the reason, else the first finding."""
+        """The reason of its verdict in one line, else its first finding."""
         result = self.result
         if result.reason or not result.findings:
             return result.reason
@@ -92,15 +88,15 @@ class Cell:
 def place(
     results: Sequence[CaseResult], providers: Mapping[str, str], columns: Mapping[str, str]
 ) -> list[Cell]:
-    """Every result, sorted, at its place. Anchors are made of names, so that a link holds from run
-    to run.
+    """All results in order, each at its place. Anchors are made from names, so that a link stays
+    valid from run to run.
     """
     order = {name: index for index, name in enumerate(columns)}
 
     def in_order(result: CaseResult) -> tuple[object, ...]:
         return (result.spec, result.line, result.case, order[column(result)], sort_key(result))
 
-    taken: set[tuple[str, str]] = set()
+    used: set[tuple[str, str]] = set()
     blocks: dict[tuple[object, ...], str] = {}
     cells = []
     for result in sorted(results, key=in_order):
@@ -109,16 +105,14 @@ def place(
         if key not in blocks:
             folder = f"{result.provider}/"
             spec = result.spec.removeprefix(folder).removesuffix(".yaml")
-            blocks[key] = _untaken(slug(f"{spec}.{result.case}"), page, taken)
-        anchor = _untaken(f"{blocks[key]}.{slug(column(result))}", page, taken)
+            blocks[key] = _unique(slug(f"{spec}.{result.case}"), page, used)
+        anchor = _unique(f"{blocks[key]}.{slug(column(result))}", page, used)
         cells.append(Cell(result, page, blocks[key], anchor, columns[column(result)]))
     return cells
 
 
 def block_key(result: CaseResult) -> tuple[object, ...]:
-    """What cells have in common that stand under one requirement: all that is shown once above
-    them.
-    """
+    """The common part of the cells of one case on a page, which is shown once above them."""
     case = (
         result.provider,
         result.spec,
@@ -133,7 +127,7 @@ def block_key(result: CaseResult) -> tuple[object, ...]:
 
 
 def group_title(feature: Feature | None) -> str:
-    """``tool-calls.parallel`` belongs to ``Tool calls``."""
+    """The title of a feature's group: ``Tool calls`` for ``tool-calls.parallel``."""
     if feature is None:
         return "Other"
     words = feature.id.partition(".")[0].replace("-", " ")
@@ -141,7 +135,7 @@ def group_title(feature: Feature | None) -> str:
 
 
 def page_name(provider: str) -> str:
-    """The file name of a provider's page."""
+    """The file name of the page of a provider."""
     return f"{provider or 'unknown-provider'}.html"
 
 
@@ -151,14 +145,14 @@ def check(
     providers: Collection[str],
     columns: Collection[str],
 ) -> None:
-    """Raise `ReportError` for a name that isn't listed, or a provider whose name can't be a
-    page's.
+    """Raise `ReportError` for a name that is not listed, or a provider whose name cannot be a file
+    name.
     """
     for name in providers:
         if name and (not _NAME.fullmatch(name) or name in ("index", "unknown-provider")):
             raise ReportError(
-                f"provider {name!r}: can't name a page; a name is small letters, digits, - and _,"
-                " and not index"
+                f"provider {name!r}: not a name for a page; expected lower-case letters, digits, -"
+                " and _, and not index; rename the provider"
             )
     for result in results:
         place = f"{result.spec}:{result.line}: case {result.case!r}"
@@ -168,17 +162,17 @@ def check(
             *(("feature", feature, features) for feature in result.features),
         ):
             if name not in known:
-                listed = ", ".join(sorted(one for one in known if one)) or "none"
+                listed = ", ".join(sorted(filter(None, known))) or "none"
                 raise ReportError(
                     f"{place}: unknown {kind} {name!r}; known are {listed}; correct the name or add"
                     " it to the list"
                 )
 
 
-def _untaken(anchor: str, page: str, taken: set[tuple[str, str]]) -> str:
+def _unique(anchor: str, page: str, used: set[tuple[str, str]]) -> str:
     free, number = anchor, 1
-    while (page, free) in taken:
+    while (page, free) in used:
         number += 1
         free = f"{anchor}-{number}"
-    taken.add((page, free))
+    used.add((page, free))
     return free

@@ -1,6 +1,4 @@
-"""Values into templates: autoescaped, strict about what is undefined, every text made printable;
-script and style inlined by their hash.
-"""
+"""Fills the templates: escaped and printable values, and inline scripts allowed by their hash."""
 
 from __future__ import annotations
 
@@ -33,16 +31,17 @@ ENDS: Final[dict[End, str]] = {
     "unknown": "end not known",
 }
 STALE_DAYS: Final = 180
-"""A recording this old may say what a provider no longer does. What was written from documentation
-has no such age.
+"""Age in days from which a recording is stale: the provider may have changed since. Streams written
+by hand do not become stale.
 """
 
 
-def fill(page: str, values: Mapping[str, Any], today: str, dress: str = "") -> str:
-    """A page, with the script and style of its name, or of ``dress``: a page with nothing to search
-    or open has those of every page, ``reading``. ``today`` (YYYY-MM-DD) gives ages; without one
-    they are reckoned by the page's script."""
-    script, style = _own(f"{dress or page}.js"), _own(f"{dress or page}.css")
+def fill(page: str, values: Mapping[str, Any], today: str, assets: str = "") -> str:
+    """A page with the script and style sheet of its name, or of ``assets``: a page without cells
+    has the plain ones, ``reading``. With ``today`` (YYYY-MM-DD) the ages are written into the page;
+    without it, the script of the page calculates them.
+    """
+    script, style = _asset(f"{assets or page}.js"), _asset(f"{assets or page}.css")
     return (
         _templates()
         .get_template(f"{page}.html")
@@ -51,7 +50,7 @@ def fill(page: str, values: Mapping[str, Any], today: str, dress: str = "") -> s
 
 
 def age(day: str, today: str) -> int | None:
-    """Days from one date to the other; None where either is no date."""
+    """Days from one date to the other; None if one of them is not a date."""
     try:
         return (date.fromisoformat(today[:10]) - date.fromisoformat(day[:10])).days
     except ValueError:
@@ -88,16 +87,16 @@ def _templates() -> Environment:
 
 
 @dataclass(frozen=True, slots=True)
-class Inlined:
-    """A script or a style as it stands in a page, and its hash for the page's policy."""
+class Asset:
+    """A script or a style sheet, and its hash for the content security policy of the page."""
 
     text: Markup
     hash: str
 
 
 @cache
-def _own(name: str) -> Inlined:
+def _asset(name: str) -> Asset:
     """A script or a style sheet with its values filled in."""
     text = _templates().get_template(name).render()
     hashed = b64encode(sha256(text.encode()).digest()).decode()
-    return Inlined(Markup(text), f"sha256-{hashed}")  # noqa: S704  # our own file
+    return Asset(Markup(text), f"sha256-{hashed}")  # noqa: S704  # our own file

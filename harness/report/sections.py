@@ -1,9 +1,9 @@
-"""The cases of a provider's page, feature by feature, with what many of them share written once.
+"""The cases of a provider's page by feature, without repetitions.
 
-Most of a page is that something passed. Cases of one spec file whose streams are alike in origin
-and date are a batch: its file and that line stand once, above them, and the command that runs a
-case of a file once on the page; a cell that differs has its own. Anchors are made by the page's
-script where they follow from the command, as here, and written where not.
+Most cells of a page passed, so a page has common parts once. A batch is consecutive cases of one
+spec file whose streams have the same origin and date: file, origin and date are above the batch.
+The page has the command once, with placeholders; a cell with another command has its own. The
+script of the page makes an anchor from the command; an anchor is written only if it is different.
 """
 
 from __future__ import annotations
@@ -23,11 +23,9 @@ from .tally import column
 from .text import slug, web_link
 
 ANY: Final = "CASE[ADAPTER]"
-"""What stands in a batch's command for the names of case and adapter."""
+"""The placeholder for case and adapter in the command of a batch."""
 FILE: Final = "FILE"
-"""What stands in a page's command for the name of a spec file, without its folder of specs and
-``.yaml``.
-"""
+"""The placeholder for a spec file, without specs folder and ``.yaml``, in the command of a page."""
 MAX_NAME: Final = 200
 
 _COMMAND: Final = re.compile(r"([^']*'[^']*::)([^\[\]:']+)\[([^\]']*)\]'")
@@ -36,11 +34,11 @@ _PATH: Final = re.compile(r"([^']*'[^/']+/)([^']*)(\.yaml::" + re.escape(ANY) + 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One requirement: the first of its results speaks for what all share.
+    """The cells of one case. ``facts`` is the first result, for all that they have in common.
 
-    ``name`` stands for CASE in the batch's command; empty where that is no such command. ``anchor``
-    is empty where it follows from the command. ``also`` are the places, among the sections of the
-    page, of the features that it names after its first.
+    ``name`` replaces CASE in the command of the batch, or is "" if that has no CASE. ``anchor`` is
+    "" if it follows from the command. ``also`` are the indexes of the sections of its other
+    features.
     """
 
     facts: CaseResult
@@ -51,9 +49,7 @@ class Block:
 
     @property
     def quiet(self) -> list[tuple[Verdict, str, list[str]]]:
-        """Verdict, reason and names of the cells of which nothing else is to be said: they come
-        first, those that passed before all.
-        """
+        """Verdict, reason and names of the cells that have nothing else to show, passed first."""
         groups = groupby(
             (cell for cell in self.cells if is_quiet(cell)),
             key=lambda cell: (cell.result.verdict, cell.result.reason),
@@ -64,17 +60,15 @@ class Block:
 
     @property
     def shown(self) -> list[Cell]:
-        """The other cells: each is written out, with its anchor."""
+        """The other cells, each of which is shown with its anchor."""
         return [cell for cell in self.cells if not is_quiet(cell)]
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Requirements in a row that have in common their command, but for CASE and ADAPTER, and where
-    their streams are from.
+    """Consecutive cases with the same command, except for CASE and ADAPTER, and the same origin.
 
-    ``as_before``: the streams are from where those of the batch before it are, so that the line
-    above that one speaks for both.
+    ``as_before`` is true if the previous batch has the same origin, so that it is shown once.
     """
 
     command: str
@@ -85,9 +79,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A feature: the cases whose first feature it is; those that name it further on say so
-    (``also``).
-    """
+    """A feature with the cases whose first feature it is."""
 
     feature: Feature | None
     anchor: str
@@ -95,34 +87,33 @@ class Section:
 
     @property
     def blocks(self) -> list[Block]:
-        """Its requirements in their order."""
+        """Its cases in order."""
         return [block for batch in self.batches for block in batch.blocks]
 
 
 def sections_of(cells: Sequence[Cell], features: Sequence[Feature]) -> list[Section]:
-    """A provider's cases under their first feature, features in the order of their file; those
-    without one come last.
+    """The cases of a provider by their first feature, in the order of the features file. Cases
+    without a feature come last.
     """
     blocks: dict[tuple[object, ...], list[Cell]] = {}
     for cell in cells:
         blocks.setdefault(block_key(cell.result), []).append(cell)
-    named = {feature for found in blocks.values() for feature in found[0].result.features}
+    named = {feature for block in blocks.values() for feature in block[0].result.features}
     listed = [feature for feature in features if feature.id in named]
     places = {feature.id: place for place, feature in enumerate(listed)}
     own: dict[str, list[tuple[str, Block]]] = {}
-    for found in blocks.values():
-        first, *others = dict.fromkeys(found[0].result.features) or [""]
-        own.setdefault(first, []).append(_block(found, [places[one] for one in others]))
+    for block in blocks.values():
+        first, *others = dict.fromkeys(block[0].result.features) or [""]
+        own.setdefault(first, []).append(_block(block, [places[other] for other in others]))
     sections = [
-        Section(one, feature_anchor(one.id), _batches(own.get(one.id, []))) for one in listed
+        Section(feature, feature_anchor(feature.id), _batches(own.get(feature.id, [])))
+        for feature in listed
     ]
     return [*sections, Section(None, "feature:none", _batches(own[""]))] if "" in own else sections
 
 
 def sources_of(sections: Iterable[Section]) -> dict[str, int]:
-    """Every address of documentation on a page, numbered: of the features, and of the cases that
-    have another.
-    """
+    """All addresses of documentation on a page, of features and of cases, numbered from 1."""
     addresses: dict[str, int] = {}
     for section in sections:
         links = [section.feature.link] if section.feature else []
@@ -133,28 +124,26 @@ def sources_of(sections: Iterable[Section]) -> dict[str, int]:
 
 
 def form_of(sections: Iterable[Section]) -> str:
-    """The command that most batches of a page have, with `FILE` where they differ; empty where none
-    has one of that form.
-    """
-    forms = Counter(_filed(batch.command)[0] for section in sections for batch in section.batches)
+    """The most frequent command of the batches of a page, with `FILE`, or "" if there is none."""
+    forms = Counter(
+        _split_file(batch.command)[0] for section in sections for batch in section.batches
+    )
     return min((form for form in forms if form), key=lambda form: (-forms[form], form), default="")
 
 
 def file_of(batch: Batch, form: str) -> str:
-    """What stands for `FILE` in the page's command to make it that of the batch; empty where
-    nothing does.
-    """
-    own, file = _filed(batch.command)
-    return file if own == form else ""
+    """The value of `FILE` that makes the command of the page the one of the batch, or ""."""
+    own_form, file = _split_file(batch.command)
+    return file if own_form == form else ""
 
 
 def feature_anchor(feature: str) -> str:
-    """The colon keeps features apart from cases, whose anchors have none."""
+    """The anchor of a feature. Its colon makes it different from anchors of cases."""
     return f"feature:{slug(feature)}"
 
 
 def _block(cells: Sequence[Cell], also: list[int]) -> tuple[str, Block]:
-    """A requirement, and the command that its batch shall have."""
+    """A block, and the command of its batch."""
     command, name = _command([cell.result for cell in cells])
     case = cells[0].case
     follows = case == _follows(command, name, cells[0].result.provider)
@@ -164,7 +153,7 @@ def _block(cells: Sequence[Cell], also: list[int]) -> tuple[str, Block]:
 
 
 def _order(cell: Cell) -> tuple[Any, ...]:
-    """Quiet cells first, those that passed before all; others as they came."""
+    """Quiet cells first, passed before others; cells that are not quiet keep their order."""
     quiet = is_quiet(cell)
     return (
         (not quiet, -VERDICTS[cell.result.verdict].order, cell.result.reason) if quiet else (True,)
@@ -174,20 +163,19 @@ def _order(cell: Cell) -> tuple[Any, ...]:
 def _batches(blocks: Iterable[tuple[str, Block]]) -> list[Batch]:
     batches: list[Batch] = []
     before: tuple[object, ...] = ()
-    for (line, command, _), found in groupby(blocks, key=_alike):
-        several = [block for _, block in found]
-        batches.append(
-            Batch(command, several[0].cells[0], several, bool(command) and line == before)
-        )
+    for (line, command, _), group in groupby(blocks, key=_batch_key):
+        members = [block for _, block in group]
+        as_before = bool(command) and line == before
+        batches.append(Batch(command, members[0].cells[0], members, as_before))
         before = line
     return batches
 
 
-def _alike(one: tuple[str, Block]) -> tuple[tuple[object, ...], str, str]:
-    """What a batch has in common: all that its line says; its command; and one that is not like
-    others is by itself.
+def _batch_key(entry: tuple[str, Block]) -> tuple[tuple[object, ...], str, str]:
+    """The common part of a batch: its line about the origin, its command, and for a block without
+    a name its anchor, so that it is a batch of its own.
     """
-    command, block = one
+    command, block = entry
     cell = block.cells[0]
     result = cell.result
     place = ("", 0) if result.spec in command else (result.spec, result.line)
@@ -204,50 +192,43 @@ def _alike(one: tuple[str, Block]) -> tuple[tuple[object, ...], str, str]:
 
 
 def _command(results: Sequence[CaseResult]) -> tuple[str, str]:
-    """The commands of a block's cells as one, with `ANY` where they differ, and what it says for
-    CASE; else all of them and nothing.
+    """The command of a block with `ANY`, and the name of its case; if the commands of its cells do
+    not have one form, all of them as lines and "".
     """
-    spelled = set()
+    lines = "\n".join(dict.fromkeys(filter(None, (result.command for result in results))))
+    forms = set()
     for result in results:
-        found = _COMMAND.fullmatch(result.command)
+        match = _COMMAND.fullmatch(result.command)
         if (
-            found is None
-            or found[3] != column(result)
-            or len(found[2]) > MAX_NAME
-            or printable_lines(found[2]) != found[2]
+            match is None
+            or match[3] != column(result)
+            or len(match[2]) > MAX_NAME
+            or printable_lines(match[2]) != match[2]
         ):
-            return "\n".join(
-                dict.fromkeys(result.command for result in results if result.command)
-            ), ""
-        spelled.add((f"{found[1]}{ANY}'", found[2]))
-    return (
-        spelled.pop()
-        if len(spelled) == 1
-        else ("\n".join(dict.fromkeys(result.command for result in results)), "")
-    )
+            return lines, ""
+        forms.add((f"{match[1]}{ANY}'", match[2]))
+    return forms.pop() if len(forms) == 1 else (lines, "")
 
 
-def _filed(command: str) -> tuple[str, str]:
-    """A batch's command with `FILE` in it, and what that stands for; empty where it has not that
-    form.
-    """
-    found = _PATH.fullmatch(command)
-    if found is None or len(command) > 2 * MAX_NAME or printable_lines(command) != command:
+def _split_file(command: str) -> tuple[str, str]:
+    """The command of a batch with `FILE`, and the value of that; two "" if it has another form."""
+    match = _PATH.fullmatch(command)
+    if match is None or len(command) > 2 * MAX_NAME or printable_lines(command) != command:
         return "", ""
-    return found[1] + FILE + found[3], found[2]
+    return match[1] + FILE + match[3], match[2]
 
 
 def _follows(command: str, name: str, provider: str) -> str:
-    """The anchor that the page's script makes of a command: file without its folder of specs and
-    its provider, and case.
+    """The anchor that the script of the page makes from a command: the spec file without specs
+    folder and provider, and the case.
     """
-    found = _PATH.fullmatch(printable_lines(command)) if name else None
-    return slug(f"{found[2].removeprefix(f'{provider}/')}.{name}") if found else ""
+    match = _PATH.fullmatch(printable_lines(command)) if name else None
+    return slug(f"{match[2].removeprefix(f'{provider}/')}.{name}") if match else ""
 
 
 def is_quiet(cell: Cell) -> bool:
-    """It has no more to say than its verdict and why, and an anchor that follows from its name, so
-    that the name can stand in a list.
+    """Whether a cell has only a verdict and a reason, and an anchor that follows from its name, so
+    that its name can be in a list.
     """
     result = cell.result
     says_more = (

@@ -259,22 +259,22 @@ def test_a_cell_of_the_index_leads_to_its_evidence(reader: Reader, mixed: Path) 
     assert list(said) == [
         "Expected and got",
         "First difference: events",
-        "How the stream came",
+        "Reads of the stream",
         "Laws",
         "Request",
-        "The stream's beginning",
-        "Where the stream is from",
-        "Run it",
+        "Beginning of the stream",
+        "Origin of the stream",
+        "Command",
     ]
     assert '[1].delta changed one letter \nexpected"bee"got"be"' in said["Expected and got"]
     assert "1 of 9 findings" in said["Expected and got"]
     assert (
         "3 reads, 900 bytes, first byte after 112 ms, last after 512 ms, 1 of them cut"
-        in said["How the stream came"]
+        in said["Reads of the stream"]
     )
-    assert "Every law holds" in said["Laws"]
+    assert "The stream breaks no law" in said["Laws"]
     assert "POST https://x.example/v1" in said["Request"]
-    assert said["Run it"].endswith("pytest 'specs/gemini-api/tool-calls.yaml::lost[anthropic]'")
+    assert said["Command"].endswith("pytest 'specs/gemini-api/tool-calls.yaml::lost[anthropic]'")
     assert (visit.asked[1:], visit.said) == ([(mixed / "gemini-api.html").as_uri()], [])
 
 
@@ -308,7 +308,7 @@ def test_the_timeline_is_a_picture_with_a_table_beside_it(reader: Reader, mixed:
     )
     assert bars[2][1] > bars[0][1] > bars[1][1]
     assert page.locator(".timeline .nick").count() == 1
-    page.get_by_text("The same as a table").click()
+    page.get_by_text("As a table").click()
     assert (
         page.locator(".part tbody tr").all_inner_texts()[1]
         == "2\t140.5\t100\tends inside a message"
@@ -327,13 +327,13 @@ def test_every_turn_of_a_conversation_shows_its_stream_and_its_request(
     )
     said = evidence_of(reader.open(tmp_path / "gemini-api.html", "#tool-calls.two-calls.anthropic"))
     assert [name for name in said if name.startswith("Turn")] == [
-        "Turn 1: how the stream came",
-        "Turn 2: how the stream came",
+        "Turn 1: reads of the stream",
+        "Turn 2: reads of the stream",
         "Turn 1: request",
         "Turn 2: request",
     ]
-    assert "1 read, 30 bytes, first byte after 7 ms" in said["Turn 1: how the stream came"]
-    assert "3 reads, 900 bytes" in said["Turn 2: how the stream came"]
+    assert "1 read, 30 bytes, first byte after 7 ms" in said["Turn 1: reads of the stream"]
+    assert "3 reads, 900 bytes" in said["Turn 2: reads of the stream"]
 
 
 def test_a_passed_cell_opens_too_and_closes_again(reader: Reader, mixed: Path) -> None:
@@ -341,9 +341,9 @@ def test_a_passed_cell_opens_too_and_closes_again(reader: Reader, mixed: Path) -
     cell = visit.page.locator("[id='tool-calls.two-calls.unified-llm']")
     cell.click()
     assert list(evidence_of(visit)) == [
-        "The stream's beginning",
-        "Where the stream is from",
-        "Run it",
+        "Beginning of the stream",
+        "Origin of the stream",
+        "Command",
     ]
     cell.click()
     assert visit.page.locator(".panel").count() == 0
@@ -362,7 +362,7 @@ def test_the_command_is_right_also_where_a_folder_is_named_like_what_stands_for_
     )
     visit = reader.open(tmp_path / "gemini-api.html")
     visit.page.locator("article a").get_by_text("anthropic").first.click()
-    assert evidence_of(visit)["Run it"].endswith(command)
+    assert evidence_of(visit)["Command"].endswith(command)
 
 
 def test_a_link_to_a_cell_that_a_filter_hides_shows_it(reader: Reader, mixed: Path) -> None:
@@ -497,7 +497,7 @@ def test_a_page_tells_what_changed_since_a_run_whose_results_are_chosen_from_dis
     visit.page.get_by_label("What changed since another run?").set_input_files(
         tmp_path / "cut.json"
     )
-    since.get_by_text("These are no results of a run").wait_for()
+    since.get_by_text("This file has no results of a run").wait_for()
     assert (len(visit.asked), visit.said) == (1, [])
 
 

@@ -794,7 +794,7 @@ def test_a_name_that_is_not_listed_is_an_error_that_says_where(
 
 @pytest.mark.parametrize("name", ["../up", "index", "A B", "unknown-provider"])
 def test_a_provider_that_cannot_name_a_page_is_an_error(name: str) -> None:
-    with pytest.raises(ReportError, match="can't name a page"):
+    with pytest.raises(ReportError, match="not a name for a page"):
         render(Run(Header(providers=(Named(name, "x", 0),))))
 
 

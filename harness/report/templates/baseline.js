@@ -1,5 +1,5 @@
-{# What changed since a run whose results.json the reader chooses from disk: nothing of it leaves the page. As `comparing` judges it, by what
-   the page has: of findings their number and the layer of the first. A cell is gone where it is on no page or on another one. -#}
+{# Compares with a results.json that the reader chooses from disk; the file is sent nowhere. The rules are those of compare.py, except that the
+   page compares only the number of findings and the first layer. A cell is gone if it is not on this page. -#}
 const STEPS = {{ STEPS|tojson }}, KINDS = Object.fromEntries({{ KIND_WORDS|tojson }});
 const stemmed = ({ spec, case: name }) => slug(`${spec.replace(/\.yaml$/, "").slice(spec.startsWith(`${data.provider}/`) ? data.provider.length + 1 : 0)}.${name}`);
 const digestOf = (found) => typeof found === "string" ? found : Array.isArray(found) ? found[0] : found.digest ?? "";
@@ -7,7 +7,7 @@ const short = (digest) => `${digest ?? ""}`.slice(0, {{ DIGEST }});
 
 function changes(base) {
   const before = new Map(), found = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, []]));
-  if (!base.footer || base.footer.results !== base.results.length) throw new Error("it is not whole");
+  if (!base.footer || base.footer.results !== base.results.length) throw new Error("it is incomplete");
   for (const row of base.results) {
     const anchor = `${stemmed(base.cases[row.case])}.${slug(row.adapter || row.layer || "payloads")}`;
     const stream = base.streams[row.stream], streams = [...stream.before ?? [], stream.how ?? {}].map((one) => short(one.digest));
@@ -39,6 +39,6 @@ chosen?.addEventListener("change", async () => {
       ...Object.entries(KINDS).filter(([kind]) => found[kind].length).map(([kind, word]) =>
         make("details", [make("summary", `${number(found[kind].length)} ${word}`), make("ul", found[kind].slice(0, 400).map((line) => make("li", line)))])));
   } catch (error) {
-    box.replaceChildren(make("p", `These are no results of a run (${error.message}); choose the results.json that --harness-report wrote.`));
+    box.replaceChildren(make("p", `This file has no results of a run (${error.message}); choose a results.json that --harness-report wrote.`));
   }
 });

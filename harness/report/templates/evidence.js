@@ -1,4 +1,4 @@
-{# A cell's evidence, made when it is opened. -#}
+{# Shows the evidence of a cell when it is opened. -#}
 const draw = (tag, facts, ...inside) => {
   const one = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(facts)) one.setAttribute(name, value);
@@ -31,7 +31,7 @@ function timeline(stream, title) {
   let first = 0;
   const cuts = stream.cuts ?? reads.filter((read) => read.inside).length;
   const said = `${counted(stream.total ?? reads.reduce((sum, read) => sum + read.many, 0), "read")}, ${counted(reads.reduce((sum, read) => sum + read.size, 0), "byte")}` +
-    (timed ? `, first byte after ${number(reads[0].at)} ms, last after ${number(last)} ms` : ", times not known: in their order") +
+    (timed ? `, first byte after ${number(reads[0].at)} ms, last after ${number(last)} ms` : ", times not known") +
     (cuts ? `, ${cuts} of them cut inside a message or a character` : "") + `, ${stream.broken ? "broken off: " : ""}${stream.end}`;
   picture.setAttribute("aria-label", said);
   picture.append(draw("line", { x1: 0, y1: floor, x2: width, y2: floor, class: "axis" }));
@@ -67,7 +67,7 @@ function timeline(stream, title) {
     body.append(make("tr", [numbers, read.at === null ? "not known" : number(read.at), number(read.size), INSIDE[read.inside] ?? "between messages"].map((word) => make("td", word))));
   }
   table.append(body);
-  const list = make("details", make("summary", "The same as a table"));
+  const list = make("details", make("summary", "As a table"));
   list.append(table);
   const key = reads.some((read) => read.inside) ? make("p", `✕ under a bar: the read ${[...new Set(reads.map((read) => INSIDE[read.inside]).filter(Boolean))].join(" or ")}.`, "note") : "";
   return part(title, said, picture, key, list);
@@ -82,7 +82,7 @@ function layers(cell) {
     const list = make("ol", [], layer === "prompt" || layer === "requests" ? "text" : "");
     list.start = start;
     const shown = [...lines];
-    if (first !== null && first >= start + lines.length) shown.push("nothing more came");
+    if (first !== null && first >= start + lines.length) shown.push("no more items");
     shown.forEach((line, index) => {
       const here = start + index === first;
       const item = make("li", line, here ? (differs ? "first" : "from") : "");
@@ -100,7 +100,7 @@ function layers(cell) {
   grid.setAttribute("aria-label", "Layers side by side");
   if (cell.layers[0][0] === "prompt") return part("Prompt and request", "", grid);
   const title = cell.first ? `First difference: ${cell.first}` : "Layers";
-  return part(title, only ? "each layer around the place, and what it was made of one layer below" : "the expectation has no fixed places, so none is marked", grid);
+  return part(title, only ? "each layer around the first difference, and the items it was made from" : "no item is marked, because the expectation has no fixed positions", grid);
 }
 
 function sides(expected, got) {
@@ -132,12 +132,12 @@ function findings(written, cell) {
 }
 
 function laws(cell) {
-  if (!cell.laws) return part("Laws", "", make("p", ["Not tried: a report tries them for our own event models, on the first cells that differ, where the stream is short. ", make("code", "pytest --harness-laws"), " tries them on everything."]));
+  if (!cell.laws) return part("Laws", "", make("p", ["Not tried. A report tries the laws for the built-in event models on the first cells that differ, if the stream is short. ", make("code", "pytest --harness-laws"), " tries them on all streams."]));
   const list = make("ul");
   for (const [law, title, examples] of cell.laws) {
     list.append(make("li", [make("b", `Law ${law}, ${title}, is broken.`), ...examples.map((example) => make("pre", example))]));
   }
-  return part("Laws", cell.laws.length ? "with the smallest counter-example that was found" : "", cell.laws.length ? list : make("p", "Every law holds for this stream: however it is cut, spelled or damaged, nothing else goes wrong."));
+  return part("Laws", cell.laws.length ? "with the smallest counterexample found" : "", cell.laws.length ? list : make("p", "The stream breaks no law."));
 }
 
 function quoted(text) {
@@ -166,19 +166,19 @@ function panel(link) {
   const first = find(".found", article).find((one) => one.querySelector("a").hash === link.hash)?.querySelector(".finding");
   if (first) box.append(findings(first, cell));
   if (cell.layers?.length) box.append(layers(cell));
-  if (cell.without) box.append(make("p", "The layers are left out of this page, to keep it small; run the command below with --harness-report to have them.", "note"));
+  if (cell.without) box.append(make("p", "To keep this page small, it has the layers of its first cells only. results.json has the layers of this cell too.", "note"));
   const before = (stream.before ?? []).map(([digest, reads, unusual]) => ({ status: 200, end: "complete", digest, reads, ...unusual }));
   const turns = [...before, stream], spoken = (title, turn) => before.length ? `Turn ${turn + 1}: ${title.toLowerCase()}` : title;
-  turns.forEach((one, turn) => { if (one.reads.length) box.append(timeline(one, spoken("How the stream came", turn))); });
+  turns.forEach((one, turn) => { if (one.reads.length) box.append(timeline(one, spoken("Reads of the stream", turn))); });
   if (cell.laws || cell.total) box.append(laws(cell));
   turns.forEach(({ sent }, turn) => {
-    if (sent) box.append(part(spoken("Request", turn), `${sent[0]} ${sent[1]}`, quoted(sent[2]), make("p", counted(sent[3], "byte") + " in all", "note")));
+    if (sent) box.append(part(spoken("Request", turn), `${sent[0]} ${sent[1]}`, quoted(sent[2]), make("p", counted(sent[3], "byte") + " in total", "note")));
   });
-  if (wire) box.append(part("The stream's beginning", stream.status ? `status ${stream.status}` : "", quoted(wire)));
+  if (wire) box.append(part("Beginning of the stream", stream.status ? `status ${stream.status}` : "", quoted(wire)));
   const named = cassette ? [["cassette", exchange > 1 ? `${cassette}, exchange ${exchange}` : cassette]] : [];
-  if (origin >= 0) box.append(part("Where the stream is from", "", facts([...named, ...data.origins[origin]])));
-  box.append(facts([["SHA-256 of the stream", digest && `${digest}…`], ["of what came out", cell.digest && `${cell.digest}…`]]));
+  if (origin >= 0) box.append(part("Origin of the stream", "", facts([...named, ...data.origins[origin]])));
+  box.append(facts([["SHA-256 of the stream", digest && `${digest}…`], ["SHA-256 of the output", cell.digest && `${cell.digest}…`]]));
   const run = article.querySelector(":scope>pre");
-  if (run) box.append(part("Run it", "", make("pre", run.textContent.replace(/\[ADAPTER\](?='$)/, () => `[${name}]`), "run")));
+  if (run) box.append(part("Command", "", make("pre", run.textContent.replace(/\[ADAPTER\](?='$)/, () => `[${name}]`), "run")));
   return box;
 }

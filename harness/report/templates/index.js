@@ -1,4 +1,4 @@
-{# The index: every mark leads to the cells that it stands for, and a search leaves the rows that have all the words. -#}
+{# The script of the index: makes marks links to their cells, and filters the rows by words. -#}
 "use strict";
 (() => {
 {% include "reading.js" %}

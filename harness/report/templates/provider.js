@@ -1,4 +1,4 @@
-{# A provider's page: what stands there in short is written out, a case an article; a cell opens its evidence; search and filters. -#}
+{# The script of a provider's page: makes an article of every case, opens the evidence of cells, searches and filters. -#}
 "use strict";
 (() => {
 {% include "reading.js" %}
@@ -9,10 +9,10 @@ const nameOf = (cell) => slug(cell.firstChild.data.trim());
 const verdictOf = (mark) => mark.className || "passed";
 const docs = (place) => link(document.getElementById(place).href, "docs");
 
-// Every address of documentation stands once, at the end of the page
+// Every address of documentation is once at the end of the page
 for (const one of find("a[href^='#d']")) one.href = document.getElementById(one.hash.slice(1)).href;
 
-// What many cases share stands once, above them: the line of their streams, and their file or command
+// The common parts of cases are once above them: the line about their streams, and their file or command
 const form = document.getElementById("form")?.textContent;
 const sections = find("section.group>section");
 const judging = new Map(sections.map((section) => [section.id, []]));
@@ -21,7 +21,7 @@ const stemOf = (command) => {
   return path?.startsWith(`${data.provider}/`) ? path.slice(data.provider.length + 1) : path;
 };
 
-const made = new Map();  // cells by what stands for them: the same again is a copy
+const made = new Map();  // cells by their source text; equal ones are copied
 const cellsFor = (names, mark) => {
   const key = `${mark.className} ${names}`;
   if (!made.has(key)) {
@@ -95,7 +95,7 @@ for (const section of sections) {
   })], "also"));
 }
 
-// The checklist: what the cells of a feature come to in each column
+// The checklist: the verdict of each feature in each column
 function checklist() {
   const columns = find(".pairs.one tbody tr").map((row) => [row.id.slice(3), row.querySelector("th").textContent]);
   const head = (words, scope) => {
@@ -151,7 +151,7 @@ function open(cell) {
   cell.closest("article").append(panel(cell));
 }
 
-// Finding and filtering
+// Searching and filtering
 const choices = Object.fromEntries(find("[data-by]").map((one) => [one.dataset.by, one]));
 for (const section of sections) choices.feature?.append(new Option(section.querySelector("h4").textContent, section.id));
 if (articles.some((one) => one.case.stale)) choices.verdict.append(new Option("stale recording", "stale"));

@@ -1,4 +1,4 @@
-{# What every page's script begins with: it reads the page, asks nobody for anything, and writes text only as text. -#}
+{# The common part of all scripts. It makes no request, and inserts text only as text. -#}
 const find = (selector, within = document) => [...within.querySelectorAll(selector)];
 const make = (tag, words, name) => {
   const one = document.createElement(tag);
@@ -15,7 +15,7 @@ const link = (target, words, name) => {
   return one;
 };
 
-// Ages: the page itself knows no clock
+// Ages, which the page itself has only if a day was given
 for (const time of find("time")) {
   const days = Math.floor((Date.now() - Date.parse(time.textContent)) / 86400000);
   if (!(days >= 0) || /^ \(/.test(time.nextSibling?.data ?? "")) continue;
@@ -33,7 +33,7 @@ const say = (left, all, noun) => { output.textContent = left === all ? counted(a
 const listen = (filter) => {
   if (!tools) return;
   tools.hidden = false;
-  const keepClear = () => {  // what is jumped to stands below them
+  const keepClear = () => {  // a link target must not be under the tools
     document.documentElement.style.scrollPaddingTop = getComputedStyle(tools).position === "sticky" ? `${tools.offsetHeight + 16}px` : "";
   };
   new ResizeObserver(keepClear).observe(tools);
