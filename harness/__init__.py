@@ -1,10 +1,8 @@
-"""Record-and-replay conformance tests for whatever stands between Gemini's stream and an
-application.
+"""Record-and-replay conformance tests for code between Gemini's stream and an application.
 
-`load` reads a recording, `replay` gives what a layer makes of one of its exchanges, `request` gives
-what a prompt is sent as. The judge, the pytest plugin and the ``harness`` command stand on these
-three. Names are imported when they are first used: a test run that has no spec pays for none of
-this.
+`load` reads a recording, `replay` translates one of its exchanges, `request` translates a prompt.
+The pytest plugin and the ``harness`` command are built on these three. Names are imported when they
+are first used, because a test run without specs needs none of them.
 """
 
 from __future__ import annotations

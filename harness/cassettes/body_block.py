@@ -1,8 +1,8 @@
-"""The body of a message as one block of text and back, byte for byte.
+"""Converts the body of a message to a block of text and back, byte for byte.
 
-Lines of the body are lines of the text. Most lines end alike: that end is named once (``crlf``),
-with exceptions by line number (``crlf; lf 9-15``). A line that a YAML literal block cannot hold
-verbatim is escaped by itself (``\\u2028``, a backslash doubled) and its number listed.
+Lines of the body are lines of the text. The usual line end is named once (``crlf``), with
+exceptions by line number (``crlf; lf 9-15``). A line that a YAML literal block can't hold is
+escaped (``\\u2028``, a backslash doubled), and its number is listed.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 _EOLS: Final = {"lf": "\n", "crlf": "\r\n", "cr": "\r"}
 _LINE: Final = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
-# What a literal block cannot hold: controls but tab, what libyaml takes for a line break or a byte
-# order mark, and non-characters.
+# A literal block can't hold control characters except tab, the line breaks and the byte order mark
+# of libyaml, and noncharacters.
 _UNHOLDABLE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _TO_ESCAPE: Final = re.compile(_UNHOLDABLE.pattern[:-1] + r"\\]")
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-f]{4})|(\\))")
@@ -22,7 +22,9 @@ _EXCEPTION: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
 class BodyText(NamedTuple):
-    """``string`` holds the lines joined by ``\\n``; ``escaped`` numbers lines from 1."""
+    """``string``: the lines joined by ``\\n``. ``eol``: the line ends. ``escaped``: the numbers of
+    escaped lines, from 1.
+    """
 
     string: str
     eol: str
@@ -30,9 +32,7 @@ class BodyText(NamedTuple):
 
 
 class BodyTextError(ValueError):
-    """A block that is not the text of any body; ``field`` is the member of `BodyText` that is
-    wrong.
-    """
+    """A block that is not the text of a body; ``field`` is the faulty field of `BodyText`."""
 
     def __init__(self, field: str, fact: str) -> None:
         super().__init__(fact)
@@ -40,13 +40,13 @@ class BodyTextError(ValueError):
 
 
 def body_to_text(body: bytes) -> BodyText:
-    """The text of a body; raises UnicodeDecodeError where the body is not UTF-8."""
+    """The text of a body; raises UnicodeDecodeError for a body that is not UTF-8."""
     lines: list[str] = []
     ends: list[str] = []
-    for found in _LINE.finditer(body.decode()):
-        lines.append(found[1])
-        ends.append(found[2])
-        if not found[2]:
+    for line in _LINE.finditer(body.decode()):
+        lines.append(line[1])
+        ends.append(line[2])
+        if not line[2]:
             break
     escaped = [number for number, line in enumerate(lines, 1) if _UNHOLDABLE.search(line)]
     for number in escaped:
@@ -55,7 +55,7 @@ def body_to_text(body: bytes) -> BodyText:
 
 
 def text_to_body(text: BodyText) -> bytes:
-    """The bytes that `body_to_text` made this of; raises `BodyTextError`."""
+    """The body of a text that `body_to_text` made; raises `BodyTextError` for another text."""
     if text.eol in _EOLS and not text.escaped:
         return text.string.replace("\n", _EOLS[text.eol]).encode()
     lines = text.string.split("\n")
@@ -71,27 +71,27 @@ def text_to_body(text: BodyText) -> bytes:
 
 
 def escape_unprintable(text: str) -> str:
-    """Escapes what YAML cannot hold, and nothing else: for quoted scalars and comments."""
+    """Escapes only the characters that YAML can't hold: for quoted scalars and comments."""
     return _UNHOLDABLE.sub(_escape, text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    return "\\\\" if found[0] == "\\" else f"\\u{ord(found[0]):04x}"
+def _escape(match: re.Match[str]) -> str:
+    return "\\\\" if match[0] == "\\" else f"\\u{ord(match[0]):04x}"
 
 
 def _unescape(line: str) -> str:
     if "\\" in _ESCAPE.sub("", line):
         raise BodyTextError(
             "string",
-            r"an escaped line holds a backslash that is neither `\\` nor the beginning of one like"
-            r" `\u2028` (lower-case hex)",
+            r"an escaped line has a backslash that is neither `\\` nor an escape such as `\u2028`"
+            " (lower-case hexadecimal)",
         )
-    return _ESCAPE.sub(lambda found: "\\" if found[2] else chr(int(found[1], 16)), line)
+    return _ESCAPE.sub(lambda match: "\\" if match[2] else chr(int(match[1], 16)), line)
 
 
 def _name_ends(ends: list[str]) -> str:
-    """``crlf; lf 9-15 17``: the usual end, then the lines that end otherwise. The last line has no
-    end.
+    """``crlf; lf 9-15 17``: the usual line end, then the lines with another one. The last line has
+    none.
     """
     counts = Counter(ends[:-1])
     if not counts:
@@ -123,17 +123,17 @@ def _read_ends(text: str, count: int) -> list[str]:
     if len(first) != 1 or first[0] not in _EOLS:
         raise BodyTextError(
             "eol",
-            f"`{text}` is no line end; known are {', '.join(_EOLS)}, then exceptions such as `crlf;"
-            " lf 9-15`",
+            f"`{text}` is not a line end; known are {', '.join(_EOLS)}, with exceptions such as"
+            " `crlf; lf 9-15`",
         )
     ends = [_EOLS[first[0]]] * (count - 1) + [""]
     for name, *spans in (other or [""] for other in others):
         for span in spans or [""]:
-            found = _EXCEPTION.fullmatch(span)
-            low, high = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+            match = _EXCEPTION.fullmatch(span)
+            low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
             if name not in _EOLS or not 1 <= low <= high < count:
                 raise BodyTextError(
-                    "eol", f"`{name} {span}` is no exception for lines 1 to {count - 1}"
+                    "eol", f"`{name} {span}` is not an exception for lines 1 to {count - 1}"
                 )
             ends[low - 1 : high] = [_EOLS[name]] * (high - low + 1)
     return ends

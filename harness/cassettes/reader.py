@@ -1,6 +1,4 @@
-"""The text of a cassette → exchanges: closed shapes, and an error with a line for everything that
-does not fit them.
-"""
+"""Reads a cassette: the shapes of its text are closed, and a fault is an error with its line."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ from .validation import Path, msgspec_fault
 from .yaml import YamlError, parse, parse_located
 
 FORMAT: Final = 1
-"""The version of the text format that this code writes; a newer one is refused."""
+"""The version of the text format that is written; a newer version is refused."""
 
 ORIGIN_FIELDS: Final = ("date", "client", "model", "source", "commit", "licence", "note")
 _READ: Final = re.compile(r"(?:-|[0-9]+(?:\.[0-9]+)?) [1-9][0-9]*")
@@ -61,7 +59,7 @@ class _Response(_Closed, kw_only=True):
     headers: dict[str, str | list[str]] = {}
     body: _Body | None = None
     reads: str = ""
-    end: End  # required: it stands last, so that a file cut short is never taken for a whole one
+    end: End  # required and written last, so that a file that is cut short is never accepted
 
 
 class _Interaction(_Closed):
@@ -88,11 +86,8 @@ class _File(_Closed):
 
 
 def is_cassette(data: bytes) -> bool:
-    """Whether a file is in this format: told by its first lines, so that a damaged one is still
-    ours to report; or by what it holds.
-
-    YAML says one thing in many ways: what has a number as ``harness`` of its ``metadata`` is ours,
-    in whatever order and style.
+    """Whether a file is in this format: by its first lines, also if the rest is damaged, or because
+    its ``metadata`` has a number ``harness``, in any order and style of YAML.
     """
     if _BEGINS.match(data[:4096].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")):
         return True
@@ -103,14 +98,12 @@ def is_cassette(data: bytes) -> bool:
             case {"metadata": {"harness": int()}}:
                 return True
     except YamlError:
-        pass  # damaged, and does not begin like one of ours
+        pass  # damaged, and it does not begin like a cassette
     return False
 
 
 def loads(text: str | bytes, name: str = "cassette") -> Cassette:
-    """Read a cassette. ``name`` stands in the message of the `CassetteError` that anything wrong
-    with it raises.
-    """
+    """Reads a cassette. Raises `CassetteError` for any fault, with ``name`` and the line."""
     try:
         data = parse(text)
         if data is None:
@@ -157,11 +150,16 @@ def _read_interaction(item: _Interaction, path: Path) -> Exchange:
         sent = item.request
         body = _read_body(sent.body, (*path, "request", "body"))
         request = Request(sent.method, sent.uri, _read_headers(sent.headers), body)
-    got = item.response
-    body = _read_body(got.body, (*path, "response", "body"))
-    reads = _read_reads(got.reads, body, (*path, "response", "reads"))
+    answer = item.response
+    body = _read_body(answer.body, (*path, "response", "body"))
+    reads = _read_reads(answer.reads, body, (*path, "response", "reads"))
     return Exchange(
-        request, got.status.code, _read_headers(got.headers), reads, got.end, got.status.message
+        request,
+        answer.status.code,
+        _read_headers(answer.headers),
+        reads,
+        answer.end,
+        answer.status.message,
     )
 
 
@@ -190,13 +188,12 @@ def _read_body(body: _Body | None, path: Path) -> bytes:
 
 
 def _read_reads(text: str, body: bytes, path: Path) -> tuple[tuple[float | None, bytes], ...]:
-    """One line a read: ``at_ms length``, ``-`` for a time that is not known. No lines: the body
-    came in one read.
+    """Reads lines of ``at_ms length``, one per read; ``-`` is an unknown time. Without lines the
+    body is one read.
     """
     if not text.strip():
         return ((None, body),) if body else ()
-    # a line of numbers is JSON but for its commas, and a JSON decoder is the fastest reader of
-    # numbers there is
+    # With commas and brackets the lines are JSON; a JSON decoder is the fastest reader of numbers.
     try:
         lines = text.removesuffix("\n").encode("ascii")
         numbers = decode_json(b"[" + lines.translate(_COMMAS).replace(b"-", b"null") + b"]")
@@ -209,8 +206,8 @@ def _read_reads(text: str, body: bytes, path: Path) -> tuple[tuple[float | None,
     if not whole:
         raise _BodyError(
             path,
-            f"{_odd_read(text)} is no read; expected `at_ms length`, such as `251.3 209` or `-"
-            " 209`",
+            f"{_first_fault(text)} is not a read; expected `at_ms length`, such as `251.3 209` or"
+            " `- 209`",
         )
     if places[-1] != len(body):
         raise _BodyError(path, f"the reads add up to {places[-1]} bytes, the body has {len(body)}")
@@ -222,15 +219,13 @@ def _read_reads(text: str, body: bytes, path: Path) -> tuple[tuple[float | None,
     )
 
 
-def _odd_read(text: str) -> str:
-    odd = (line for line in text.split("\n") if not _READ.fullmatch(line))
-    return f"`{next(odd, text).strip()[:80]}`"
+def _first_fault(text: str) -> str:
+    faulty = (line for line in text.split("\n") if not _READ.fullmatch(line))
+    return f"`{next(faulty, text).strip()[:80]}`"
 
 
 def _located(path: Path, fact: str, text: str | bytes, name: str) -> CassetteError:
-    """The error with the line of ``path``, or of the nearest thing around it; the text is known to
-    parse.
-    """
+    """The error with the line of ``path``, or of the nearest value around it."""
     lines = parse_located(text)[1]
     way_out = "" if path in lines or not path else _CUT_SHORT
     while path and path not in lines:

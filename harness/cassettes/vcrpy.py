@@ -11,7 +11,7 @@ import yaml
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Request
 
 NO_REQUEST: Final = "harness:no-request"
-"""The URL that stands, inside vcrpy, for a recording that holds only an answer."""
+"""The URL that vcrpy sees for an exchange without a request."""
 
 
 def interaction_of(exchange: Exchange) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def export(cassette: Cassette) -> str:
     for number, exchange in enumerate(cassette.exchanges, 1):
         if exchange.request is None:
             raise CassetteError(
-                f"exchange {number} has no request, by which vcrpy would find its answer; give it"
+                f"exchange {number} has no request, and vcrpy finds a response by its request; add"
                 " one by hand"
             )
     items = [

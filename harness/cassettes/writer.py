@@ -1,6 +1,4 @@
-"""Exchanges → the text of a cassette, line by line; what was written is read back and compared
-before anybody has it.
-"""
+"""Writes the text of a cassette, line by line, then reads it back and compares."""
 
 from __future__ import annotations
 
@@ -25,27 +23,23 @@ _PREVIEW: Final = 400
 
 
 def dumps(cassette: Cassette) -> str:
-    """The text of a cassette. Reads it back and compares; raises `CassetteError` if anything would
-    not come back as it was.
-    """
+    """The text of a cassette. Raises `CassetteError` if reading the text gives another cassette."""
     rounded = _rounded(cassette)
     text = "".join(line + "\n" for line in _write_file(rounded))
     try:
         back = loads(text)
     except CassetteError as error:
         raise CassetteError(f"this cassette can't be written: {error}") from None
-    told = tuple(
+    bare = tuple(
         replace(exchange, provider=None, generates=False) for exchange in rounded.exchanges
     )
-    if back != replace(rounded, exchanges=told):
-        raise CassetteError(
-            "this cassette can't be written: what was read back differs from what was given"
-        )
+    if back != replace(rounded, exchanges=bare):
+        raise CassetteError("this cassette can't be written: its text reads as another cassette")
     return text
 
 
 def _rounded(cassette: Cassette) -> Cassette:
-    """Times to the microsecond and no empty reads: what the text can say."""
+    """The cassette with times in microseconds and without empty reads, which a text can't have."""
     exchanges = tuple(
         replace(
             exchange,
@@ -129,8 +123,8 @@ def _write_body(body: bytes) -> Iterator[str]:
 
 
 def _write_base64(body: bytes) -> Iterator[str]:
-    how, preview = _preview(body)
-    yield f"      # {how}:"
+    caption, preview = _preview(body)
+    yield f"      # {caption}:"
     for line in preview.splitlines()[:12]:
         yield f"      #   {escape_unprintable(line)}"
     yield "      base64: |"
@@ -140,7 +134,7 @@ def _write_base64(body: bytes) -> Iterator[str]:
 
 
 def _preview(body: bytes) -> tuple[str, str]:
-    """How the comment over a base64 body shows it, and the beginning of what it shows."""
+    """The caption of the comment above a base64 body, and the beginning of the body as text."""
     if body[:2] == b"\x1f\x8b":
         try:
             plain = zlib.decompressobj(wbits=31).decompress(body, 64 * 1024)
@@ -151,12 +145,12 @@ def _preview(body: bytes) -> tuple[str, str]:
 
 
 def _scalar(value: str) -> str:
-    """A string as YAML: plain where that is safe, else quoted."""
+    """A string as YAML: plain if that is safe, else quoted."""
     if _PLAIN.fullmatch(value) and not value.endswith(":") and isinstance(resolve(value), str):
         return value
     return _quoted(value)
 
 
 def _quoted(value: str) -> str:
-    """A double-quoted YAML scalar: JSON's quoting, with YAML's unprintables escaped as well."""
+    """A double-quoted YAML scalar: JSON's quoting, with escapes for what YAML can't hold."""
     return escape_unprintable(json.dumps(value, ensure_ascii=False))

@@ -214,22 +214,22 @@ DAMAGED = [
     (
         HEAD
         + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: xy}\n    reads: 1 2 3",
-        "c:11: `1 2 3` is no read; expected `at_ms length`, such as `251.3 209` or `- 209`",
+        "c:11: `1 2 3` is not a read; expected `at_ms length`, such as `251.3 209` or `- 209`",
     ),
     (
         HEAD
         + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: xy}\n    reads: 1 2.0",
-        "c:11: `1 2.0` is no read; expected `at_ms length`, such as `251.3 209` or `- 209`",
+        "c:11: `1 2.0` is not a read; expected `at_ms length`, such as `251.3 209` or `- 209`",
     ),
     (
         HEAD
         + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: x, eol: crfl}",
-        "c:10: `crfl` is no line end; known are lf, crlf, cr, then exceptions such as `crlf; lf 9-15`",
+        "c:10: `crfl` is not a line end; known are lf, crlf, cr, with exceptions such as `crlf; lf 9-15`",
     ),
     (
         HEAD
         + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: x, eol: crlf; lf 3}",
-        "c:10: `lf 3` is no exception for lines 1 to 0",
+        "c:10: `lf 3` is not an exception for lines 1 to 0",
     ),
     (
         HEAD
@@ -244,7 +244,7 @@ DAMAGED = [
     (
         HEAD
         + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: 'x\\y', escaped: [1]}",
-        r"c:10: an escaped line holds a backslash that is neither `\\` nor the beginning of one like `\u2028` (lower-case hex)",
+        r"c:10: an escaped line has a backslash that is neither `\\` nor an escape such as `\u2028` (lower-case hexadecimal)",
     ),
     ("version: 1\nmetadata: [", "c:3: the text ends inside a bracket; close it"),
 ]

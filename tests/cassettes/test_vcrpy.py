@@ -107,7 +107,7 @@ def test_stock_vcrpy_replays_an_export(tmp_path: Path) -> None:
 
 def test_an_answer_without_a_request_can_not_be_exported() -> None:
     with pytest.raises(
-        CassetteError, match="exchange 1 has no request, by which vcrpy would find its answer"
+        CassetteError, match="exchange 1 has no request, and vcrpy finds a response by its request"
     ):
         export(Cassette((Exchange(None, 200, {}, READS),), Origin("imported")))
 

@@ -108,7 +108,7 @@ FAILURES = [
     (
         ["export", "bare.txt"],
         2,
-        "harness: bare.txt: exchange 1 has no request, by which vcrpy would find its answer; give it one by hand",
+        "harness: bare.txt: exchange 1 has no request, and vcrpy finds a response by its request; add one by hand",
     ),
     (["replay", "missing.yaml"], 2, "harness: missing.yaml: No such file or directory"),
     (["replay", "bad.txt"], 2, "harness: bad.txt"),

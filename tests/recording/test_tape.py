@@ -336,7 +336,7 @@ def test_who_can_not_know_what_is_secret_asks_for_nothing(
     file = tmp_path / "adc.json"
     file.write_text("{")
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
-    unreadable = r"adc\.json: can't be read, so nobody knows which secrets it holds"
+    unreadable = r"adc\.json: can't be read, so its secrets are not known"
     recorder = use_cassette(tmp_path / "a.yaml", mode="once")
     with pytest.raises(CassetteError, match=unreadable), recorder:
         pytest.fail("a client could ask now")

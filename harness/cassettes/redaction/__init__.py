@@ -1,3 +1,1 @@
-"""Redaction: what may be a secret is taken out of a recording, and every file is scanned before it
-is written.
-"""
+"""Keeps secrets out of files: redaction before a file is made, and a scan before it is written."""

@@ -13,11 +13,10 @@ from .scanner import Scanner
 
 
 class Guard:
-    """Makes the text of a file that may be written: redacted first, then scanned.
+    """Makes the text of a file from a cassette: redacts the cassette and scans the text.
 
-    ``redactor`` and ``scanner`` know the user's rules and this machine's secrets
-    (`harness.cassettes.redaction.secrets.guard`); without them the built-in names and the shapes of
-    credentials are known.
+    `harness.cassettes.redaction.secrets.guard` makes one with the user's rules and this machine's
+    secrets. By default only the built-in names and the shapes of credentials are known.
     """
 
     def __init__(self, redactor: Redactor | None = None, scanner: Scanner | None = None) -> None:
@@ -25,13 +24,13 @@ class Guard:
         self.scanner: Final = scanner or Scanner(redactor=self.redactor)
 
     def dumps(self, cassette: Cassette, name: str) -> str:
-        """The text of a cassette, scrubbed. Raises `CassetteError` if it shows a secret or can't be
-        written; ``name`` is the file's.
+        """The text of a cassette, redacted. Raises `CassetteError` if it shows a secret or can't be
+        written; ``name`` is the file's name.
         """
         return self.scanner.refuse(dumps(self.redactor.cassette(cassette)), name)
 
     def export(self, cassette: Cassette, name: str) -> str:
-        """The same as plain vcrpy YAML (`export`)."""
+        """The cassette as plain vcrpy YAML, redacted; raises as `dumps`."""
         kept = self.redactor.cassette(cassette)
         try:
             text = export(kept)

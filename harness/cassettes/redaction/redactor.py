@@ -1,11 +1,10 @@
-"""Redaction: what may be a secret is taken out of an exchange by its place, before anybody writes
-it down.
+"""Redacts exchanges: replaces the values that may be secrets, by their place.
 
-Headers go by an allow-list, since a name that nobody thought of is the one that leaks. Out of URLs,
-forms and JSON go the values at the names that hold credentials, and whatever the user's rules name.
-Bodies are never parsed and written anew: a value is a span of bytes, a word takes its place, every
-other byte stays, and the reads are cut where they were cut. A live request is redacted the same way
-before it is looked up, so that what was taken out can't tell two requests apart.
+Headers are kept by an allow-list, so an unknown name can't leak. In URLs, forms and JSON, the
+values of names that hold credentials are replaced, and those that the user's rules match. A body is
+not parsed and written anew: the bytes of a value are replaced, every other byte stays, and the
+reads end where they ended. A live request is redacted in the same way before its recording is
+looked up, so that redaction does not make two equal requests differ.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ SECRET_KEYS: Final = (
     ),
     *("private_key", "privateKey", "api_key", "apiKey", "x-goog-api-key", "authorization"),
 )
-"""The names of JSON members and form fields that hold a credential, in any case."""
+"""The names of JSON members and form fields that hold credentials, in any case."""
 SECRET_PARAMETERS: Final = frozenset(
     [
         *map(str.lower, SECRET_KEYS),
@@ -67,12 +66,12 @@ SECRET_PARAMETERS: Final = frozenset(
         ),
     ]
 )
-"""The names of query parameters and form fields that hold one."""
+"""The names of query parameters and form fields that hold credentials, in lower case."""
 REDACTED: Final = "REDACTED"
 
 Reads = tuple[tuple[float | None, bytes], ...]
 Span = tuple[int, int, bytes]
-"""Start and end of what goes, and what comes in its place."""
+"""Start and end of the bytes that are replaced, and the replacement."""
 
 _RULE_KEY: Final = re.compile(r"[A-Za-z_$][\w.$-]*", re.ASCII)
 _RULE_PATTERN: Final = "re:"
@@ -90,14 +89,15 @@ _JSON: Final = re.compile(
 
 
 class Redactor:
-    """Redacts exchanges by the built-in names and by the user's ``rules``.
+    """Redacts exchanges by the built-in names and the user's ``rules``.
 
-    A rule is a name (``customer_id``: the value of that JSON member, form field or query parameter,
-    in any case; a number becomes 0) or ``re:`` and a regular expression (what it matches inside a
-    JSON string, a plain body, a path, a parameter, a header that is kept, a reason phrase, or what
-    the origin says in words). ``before_record`` sees every exchange first, as it came, and gives
-    the one to keep, or None to keep none; it is asked when something is recorded, not when a
-    request is looked up. Raises `CassetteError` for a rule that is neither.
+    A rule is a name or ``re:`` and a regular expression. A name (``customer_id``) replaces the
+    value of that JSON member, form field or query parameter, in any case; a number becomes 0. A
+    regular expression replaces its matches in JSON strings, plain bodies, paths, parameters, kept
+    headers, reason phrases, and the texts of the origin. Raises `CassetteError` for another rule.
+
+    ``before_record`` gets each exchange before it is redacted and returns the one to keep, or None
+    to drop it. It is called when an exchange is recorded, not when a request is looked up.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Redactor:
                 )
         self._before_record = before_record
         self.asks_whole: Final = before_record is not None
-        """Whether exchanges can be redacted only when they are whole."""
+        """Whether exchanges can be redacted only when they are complete."""
         self._parameters: Final = SECRET_PARAMETERS | {key.lower() for key in keys}
         self._members: Final = [
             _members(SECRET_KEYS),
@@ -128,9 +128,7 @@ class Redactor:
         self._names: Final = {key.lower().encode() for key in (*SECRET_KEYS, *keys)}
 
     def cassette(self, cassette: Cassette) -> Cassette:
-        """The recording as it may be kept; exchanges that ``before_record`` refuses are not in
-        it.
-        """
+        """The cassette, redacted, without the exchanges that ``before_record`` drops."""
         kept = (self.exchange(exchange) for exchange in cassette.exchanges)
         return Cassette(
             tuple(exchange for exchange in kept if exchange is not None),
@@ -138,9 +136,7 @@ class Redactor:
         )
 
     def origin(self, origin: Origin) -> Origin:
-        """The origin as it may be kept: what the client calls itself is also a header, and the
-        model a part of the URL.
-        """
+        """The origin, redacted: its texts may come from headers and URLs."""
         return replace(
             origin,
             client=origin.client and self.text(origin.client),
@@ -151,12 +147,12 @@ class Redactor:
         )
 
     def exchange(self, exchange: Exchange) -> Exchange | None:
-        """The exchange as it may be kept; None if ``before_record`` says that it may not."""
+        """The exchange, redacted; None if ``before_record`` drops it."""
         if self._before_record is not None:
-            told = self._before_record(exchange)
-            if told is None:
+            kept = self._before_record(exchange)
+            if kept is None:
                 return None
-            exchange = told
+            exchange = kept
         request = None if exchange.request is None else self.request(exchange.request)
         reads = self.reads(exchange.reads)
         headers = (
@@ -174,7 +170,7 @@ class Redactor:
         )
 
     def request(self, request: Request) -> Request:
-        """The request as it may be kept, and as it is looked up."""
+        """The request, redacted: as it is kept and as it is looked up."""
         body = self.body(request.body)
         headers = (
             request.headers
@@ -184,8 +180,8 @@ class Redactor:
         return replace(request, url=self.url(request.url), headers=self._kept(headers), body=body)
 
     def url(self, url: str) -> str:
-        """A URL without keys in query, fragment or authority; part by part, so that what is no
-        secret stays as it was spelled.
+        """A URL without credentials in authority, query and fragment; the rest of it stays as it
+        was spelled.
         """
         try:
             parts = urlsplit(url)
@@ -201,45 +197,46 @@ class Redactor:
         return url if cleaned == parts else urlunsplit(cleaned)
 
     def body(self, body: bytes) -> bytes:
-        """A body as it may be kept; one that is compressed comes back as it is."""
+        """A body, redacted; a compressed body stays as it is."""
         return b"".join(data for _, data in self.reads(((None, body),))) if body else body
 
     def reads(self, reads: Reads) -> Reads:
-        """The reads of a body as they may be kept: a word that takes the place of bytes of several
-        reads stands in the first of them.
+        """The reads of a body, redacted: the replacement of bytes of several reads is in the first
+        of them.
         """
         body = b"".join(data for _, data in reads)
         if _FORM.fullmatch(body):
             cleaned = self._query(body.decode("latin-1")).encode("latin-1")
             return _recut(reads, body, [(0, len(body), cleaned)]) if cleaned != body else reads
-        lowered = body.lower()  # most bodies hold none of the names, and that is soon seen
+        lowered = body.lower()  # most bodies have none of the names
         for pattern in self._members if any(name in lowered for name in self._names) else ():
             word = REDACTED.encode() if pattern.groups > 1 else b"0"
-            spans = [(*found.span(found.lastindex or 1), word) for found in pattern.finditer(body)]
+            spans = [(*match.span(match.lastindex or 1), word) for match in pattern.finditer(body)]
             reads, body = _replaced(reads, body, [span for span in spans if span[0] < span[1]])
         if self._patterns:
             reads, body = _replaced(reads, body, list(self._matches(body)))
         return reads
 
     def may_touch(self, begun: bytes, *, first: bool = False) -> bool:
-        """Whether something may be taken out of a body that goes on after these bytes, the
-        ``first`` of it; False is certain.
+        """Whether a body that continues after the bytes ``begun`` may have to be redacted.
+
+        ``first``: the bytes are the beginning of the body. False is certain, True is not.
         """
         lowered = begun.lower()
         form = first and _FORM_BEGINS.match(begun) is not None
         return form or bool(self._patterns) or any(name in lowered for name in self._names)
 
     def _matches(self, body: bytes) -> Iterator[Span]:
-        """What the user's patterns match: in JSON inside its strings, so that it stays JSON; else
-        anywhere.
+        """The matches of the user's patterns: in JSON inside its strings, so that it stays JSON;
+        else anywhere.
         """
         try:
             body.decode()
         except UnicodeDecodeError:
             return
-        for found in _STRING.finditer(body) if _JSON.match(body) else _WHOLE.finditer(body):
-            text = found[1].decode()
-            escaped = found.re is _STRING and "\\" in text
+        for string in _STRING.finditer(body) if _JSON.match(body) else _WHOLE.finditer(body):
+            text = string[1].decode()
+            escaped = string.re is _STRING and "\\" in text
             read = _ESCAPE.sub(_unescape, text) if escaped else text
             hits = _merged(
                 [hit.span() for pattern in self._patterns for hit in pattern.finditer(read)]
@@ -247,8 +244,8 @@ class Redactor:
             places = _places(text, escaped=escaped) if hits else ()
             for start, stop in hits:
                 yield (
-                    found.start(1) + places[start],
-                    found.start(1) + places[stop],
+                    string.start(1) + places[start],
+                    string.start(1) + places[stop],
                     REDACTED.encode(),
                 )
 
@@ -269,9 +266,9 @@ class Redactor:
         return f"{name}{equals}{self.text(value)}"
 
     def text(self, text: str) -> str:
-        """Words without what the user's patterns match."""
+        """A text with the matches of the user's patterns replaced."""
         for pattern in self._patterns:
-            text = pattern.sub(lambda found: REDACTED if found[0] else "", text)
+            text = pattern.sub(lambda match: REDACTED if match[0] else "", text)
         return text
 
 
@@ -285,8 +282,8 @@ def _compiled(rule: str) -> re.Pattern[str]:
 
 
 def _members(keys: Iterable[str]) -> re.Pattern[bytes]:
-    """Finds string members by name, also in JSON that is itself a JSON string; its last group is
-    the value.
+    """A pattern of string members by name, also in JSON inside a JSON string; its last group is the
+    value.
     """
     names = "|".join(map(re.escape, keys)).encode()
     plain = rb'"(?i:%b)"\s*+:\s*+"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)' % names
@@ -300,24 +297,21 @@ def _numbers(keys: Iterable[str]) -> re.Pattern[bytes]:
     )
 
 
-def _unescape(found: re.Match[str]) -> str:
-    return chr(int(found[1], 16)) if found[1] else _ESCAPED.get(found[2], found[2])
+def _unescape(match: re.Match[str]) -> str:
+    return chr(int(match[1], 16)) if match[1] else _ESCAPED.get(match[2], match[2])
 
 
 def _places(text: str, *, escaped: bool) -> Sequence[int]:
-    """For each character that is read in a text, and for its end, the byte where it stands."""
+    """The byte offset of each character of a text, with escapes read, and of its end."""
     if text.isascii() and not escaped:
         return range(len(text) + 1)
     pattern = _ESCAPE.pattern + "|." if escaped else "."
-    return list(
-        accumulate(
-            (len(one[0].encode()) for one in re.finditer(pattern, text, re.DOTALL)), initial=0
-        )
-    )
+    characters = re.finditer(pattern, text, re.DOTALL)
+    return list(accumulate((len(match[0].encode()) for match in characters), initial=0))
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans in order, those that overlap as one, without empty ones."""
+    """The spans in order, overlapping ones joined, without empty ones."""
     merged: list[tuple[int, int]] = []
     for start, stop in sorted(spans):
         if merged and start < merged[-1][1]:
@@ -335,8 +329,8 @@ def _replaced(reads: Reads, body: bytes, spans: list[Span]) -> tuple[Reads, byte
 
 
 def _recut(reads: Reads, body: bytes, spans: Sequence[Span]) -> Reads:
-    """The reads with other bytes at the spans, which are in order; every cut stays before and after
-    the same bytes.
+    """The reads with the spans replaced, which are in order. A read that ended inside a span ends
+    after its replacement.
     """
     pieces: list[bytes] = []
     done = 0
@@ -349,7 +343,7 @@ def _recut(reads: Reads, body: bytes, spans: Sequence[Span]) -> Reads:
     cut: list[tuple[float | None, bytes]] = []
     begin = 0
     for (at, _), place in zip(reads, accumulate(len(data) for _, data in reads), strict=True):
-        count = bisect_right(starts, place - 1)  # spans that begin before this cut
+        count = bisect_right(starts, place - 1)  # the spans that begin before the end of this read
         inside = count and spans[count - 1][1] > place
         end = (spans[count - 1][1] if inside else place) + grown[count]
         cut.append((at, whole[begin:end]))
@@ -358,7 +352,7 @@ def _recut(reads: Reads, body: bytes, spans: Sequence[Span]) -> Reads:
 
 
 def _resized(headers: dict[str, list[str]], old: bytes, new: bytes) -> dict[str, list[str]]:
-    """The headers with the length of the body that is kept, where they told its length."""
+    """The headers, with the new length of the body where they had the old one."""
     return {
         name: [str(len(new))]
         if name.lower() == "content-length" and values == [str(len(old))]
@@ -371,17 +365,15 @@ _BUILT_IN: Final = Redactor()
 
 
 def redact(cassette: Cassette) -> Cassette:
-    """The recording without what the built-in names hold; `Redactor` takes the user's rules as
-    well.
-    """
+    """The cassette, redacted by the built-in names; a `Redactor` also takes the user's rules."""
     return _BUILT_IN.cassette(cassette)
 
 
 def redact_request(request: Request) -> Request:
-    """The same for a request."""
+    """The request, redacted by the built-in names."""
     return _BUILT_IN.request(request)
 
 
 def redact_url(url: str) -> str:
-    """The same for a URL."""
+    """The URL, redacted by the built-in names."""
     return _BUILT_IN.url(url)

@@ -1,7 +1,7 @@
-"""This machine's secrets and this project's rules: what the redactor and the scanner are made of.
+"""Collects this machine's secrets and this project's redaction rules.
 
-Read anew whenever something is written or scanned: an environment changes. Nothing of it is kept,
-printed or sent anywhere.
+They are read each time a file is written or scanned, because an environment changes. They are not
+kept, printed or sent anywhere.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .redactor import Redactor
 from .scanner import Scanner
 
 WORDS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
-"""A variable with one of these in its name holds a secret."""
+"""An environment variable with one of these in its name holds a secret."""
 MEMBERS: Final = frozenset(
     {"private_key", "refresh_token", "client_secret", "access_token", "id_token"}
 )
-"""What is secret in a file of Google's credentials,
+"""The secret members in a file of Google's credentials,
 https://cloud.google.com/docs/authentication/application-default-credentials.
 """
 
@@ -36,12 +36,11 @@ def guard(
     environ: Mapping[str, str] = os.environ,
     before_record: Callable[[Exchange], Exchange | None] | None = None,
 ) -> Guard:
-    """Redacts by the rules of the project that ``folder`` (default: the working folder) is in, and
-    knows this machine's secrets.
+    """A `Guard` with the rules of the project that ``folder`` (default: the working folder) is in,
+    and with this machine's secrets.
 
-    ``arguments``: keys and tokens that came another way, such as on a command line.
-    ``before_record``: see `Redactor`. Raises `CassetteError` for bad rules and for credentials that
-    can't be read.
+    ``arguments`` are further secrets, such as keys from a command line. ``before_record``: see
+    `Redactor`. Raises `CassetteError` for faulty rules and for credentials that can't be read.
     """
     redactor = Redactor(read_rules(folder or Path.cwd()), before_record)
     return Guard(redactor, Scanner(known_secrets(arguments, environ), redactor))
@@ -50,20 +49,20 @@ def guard(
 def known_secrets(
     arguments: Iterable[str] = (), environ: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """What must not stand in a file: what each secret is called → its value."""
-    found = {
+    """The secrets of this machine: the name of each, as a finding shows it → its value."""
+    secrets = {
         f"the value of {name}": value
         for name, value in environ.items()
         if any(word in name.upper() for word in WORDS)
     }
     for number, value in enumerate(arguments, 1):
-        found[f"the key that was given as argument {number}"] = value
+        secrets[f"the key that was given as argument {number}"] = value
     for path in _credential_files(environ):
-        found |= {
+        secrets |= {
             f"the {member} of {path.name}": value
             for member, value in _members(_read_credentials(path))
         }
-    return found
+    return secrets
 
 
 def read_rules(folder: Path) -> list[str]:
@@ -91,17 +90,17 @@ def read_rules(folder: Path) -> list[str]:
         raise CassetteError(f"{path}: not a readable pyproject.toml: {error}") from None
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
         raise CassetteError(
-            f'{path}: `redact` of [tool.harness] is a list of texts, such as ["customer_id",'
+            f'{path}: `redact` of [tool.harness] must be a list of strings, such as ["customer_id",'
             ' "re:acct-[0-9]+"]'
         )
     return rules
 
 
 def _credential_files(environ: Mapping[str, str]) -> Iterator[Path]:
-    """Where Google's libraries, gcloud and the Gemini CLI keep credentials."""
-    named = environ.get("GOOGLE_APPLICATION_CREDENTIALS")
-    if named:
-        yield Path(named)
+    """The files in which Google's libraries, gcloud and the Gemini CLI keep credentials."""
+    application = environ.get("GOOGLE_APPLICATION_CREDENTIALS")
+    if application:
+        yield Path(application)
     home = environ.get("HOME") or environ.get("USERPROFILE")
     settings = (
         environ.get("CLOUDSDK_CONFIG")
@@ -119,13 +118,13 @@ def _read_credentials(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
     except (OSError, ValueError) as error:
         raise CassetteError(
-            f"{path}: can't be read, so nobody knows which secrets it holds: {error}; repair or"
-            " remove it"
+            f"{path}: can't be read, so its secrets are not known: {error}; repair or remove the"
+            " file"
         ) from None
 
 
 def _members(value: Any) -> Iterator[tuple[str, str]]:
-    """The secret members, also of credentials inside credentials."""
+    """The secret members, also of nested credentials."""
     for key, inner in value.items() if isinstance(value, dict) else ():
         if key in MEMBERS and isinstance(inner, str):
             yield key, inner

@@ -524,7 +524,7 @@ def test_credentials_that_can_not_be_read_are_told(tmp_path: Path) -> None:
     }
     broken.write_bytes(b"{\xff")
     with pytest.raises(
-        CassetteError, match=r"account\.json: can't be read, so nobody knows which secrets it holds"
+        CassetteError, match=r"account\.json: can't be read, so its secrets are not known"
     ):
         known_secrets((), environ)
 
