@@ -1,9 +1,7 @@
-"""Reads the candidates of an answer: their parts, what stands beside them, and why they ended.
+"""Reads the candidates of an answer: their parts, the fields beside them, and their finish reasons.
 
-One candidate gives its parts, then what the wire says about them, then its finish reason, which
-also ends what is open (https://ai.google.dev/api/generate-content#candidate). The usual one, parts
-and perhaps a reason, takes a short way that looks at each field once; any other spelling or field
-takes the long one.
+A candidate gives its parts, then its annotations, then its finish reason, which also ends an open
+call (https://ai.google.dev/api/generate-content#candidate).
 """
 
 from __future__ import annotations
@@ -14,6 +12,7 @@ from typing import Final
 from harness.stream.events import Annotation, Event, Finish, Unknown
 from harness.stream.json_codec import Json
 
+from . import usual
 from .fields import Fields, spellings
 from .finish_reasons import FINISH_REASONS, name_reason
 from .parts import Parts
@@ -28,15 +27,12 @@ _ANNOTATIONS: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
     "safetyRatings": ("safety_ratings", (list,)),
     "continuationToken": ("continuation_token", (str,)),
 }
-"""Field → name of the annotation, types of the wire: a number may be a string (``"NaN"``,
-int64).
-"""
+"""Field → name of the annotation, types on the wire. Numbers may be strings (``"NaN"``, int64)."""
 
 _CANDIDATE: Final = spellings(
     " ".join(["content", "index", "finishReason", "finishMessage", *_ANNOTATIONS])
 )
 _CONTENT: Final = spellings("parts role")
-_USUAL_REASON: Final = (type(None), str)
 _EMPTY: Final[tuple[Json, ...]] = ({}, [], "")
 
 
@@ -47,11 +43,9 @@ class Candidates:
         self.parts = Parts(tool_code)
 
     def read(self, candidates: list[Json], calls: Sequence[Json], out: list[Event]) -> None:
-        """One ``candidates`` list. ``calls`` are those beside it: the answer's. A missing index is
-        0, or the place in the list.
+        """Read one ``candidates`` list. ``calls`` stand beside it and are the answer's. A missing
+        index is 0, or the place in the list behind the answer.
         """
-        if len(candidates) == 1 and not calls and self._is_read(candidates[0], out):
-            return
         answered = False
         for position, candidate in enumerate(candidates):
             if type(candidate) is not dict:
@@ -68,28 +62,14 @@ class Candidates:
         if calls and not answered:
             self._read({}, 0, calls, out)
 
-    def _is_read(self, candidate: Json, out: list[Event]) -> bool:
-        """The usual one, which is the answer: parts and perhaps a reason; whether it was that."""
-        try:
-            content = candidate["content"]
-            parts = content["parts"]
-        except (KeyError, TypeError):
-            return False
-        reason = candidate.get("finishReason")
-        if (
-            type(parts) is not list
-            or len(content) > 1 + (content.get("role") == "model")
-            or len(candidate) > 1 + ("finishReason" in candidate) + (candidate.get("index") == 0)
-            or type(reason) not in _USUAL_REASON
-        ):
-            return False
-        read = self.parts.read
-        for part in parts:
-            read(part, 0, out)
+    def read_usual(self, candidate: usual.Candidate, out: list[Event]) -> None:
+        """Read the only candidate of a usual message."""
+        for part in candidate.content.parts:
+            self.parts.read(part, 0, out)
+        reason = candidate.finishReason
         if reason:
             self.parts.end(0, out)
             out.append(Finish(FINISH_REASONS.get(reason, "other"), reason, None, 0))
-        return True
 
     def _read(
         self, candidate: dict[str, Json], index: int, calls: Sequence[Json], out: list[Event]

@@ -1,13 +1,13 @@
-"""The Gemini Developer API, and the reader that all of Google's surfaces share.
+"""The reader of Gemini's messages, which all of Google's surfaces share.
 
-One message is a GenerateContentResponse
+A message is a GenerateContentResponse
 (https://ai.google.dev/api/generate-content#generatecontentresponse), bare or in Code Assist's
 envelope, in either spelling, from the wire or from a dump of a client library's object; or it is an
-error. The order of its events is that of ``harness/events.py``: start, metadata, usage, candidates,
-and last what blocked or broke it.
+error. The order of its events is that of `harness.stream.events`: start, metadata, usage,
+candidates, then a block or an error.
 
-Facts about the whole reply come once, and again when they change, since most surfaces repeat them
-in every message. A message that repeats all of them takes a short way.
+Facts about the whole reply become events when they are new or have changed, because most surfaces
+repeat them in every message.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from .candidates import Candidates
 from .errors import read_error, read_error_text
 from .fields import Fields, spellings
 from .usage import read_usage
+from .usual import read_usual
 
 _METADATA: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
     "modelVersion": ("model", (str,)),
@@ -48,14 +49,14 @@ _METADATA: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
     "automaticFunctionCallingHistory": ("envelope", (list,)),
     "parsed": ("envelope", ()),
 }
-"""Field → name of the metadata, types of the wire. The last three stand in dumps of google-genai
+"""Field → name of the metadata, types on the wire. The last three are fields of google-genai's
 objects.
 """
 
 _CONTENT: Final = ("candidates", "functionCalls", "promptFeedback", "usageMetadata")
 _RESPONSE: Final = spellings(" ".join(["response", "error", *_CONTENT, *_METADATA]))
 _FEEDBACK: Final = spellings("blockReason blockReasonMessage safetyRatings")
-_FACTS: Final = ("modelVersion", "responseId", "createTime", "traceId", "metadata")
+_NAMES: Final = ("modelVersion", "responseId", "createTime", "traceId", "metadata")
 
 
 class GeminiNormalizer:
@@ -64,14 +65,12 @@ class GeminiNormalizer:
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
         self._candidates = Candidates(answer.tool_code)
-        self._facts: tuple[Json, ...] | None = (
-            None  # those of the latest message; None before the first
-        )
+        self._names: tuple[Json, ...] | None = None  # of the latest message
         self._seen: dict[str, Json] = {}
         self._untouched = True
         self._errors = 0
-        self._texts: list[str] = []  # of an answer that failed: all of them are one error
-        self._rest: list[str] = []  # of the message that the stream ended inside
+        self._texts: list[str] = []  # a failed answer: all of them are one error
+        self._rest: list[str] = []  # the message that the stream ended inside
 
     def feed(self, frame: Frame) -> list[Event]:
         self._untouched = False
@@ -98,9 +97,8 @@ class GeminiNormalizer:
             parts.release_all(out)
             return [*out, Incomplete(end, "\n".join(texts))]
         if self._untouched and not self._answer.failed:
-            out.append(
-                Start(self._answer.model)
-            )  # a whole answer without a message is an empty reply
+            # A whole answer without a message is an empty reply.
+            out.append(Start(self._answer.model))
         if not self._errors:
             parts.calls.end(out)
         parts.release_all(out)
@@ -111,7 +109,7 @@ class GeminiNormalizer:
         return out
 
     def _read_text(self, text: str, partial: bool, out: list[Event]) -> None:
-        """What is no JSON."""
+        """A frame that is not JSON."""
         if partial:
             self._rest.append(text)
         elif self._answer.failed and not self._errors:
@@ -120,38 +118,14 @@ class GeminiNormalizer:
             out.append(Unknown("frame", text))
 
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
-        """One message: the short way if all about it is usual and was said before."""
-        response: Json = message.get("response")
-        trace = about = None
-        if response is None:
-            response = message
-        else:
-            trace, about = message.get("traceId"), message.get("metadata")
-            if type(response) is not dict or len(message) != 1 + (trace is not None) + (
-                about is not None
-            ):
-                self._read_any(message, out)
-                return
-        get = response.get
-        model, identity, created = get("modelVersion"), get("responseId"), get("createTime")
-        usage, candidates = get("usageMetadata"), get("candidates")
-        if (
-            (model, identity, created, trace, about) == self._facts
-            and len(response)
-            == (model is not None)
-            + (identity is not None)
-            + (created is not None)
-            + (usage is not None)
-            + (candidates is not None)
-            and (usage is None or type(usage) is dict)
-            and (candidates is None or type(candidates) is list)
-        ):
-            if usage:
-                out.append(read_usage(usage))
-            if candidates:
-                self._candidates.read(candidates, (), out)
-        else:
+        usual, names = read_usual(message)
+        if usual is None or names != self._names:
             self._read_any(message, out)
+            return
+        if usual.usageMetadata:
+            out.append(read_usage(usual.usageMetadata))
+        for candidate in usual.candidates:
+            self._candidates.read_usual(candidate, out)
 
     def _read_any(self, message: dict[str, Json], out: list[Event]) -> None:
         fields = Fields(message, _RESPONSE)
@@ -167,9 +141,9 @@ class GeminiNormalizer:
             return
         if wrong:
             fields.take("error")
-        facts = tuple(fields.values.get(name) for name in _FACTS)
+        names = tuple(fields.values.get(name) for name in _NAMES)
         self._read_metadata(fields, out)
-        self._facts = facts
+        self._names = names
         usage, feedback = fields.take("usageMetadata", dict), fields.take("promptFeedback", dict)
         candidates, calls = fields.take("candidates", list), fields.take("functionCalls", list)
         for key, value in fields.left():
@@ -190,7 +164,7 @@ class GeminiNormalizer:
             raw = fields.take_raw(key, *types)
             if raw is not None and self._is_new(key, next(iter(raw.values()))):
                 fresh[key] = Metadata(name, raw)
-        if self._facts is None:
+        if self._names is None:
             out.append(
                 Start(
                     self._seen.get("modelVersion", self._answer.model), self._seen.get("responseId")
@@ -204,7 +178,7 @@ class GeminiNormalizer:
         out += fresh.values()
 
     def _is_new(self, key: str, value: Json) -> bool:
-        """Whether a fact is said for the first time, or another than last time."""
+        """Whether a fact is new or has changed."""
         if key in self._seen and self._seen[key] == value:
             return False
         self._seen[key] = value
@@ -217,9 +191,7 @@ class GeminiNormalizer:
 
 
 def _read_feedback(feedback: dict[str, Json], out: list[Event]) -> None:
-    """What the wire says about the prompt, among the annotations of the message, and at its end
-    whether it was refused.
-    """
+    """Put the facts about the prompt among the annotations of the message; a refusal ends it."""
     fields = Fields(feedback, _FEEDBACK)
     ratings = fields.take_raw("safetyRatings", list)
     reason, message = (

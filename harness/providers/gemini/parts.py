@@ -73,17 +73,7 @@ class Parts:
         self._splitters: dict[int, Splitter] | None = {} if tool_code else None
 
     def read(self, part: Json, candidate: int, out: list[Event]) -> None:
-        """One part; the usual one, which is text and nothing else, first."""
-        if (
-            type(part) is dict
-            and len(part) == 1
-            and self._splitters is None
-            and self.calls.open_call is None
-        ):
-            text = part.get("text")
-            if type(text) is str:
-                out.append(Text(text, None, candidate))
-                return
+        """One part; the usual one, which is text, first."""
         if type(part) is not dict:
             out.append(Unknown("part", part, candidate))
             return

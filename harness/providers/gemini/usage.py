@@ -1,8 +1,7 @@
 """Reads token counts.
 
 Counts are integers on the wire, but int64 ones may come as strings and JavaScript writes floats
-(https://protobuf.dev/programming-guides/json/); whatever else stands there is kept in ``raw``,
-which is the whole object.
+(https://protobuf.dev/programming-guides/json/). Other values are kept in ``raw``, the whole object.
 """
 
 from __future__ import annotations
@@ -12,48 +11,34 @@ from typing import Final
 from harness.stream.events import Usage
 from harness.stream.json_codec import Json
 
-from .fields import Fields, spellings
+from .fields import spellings
 
-_COUNTS: Final = (
-    "promptTokenCount candidatesTokenCount thoughtsTokenCount cachedContentTokenCount"
-    " toolUsePromptTokenCount totalTokenCount"
-)
-_SPELLINGS: Final = {
-    **spellings(_COUNTS),
-    **dict.fromkeys(("responseTokenCount", "response_token_count"), "candidatesTokenCount"),
+_FIELDS: Final = {
+    "promptTokenCount": "input",
+    "candidatesTokenCount": "output",
+    "thoughtsTokenCount": "reasoning",
+    "cachedContentTokenCount": "cached",
+    "toolUsePromptTokenCount": "tool_use",
+    "totalTokenCount": "total",
 }
-_NAMES: Final = tuple(_COUNTS.split())
+_SPELLINGS: Final = {
+    **{spelling: _FIELDS[name] for spelling, name in spellings(" ".join(_FIELDS)).items()},
+    **dict.fromkeys(("responseTokenCount", "response_token_count"), "output"),
+}
+"""Spelling → field of `Usage`. The Live API calls the output ``responseTokenCount``."""
 
 
 def read_usage(usage: dict[str, Json]) -> Usage:
-    """The counts of one ``usageMetadata``; the Live API calls the output ``responseTokenCount``."""
-    get = usage.get
-    prompt, output, thoughts = (
-        get("promptTokenCount"),
-        get("candidatesTokenCount"),
-        get("thoughtsTokenCount"),
-    )
-    cached, tool_use, total = (
-        get("cachedContentTokenCount"),
-        get("toolUsePromptTokenCount"),
-        get("totalTokenCount"),
-    )
-    if (
-        (type(prompt) is int or (prompt is None and usage.keys().isdisjoint(_SPELLINGS)))
-        and (output is None or type(output) is int)
-        and (thoughts is None or type(thoughts) is int)
-        and (cached is None or type(cached) is int)
-        and (tool_use is None or type(tool_use) is int)
-        and (total is None or type(total) is int)
-    ):
-        return Usage(usage, prompt, output, thoughts, cached, tool_use, total)
-    fields = Fields(usage, _SPELLINGS)
-    return Usage(usage, *[_whole(fields.take(name)) for name in _NAMES])
+    """The counts of one ``usageMetadata``. Of several spellings of a count, camelCase is read."""
+    counts: dict[str, int | None] = {}
+    for key, value in usage.items():
+        field = _SPELLINGS.get(key)
+        if field is not None and value is not None and (field not in counts or key in _FIELDS):
+            counts[field] = value if type(value) is int else _whole(value)
+    return Usage(usage, **counts)
 
 
 def _whole(count: Json) -> int | None:
-    if type(count) is int:
-        return count
     if type(count) is float and count.is_integer():
         return int(count)
     if (
