@@ -1,96 +1,142 @@
-"""Reads the objects of a Messages request: each value with its place, so that every error and
-warning can name it.
+"""Reads the objects of a prompt field by field: each value with its type and its place, so that
+every error and warning names the place.
 
-What was read is known by the end; what is left over is told as a warning, unless it says nothing
-(null, false, empty).
+What is wrong with a field is a `TranslationError`. At the end, fields that nobody has read are
+refused (`refuse_rest`) or left out with a warning (`leave_rest`), so that none is lost in silence.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from harness.stream.generation import TranslationError
 from harness.stream.printable import shorten
 
-_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
-    "a string": (str,),
-    "true or false": (bool,),
-    "a whole number": (int,),
-    "a number": (int, float),
-    "a list": (list, tuple),
-    "an object": (dict,),
-    "a string or a list": (str, list, tuple),
-    "anything": (object,),
+_TYPES: Final = {
+    str: "a string",
+    dict: "an object",
+    list: "a list",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    bytes: "bytes",
 }
 
 
 class Fields:
-    """One object: ``place`` is its path (``messages[2].content[0]``, "" for the request itself);
-    ``warnings`` is where those go.
+    """One object: ``place`` is its path (``messages[2].content[0]``, "" for the prompt itself);
+    ``warnings`` gets the warnings. A field that is null counts as absent.
     """
 
-    def __init__(self, value: Any, place: str, warnings: list[str]) -> None:
+    def __init__(self, value: Any, place: str, warnings: list[str] | None = None) -> None:
         if not isinstance(value, Mapping):
             raise TranslationError(place, f"must be an object, not {shown(value)}")
-        self._value = value
-        self._read: set[str] = set()
         self.place = place
-        self.warnings = warnings
+        self.warnings = [] if warnings is None else warnings
+        self._values = {str(key): inner for key, inner in value.items() if inner is not None}
+        self._read: dict[str, None] = {}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
 
     def at(self, key: str) -> str:
         """The place of a field."""
         return f"{self.place}.{key}" if self.place else key
 
-    def get(self, key: str, kind: str) -> Any:
-        """A field, None if it is absent or null; raises `TranslationError` for one that is not
-        ``kind``.
+    def fail(self, key: str, reason: str) -> NoReturn:
+        """Refuse the object for a field of it, or for the whole of it if ``key`` is empty."""
+        raise TranslationError(self.at(key) if key else self.place, reason)
+
+    def get(self, key: str, *types: type) -> Any:
+        """A field, None if it is absent; raises `TranslationError` unless it is of one of
+        ``types``, if any are given. ``true`` is not a number; 1 is one, whole or not.
         """
-        self._read.add(key)
-        value = self._value.get(key)
-        if value is not None and (
-            not isinstance(value, _KINDS[kind]) or (isinstance(value, bool) and int in _KINDS[kind])
-        ):
-            raise TranslationError(self.at(key), f"must be {kind}, not {shown(value)}")
+        self._read[key] = None
+        value = self._values.get(key)
+        if value is None or not types:
+            return value
+        if isinstance(value, float) and not math.isfinite(value):
+            self.fail(key, f"{value} is not a number of JSON")
+        if not _is_of(value, types):
+            names = " or ".join(_TYPES[kind] for kind in types)
+            self.fail(key, f"must be {names}, not {shown(value)}")
         return value
 
-    def need(self, key: str, kind: str) -> Any:
-        """A field that must be there."""
-        value = self.get(key, kind)
+    def need(self, key: str, *types: type) -> Any:
+        """As `get`, of a field that must be there."""
+        value = self.get(key, *types)
         if value is None:
-            raise TranslationError(self.at(key), f"is missing; it must be {kind}")
+            names = " or ".join(_TYPES[kind] for kind in types)
+            self.fail(key, f"is missing; it must be {names}" if types else "is missing")
         return value
+
+    def either(self, *keys: str) -> str:
+        """Which of several spellings of one field is there: the first if none is."""
+        self._read.update(dict.fromkeys(keys))
+        there = [key for key in keys if key in self._values]
+        if len(there) > 1:
+            self.fail(there[1], f"means the same as {there[0]}; give only one of them")
+        return there[0] if there else keys[0]
 
     def choose(self, key: str, known: Iterable[str]) -> str:
         """A word that must be there and one of ``known``."""
-        word: str = self.need(key, "a string")
-        if word not in known:
-            raise TranslationError(
-                self.at(key), f"unknown {key} {word!r}; known here are {', '.join(known)}"
-            )
+        self.need(key, str)
+        return self.may_choose(key, known) or ""
+
+    def may_choose(self, key: str, known: Iterable[str]) -> str | None:
+        """A word that is one of ``known``, None if it is absent."""
+        word: str | None = self.get(key, str)
+        if word is not None and word not in known:
+            self.fail(key, f"unknown {key} {shown(word)}; known here are {', '.join(known)}")
         return word
 
     def inner(self, key: str) -> Fields | None:
         """The object in a field, None if there is none."""
-        value = self.get(key, "an object")
+        value = self.get(key, dict)
         return None if value is None else Fields(value, self.at(key), self.warnings)
 
     def items(self, key: str) -> list[Fields]:
         """The objects of a list, none if it is absent."""
         return [
             Fields(item, f"{self.at(key)}[{index}]", self.warnings)
-            for index, item in enumerate(self.get(key, "a list") or ())
+            for index, item in enumerate(self.get(key, list) or ())
         ]
 
+    def rest(self) -> dict[str, Any]:
+        """The fields that nobody has read; they count as read then."""
+        rest = {key: value for key, value in self._values.items() if key not in self._read}
+        self._read.update(dict.fromkeys(rest))
+        return rest
+
+    def has_only(self, *keys: str) -> bool:
+        """Whether nobody has to read anything but these."""
+        return self._values.keys() <= {*self._read, *keys}
+
     def leave(self, key: str, why: str) -> None:
-        """Tell that a field is left out."""
+        """Warn that a field is left out."""
         self.warnings.append(f"{self.at(key)}: left out; {why}")
 
-    def close(self) -> None:
-        """Tell what nobody has read."""
-        for key, value in self._value.items():
-            if key not in self._read and value not in (None, False, "", [], {}):
+    def leave_rest(self) -> None:
+        """Warn of every field that nobody has read, unless it says nothing (false, empty)."""
+        for key, value in self.rest().items():
+            if value not in (False, "", [], {}):
                 self.leave(key, "Gemini has no word for it")
+
+    def refuse_rest(self) -> None:
+        """Refuse a field that nobody has read: it may be a typing error."""
+        known = ", ".join(self._read)
+        for key in self.rest():
+            self.fail(key, f"unknown key; known here are {known}")
+
+
+def _is_of(value: Any, types: tuple[type, ...]) -> bool:
+    if isinstance(value, bool):
+        return bool in types
+    if isinstance(value, int) and float in types:
+        return True
+    return isinstance(value, tuple(types)) or (isinstance(value, tuple) and list in types)
 
 
 def shown(value: Any) -> str:

@@ -66,7 +66,7 @@ class Contents:
         its field.
         """
         role = message.choose("role", ROLES)
-        content = message.need("content", "a string or a list")
+        content = message.need("content", str, list)
         parts: list[Part] = []
         results: list[tuple[int, Part]] = []
         if isinstance(content, str):
@@ -75,8 +75,8 @@ class Contents:
             readers = _READERS[role]
             for block in message.items("content"):
                 readers[block.choose("type", readers)](self, block, parts, results)
-                block.close()
-        message.close()
+                block.leave_rest()
+        message.leave_rest()
         if results:
             parts = self._answer(results, parts)
         elif not parts:
@@ -101,7 +101,7 @@ class Contents:
         return parts
 
     def _text(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
-        parts.append({"text": block.need("text", "a string")})
+        parts.append({"text": block.need("text", str)})
 
     def _image(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
         parts.append(translate_image(block))
@@ -113,7 +113,7 @@ class Contents:
         """A thought; an empty one carries the signature of the text before it, or else of an empty
         part.
         """
-        text, signature = block.need("thinking", "a string"), block.get("signature", "a string")
+        text, signature = block.need("thinking", str), block.get("signature", str)
         signed = {"thoughtSignature": signature} if signature else {}
         if text:
             parts.append({"text": text, "thought": True, **signed})
@@ -123,7 +123,7 @@ class Contents:
             parts.append({"text": "", **signed})
 
     def _redacted(self, block: Fields, _: list[Part], __: list[tuple[int, Part]]) -> None:
-        block.need("data", "a string")
+        block.need("data", str)
         block.leave(
             "data",
             "it is encrypted for the model that thought it, and Gemini refuses what it has not"
@@ -132,13 +132,13 @@ class Contents:
 
     def _tool_use(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
         """A call, as the session remembers it; a signature of the block's own wins."""
-        call_id, name = block.need("id", "a string"), block.need("name", "a string")
+        call_id, name = block.need("id", str), block.need("name", str)
         if call_id in self._waiting:
             raise TranslationError(
                 block.at("id"),
                 f"the call before with the id {call_id!r} has no result yet; ids must differ",
             )
-        arguments, own = block.need("input", "an object"), block.get("signature", "a string")
+        arguments, own = block.need("input", dict), block.get("signature", str)
         known = self._session.calls.get(call_id)
         if known and name in (known.name, self._session.own_names.get(known.name)):
             call, signature = _Call(known.name, known.wire_id, self._calls), own or known.signature
@@ -153,7 +153,7 @@ class Contents:
         )
 
     def _tool_result(self, block: Fields, _: list[Part], results: list[tuple[int, Part]]) -> None:
-        call_id = block.need("tool_use_id", "a string")
+        call_id = block.need("tool_use_id", str)
         if call_id not in self._waiting:
             reason = (
                 "has its result already" if call_id in self._answered else "was not made before it"

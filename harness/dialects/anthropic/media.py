@@ -26,32 +26,32 @@ def translate_image(block: Fields) -> Payload:
     Messages API).
     """
     source = _source(block, _SOURCES)
-    kind = source.need("type", "a string")
+    kind = source.need("type", str)
     part = _from_url(source) if kind == "url" else _from_base64(source, "image")
-    source.close()
+    source.leave_rest()
     return part
 
 
 def translate_document(block: Fields) -> list[Payload]:
     """The parts of a document: what is said about it, then itself."""
-    about = [text for key in ("title", "context") if (text := block.get(key, "a string"))]
+    about = [text for key in ("title", "context") if (text := block.get(key, str))]
     source = _source(block, _DOCUMENT_SOURCES)
-    match source.need("type", "a string"):
+    match source.need("type", str):
         case "url":
             parts = [_from_url(source)]
         case "text":
-            source.get("media_type", "a string")
-            parts = [{"text": source.need("data", "a string")}]
+            source.get("media_type", str)
+            parts = [{"text": source.need("data", str)}]
         case "content":
             parts = _inner_parts(source)
         case _:
             parts = [_from_base64(source, "document")]
-    source.close()
+    source.leave_rest()
     return [{"text": "\n".join(about)}, *parts] if about else parts
 
 
 def _source(block: Fields, known: tuple[str, ...]) -> Fields:
-    block.need("source", "an object")
+    block.need("source", dict)
     source = block.inner("source")
     assert source is not None  # it was needed
     source.choose("type", known)
@@ -59,11 +59,11 @@ def _source(block: Fields, known: tuple[str, ...]) -> Fields:
 
 
 def _from_url(source: Fields) -> Payload:
-    return {"fileData": {"fileUri": source.need("url", "a string")}}
+    return {"fileData": {"fileUri": source.need("url", str)}}
 
 
 def _from_base64(source: Fields, what: str) -> Payload:
-    data, kind = source.need("data", "a string"), source.need("media_type", "a string")
+    data, kind = source.need("data", str), source.need("media_type", str)
     if data:
         return {"inlineData": {"mimeType": kind, "data": data}}
     source.leave("data", "it is empty")
@@ -72,16 +72,16 @@ def _from_base64(source: Fields, what: str) -> Payload:
 
 def _inner_parts(source: Fields) -> list[Payload]:
     """The parts of a document that is made of blocks."""
-    content = source.need("content", "a string or a list")
+    content = source.need("content", str, list)
     if isinstance(content, str):
         return [{"text": content}]
     parts: list[Payload] = []
     for block in source.items("content"):
         kind = block.choose("type", _CONTENT_BLOCKS)
         parts.append(
-            {"text": block.need("text", "a string")} if kind == "text" else translate_image(block)
+            {"text": block.need("text", str)} if kind == "text" else translate_image(block)
         )
-        block.close()
+        block.leave_rest()
     return parts
 
 
@@ -91,20 +91,16 @@ def translate_result(block: Fields) -> Payload:
     The result stands under ``content``, that of a failed tool under ``error``; a file is named in
     its place by a reference to its part.
     """
-    content = block.get("content", "a string or a list")
-    key = "error" if block.get("is_error", "true or false") else "content"
+    content = block.get("content", str, list)
+    key = "error" if block.get("is_error", bool) else "content"
     if content is None or isinstance(content, str):
         return {"response": {key: content or ""}}
     said: list[Any] = []
     files: list[Payload] = []
     for item in block.items("content"):
         kind = item.choose("type", _RESULT_BLOCKS)
-        parts = (
-            [{"text": item.need("text", "a string")}]
-            if kind == "text"
-            else _result_parts(kind, item)
-        )
-        item.close()
+        parts = [{"text": item.need("text", str)}] if kind == "text" else _result_parts(kind, item)
+        item.leave_rest()
         for part in parts:
             if "text" in part:
                 said.append({"type": "text", "text": part["text"]})

@@ -23,11 +23,11 @@ from ..fields import Fields, shown
 from .contents import Contents
 from .tools import declared_names, translate_choice, translate_tools, wire_names
 
-SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
-    "max_tokens": ("maxOutputTokens", "a whole number"),
-    "temperature": ("temperature", "a number"),
-    "top_p": ("topP", "a number"),
-    "top_k": ("topK", "a whole number"),
+SETTINGS: Final[Mapping[str, tuple[str, type]]] = {
+    "max_tokens": ("maxOutputTokens", int),
+    "temperature": ("temperature", float),
+    "top_p": ("topP", float),
+    "top_k": ("topK", int),
 }
 """Field → that of ``generationConfig``, and its kind. One that is absent stays absent: the model's
 own default holds.
@@ -63,7 +63,7 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
         )
     warnings: list[str] = []
     fields = Fields(prompt, "", warnings)
-    model = fields.get("model", "a string")
+    model = fields.get("model", str)
     tools = fields.items("tools")
     declared = declared_names(tools)
     names = wire_names([*declared, *_used_names(fields)])
@@ -80,8 +80,8 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
         "generationConfig": _generation(fields, model or ""),
     }
     context = _session_id(fields)
-    fields.get("stream", "true or false")  # said by the address
-    fields.close()
+    fields.get("stream", bool)  # said by the address
+    fields.leave_rest()
     session.context = {**session.context, **context}
     for call_id in contents.strangers:
         session.reserve(call_id)
@@ -92,7 +92,7 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
 
 
 def _messages(fields: Fields) -> list[Fields]:
-    fields.need("messages", "a list")
+    fields.need("messages", list)
     return fields.items("messages")
 
 
@@ -100,7 +100,7 @@ def _used_names(fields: Fields) -> Iterator[str]:
     """Names of calls in the history, of tools that perhaps nobody declares any more; what is no
     call is passed over here.
     """
-    for message in fields.get("messages", "a list") or ():
+    for message in fields.get("messages", list) or ():
         content = message.get("content") if isinstance(message, Mapping) else None
         for block in content if isinstance(content, list | tuple) else ():
             if isinstance(block, Mapping) and isinstance(block.get("name"), str):
@@ -109,13 +109,13 @@ def _used_names(fields: Fields) -> Iterator[str]:
 
 def _system(fields: Fields) -> Payload:
     """``systemInstruction``: all texts in one, as they stand."""
-    system = fields.get("system", "a string or a list")
+    system = fields.get("system", str, list)
     if not isinstance(system, str):
         texts = []
         for block in fields.items("system"):
             block.choose("type", ("text",))
-            texts.append(block.need("text", "a string"))
-            block.close()
+            texts.append(block.need("text", str))
+            block.leave_rest()
         system = "".join(texts)
     return {"parts": [{"text": system}]} if system else {}
 
@@ -126,7 +126,7 @@ def _generation(fields: Fields, model: str) -> Payload:
         for name, (wire, kind) in SETTINGS.items()
         if (value := fields.get(name, kind)) is not None
     }
-    stops = list(fields.get("stop_sequences", "a list") or ())
+    stops = list(fields.get("stop_sequences", list) or ())
     for index, stop in enumerate(stops):
         if not isinstance(stop, str):
             raise TranslationError(
@@ -149,10 +149,10 @@ def _thinking(thinking: Fields, model: str) -> Payload:
     """
     shows = THINKING[thinking.choose("type", THINKING)]
     budget, display = (
-        thinking.get("budget_tokens", "a whole number"),
-        thinking.get("display", "a string"),
+        thinking.get("budget_tokens", int),
+        thinking.get("display", str),
     )
-    thinking.close()
+    thinking.leave_rest()
     config: Payload = {"includeThoughts": shows and display != "omitted"}
     if shows and "gemini-3" in model:
         suffix = model.rpartition("-")[2].upper()
@@ -170,12 +170,12 @@ def _thinking(thinking: Fields, model: str) -> Payload:
 def _output(output: Fields) -> Payload:
     """Structured output: the schema as it is, since Gemini reads JSON Schema here."""
     shape = output.inner("format")
-    output.close()
+    output.leave_rest()
     if shape is None:
         return {}
     shape.choose("type", ("json_schema",))
-    schema = shape.need("schema", "an object")
-    shape.close()
+    schema = shape.need("schema", dict)
+    shape.leave_rest()
     return {"responseMimeType": "application/json", "responseJsonSchema": schema}
 
 
@@ -183,8 +183,8 @@ def _session_id(fields: Fields) -> dict[str, str]:
     metadata = fields.inner("metadata")
     if metadata is None:
         return {}
-    said = [value for key in SESSION_KEYS if (value := metadata.get(key, "anything"))]
-    metadata.close()
+    said = [value for key in SESSION_KEYS if (value := metadata.get(key))]
+    metadata.leave_rest()
     return {"session_id": str(said[0])} if said else {}
 
 

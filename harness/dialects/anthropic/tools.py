@@ -4,6 +4,10 @@ Names are changed as little as possible: one that Gemini takes stays, of the oth
 that it does not take becomes ``_``. The session keeps which is whose, and the answer's calls come
 back under the caller's own names.
 
+Restrictions in a schema that Code Assist refuses or ignores are written into the description,
+where the model reads them. Keywords that tell a model nothing are removed without a warning.
+`harness.dialects.gemini_schema` converts the rest.
+
 Sources: https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use and
 https://ai.google.dev/gemini-api/docs/function-calling.
 """
@@ -11,13 +15,13 @@ https://ai.google.dev/gemini-api/docs/function-calling.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from harness.stream.generation import TranslationError
 
 from ..fields import Fields
-from .tool_schema import sanitize_schema
+from ..gemini_schema import to_gemini_schema
 
 MAX_NAME: Final = 64
 CHOICES: Final = {"auto": "AUTO", "any": "ANY", "none": "NONE", "tool": "ANY"}
@@ -25,6 +29,33 @@ CHOICES: Final = {"auto": "AUTO", "any": "ANY", "none": "NONE", "tool": "ANY"}
 
 _NAME: Final = re.compile(rf"[A-Za-z_][A-Za-z0-9_.:-]{{0,{MAX_NAME - 1}}}")
 _REFUSED: Final = re.compile(r"[^A-Za-z0-9_.:-]")
+
+HINTS: Final = frozenset(
+    (
+        "minLength",
+        "maxLength",
+        "pattern",
+        "format",
+        "minItems",
+        "maxItems",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "default",
+        "examples",
+    )
+)
+"""Keywords that become ``(keyword: value)`` in the description. What is no single value stays for
+the converter.
+
+So do the numbers of an ``enum``, which the converter can only say as a range.
+"""
+SILENT: Final = frozenset({"$schema", "$id", "$comment"})
+"""Keywords that say nothing about a value."""
+
+_MANY: Final = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_NAMED: Final = frozenset({"properties", "$defs", "definitions"})
+_MAX_DEPTH: Final = 100
+"""Below this nothing is hinted; the converter stops before."""
 
 
 def wire_names(names: Iterable[str]) -> dict[str, str]:
@@ -54,7 +85,7 @@ def declared_names(tools: Iterable[Fields]) -> list[str]:
     """
     names: list[str] = []
     for tool in tools:
-        name = tool.need("name", "a string")
+        name = tool.need("name", str)
         if name in names:
             raise TranslationError(
                 tool.at("name"), f"there are two tools {name!r}; the names of tools must differ"
@@ -74,18 +105,16 @@ def translate_tools(tools: Iterable[Fields], names: dict[str, str]) -> list[dict
 
 
 def _declare(tool: Fields, names: dict[str, str]) -> dict[str, Any]:
-    kind = tool.get("type", "a string")
+    kind = tool.get("type", str)
     if kind not in (None, "custom"):
         raise TranslationError(
             tool.at("type"),
             f"{kind!r} is the Messages API's own; only tools with an input_schema can be sent",
         )
-    name, description = tool.need("name", "a string"), tool.get("description", "a string")
-    schema, warnings = sanitize_schema(
-        tool.need("input_schema", "an object"), tool.at("input_schema")
-    )
+    name, description = tool.need("name", str), tool.get("description", str)
+    schema, warnings = sanitize_schema(tool.need("input_schema", dict), tool.at("input_schema"))
     tool.warnings += warnings
-    tool.close()
+    tool.leave_rest()
     declaration = {"name": names[name], "description": description or ""}
     return (
         {**declaration, "parameters": schema}
@@ -103,15 +132,66 @@ def translate_choice(
     mode = CHOICES[kind := choice.choose("type", CHOICES)]
     allowed: dict[str, Any] = {}
     if kind == "tool":
-        name = choice.need("name", "a string")
+        name = choice.need("name", str)
         if name not in declared:
             raise TranslationError(
                 choice.at("name"),
                 f"no tool {name!r} is declared; declared are {', '.join(declared) or 'none'}",
             )
         allowed = {"allowedFunctionNames": [names[name]]}
-    choice.close()
+    choice.leave_rest()
     if not declared:
         choice.leave("type", "there are no tools")
         return {}
     return {"functionCallingConfig": {"mode": mode, **allowed}}
+
+
+def sanitize_schema(schema: dict[str, Any], place: str) -> tuple[dict[str, Any], list[str]]:
+    """A JSON Schema as Gemini's ``Schema``, and a warning with its place for each thing that is
+    lost; ``schema`` is not touched.
+    """
+    return to_gemini_schema(_hint(schema, 0), place=place)
+
+
+def _hint(schema: Any, depth: int) -> Any:
+    """One node and all below it."""
+    if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
+        return schema
+    written: dict[str, Any] = {}
+    hints: list[str] = []
+    for keyword, value in schema.items():
+        if keyword in HINTS and isinstance(value, str | int | float):
+            hints.append(f"({keyword}: {_say(value)})")
+        elif keyword in SILENT or (keyword == "additionalProperties" and isinstance(value, bool)):
+            continue
+        elif keyword in _NAMED and isinstance(value, Mapping):
+            written[keyword] = {name: _hint(inner, depth + 1) for name, inner in value.items()}
+        elif keyword in _MANY and isinstance(value, list):
+            written[keyword] = [_hint(inner, depth + 1) for inner in value]
+        else:
+            if (
+                keyword == "enum"
+                and isinstance(value, list)
+                and value
+                and all(type(one) in (int, float) for one in value)
+            ):
+                hints.append(f"(enum: {', '.join(map(str, value))})")
+            written[keyword] = _hint(value, depth + 1) if keyword == "items" else value
+    if _is_array(schema) and "items" not in schema and "prefixItems" not in schema:
+        written["items"] = {}
+    if hints:
+        description = schema.get("description")
+        written["description"] = " ".join(
+            [description, *hints] if isinstance(description, str) and description else hints
+        )
+    return written
+
+
+def _is_array(schema: Mapping[str, Any]) -> bool:
+    kind = schema.get("type")
+    kinds = kind if isinstance(kind, list) else [kind]
+    return any(isinstance(one, str) and one.lower() == "array" for one in kinds)
+
+
+def _say(value: str | float) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

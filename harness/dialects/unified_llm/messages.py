@@ -18,7 +18,7 @@ from harness.stream.generation import TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
-from .form import Form, show
+from ..fields import Fields, shown
 
 Part = dict[str, Any]
 
@@ -51,14 +51,13 @@ class Conversation:
     def read(self, messages: list[Any]) -> None:
         """Every message, in order; raises `TranslationError`."""
         for index, message in enumerate(messages):
-            self._read_message(Form(message, f"messages[{index}]"))
+            self._read_message(Fields(message, f"messages[{index}]"))
 
-    def _read_message(self, message: Form) -> None:
-        if (role := message.choose("role", ROLES)) is None:
-            message.fail("role", "is missing")
+    def _read_message(self, message: Fields) -> None:
+        role = message.choose("role", ROLES)
         content = message.need("content", str, list)
-        call_id, name = message.take("tool_call_id", str), message.take("name", str)
-        message.close()
+        call_id, name = message.get("tool_call_id", str), message.get("name", str)
+        message.refuse_rest()
         if name is not None:
             self.warnings.append(f"{message.at('name')}: is left out; Gemini's roles have no names")
         if isinstance(content, str):
@@ -67,7 +66,7 @@ class Conversation:
         parts: list[Part] = []
         for index, item in enumerate(content):
             self._read_part(
-                Form(item, f"{message.place}.content[{index}]"), role, call_id, results, parts
+                Fields(item, f"{message.place}.content[{index}]"), role, call_id, results, parts
             )
         if role == "tool" and not results:
             results = [self._plain_result(message, call_id, parts)]
@@ -96,7 +95,7 @@ class Conversation:
 
     def _read_part(
         self,
-        part: Form,
+        part: Fields,
         role: str,
         call_id: str | None,
         results: list[tuple[int, Part]],
@@ -106,7 +105,7 @@ class Conversation:
         kind = part.need(tag, str)
         kind = SPRINT_KINDS.get(kind, kind)
         if kind not in KINDS:
-            part.fail(tag, f"{show(kind)} is not known; known are {', '.join(KINDS)}")
+            part.fail(tag, f"{shown(kind)} is not known; known are {', '.join(KINDS)}")
         roles, read = KINDS[kind]
         if role not in roles:
             part.fail(
@@ -120,20 +119,20 @@ class Conversation:
 
     # ---------------------------------------------------------------- parts
 
-    def _text(self, part: Form, _: str) -> list[Part]:
+    def _text(self, part: Fields, _: str) -> list[Part]:
         text, signatures = part.need("text", str), _signatures(part)
-        part.close()
+        part.refuse_rest()
         return _signed({"text": text}, {"text": ""}, signatures)
 
-    def _thinking(self, part: Form, kind: str) -> list[Part]:
-        thinking = Form(part.need("thinking", dict), part.at("thinking"))
-        part.close()
+    def _thinking(self, part: Fields, kind: str) -> list[Part]:
+        thinking = Fields(part.need("thinking", dict), part.at("thinking"))
+        part.refuse_rest()
         text, redacted, signatures = (
-            thinking.take("text", str) or "",
-            thinking.take("redacted", bool),
+            thinking.get("text", str) or "",
+            thinking.get("redacted", bool),
             _signatures(thinking),
         )
-        thinking.close()
+        thinking.refuse_rest()
         if redacted or kind == "redacted_thinking":
             self.warnings.append(
                 f"{part.place}: redacted thinking is left out; only the provider that wrote it can"
@@ -142,13 +141,13 @@ class Conversation:
             return []
         return _signed({"text": text, "thought": True}, {"text": "", "thought": True}, signatures)
 
-    def _media(self, part: Form, kind: str) -> list[Part]:
-        media = Form(part.need(kind, dict), part.at(kind))
-        part.close()
+    def _media(self, part: Fields, kind: str) -> list[Part]:
+        media = Fields(part.need(kind, dict), part.at(kind))
+        part.refuse_rest()
         url, data, media_type = (
-            media.take("url", str),
-            media.take("data", str, bytes),
-            media.take("media_type", str),
+            media.get("url", str),
+            media.get("data", str, bytes),
+            media.get("media_type", str),
         )
         signatures = _signatures(media)
         if (url is None) == (data is None):
@@ -161,18 +160,18 @@ class Conversation:
             else _file(media, url, media_type)
         )
         if kind == "image" and (
-            level := _RESOLUTIONS[media.choose("detail", _RESOLUTIONS) or "auto"]
+            level := _RESOLUTIONS[media.may_choose("detail", _RESOLUTIONS) or "auto"]
         ):
             wire["mediaResolution"] = {"level": level}
-        if kind == "document" and media.take("file_name", str):
+        if kind == "document" and media.get("file_name", str):
             self.warnings.append(
                 f"{media.at('file_name')}: is left out; Gemini's parts have no file names"
             )
-        media.close()
+        media.refuse_rest()
         return _signed(wire, None, signatures)
 
     def _inline(
-        self, media: Form, kind: str, data: str | bytes | None, media_type: str | None
+        self, media: Fields, kind: str, data: str | bytes | None, media_type: str | None
     ) -> Part:
         media_type = media_type or _MEDIA_TYPES.get(kind)
         if media_type is None:
@@ -181,10 +180,10 @@ class Conversation:
             )
         return {"inlineData": {"mimeType": media_type, "data": _base64(data)}}
 
-    def _provider(self, part: Form, _: str) -> list[Part]:
+    def _provider(self, part: Fields, _: str) -> list[Part]:
         """A part of an answer that has no kind of its own goes back as it came."""
         raw = part.need("raw")
-        part.close()
+        part.refuse_rest()
         if isinstance(raw, dict) and "kind" not in raw:
             return [raw]
         self.warnings.append(f"{part.at('raw')}: is left out; it is no part of a Gemini answer")
@@ -192,19 +191,19 @@ class Conversation:
 
     # ---------------------------------------------------------------- calls
 
-    def _call(self, part: Form, _: str) -> list[Part]:
+    def _call(self, part: Fields, _: str) -> list[Part]:
         call = _inner(part, "tool_call", "tool_use")
         call_id, name = call.need("id", str), call.need("name", str)
         key = call.either("arguments", "input")
-        arguments = call.take(key)
+        arguments = call.get(key)
         if isinstance(arguments, str | bytes):
             arguments = _parse(arguments)
         if arguments is not None and not isinstance(arguments, dict):
             call.fail(key, "is not a JSON object, and Gemini's functions take nothing else")
-        if (kind := call.take("type", str)) not in (None, "function"):
-            call.fail("type", f"{show(kind)} is not known; Gemini's calls are functions")
+        if (kind := call.get("type", str)) not in (None, "function"):
+            call.fail("type", f"{shown(kind)} is not known; Gemini's calls are functions")
         signatures = _signatures(call)
-        call.close()
+        call.refuse_rest()
         self._count += 1
         self._calls[call_id] = name, self._count
         remembered = self._session.calls.get(call_id)
@@ -221,18 +220,18 @@ class Conversation:
         wire_id = remembered.wire_id if remembered else call_id
         return {"id": wire_id} if wire_id else {}
 
-    def _result(self, result: Form, outer_id: str | None) -> tuple[int, Part]:
+    def _result(self, result: Fields, outer_id: str | None) -> tuple[int, Part]:
         key = result.either("tool_call_id", "tool_use_id")
-        call_id = result.take(key, str) or outer_id
+        call_id = result.get(key, str) or outer_id
         if call_id is None:
             result.fail(key, "is missing")
         name, at = self._call_of(call_id, result.at(key))
-        content, failed = result.take("content"), result.take("is_error", bool)
+        content, failed = result.get("content"), result.get("is_error", bool)
         image, media_type = (
-            result.take("image_data", str, bytes),
-            result.take("image_media_type", str),
+            result.get("image_data", str, bytes),
+            result.get("image_media_type", str),
         )
-        result.close()
+        result.refuse_rest()
         response = (
             content
             if isinstance(content, dict) and not failed
@@ -251,11 +250,11 @@ class Conversation:
         return at, {"functionResponse": wire}
 
     def _plain_result(
-        self, message: Form, call_id: str | None, parts: list[Part]
+        self, message: Fields, call_id: str | None, parts: list[Part]
     ) -> tuple[int, Part]:
         """A tool's message of text alone, which names its call itself."""
         text = "".join(part["text"] for part in parts)
-        return self._result(Form({"content": text, "tool_call_id": call_id}, message.place), None)
+        return self._result(Fields({"content": text, "tool_call_id": call_id}, message.place), None)
 
     def _call_of(self, call_id: str, place: str) -> tuple[str, int]:
         """Name and number of a call that this history or an earlier answer of the session has."""
@@ -271,7 +270,7 @@ class Conversation:
         )
 
 
-def _inner(part: Form, *keys: str) -> Form:
+def _inner(part: Fields, *keys: str) -> Fields:
     """The object that a part holds under its kind; in the sprint's spelling it may also be the part
     itself.
     """
@@ -279,15 +278,15 @@ def _inner(part: Form, *keys: str) -> Form:
     if key not in part:
         if part.has_only("signature"):
             part.fail(key, "is missing")
-        return Form(part.rest(), part.place)
-    inner = Form(part.need(key, dict), part.at(key))
-    part.close()
+        return Fields(part.rest(), part.place)
+    inner = Fields(part.need(key, dict), part.at(key))
+    part.refuse_rest()
     return inner
 
 
-def _signatures(form: Form) -> list[str]:
+def _signatures(form: Fields) -> list[str]:
     """One signature, or those of several parts that became one block."""
-    value = form.take("signature", str, list)
+    value = form.get("signature", str, list)
     signatures = value if isinstance(value, list) else [] if value is None else [value]
     if not all(isinstance(signature, str) for signature in signatures):
         form.fail("signature", "is not a string or a list of strings")
@@ -306,11 +305,11 @@ def _signed(part: Part, more: Part | None, signatures: list[str]) -> list[Part]:
     ]
 
 
-def _file(media: Form, url: str, media_type: str | None) -> Part:
+def _file(media: Fields, url: str, media_type: str | None) -> Part:
     if LOCAL_PATH.match(url):
         media.fail(
             "url",
-            f"{show(url)} is a local path, and no files are read here; give its bytes as data",
+            f"{shown(url)} is a local path, and no files are read here; give its bytes as data",
         )
     return {"fileData": {**({"mimeType": media_type} if media_type else {}), "fileUri": url}}
 
@@ -334,7 +333,7 @@ SPRINT_KINDS: Final = {"tool_use": "tool_call"}
 """The sprint's names of kinds → the specification's."""
 _ANSWERS: Final = ("user", "assistant")
 KINDS: Final[
-    Mapping[str, tuple[tuple[str, ...], Callable[[Conversation, Form, str], list[Part]] | None]]
+    Mapping[str, tuple[tuple[str, ...], Callable[[Conversation, Fields, str], list[Part]] | None]]
 ] = {
     "text": (tuple(ROLES), Conversation._text),
     "image": (_ANSWERS, Conversation._media),

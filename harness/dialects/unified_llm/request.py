@@ -19,8 +19,8 @@ from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
 from ..dialect import Payload, RequestTranslator
+from ..fields import Fields, shown
 from ..gemini_schema import to_gemini_schema
-from .form import Form, show
 from .messages import Conversation
 
 PROVIDER: Final = "gemini"
@@ -91,10 +91,10 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
         raise TranslationError(
             "options", "unified-llm has none; what it asks for stands in the Request"
         )
-    request = Form(prompt, "")
+    request = Fields(prompt, "")
     model = read_model(request)
     conversation = Conversation(session)
-    system = request.take("system", str)
+    system = request.get("system", str)
     if system is not None:
         conversation.instruction.append({"text": system})
     conversation.read(request.need("messages", list))
@@ -117,10 +117,10 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
         **_format(request, warnings),
     }:
         body["generationConfig"] = generation
-    if request.take("metadata", dict):
+    if request.get("metadata", dict):
         warnings.append("metadata: is left out; Gemini has no place for it")
     _merge_options(request, body)
-    request.close()
+    request.refuse_rest()
     return GenerateRequest(body, model, tuple(warnings))
 
 
@@ -175,9 +175,9 @@ def tool_result(call_id: str, content: Any, is_error: bool = False) -> dict[str,
     }
 
 
-def read_model(request: Form) -> str | None:
+def read_model(request: Fields) -> str | None:
     """The model to ask, without ``gemini:`` before it; None if none is named."""
-    provider, model = request.take("provider", str), request.take("model", str)
+    provider, model = request.get("provider", str), request.get("model", str)
     if model is not None and ":" in model:
         prefix, _, model = model.partition(":")
         if not prefix or not model:
@@ -191,18 +191,15 @@ def read_model(request: Form) -> str | None:
                 "model", f"{prefix}:{model} is a model of another provider; here is {PROVIDER}"
             )
     if provider not in (None, PROVIDER):
-        request.fail("provider", f"{show(provider)} is another provider; here is {PROVIDER}")
+        request.fail("provider", f"{shown(provider)} is another provider; here is {PROVIDER}")
     return model or None
 
 
 # -------------------------------------------------------------------- tools
 
 
-def _declarations(request: Form, warnings: list[str]) -> list[dict[str, Any]]:
-    tools = [
-        Form(tool, f"tools[{index}]")
-        for index, tool in enumerate(request.take("tools", list) or [])
-    ]
+def _declarations(request: Fields, warnings: list[str]) -> list[dict[str, Any]]:
+    tools = request.items("tools")
     declarations = [_declaration(tool, warnings) for tool in tools]
     names = [declaration["name"] for declaration in declarations]
     for tool, name in zip(tools, names, strict=True):
@@ -211,20 +208,20 @@ def _declarations(request: Form, warnings: list[str]) -> list[dict[str, Any]]:
     return declarations
 
 
-def _declaration(tool: Form, warnings: list[str]) -> dict[str, Any]:
-    name, description = tool.need("name", str), tool.take("description", str)
+def _declaration(tool: Fields, warnings: list[str]) -> dict[str, Any]:
+    name, description = tool.need("name", str), tool.get("description", str)
     if not _NAME.fullmatch(name):
         tool.fail(
             "name",
-            f"{show(name)} is no name of a function: a letter or _, then up to 127 of A-Z a-z 0-9 _"
-            " . : -",
+            f"{shown(name)} is no name of a function: a letter or _, then up to 127 of A-Z a-z"
+            " 0-9 _ . : -",
         )
-    tool.take("execute")  # what the application runs
+    tool.get("execute")  # what the application runs
     key = tool.either("parameters", "input_schema")
-    schema = tool.take(key, dict, str, bytes)
+    schema = tool.get(key, dict, str, bytes)
     if isinstance(schema, str | bytes):
         schema = _decode(tool, key, schema)
-    tool.close()
+    tool.refuse_rest()
     declaration = {
         "name": name,
         **({"description": description} if description is not None else {}),
@@ -235,7 +232,7 @@ def _declaration(tool: Form, warnings: list[str]) -> dict[str, Any]:
     return declaration
 
 
-def _decode(tool: Form, key: str, text: str | bytes) -> dict[str, Any]:
+def _decode(tool: Fields, key: str, text: str | bytes) -> dict[str, Any]:
     """A schema that came as JSON text."""
     try:
         schema = decode_json(
@@ -244,19 +241,17 @@ def _decode(tool: Form, key: str, text: str | bytes) -> dict[str, Any]:
     except ValueError as error:
         tool.fail(key, f"is not JSON: {error}")
     if not isinstance(schema, dict):
-        tool.fail(key, f"{show(schema)} stands where an object belongs")
+        tool.fail(key, f"must be an object, not {shown(schema)}")
     return schema
 
 
-def _tool_config(request: Form, names: list[str]) -> dict[str, Any]:
-    choice = request.take("tool_choice", str, dict)
+def _tool_config(request: Fields, names: list[str]) -> dict[str, Any]:
+    choice = request.get("tool_choice", str, dict)
     if choice is None:
         return {}
-    form = Form({"mode": choice} if isinstance(choice, str) else choice, "tool_choice")
-    mode, name = form.choose("mode", MODES), form.take("tool_name", str)
-    form.close()
-    if mode is None:
-        form.fail("mode", "is missing")
+    form = Fields({"mode": choice} if isinstance(choice, str) else choice, "tool_choice")
+    mode, name = form.choose("mode", MODES), form.get("tool_name", str)
+    form.refuse_rest()
     if (mode == "named") != (name is not None):
         form.fail(
             "tool_name",
@@ -281,8 +276,8 @@ def _tool_config(request: Form, names: list[str]) -> dict[str, Any]:
 # -------------------------------------------------------------------- generation
 
 
-def _settings(request: Form) -> dict[str, Any]:
-    taken = {wire: request.take(key, *types) for key, (wire, types) in SETTINGS.items()}
+def _settings(request: Fields) -> dict[str, Any]:
+    taken = {wire: request.get(key, *types) for key, (wire, types) in SETTINGS.items()}
     stops, limit = taken["stopSequences"], taken["maxOutputTokens"]
     if stops is not None and not all(isinstance(stop, str) for stop in stops):
         request.fail("stop_sequences", "is not a list of strings")
@@ -291,8 +286,8 @@ def _settings(request: Form) -> dict[str, Any]:
     return {wire: value for wire, value in taken.items() if value is not None}
 
 
-def _thinking(request: Form, model: str | None) -> dict[str, Any]:
-    effort = request.choose("reasoning_effort", EFFORTS)
+def _thinking(request: Fields, model: str | None) -> dict[str, Any]:
+    effort = request.may_choose("reasoning_effort", EFFORTS)
     if effort is None:
         return {}
     generation = _GENERATION.search(model or "")
@@ -301,16 +296,14 @@ def _thinking(request: Form, model: str | None) -> dict[str, Any]:
     return {"thinkingConfig": {"thinkingLevel": effort.upper()}}
 
 
-def _format(request: Form, warnings: list[str]) -> dict[str, Any]:
-    wanted = request.take("response_format", dict)
+def _format(request: Fields, warnings: list[str]) -> dict[str, Any]:
+    wanted = request.get("response_format", dict)
     if wanted is None:
         return {}
-    form = Form(wanted, "response_format")
-    kind, schema = form.choose("type", FORMATS), form.take("json_schema", dict)
-    form.take("strict", bool)  # Gemini keeps to a schema always
-    form.close()
-    if kind is None:
-        form.fail("type", "is missing")
+    form = Fields(wanted, "response_format")
+    kind, schema = form.choose("type", FORMATS), form.get("json_schema", dict)
+    form.get("strict", bool)  # Gemini keeps to a schema always
+    form.refuse_rest()
     if (kind == "json_schema") != (schema is not None):
         form.fail(
             "json_schema",
@@ -332,20 +325,20 @@ def _format(request: Form, warnings: list[str]) -> dict[str, Any]:
 # -------------------------------------------------------------------- provider options
 
 
-def _merge_options(request: Form, body: dict[str, Any]) -> None:
+def _merge_options(request: Fields, body: dict[str, Any]) -> None:
     """``provider_options.gemini`` into the body: objects join, tools are added, anything else
     counts instead of ours.
 
     The options of other providers are theirs. Field names are read in both of the API's spellings.
     """
-    options = request.take("provider_options", dict)
+    options = request.get("provider_options", dict)
     if options is None:
         return
-    own = Form(
-        _camel(Form(options, "provider_options").take(PROVIDER, dict) or {}),
+    own = Fields(
+        _camel(Fields(options, "provider_options").get(PROVIDER, dict) or {}),
         f"provider_options.{PROVIDER}",
     )
-    tools, generation = own.take("tools", list), own.take("generationConfig", dict)
+    tools, generation = own.get("tools", list), own.get("generationConfig", dict)
     if tools is not None:
         if not all(isinstance(tool, dict) for tool in tools):
             own.fail("tools", "is not a list of objects")

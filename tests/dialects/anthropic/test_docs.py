@@ -16,8 +16,7 @@ from harness.dialects.anthropic import request as requests
 from harness.dialects.anthropic.contents import _READERS
 from harness.dialects.anthropic.response import BARE_PAYLOADS, OPENED
 from harness.dialects.anthropic.stream import ERROR_TYPES, LOSSES, ORDER, STOP_REASONS
-from harness.dialects.anthropic.tool_schema import HINTS, SILENT
-from harness.dialects.anthropic.tools import CHOICES, MAX_NAME
+from harness.dialects.anthropic.tools import CHOICES, HINTS, MAX_NAME, SILENT
 from harness.stream import events as ev
 
 PAGE = Path(__file__).parents[3] / "docs" / "dialect-anthropic.md"

@@ -60,8 +60,8 @@ def tool(*content: Any) -> dict[str, Any]:
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "no object": ([], "a list stands where an object belongs"),
-    "no messages": ({"model": "m"}, "messages: is missing"),
+    "no object": ([], "must be an object, not []"),
+    "no messages": ({"model": "m"}, "messages: is missing; it must be a list"),
     "nothing to answer": (
         {"messages": []},
         "messages: none of them has content for Gemini, which answers to nothing else",
@@ -72,10 +72,16 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "unknown role": (
         {"messages": [HELLO, {"role": "model", "content": "x"}]},
-        "messages[1].role: 'model' is not known; known are system, developer, user, assistant, tool",
+        "messages[1].role: unknown role 'model'; known here are system, developer, user, assistant, tool",
     ),
-    "no role": ({"messages": [{"content": "x"}]}, "messages[0].role: is missing"),
-    "no content": ({"messages": [{"role": "user"}]}, "messages[0].content: is missing"),
+    "no role": (
+        {"messages": [{"content": "x"}]},
+        "messages[0].role: is missing; it must be a string",
+    ),
+    "no content": (
+        {"messages": [{"role": "user"}]},
+        "messages[0].content: is missing; it must be a string or a list",
+    ),
     "unknown kind": (
         {"messages": [{"role": "user", "content": [{"kind": "video", "video": {}}]}]},
         "messages[0].content[0].kind: 'video' is not known; known are text, image, audio, document, tool_call, tool_result, thinking, "
@@ -171,11 +177,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "schema that is no object": (
         {"messages": [HELLO], "tools": [{"name": "f", "input_schema": "[]"}]},
-        "tools[0].input_schema: a list stands where an object belongs",
+        "tools[0].input_schema: must be an object, not []",
     ),
     "tool choice": (
         {"messages": [HELLO], "tools": [{"name": "f"}], "tool_choice": "any"},
-        "tool_choice.mode: 'any' is not known; known are auto, none, required, named",
+        "tool_choice.mode: unknown mode 'any'; known here are auto, none, required, named",
     ),
     "choice of an unknown tool": (
         {
@@ -203,7 +209,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "format": (
         {"messages": [HELLO], "response_format": {"type": "xml"}},
-        "response_format.type: 'xml' is not known; known are text, json, json_schema",
+        "response_format.type: unknown type 'xml'; known here are text, json, json_schema",
     ),
     "no schema": (
         {"messages": [HELLO], "response_format": {"type": "json_schema"}},
@@ -211,11 +217,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "temperature": (
         {"messages": [HELLO], "temperature": True},
-        "temperature: True is not a number",
+        "temperature: must be a number, not True",
     ),
     "max_tokens that is no number": (
         {"messages": [HELLO], "max_tokens": True},
-        "max_tokens: True is not a whole number",
+        "max_tokens: must be a whole number, not True",
     ),
     "max_tokens": (
         {"messages": [HELLO], "max_tokens": 0},
@@ -227,7 +233,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "effort": (
         {"messages": [HELLO], "reasoning_effort": "none"},
-        "reasoning_effort: 'none' is not known; known are low, medium, high",
+        "reasoning_effort: unknown reasoning_effort 'none'; known here are low, medium, high",
     ),
     "provider": (
         {"messages": [HELLO], "provider": "openai"},
@@ -337,7 +343,7 @@ def test_whatever_is_asked_it_is_translated_or_refused(prompt: Any) -> None:
 
 REFUSED_OPTIONS = [
     ({"tools": [1]}, "tools: is not a list of objects"),
-    ({"generationConfig": [1]}, "generationConfig: a list is not an object"),
+    ({"generationConfig": [1]}, "generationConfig: must be an object, not [1]"),
 ]
 
 
