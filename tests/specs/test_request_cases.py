@@ -71,7 +71,7 @@ def test_both_kinds_are_read() -> None:
     )
     assert (conversation.kind, conversation.turns[2].say) == ("conversation", "Thanks.")
     assert conversation.turns[1].results is not None
-    assert [one.model_fields_set for one in conversation.turns[1].results] == [
+    assert [outcome.model_fields_set for outcome in conversation.turns[1].results] == [
         {"result"},
         {"error"},
     ]
@@ -165,7 +165,7 @@ WRONG: list[tuple[str, str, str, int, str]] = [
 
 
 @pytest.mark.parametrize(("text", "old", "new", "line", "words"), WRONG, ids=range(len(WRONG)))
-def test_what_is_wrong_is_said_with_its_line(
+def test_each_fault_has_its_line_and_message(
     text: str, old: str, new: str, line: int, words: str
 ) -> None:
     assert text.count(old) == 1
@@ -243,7 +243,7 @@ def test_a_request_is_compared_as_the_api_reads_it() -> None:
     assert judged(prompt={"mind": FIRST}, expect={"mind": expected}) == ("passed", [""])
 
 
-def test_a_warning_that_nobody_expects_is_a_difference() -> None:
+def test_an_unexpected_warning_is_a_difference() -> None:
     keys: dict[str, Any] = {"prompt": {"mind": FIRST}, "options": {"mind": {"topK": 1}}}
     request = {"contents": [{**FIRST[0], "signatures": []}], "topK": 1}
     assert judged(**keys, expect={"mind": {"request": request}})[0] == "failed"
@@ -252,7 +252,7 @@ def test_a_warning_that_nobody_expects_is_a_difference() -> None:
     )
 
 
-def test_an_error_is_an_answer_too() -> None:
+def test_an_error_can_be_expected() -> None:
     assert (
         judged(prompt={"mind": [0][:0]}, expect={"mind": {"error": "messages: there are none"}})[0]
         == "passed"

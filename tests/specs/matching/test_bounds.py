@@ -1,0 +1,85 @@
+"""Large, deep and hostile inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from harness.specs.matching import Mismatch, compare
+
+from .payloads import Json, shuffled, words
+
+
+def test_findings_are_limited_and_the_rest_is_counted() -> None:
+    events = words(5000)
+    mismatches = compare(events, [{**event, "delta": event["delta"] + "!"} for event in events])
+    assert len(mismatches) == 101
+    assert mismatches[-1] == Mismatch(
+        "$", "changed", note="and 4,900 more differences that are not shown"
+    )
+    assert len(compare(events, [], limit=5)) == 1
+    assert len(compare({str(n): n for n in range(9)}, {}, limit=5)) == 6
+
+
+LARGE: list[tuple[str, list[Json], list[Json]]] = [
+    ("nothing in common", words(5000), [{"type": "OTHER", "x": n} for n in range(5000)]),
+    ("another order", words(5000), shuffled(words(5000))),
+    ("reversed", words(5000), words(5000)[::-1]),
+    ("few kinds", [n % 7 for n in range(5000)], [n * n % 11 % 7 for n in range(5000)]),
+    (
+        "operators",
+        [{"n": n, "x": {"$any": "string"}} for n in range(2000)],
+        [{"n": -n, "x": "y"} for n in range(1, 2000)],
+    ),
+    (
+        "wildcards",
+        [{"x": {"$any": "string"}} for n in range(2000)],
+        [{"x": n % 2 or "y"} for n in range(2000)],
+    ),
+    (
+        "unordered",
+        [{"$unordered": [{"n": {"$re": str(n)}} for n in range(500)]}],
+        [[{"n": "x"}] * 500],
+    ),
+    (
+        "contained",
+        [{"$contains": [{"n": {"$same": str(n)}} for n in range(500)] + [0]}],
+        [[{"n": "x"}] * 900],
+    ),
+    ("long numbers", list(range(10**4000, 10**4000 + 3)), list(range(10**4000 + 1, 10**4000 + 5))),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("expected", "actual"), [case[1:] for case in LARGE], ids=[case[0] for case in LARGE]
+)
+def test_large_lists_that_differ_everywhere_end(expected: list[Json], actual: list[Json]) -> None:
+    assert compare(expected, actual)
+
+
+def nested(depth: int, leaf: Json, *, lists: bool) -> Json:
+    for _ in range(depth):
+        leaf = [leaf] if lists else {"a": leaf}
+    return leaf
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lists", [True, False])
+@pytest.mark.parametrize(
+    "wrap", [lambda value: value, lambda value: {"x": {"$any": True}, "y": value}]
+)
+def test_values_are_compared_to_a_depth_of_200_at_least(
+    wrap: Callable[[Json], Json], *, lists: bool
+) -> None:
+    def around(value: Json) -> Json:
+        return {"x": 1, "y": value} if "x" in str(wrap(0)) else value
+
+    assert compare(wrap(nested(200, 1, lists=lists)), around(nested(200, 1, lists=lists))) == []
+    (mismatch,) = compare(wrap(nested(200, 1, lists=lists)), around(nested(200, 2, lists=lists)))
+    assert (mismatch.expected, mismatch.got) == (1, 2)
+    (mismatch,) = compare(
+        wrap(nested(100_000, 1, lists=lists)), around(nested(100_000, 2, lists=lists))
+    )
+    assert "too deeply" in mismatch.note
