@@ -235,9 +235,9 @@ def results_are_not_told() -> Pieces:
     """No ``tool_result`` is printed (the last state, where the SDK runs the tools)."""
 
     class Printer(main.Printer):
-        def tell(self, record: Payload) -> None:
+        def print(self, record: Payload) -> None:
             if record["type"] != "tool_result":
-                super().tell(record)
+                super().print(record)
 
     return {"Printer": Printer}
 
@@ -268,10 +268,10 @@ def calls_are_json_in_text_mode() -> Pieces:
             super().__init__(output_format)
             self.in_text = output_format == "text"
 
-        def tell(self, record: Payload) -> None:
+        def print(self, record: Payload) -> None:
             if record["type"] == "tool_code" and self.in_text:
                 print(json.dumps(record))
-            super().tell(record)
+            super().print(record)
 
     return {"Printer": Printer}
 

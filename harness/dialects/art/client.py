@@ -31,10 +31,10 @@ def _milliseconds() -> float:
 class GeminiAdapter:
     """Calls Gemini for ART.
 
-    ``http_options`` go to the SDK's client (``{"base_url": …}``,
+    ``http_options`` go to the SDK's client, such as ``{"base_url": …}`` (see
     https://googleapis.github.io/python-genai/); without them it also reads GOOGLE_GEMINI_BASE_URL.
-    ``vertexai``: a key of Vertex AI's express mode. ``clock`` gives milliseconds for the times of
-    METADATA, which has none where it is None.
+    ``vertexai`` says that the key is one of Vertex AI's express mode. ``clock`` gives milliseconds
+    for the times of METADATA; without a clock METADATA has no times.
 
     Raises ValueError without a key, ImportError without google-genai.
     """
@@ -60,12 +60,11 @@ class GeminiAdapter:
     async def call(
         self, prompt: Sequence[Mapping[str, Any]], options: Mapping[str, Any] | None = None
     ) -> AsyncGenerator[Payload]:
-        """The StreamEvents of one call, ``END`` always the last. ``options`` are CallOptions;
-        ``stream`` says in which of the two modes.
+        """The StreamEvents of one call; the last is always ``END``.
 
-        Raises nothing for what goes wrong with prompt, SDK or stream: that is an ``ERROR``. A
-        prompt that can't be translated (`PROMPT_TRANSLATION_FAILED`) is not sent; what was left out
-        of one is logged as a warning.
+        ``options`` are CallOptions; ``stream`` chooses the mode. Faults of prompt, SDK or stream
+        are an ``ERROR`` and raise nothing. A prompt that can't be translated
+        (`PROMPT_TRANSLATION_FAILED`) is not sent. Losses of the translation are logged as warnings.
         """
         options = options or {}
         session = Session(
@@ -74,18 +73,18 @@ class GeminiAdapter:
         session.streamed = bool(options.get("stream"))
         model = model_of(options, self.model)
         try:
-            asked = translate(prompt, {**options, "model": model}, session)
+            request = translate(prompt, {**options, "model": model}, session)
         except TranslationError as error:
             for payload in refuse(error, session):
                 yield payload
             return
-        for warning in asked.warnings:
+        for warning in request.warnings:
             _LOG.warning(warning)
         reader = SdkReader(DIALECT.translator((), session), model, self._provider)
-        begun = self._clock() if self._clock else 0
-        async with aclosing(self._answers(asked, session.streamed)) as answers:
+        started = self._clock() if self._clock else 0
+        async with aclosing(self._answers(request, session.streamed)) as answers:
             async for answer in answers:
-                session.at_ms = self._clock() - begun if self._clock else None
+                session.at_ms = self._clock() - started if self._clock else None
                 payloads = (
                     reader.fail(answer) if isinstance(answer, Exception) else reader.feed(answer)
                 )
@@ -93,15 +92,15 @@ class GeminiAdapter:
                     yield payload
                 if isinstance(answer, Exception):
                     return
-        session.at_ms = self._clock() - begun if self._clock else None
+        session.at_ms = self._clock() - started if self._clock else None
         for payload in reader.close():
             yield payload
 
-    async def _answers(self, asked: GenerateRequest, streamed: bool) -> AsyncGenerator[Any]:
-        """The SDK's responses, and last what it raised, if it did."""
+    async def _answers(self, request: GenerateRequest, streamed: bool) -> AsyncGenerator[Any]:
+        """The SDK's responses; the last item is its exception, if it raised."""
         models = self._client.aio.models
         try:
-            called_with = arguments(asked)
+            called_with = arguments(request)
             if streamed:
                 async for response in await models.generate_content_stream(**called_with):
                     yield response
@@ -111,5 +110,5 @@ class GeminiAdapter:
             yield error
 
     async def aclose(self) -> None:
-        """Give the client's connections back."""
+        """Close the connections of the SDK's client."""
         await self._client.aio.aclose()

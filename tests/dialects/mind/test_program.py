@@ -145,7 +145,7 @@ def test_text_mode_prints_the_text_only(tmp_path: Path) -> None:
     ("models", "told"),
     [
         (Reply('{"models": [{"name": "models/gemini-x"}]}'), "models: models/gemini-x"),
-        (Reply("gone", 500), "the list of models is not to be had: 500"),  # E2
+        (Reply("gone", 500), "the models could not be listed: 500"),  # E2
     ],
 )
 def test_models_are_listed_on_stderr(tmp_path: Path, models: Reply, told: str) -> None:
@@ -372,8 +372,8 @@ def test_settings(tmp_path: Path, line: str, settings: dict[str, str]) -> None:
     [
         ([], "--prompt"),
         (["-p", "x", "--output-format", "json"], "invalid choice: 'json'"),
-        (["-p", "x", "--allowed-tools", "rm"], "there is no tool 'rm'; known ones are read_file"),
-        (["-p", "x", "--project-dir", "/no/such/folder"], "'/no/such/folder' is no folder"),
+        (["-p", "x", "--allowed-tools", "rm"], "unknown tool 'rm'; known tools are read_file"),
+        (["-p", "x", "--project-dir", "/no/such/folder"], "'/no/such/folder' is not a folder"),
     ],
 )
 def test_wrong_arguments_exit_with_2(
@@ -410,7 +410,7 @@ def test_a_model_that_never_stops_calling_tools_is_stopped(
     last = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (last["type"], last["message"]) == (
         "error",
-        "the model asked for tools 2 times in a row",
+        "the model called tools in 2 answers in a row",
     )
 
 

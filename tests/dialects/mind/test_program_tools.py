@@ -100,8 +100,8 @@ REFUSED: dict[str, tuple[str, Json, str]] = {
     "a folder above": ("list_directory", {"path": ".."}, "'..' is outside"),
     "a linked folder": ("list_directory", {"path": "out"}, "'out' is outside"),
     "a search above": ("search_file_content", {"pattern": "x", "path": ".."}, "'..' is outside"),
-    "names above": ("glob", {"pattern": "../*"}, "'../*' is no pattern below"),
-    "names of the system": ("glob", {"pattern": "/etc/*"}, "'/etc/*' is no pattern below"),
+    "names above": ("glob", {"pattern": "../*"}, "'../*' is not a pattern inside"),
+    "names of the system": ("glob", {"pattern": "/etc/*"}, "'/etc/*' is not a pattern inside"),
     "writing above": ("write_file", {"path": "../new", "content": "x"}, "'../new' is outside"),
     "writing through a link": ("write_file", {"path": "link", "content": "x"}, "'link' is outside"),
     "replacing above": (
@@ -114,24 +114,24 @@ REFUSED: dict[str, tuple[str, Json, str]] = {
         {"path": "read.me", "old_string": "Fern", "new_string": "x"},
         "String not found in read.me",
     ),
-    "no path": ("read_file", {"path": "a\0b"}, "'a\\x00b' is no path"),
-    "no text": ("read_file", {"path": "image.bin"}, "image.bin is no text in UTF-8"),
+    "no path": ("read_file", {"path": "a\0b"}, "'a\\x00b' is not a path"),
+    "no text": ("read_file", {"path": "image.bin"}, "image.bin is not UTF-8 text"),
     "a folder as a file": ("read_file", {"path": "src"}, "Is a directory"),
     "a pattern that is none": (
         "search_file_content",
         {"pattern": "("},
-        "'(' is no regular expression: missing )",
+        "'(' is not a regular expression: missing )",
     ),
     "a missing argument": ("write_file", {"path": "x"}, "write_file needs the argument content"),
     "an argument of another type": (
         "read_file",
         {"path": 3},
-        "the argument path of read_file is no string",
+        "the argument path of read_file is not a string",
     ),
     "a file of the machine": (
         "web_fetch",
         {"url": "file:///etc/passwd"},
-        "'file:///etc/passwd' is no http or https address",
+        "'file:///etc/passwd' is not an http or https URL",
     ),
     "text that is none": (
         "write_file",
@@ -158,12 +158,11 @@ def test_a_search_does_not_follow_links(project: Path) -> None:
         Files(project).inside("out/project/../secret")
 
 
-def test_a_search_has_a_time_limit(project: Path) -> None:
-    (project / "a.txt").write_text("a" * 60 + "b")
-    files = Files(project, search_seconds=0.1)
-    with pytest.raises(ToolError, match=r"the search took longer than 0\.1 s; use a simpler"):
-        files.search_file_content({"pattern": "(a+)+$"})
-    assert files.search_file_content({"pattern": "a+b"})["count"] == 1
+def test_a_search_takes_linear_time(project: Path) -> None:
+    (project / "a.txt").write_text("a" * 5000 + "b")
+    tools = Files(project)
+    assert tools.search_file_content({"pattern": "(a+)+$"})["count"] == 0
+    assert tools.search_file_content({"pattern": "a+b"})["count"] == 1
 
 
 def test_a_command_and_its_children_end_at_the_time_limit(project: Path) -> None:

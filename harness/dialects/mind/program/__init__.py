@@ -1,5 +1,5 @@
-"""The mind program: a prompt on the command line, Gemini behind it, records on stdout.
+"""The mind program: a prompt on the command line, records of Gemini's answers on stdout.
 
-`program` is the command and its loop, `files` and `acting` are its tools. Run it as ``python -m
-harness.dialects.mind.program`` or ``harness-mind``.
+`main` has the command and its loop, `files` and `shell_and_web` the tools. Run it as
+``harness-mind`` or ``python -m harness.dialects.mind.program``.
 """

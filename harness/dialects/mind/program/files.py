@@ -1,45 +1,39 @@
-"""The mind program's tools for files, none of which reaches anything outside the project folder.
+"""The mind program's tools for files, which can't leave the project folder.
 
-A path comes from the model, so it is not believed: it is resolved first, through every symlink, and
-refused where it leads out. What is found while walking is looked at the same way.
+A path comes from the model and is not trusted. It is resolved first, through every symlink, and
+refused if it is outside the folder. Paths that a search finds are checked in the same way.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import signal
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final
 
+import re2
+
 MAX_FILE: Final = 1_000_000
-"""Bytes of a file that a tool reads."""
+"""Bytes; a tool reads no larger file."""
 MAX_WALKED: Final = 20_000
-"""Files that a search looks at."""
+"""Files; a search reads no more."""
 MAX_MATCHES: Final = 50
 MAX_NAMES: Final = 1000
 MAX_RELEVANT: Final = 10
-SEARCH_SECONDS: Final = 20.0
 
 Arguments = Mapping[str, str]
 
 
 class ToolError(ValueError):
-    """A tool could not do what it was asked; the text is for the model."""
+    """A tool failed; the text is sent to the model."""
 
 
 class Files:
-    """The tools, for one project folder. Each takes its arguments and gives a JSON object, or
-    raises `ToolError` or OSError.
-    """
+    """The tools of one project folder: each gives a JSON object or raises ToolError or OSError."""
 
-    def __init__(self, project: Path, search_seconds: float = SEARCH_SECONDS) -> None:
+    def __init__(self, project: Path) -> None:
         self.project = project.resolve()
-        self._search_seconds = search_seconds
         self.tools: Mapping[str, Callable[[Arguments], dict[str, Any]]] = {
             "read_file": self.read_file,
             "list_directory": self.list_directory,
@@ -51,11 +45,11 @@ class Files:
         }
 
     def inside(self, path: str) -> Path:
-        """The path below the project folder, resolved; raises `ToolError` if it leads out."""
+        """The resolved path; raises `ToolError` if it is outside the project folder."""
         try:
             resolved = (self.project / path).resolve()
         except (OSError, RuntimeError, ValueError) as error:  # a loop of symlinks, a null character
-            raise ToolError(f"{path!r} is no path: {error}") from None
+            raise ToolError(f"{path!r} is not a path: {error}") from None
         if not resolved.is_relative_to(self.project):
             raise ToolError(f"{path!r} is outside the project folder")
         return resolved
@@ -72,27 +66,25 @@ class Files:
         return {"entries": sorted(entries, key=lambda entry: entry["name"]), "count": len(entries)}
 
     def search_file_content(self, arguments: Arguments) -> dict[str, Any]:
+        options = re2.Options()
+        options.log_errors = False
         try:
-            pattern = re.compile(arguments["pattern"])
-        except (re.error, RecursionError, OverflowError) as error:
-            raise ToolError(f"{arguments['pattern']!r} is no regular expression: {error}") from None
+            # RE2 takes linear time, whatever pattern the model writes
+            pattern = re2.compile(arguments["pattern"], options)
+        except re2.error as error:
+            reason = error.args[0].decode(errors="replace")
+            message = f"{arguments['pattern']!r} is not a regular expression: {reason}"
+            raise ToolError(message) from None
         start = self.inside(arguments.get("path", "."))
-        try:
-            with _time_limit(self._search_seconds):
-                matches = list(islice(self._matches(pattern, start), MAX_MATCHES))
-        except _OutOfTime:
-            raise ToolError(
-                f"the search took longer than {self._search_seconds:g} s; use a simpler pattern, or"
-                " name a folder in path"
-            ) from None
+        matches = list(islice(self._matches(pattern, start), MAX_MATCHES))
         return {"matches": matches, "count": len(matches)}
 
-    def _matches(self, pattern: re.Pattern[str], start: Path) -> Iterator[dict[str, Any]]:
+    def _matches(self, pattern: Any, start: Path) -> Iterator[dict[str, Any]]:
         for path in self._walk(start):
             try:
                 lines = self._read(path, path.name).splitlines()
             except (ToolError, OSError):
-                continue  # no text, or too large to search
+                continue  # not text, or too large
             for number, line in enumerate(lines, 1):
                 if pattern.search(line):
                     yield {"path": self._name(path), "line": number, "text": line}
@@ -100,7 +92,7 @@ class Files:
     def glob(self, arguments: Arguments) -> dict[str, Any]:
         pattern = arguments["pattern"]
         if not pattern or Path(pattern).is_absolute() or ".." in Path(pattern).parts:
-            raise ToolError(f"{pattern!r} is no pattern below the project folder")
+            raise ToolError(f"{pattern!r} is not a pattern inside the project folder")
         names = sorted(
             islice(
                 (self._name(path) for path in self.project.glob(pattern) if self._is_inside(path)),
@@ -136,12 +128,10 @@ class Files:
         try:
             return path.read_bytes().decode()
         except UnicodeDecodeError:
-            raise ToolError(f"{name} is no text in UTF-8") from None
+            raise ToolError(f"{name} is not UTF-8 text") from None
 
     def _walk(self, start: Path) -> Iterator[Path]:
-        """The files below a folder, or the file itself, in the order of their names; at most
-        `MAX_WALKED`.
-        """
+        """The files in a folder and below, sorted by name, or the file; at most `MAX_WALKED`."""
         return islice(
             (path for path in _files(start) if self._is_inside(path) and path.is_file()), MAX_WALKED
         )
@@ -154,29 +144,6 @@ class Files:
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.project).as_posix()
-
-
-class _OutOfTime(Exception):
-    """Raised in a block of `_time_limit`."""
-
-
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Ends its block after so many seconds, also inside a regular expression that backtracks.
-
-    Python's `re` handles signals while it matches. Only the main thread may set a signal handler.
-    """
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise _OutOfTime
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def _files(start: Path) -> Iterator[Path]:

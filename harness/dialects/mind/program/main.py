@@ -1,10 +1,9 @@
-"""The command: a prompt in, Gemini's answers and the results of its tools out, one JSON record a
+"""The command: a prompt in, Gemini's answers and the results of its tools out, one JSON record per
 line.
 
-The request is what `harness.request` gives, the records of an answer are what `harness.replay`
-would give, and what goes back after the tools have run is the dialect's own `follow_up`: the
-program adds arguments, a key, the loop and the clock. Stdout is protocol and nothing else; whatever
-a person might want to know goes to stderr.
+Requests, records and the next prompt are those of the dialect, so they equal ``harness.request``
+and ``harness.replay``. The program adds arguments, a key, the loop and the clock. Stdout has only
+records or text; messages for people go to stderr.
 """
 
 from __future__ import annotations
@@ -36,18 +35,16 @@ NO_KEY: Final = (
     " with --api-key."
 )
 MAX_ROUNDS: Final = 50
-"""Answers in a row that ask for tools; a model that goes on is stopped."""
+"""Answers in a row that may call tools; after that the program stops with an error."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program; returns its exit code: 0, or 1 after an error. Wrong arguments exit with
-    2.
-    """
+    """Run the program; returns its exit code: 0, or 1 after an error. Wrong usage exits with 2."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     chosen = parse_arguments(argv)
     settings = read_settings(Path(".env"))
-    say = Printer(chosen.output_format)
+    printer = Printer(chosen.output_format)
 
     def setting(name: str) -> str:
         return settings.get(name) or os.environ.get(name) or ""
@@ -59,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         sdk = load_sdk()
     except ImportError as error:
-        return say.fail(str(error))
+        return printer.fail(str(error))
     options = {
         "model_name": chosen.model_name or setting("GEMINI_MODEL") or DEFAULT_MODEL,
         "allowed_tools": chosen.allowed_tools,
@@ -78,9 +75,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 options,
                 Gemini(client, streamed=chosen.output_format == "stream-json"),
                 tools,
-                say,
+                printer,
             )
-    except BrokenPipeError:  # whoever read has left
+    except BrokenPipeError:  # the reader of stdout has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
@@ -91,14 +88,17 @@ def parse_arguments(argv: Sequence[str] | None) -> Namespace:
         description="Ask Gemini, and run the tools that it asks for.",
         allow_abbrev=False,
     )
-    parser.add_argument("-p", "--prompt", required=True, help="what to ask")
-    parser.add_argument("--system-prompt", default="", help="what the model is told before")
+    parser.add_argument("-p", "--prompt", required=True, help="the question for the model")
+    parser.add_argument(
+        "--system-prompt", default="", help="instructions that are sent before the prompt"
+    )
     parser.add_argument("--output-format", choices=("stream-json", "text"), default="stream-json")
     parser.add_argument(
         "--allowed-tools",
         default="",
         metavar="NAMES",
-        help="tools beside those that read files, separated by commas: " + ", ".join(DECLARATIONS),
+        help="tools to allow besides those that read files, separated by commas: "
+        + ", ".join(DECLARATIONS),
     )
     parser.add_argument(
         "--api-key", default="", help="default: GEMINI_API_KEY of .env, then of the environment"
@@ -111,25 +111,25 @@ def parse_arguments(argv: Sequence[str] | None) -> Namespace:
     parser.add_argument(
         "--project-dir",
         default=".",
-        help="the folder that the tools work in (default: the present one)",
+        help="the folder that the tools work in (default: the current folder)",
     )
     chosen = parser.parse_args(argv)
     named = chosen.allowed_tools.replace(",", " ").split()
     for name in named:
         if name not in DECLARATIONS:
             parser.error(
-                f"--allowed-tools: there is no tool {name!r}; known ones are"
-                f" {', '.join(DECLARATIONS)}"
+                f"--allowed-tools: unknown tool {name!r}; known tools are {', '.join(DECLARATIONS)}"
             )
     if not Path(chosen.project_dir).is_dir():
-        parser.error(f"--project-dir: {chosen.project_dir!r} is no folder")
+        parser.error(f"--project-dir: {chosen.project_dir!r} is not a folder")
     chosen.allowed_tools = [name for name in DECLARATIONS if name in READERS or name in named]
     return chosen
 
 
 def read_settings(path: Path) -> dict[str, str]:
-    """The ``NAME=value`` lines of a ``.env`` file, perhaps quoted or after ``export``; none if
-    there is no such file.
+    """The ``NAME=value`` lines of a ``.env`` file; no settings without the file.
+
+    A value may be quoted, and ``export`` may precede a name.
     """
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -149,26 +149,24 @@ def read_settings(path: Path) -> dict[str, str]:
 
 
 def list_models(client: Any) -> None:
-    """The first page of the models on stderr; that it can't be had is worth a line there and no
-    more.
-    """
+    """Print the first page of the models on stderr, or the reason why it can't be read."""
     try:
         names = [model.name for model in client.models.list().page]
     except failures() as error:
-        print(f"the list of models is not to be had: {error}", file=sys.stderr)
+        print(f"the models could not be listed: {error}", file=sys.stderr)
     else:
         print("models: " + ", ".join(map(str, names)), file=sys.stderr)
 
 
 class Printer:
-    """What the program prints, in one of the two formats."""
+    """Prints the output of the program in one of the two formats."""
 
     def __init__(self, output_format: str) -> None:
         self._records = output_format == "stream-json"
         self._text = ""
 
-    def tell(self, record: Payload) -> None:
-        """A record as a line, or only its text."""
+    def print(self, record: Payload) -> None:
+        """Print a record as a line, or in text mode only its text."""
         if record["type"] == "assistant":
             self._text += record["message"]["content"][0]["text"]
         if self._records:
@@ -177,39 +175,40 @@ class Printer:
             print(record["message"]["content"][0]["text"], end="", flush=True)
 
     def finish(self) -> int:
-        """The whole text of all answers; exit code 0."""
+        """Print the text of all answers; returns the exit code 0."""
         if self._records:
-            self.tell(now({"type": "result", "result": self._text}))
+            self.print(now({"type": "result", "result": self._text}))
         elif self._text:
             print(flush=True)
         return 0
 
     def fail(self, message: str, code: str = "AGENT_ERROR") -> int:
-        """An error, on stderr where stdout is for text; exit code 1."""
+        """Print an error, in text mode on stderr; returns the exit code 1."""
         if self._records:
-            self.tell(now({"type": "error", "code": code, "message": message}))
+            self.print(now({"type": "error", "code": code, "message": message}))
         else:
             print(f"Error: {message}", file=sys.stderr)
         return 1
 
 
 def now(record: Payload) -> Payload:
+    """The record with the present time."""
     return {**record, "timestamp": timestamp(time.time() * 1000)}
 
 
 class Gemini:
-    """The answers, as records: ``streamed`` or each at once."""
+    """Asks the model; gives the records of its answers, as a stream or each at once."""
 
     def __init__(self, client: Any, *, streamed: bool) -> None:
         self._client = client
         self._streamed = streamed
 
-    def answer(self, asked: GenerateRequest, session: Session) -> Iterator[Payload]:
-        """The records of one answer as they come; what goes wrong is the last of them."""
-        reader = SdkReader(DIALECT.translator((), session), asked.model)
+    def answer(self, request: GenerateRequest, session: Session) -> Iterator[Payload]:
+        """The records of one answer as they arrive; a failure is the last record."""
+        reader = SdkReader(DIALECT.translator((), session), request.model)
         session.streamed = self._streamed
         try:
-            for response in self._responses(asked):
+            for response in self._responses(request):
                 session.at_ms = time.time() * 1000
                 yield from reader.feed(response)
         except failures() as error:
@@ -218,8 +217,8 @@ class Gemini:
         else:
             yield from reader.close()
 
-    def _responses(self, asked: GenerateRequest) -> Iterator[Any]:
-        models, called_with = self._client.models, arguments(asked)
+    def _responses(self, request: GenerateRequest) -> Iterator[Any]:
+        models, called_with = self._client.models, arguments(request)
         if self._streamed:
             yield from models.generate_content_stream(**called_with)
         else:
@@ -227,9 +226,7 @@ class Gemini:
 
 
 class Toolbox:
-    """The tools that may run, by name. What a model asks for is checked against what it was
-    told.
-    """
+    """The tools that may run, by name; checks calls against the declarations."""
 
     def __init__(self, project: Path, allowed: Sequence[str], search_url: str = SEARCH_URL) -> None:
         tools: dict[str, Callable[[Arguments], dict[str, Any]]] = {
@@ -239,13 +236,12 @@ class Toolbox:
         self._tools = {name: tools[name] for name in allowed}
 
     def run(self, name: str, args: Mapping[str, Any]) -> ToolOutcome:
-        """What a call gives; never raises for what a tool does not manage."""
+        """The outcome of a call; a tool that fails is a failed outcome."""
         try:
             return ToolOutcome(self._find(name)(_check(name, args)))
         except OSError as error:
-            return ToolOutcome(
-                error.strerror or str(error), failed=True
-            )  # without the path, which would be the user's own
+            # without the path, which is private to the user
+            return ToolOutcome(error.strerror or str(error), failed=True)
         except ValueError as error:
             return ToolOutcome(str(error), failed=True)
 
@@ -267,7 +263,7 @@ def _check(name: str, args: Mapping[str, Any]) -> Arguments:
                 f"{name} has no argument {argument!r}; it has {', '.join(parameters['properties'])}"
             )
         if not isinstance(value, str):
-            raise ToolError(f"the argument {argument} of {name} is no string")
+            raise ToolError(f"the argument {argument} of {name} is not a string")
     for argument in parameters.get("required", ()):
         if argument not in args:
             raise ToolError(f"{name} needs the argument {argument}")
@@ -279,10 +275,11 @@ def converse(
     options: Mapping[str, Any],
     gemini: Gemini,
     tools: Toolbox,
-    say: Printer,
+    printer: Printer,
 ) -> int:
-    """Ask, run what the answer asks for, send all results back together, until an answer asks for
-    nothing; returns the exit code.
+    """Ask, run the calls of the answer and send all results together, until an answer has no calls.
+
+    Returns the exit code.
     """
     session = Session()
     for _ in range(MAX_ROUNDS):
@@ -290,15 +287,15 @@ def converse(
         for record in gemini.answer(translate(prompt, options, session), session):
             records.append(record)
             if record["type"] == "error":
-                return say.fail(record["message"], record["code"])
+                return printer.fail(record["message"], record["code"])
             if record["type"] != "result":
-                say.tell(record)
+                printer.print(record)
         calls = waiting_calls(records)
         if not calls:
-            return say.finish()
+            return printer.finish()
         outcomes = []
         for call in calls:
             outcomes.append(tools.run(call["name"], call["args"]))
-            say.tell(now(tool_result(call, outcomes[-1])))
+            printer.print(now(tool_result(call, outcomes[-1])))
         prompt = follow_up(prompt, records, outcomes)
-    return say.fail(f"the model asked for tools {MAX_ROUNDS} times in a row")
+    return printer.fail(f"the model called tools in {MAX_ROUNDS} answers in a row")

@@ -1,8 +1,8 @@
-"""The mind program's tools that reach beyond reading: shell and web. They run only where
-``--allowed-tools`` names them.
+"""The mind program's tools for the shell and the web, which run only if ``--allowed-tools`` names
+them.
 
-Of the shell only the working folder and a time limit are promised: what it runs may do whatever the
-user may.
+A shell command starts in the project folder and has a time limit. Apart from that it may do
+anything that the user may do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .files import Arguments, ToolError
 SHELL_SECONDS: Final = 60.0
 WEB_SECONDS: Final = 20.0
 MAX_OUTPUT: Final = 100_000
-"""Characters of what a command prints, and bytes of a page."""
+"""Characters of a command's output, and bytes of a page."""
 MAX_RESULTS: Final = 5
 SEARCH_URL: Final = "https://www.google.com/search"
 
@@ -31,7 +31,7 @@ _LINK: Final = re.compile(r'href="(?:/url\?q=)?(https?://[^"&]{1,2000})')
 
 
 class ShellAndWebTools:
-    """The tools, for one project folder. ``search_url`` answers ``?q=…`` with a page of links."""
+    """The tools for one project folder. ``search_url`` answers ``?q=…`` with a page of links."""
 
     def __init__(
         self, project: Path, search_url: str = SEARCH_URL, shell_seconds: float = SHELL_SECONDS
@@ -46,10 +46,8 @@ class ShellAndWebTools:
         }
 
     def run_shell_command(self, arguments: Arguments) -> dict[str, Any]:
-        """Runs in a process group of its own, so that the time limit ends what the command started,
-        too.
-        """
-        # a shell is what this tool is, and the user named it
+        """Runs in a process group of its own, so that the time limit also ends its children."""
+        # this tool is a shell, and the user allowed it
         process = subprocess.Popen(  # noqa: S602
             arguments["command"],
             shell=True,
@@ -65,16 +63,16 @@ class ShellAndWebTools:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             raise ToolError(
-                f"the command ran longer than {self._shell_seconds:g} s and was ended"
+                f"the command ran longer than {self._shell_seconds:g} s and was stopped"
             ) from None
         return {"stdout": _text(out), "stderr": _text(err), "exit_code": process.returncode}
 
     def google_web_search(self, arguments: Arguments) -> dict[str, Any]:
         page = _fetch(f"{self._search_url}?q={quote_plus(arguments['query'])}")
         own = urlsplit(self._search_url).hostname
-        found = dict.fromkeys(unquote(link) for link in _LINK.findall(page))
+        links = dict.fromkeys(unquote(link) for link in _LINK.findall(page))
         return {
-            "results": [{"url": url} for url in found if urlsplit(url).hostname != own][
+            "results": [{"url": url} for url in links if urlsplit(url).hostname != own][
                 :MAX_RESULTS
             ]
         }
@@ -85,7 +83,7 @@ class ShellAndWebTools:
 
 def _fetch(url: str) -> str:
     if urlsplit(url).scheme not in ("http", "https"):
-        raise ToolError(f"{url!r} is no http or https address")
+        raise ToolError(f"{url!r} is not an http or https URL")
     # the scheme is checked above
     request = Request(url, headers={"User-Agent": "gemini-conformance"})  # noqa: S310
     try:
