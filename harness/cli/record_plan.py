@@ -131,7 +131,7 @@ def plan_cassette(
                 "no conversation case says what to ask; write one, or say it to `harness record`"
                 " with --prompt"
             )
-        if PROVIDERS[provider].wrap is not None:
+        if not PROVIDERS[provider].program:
             return ask_again(project.cassette(name), name)
         if not named:
             raise NotRecordable(

@@ -88,7 +88,7 @@ def _follow_up(turn: Turn) -> str | list[ToolOutcome]:
 
 def _is_program(provider: str) -> bool:
     """Whether a provider is a program, which is given prompts instead of requests."""
-    return provider in PROVIDERS and PROVIDERS[provider].wrap is None
+    return provider in PROVIDERS and PROVIDERS[provider].program
 
 
 def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[GenerateAsk]:

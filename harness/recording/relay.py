@@ -1,263 +1,160 @@
-"""The loopback relay: what stands in for our transport where a client has none of Python's:
-aiohttp, and programs in any language.
+"""The loopback relay: records or answers clients that cannot use our transports, such as aiohttp
+and programs in other languages.
 
-A client is given the relay's URL as its base URL and speaks plain HTTP with it; the relay asks the
-provider over https, through the same transport that a Python client is recorded with, and hands on
-every read as a piece of its own. A cut or reset answer is cut or reset for the client as well, and
-a client that leaves is recorded as one. Over a `Playback` it answers from the cassette, with
-nothing but h11.
+A client uses the relay's URL as its base URL and speaks plain HTTP with it. The relay asks the
+provider over https, through the same transport that records Python clients, and passes on each read
+as it comes. If the answer is cut or reset, so is the client's connection; if the client leaves, the
+exchange is recorded as aborted. A `Playback` answers without an HTTP library of Python's.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import socket
-import struct
-import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 import h11
 
-from harness.cassettes import Exchange, Request
+from harness.cassettes import Request
 from harness.pipeline.replay import ReplayError
+from harness.server.connection import Connection, HttpRequest
+from harness.server.listener import Listener
+from harness.server.options import Options
+from harness.server.response import HOP_BY_HOP, made_answer, recorded_answer
 
 from .endpoints import Upstream, upstream_by_path
 from .transport import Source, headers_by_name, http_library, transports
 
-_HOP_BY_HOP: Final = frozenset(
-    [
-        b"connection",
-        b"keep-alive",
-        b"proxy-connection",
-        b"te",
-        b"trailer",
-        b"transfer-encoding",
-        b"upgrade",
-    ]
-)
-"""Headers of one connection, not of the message (RFC 9110, 7.6.1)."""
 _READ: Final = 1 << 16
-_RESET: Final = struct.pack("ii", 1, 0)
+_AT_ONCE: Final = Options(pace="instant")
 
 
 @contextmanager
 def relay(source: Source, upstream: str | Upstream | None = None) -> Iterator[str]:
-    """The base URL of a relay that runs for the time of the block, on a thread of its own.
+    """The base URL of a relay that runs, in its own thread, while the block runs.
 
-    ``upstream``: the provider's base URL, or what tells it from a request's path (default:
+    ``upstream``: the provider's base URL, or a function from request path to base URL (default:
     `upstream_by_path`).
     """
-    found = (
-        (lambda _: upstream.rstrip("/"))
-        if isinstance(upstream, str)
-        else upstream or upstream_by_path()
-    )
-    made = _Relay(source, found)
-    listening = socket.create_server(("127.0.0.1", 0))
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(
-        target=loop.run_until_complete,
-        args=(made.run(listening),),
-        name="harness-relay",
-        daemon=True,
-    )
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    finally:
-        loop.call_soon_threadsafe(made.over.set)
-        thread.join()
-        loop.close()
+    base_url = upstream.rstrip("/") if isinstance(upstream, str) else ""
+    route = (lambda _: base_url) if isinstance(upstream, str) else upstream or upstream_by_path()
+    with _Relay(source, route) as running:
+        yield running.base_url
 
 
-class _Relay:
-    def __init__(self, source: Source, upstream: Upstream) -> None:
+class _Relay(Listener):
+    def __init__(self, source: Source, route: Upstream) -> None:
+        super().__init__()
         self.source = source
-        self.upstream = upstream
+        self.route = route
         self.http: Any = None
         self.transport: Any = None
         if source.live:
-            self._connect()
-        self.over = asyncio.Event()
-        self.clients: set[asyncio.Task[None]] = set()
+            self.connect()
 
-    def _connect(self) -> None:
-        """What asks the network; made when something is asked of it, for a replay needs no library
-        of HTTP.
-        """
+    def connect(self) -> None:
+        """Make the transport to the provider. A playback does not need one, nor its library."""
         if self.transport is None:
-            made = transports(http_library())
-            self.http, self.transport = made.http, made.asynchronous(self.source)
+            library = transports(http_library())
+            self.http, self.transport = library.http, library.asynchronous(self.source)
 
-    async def run(self, listening: socket.socket) -> None:
-        server = await asyncio.start_server(self._client, sock=listening)
-        await self.over.wait()
-        server.close()
-        for task in self.clients:
-            task.cancel()
-        await asyncio.gather(*self.clients, return_exceptions=True)
+    async def run(self, started: Callable[[], None]) -> None:
+        await super().run(started)
         if self.transport is not None:
             await self.transport.aclose()
 
-    async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self.clients.add(task)
-        try:
-            wire = h11.Connection(h11.SERVER)
-            while await self._exchange(wire, reader, writer):
-                wire.start_next_cycle()
-        except (h11.RemoteProtocolError, ConnectionError, asyncio.CancelledError):
-            pass  # no client to answer any more
-        finally:
-            self.clients.discard(task)
-            writer.close()
-            with suppress(ConnectionError):
-                await writer.wait_closed()
+    async def serve_connection(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        await _RelayConnection(self, reader, writer).run()
 
-    async def _exchange(
-        self, wire: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> bool:
-        """One request and its answer; whether the connection can take another."""
-        asked = await _read_request(wire, reader)
-        if asked is None:
-            return False
-        head, body = asked
-        target = head.target.decode("ascii")
-        kept = [
-            (name, value)
-            for name, value in head.headers.raw_items()
-            if name.lower() not in _HOP_BY_HOP | {b"host"}
-        ]
-        method, url = head.method.decode(), self.upstream(target) + target
-        try:
-            answer = (
-                None
-                if self.source.live
-                else self.source.answer(Request(method, url, headers_by_name(kept), body))
-            )
-            if answer is None:
-                self._connect()
-        except ReplayError as error:
-            told = json.dumps(
-                {"error": {"code": 404, "message": str(error), "status": "NOT_FOUND"}}
-            ).encode()
-            answer = Exchange(
-                None,
-                404,
-                {"Content-Type": ["application/json"]},
-                ((None, told),),
-                "complete",
-                "Not Found",
-            )
-        if answer is not None:
-            return await _play(answer, wire, writer)
-        gone = asyncio.ensure_future(_gone(wire, reader))
-        try:
-            request = self.http.Request(method, url, headers=kept, content=body)
-            response = await _unless(gone, self.transport.handle_async_request(request))
-            return await self._answer(wire, response, writer, gone)
-        except self.http.TransportError:
-            _reset(writer)
-            return False
-        finally:
-            await _cancel(gone)
 
-    async def _answer(
-        self,
-        wire: h11.Connection,
-        response: Any,
-        writer: asyncio.StreamWriter,
-        gone: asyncio.Future[None],
-    ) -> bool:
-        headers = [
-            (name, value) for name, value in response.headers.raw if name.lower() not in _HOP_BY_HOP
-        ]
-        reason = response.extensions.get("reason_phrase", b"")
-        _send(
-            writer,
-            wire.send(
-                h11.Response(status_code=response.status_code, headers=headers, reason=reason)
-            ),
+class _RelayConnection(Connection):
+    idle_s = None  # a client that is debugged may wait for long
+
+    def __init__(
+        self, relay: _Relay, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        super().__init__(reader, writer)
+        self._relay = relay
+
+    async def respond(self, request: HttpRequest) -> None:
+        relay = self._relay
+        target = request.url.removeprefix("http://localhost")
+        headers = _end_to_end(request.headers, {"host"})
+        url = relay.route(target) + target
+        if not relay.source.live:
+            try:
+                exchange = relay.source.answer(
+                    Request(request.method, url, headers_by_name(headers), request.body)
+                )
+            except ReplayError as error:
+                error_body = {"code": 404, "message": str(error), "status": "NOT_FOUND"}
+                await self.send(made_answer(404, {"error": error_body}), _AT_ONCE, 0.0)
+                return
+            if exchange is not None:
+                if exchange.end == "aborted":
+                    exchange = replace(exchange, end="reset")
+                await self.send(recorded_answer(exchange, _AT_ONCE), _AT_ONCE, 0.0)
+                return
+        relay.connect()
+        left = asyncio.ensure_future(self._until_left())
+        try:
+            sent = relay.http.Request(request.method, url, headers=headers, content=request.body)
+            response = await _unless(left, relay.transport.handle_async_request(sent))
+            await self._pass_on(response, left)
+        except relay.http.TransportError as error:
+            # Else the connection closes before the end of the answer, as it did upstream.
+            if isinstance(error, relay.http.ReadError) or self.wire.our_state is h11.SEND_RESPONSE:
+                self.reset()
+        finally:
+            await _cancel(left)
+
+    async def _pass_on(self, response: Any, left: asyncio.Future[None]) -> None:
+        head = h11.Response(
+            status_code=response.status_code,
+            headers=_end_to_end(response.headers.raw),
+            reason=response.extensions.get("reason_phrase", b""),
         )
-        await writer.drain()
+        self.write(head)
+        await self.flush()
         try:
-            await _unless(gone, _pump(response.stream, wire, writer))
-        except self.http.ReadError:
-            _reset(writer)
-            return False
-        except self.http.TransportError:
-            return False  # closed before its end, as it was upstream
+            await _unless(left, self._pump(response.stream))
         finally:
             await response.aclose()
-        _send(writer, wire.send(h11.EndOfMessage()))
-        await writer.drain()
-        return wire.our_state is h11.DONE and wire.their_state is h11.DONE
+        self.write(h11.EndOfMessage())
+        await self.flush()
+
+    async def _pump(self, stream: AsyncIterator[bytes]) -> None:
+        async for data in stream:
+            self.write(h11.Data(data=data))
+            await self.flush()
+
+    async def _until_left(self) -> None:
+        """Returns when the client has closed its side; other bytes belong to its next request."""
+        while data := await self.reader.read(_READ):
+            self.wire.receive_data(data)
 
 
-async def _play(answer: Exchange, wire: h11.Connection, writer: asyncio.StreamWriter) -> bool:
-    """A recorded answer, at once, then its recorded end; whether the connection can take
-    another.
-    """
-    named = [
-        (name.encode("latin-1"), value.encode("latin-1"))
-        for name, values in answer.headers.items()
-        for value in values
+def _end_to_end(
+    headers: Any, dropped: frozenset[str] | set[str] = frozenset()
+) -> list[tuple[bytes, bytes]]:
+    """Headers of the message, without those of one connection (RFC 9110, 7.6.1)."""
+    left_out = HOP_BY_HOP | dropped
+    return [
+        (name, value) for name, value in headers if name.decode("latin-1").lower() not in left_out
     ]
-    headers = [(name, value) for name, value in named if name.lower() not in _HOP_BY_HOP]
-    reason = answer.reason_phrase.encode("ascii", "replace")
-    _send(
-        writer, wire.send(h11.Response(status_code=answer.status, headers=headers, reason=reason))
-    )
-    for _, data in answer.reads:
-        _send(writer, wire.send(h11.Data(data=data)))
-        await writer.drain()
-    if answer.end in ("reset", "aborted"):
-        _reset(writer)
-    if answer.end in ("cut", "reset", "aborted"):
-        return False
-    _send(writer, wire.send(h11.EndOfMessage()))
-    await writer.drain()
-    return wire.our_state is h11.DONE and wire.their_state is h11.DONE
 
 
-async def _read_request(
-    wire: h11.Connection, reader: asyncio.StreamReader
-) -> tuple[h11.Request, bytes] | None:
-    head: h11.Request | None = None
-    body = b""
-    while True:
-        event = wire.next_event()
-        if event is h11.NEED_DATA:
-            wire.receive_data(await reader.read(_READ))
-        elif isinstance(event, h11.Request):
-            head = event
-        elif isinstance(event, h11.Data):
-            body += event.data
-        elif isinstance(event, h11.EndOfMessage) and head is not None:
-            return head, body
-        else:
-            return None
-
-
-async def _pump(
-    stream: AsyncIterator[bytes], wire: h11.Connection, writer: asyncio.StreamWriter
-) -> None:
-    async for data in stream:
-        _send(writer, wire.send(h11.Data(data=data)))
-        await writer.drain()
-
-
-async def _unless(gone: asyncio.Future[None], work: Coroutine[Any, Any, Any]) -> Any:
-    """What ``work`` gives; if the client leaves first, the work is cancelled and
+async def _unless(left: asyncio.Future[None], work: Coroutine[Any, Any, Any]) -> Any:
+    """The result of ``work``. If the client leaves first, the work is cancelled and
     ConnectionResetError raised.
     """
     task = asyncio.ensure_future(work)
     try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({task, left}, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return task.result()
         raise ConnectionResetError("the client has left")
@@ -268,20 +165,3 @@ async def _unless(gone: asyncio.Future[None], work: Coroutine[Any, Any, Any]) ->
 async def _cancel(task: asyncio.Future[Any]) -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-
-
-async def _gone(wire: h11.Connection, reader: asyncio.StreamReader) -> None:
-    """Returns when the client has closed its side; what it sends until then is its next request."""
-    while data := await reader.read(_READ):
-        wire.receive_data(data)
-
-
-def _send(writer: asyncio.StreamWriter, data: bytes | None) -> None:
-    if data:
-        writer.write(data)
-
-
-def _reset(writer: asyncio.StreamWriter) -> None:
-    raw = writer.get_extra_info("socket")
-    raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
-    writer.transport.abort()

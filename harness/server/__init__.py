@@ -1,7 +1,7 @@
-"""Cassettes as a live endpoint: any client, in any language, pointed at a base URL gets what was
-recorded, byte for byte and read by read.
+"""Serves cassettes as a live HTTP endpoint: clients in any language get the recorded answers, byte
+for byte and read by read.
 
-`serve` runs it beside a test, ``harness serve`` in a shell.
+`serve` runs a server beside a test, ``harness serve`` runs one in a shell.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from pathlib import Path
 from harness.pipeline.replay import Cuts
 from harness.stream.exchange import Cassette
 
-from .server import LOOPBACK, Server
+from .listener import LOOPBACK
+from .server import Server
 
 __all__ = ["LOOPBACK", "Server", "serve"]
 
@@ -29,23 +30,23 @@ def serve(
     provider: str | None = None,
     dialect: str | None = None,
 ) -> Server:
-    """A `Server`, to be used in ``with``: it listens while the block runs, and ``.base_url`` is
-    what a client is pointed at.
+    """A `Server` that listens while its ``with`` block runs; ``.base_url`` is the address for
+    clients.
 
-    ``cassettes``: cassettes or paths of recordings, one or several. ``port`` 0 picks a free one.
-    ``pace``: ``recorded``, ``step`` (at once, still read by read), ``instant``, or a number (2:
-    twice as fast as recorded). ``cuts``: where the body is cut into reads, as in `harness.replay`;
-    each has the time at which its last byte was recorded. ``fault``: ``cut:N``, ``reset:N`` or
-    ``stall:N`` after N reads, ``status:CODE``, ``slow``. ``match``: ``request``, or ``path`` for
-    clients whose requests differ from run to run. ``provider``: what exchanges without a request
-    are answers of. ``dialect``: ``anthropic`` answers ``POST /v1/messages`` as well.
+    ``cassettes``: cassettes or paths of recordings, one or several. ``port``: 0 picks a free port.
+    ``pace``: ``recorded``, ``step`` (without waiting, still read by read), ``instant``, or a number
+    (2: twice as fast as recorded). ``cuts``: where the body is cut into reads, as in
+    `harness.replay`; each piece has the time at which its last byte was recorded. ``fault``:
+    ``cut:N``, ``reset:N`` or ``stall:N`` after N reads, ``status:CODE``, ``slow``. ``match``:
+    ``request``, or ``path`` for clients whose requests differ from run to run. ``provider``: the
+    provider of exchanges without a request. ``dialect``: with ``anthropic``, ``POST /v1/messages``
+    is answered too.
 
-    Raises `CassetteError` for a recording that can't be read, `ReplayError` for unknown words,
-    OSError if the address can't be had.
+    Raises `CassetteError` for a recording that can't be read, `ReplayError` for an unknown option,
+    OSError if the address is not available.
     """
-    several = [cassettes] if isinstance(cassettes, (Cassette, str, Path)) else cassettes
     return Server(
-        several,
+        [cassettes] if isinstance(cassettes, (Cassette, str, Path)) else cassettes,
         port=port,
         host=host,
         pace=pace,

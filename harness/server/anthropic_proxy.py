@@ -1,10 +1,10 @@
-"""The Anthropic Messages API over the same cassettes: a prompt becomes the Gemini request that it
-means, the answer comes back translated.
+"""The Anthropic Messages API over cassettes of Gemini: a prompt is translated to a Gemini request,
+and the recorded answer back.
 
-It is what a proxy between an Anthropic client and Gemini does, with the cassette in Gemini's place.
-What such a proxy remembers of a conversation (the signatures above all) is kept by the
-conversation's text: a session belongs to the messages it has answered, and the next turn begins
-with a copy of it. So a turn can be asked again or asked otherwise, and conversations don't meet.
+This is a proxy between an Anthropic client and Gemini, with a cassette in Gemini's place. A proxy
+has to remember parts of a conversation, above all the signatures. Here a session is stored under
+the messages that it has answered, and the next turn begins with a copy of it. Therefore a turn can
+be repeated or changed, and conversations do not mix.
 Source: https://docs.anthropic.com/en/api/messages and
 https://docs.anthropic.com/en/docs/build-with-claude/streaming.
 """
@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from harness.dialects import DIALECTS
 from harness.pipeline.replay import DEFAULT_PROVIDER, trace
 from harness.pipeline.request import ask, wrap
-from harness.providers import declared_tools
+from harness.providers import PROVIDERS, declared_tools
 from harness.stream.exchange import Exchange
 from harness.stream.generation import TranslationError
 from harness.stream.json_codec import decode_json
@@ -31,11 +31,11 @@ from harness.stream.session import Session
 
 from .connection import HttpRequest
 from .google import estimate_tokens
-from .options import Manner
+from .options import Options
 from .response import MADE, Answer, faulty, made_answer, phrase_of
 
 MAX_CONVERSATIONS: Final = 1000
-"""So many answered turns are remembered, the oldest goes first."""
+"""The number of answered turns that are remembered; the oldest is removed first."""
 
 STATUSES: Final = {
     "invalid_request_error": 400,
@@ -50,11 +50,6 @@ STATUSES: Final = {
 """Kind of error → HTTP status: https://docs.anthropic.com/en/api/errors."""
 
 _KINDS: Final = {status: kind for kind, status in STATUSES.items()} | {503: "overloaded_error"}
-_PATHS: Final = {
-    "gemini-api": "/v1beta/models/{model}:{method}",
-    "vertex-ai": "/v1beta1/publishers/google/models/{model}:{method}",
-    "code-assist": "/v1internal:{method}",
-}
 _STREAM: Final = "streamGenerateContent?alt=sse"
 _DIALECT: Final = "anthropic"
 
@@ -63,71 +58,73 @@ Payload = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why nothing is replayed: an HTTP status and what the API says."""
+    """Nothing is replayed: the HTTP status and the message of the API."""
 
     status: int
     message: str
 
 
 Look = Callable[[HttpRequest], Exchange | Refusal]
-"""Gives what a Gemini request is answered with."""
+"""Gemini request → the exchange that answers it."""
 
 
 class Messages:
-    """Answers ``POST /v1/messages``; ``look`` finds the exchange, ``provider`` is whose request the
-    prompt becomes.
+    """Answers ``POST /v1/messages``. ``look`` finds the exchange; prompts become requests of
+    ``provider``; ``missed`` is called with a message for each request that nothing answers.
     """
 
     def __init__(
-        self, look: Look, manner: Manner, provider: str | None, missed: Callable[[str], None]
+        self, look: Look, options: Options, provider: str | None, missed: Callable[[str], None]
     ) -> None:
         self._look = look
         self._missed = missed
-        self._manner = manner
-        self._provider = manner.provider or provider or DEFAULT_PROVIDER
+        self._options = options
+        self._provider = options.provider or provider or DEFAULT_PROVIDER
         self._sessions: OrderedDict[bytes, Session] = OrderedDict()
 
-    def answer(self, asked: HttpRequest) -> Answer | None:
-        """The answer; None if this is no request of the Messages API."""
-        path = urlsplit(asked.url).path
-        if asked.method != "POST" or not path.endswith(
+    def answer(self, request: HttpRequest) -> Answer | None:
+        """The answer; None for a request that is not of the Messages API."""
+        path = urlsplit(request.url).path
+        if request.method != "POST" or not path.endswith(
             ("/v1/messages", "/v1/messages/count_tokens")
         ):
             return None
         if path.endswith("count_tokens"):
-            return made_answer(200, {"input_tokens": estimate_tokens(asked.body)})
+            return made_answer(200, {"input_tokens": estimate_tokens(request.body)})
         try:
-            prompt = decode_json(asked.body)
+            prompt = decode_json(request.body)
         except ValueError as error:
             return _error_answer("invalid_request_error", f"the body is not JSON: {error}")
         session = self._recall(prompt)
         try:
-            request = ask(prompt, dialect=_DIALECT, options=None, session=session)
-            body = json.dumps(wrap(request, self._provider, session)).encode()
+            wanted = ask(prompt, dialect=_DIALECT, options=None, session=session)
+            body = json.dumps(wrap(wanted, self._provider, session)).encode()
         except TranslationError as error:
             return _error_answer("invalid_request_error", str(error))
         streamed = prompt.get("stream") is True
-        found = self._find(request.model or "", body, streamed)
-        if isinstance(found, Refusal):
-            if found.status == 404:
-                self._missed(found.message)
-            return _error_answer(_KINDS.get(found.status, "api_error"), found.message)
-        turns = list(_replay(found, found.provider or self._provider, body, session))
+        exchange = self._find(wanted.model or "", body, streamed)
+        if isinstance(exchange, Refusal):
+            if exchange.status == 404:
+                self._missed(exchange.message)
+            return _error_answer(_KINDS.get(exchange.status, "api_error"), exchange.message)
+        turns = list(_replay(exchange, exchange.provider or self._provider, body, session))
         self._remember(prompt, session)
-        return self._written(turns, found, streamed)
+        return self._written(turns, exchange, streamed)
 
     def _find(self, model: str, body: bytes, streamed: bool) -> Exchange | Refusal:
-        """The exchange of the mode that was asked for, else of the other one: a proxy may ask
-        Gemini either way.
+        """The exchange of the requested mode, streamed or not, else of the other mode: a proxy may
+        ask Gemini in either.
         """
+        endpoint = PROVIDERS[self._provider].endpoint
+        assert endpoint is not None, "only providers with requests are accepted"
         methods = [_STREAM, "generateContent"] if streamed else ["generateContent", _STREAM]
         refusals: list[Refusal] = []
         for method in methods:
-            path = _PATHS[self._provider].format(model=model, method=method)
-            found = self._look(HttpRequest("POST", f"http://localhost{path}", body))
-            if isinstance(found, Exchange):
-                return found
-            refusals.append(found)
+            path = endpoint.generate.format(model=model, method=method)
+            exchange = self._look(HttpRequest("POST", f"http://localhost{path}", body))
+            if isinstance(exchange, Exchange):
+                return exchange
+            refusals.append(exchange)
         return refusals[0]
 
     def _written(
@@ -147,7 +144,7 @@ class Messages:
         reads, end = faulty(
             [(at_ms, b"".join(map(_event, some))) for at_ms, some in turns if some],
             "complete",
-            self._manner,
+            self._options,
         )
         headers = [
             ("Content-Type", "text/event-stream; charset=utf-8"),
@@ -157,8 +154,8 @@ class Messages:
         return Answer(200, phrase_of(200), headers, reads, end)
 
     def _recall(self, prompt: Any) -> Session:
-        """A copy of the session of the longest beginning of this conversation that was answered
-        here, or a new one.
+        """A copy of the session after the longest beginning of this conversation that was answered
+        here, else a new session.
         """
         messages = _messages(prompt)
         for place in range(len(messages) - 1, 0, -1):
@@ -177,7 +174,7 @@ class Messages:
 
 
 class _Ids:
-    """Counted ids that a copied session goes on counting by itself."""
+    """Makes counted ids; the copy of a session counts on by itself."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -190,8 +187,8 @@ class _Ids:
 def _replay(
     exchange: Exchange, provider: str, request_body: bytes, session: Session
 ) -> Iterator[tuple[float | None, list[Payload]]]:
-    """What each frame becomes, with the time of the read that completed it; last what the end adds,
-    with no time of its own.
+    """The payloads of each frame, with the time of the read that completed it; last the payloads at
+    the end, without a time.
     """
     session.streamed, session.at_ms = True, None
     translator = DIALECTS[_DIALECT].translator(declared_tools(request_body), session)
@@ -211,15 +208,15 @@ def _event(payload: Payload) -> bytes:
 
 
 def _whole(payloads: Sequence[Payload]) -> Payload:
-    """The message that a stream amounts to."""
+    """The message that the payloads of a stream make up."""
     requests = DIALECTS[_DIALECT].request
-    assert requests is not None  # this dialect speaks
-    said = requests.follow_up({"messages": []}, payloads, "")["messages"]
+    assert requests is not None  # the dialect has requests
+    history = requests.follow_up({"messages": []}, payloads, "")["messages"]
     message: Payload = {}
     for payload in payloads:
         match payload:
             case {"type": "message_start", "message": start}:
-                message = {**start, "content": said[0]["content"] if said else []}
+                message = {**start, "content": history[0]["content"] if history else []}
             case {"type": "message_delta", "delta": delta, "usage": usage}:
                 message |= {**delta, "usage": {**message.get("usage", {}), **usage}}
     return message
@@ -243,8 +240,8 @@ def _messages(prompt: Any) -> list[Mapping[str, Any]]:
 
 
 def _key(messages: Sequence[Mapping[str, Any]]) -> bytes:
-    """A conversation by what it says: where a client marks it for caching does not count, nor how
-    it spells a single text.
+    """A hash of a conversation's content. Cache markers do not count, nor whether a single text is
+    a string or a list.
     """
     return blake2b(
         json.dumps([_plain(message) for message in messages], sort_keys=True).encode(),

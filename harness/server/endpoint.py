@@ -1,10 +1,9 @@
-"""Requests in, answers out, without a socket: what is recorded, what the API would refuse, what
-nobody recorded.
+"""Finds the answer to a request, without a socket.
 
-The order decides. A fault of the server comes first; then the exchange that was recorded for this
-very request, whatever it is: a recording is what the API did. Only then is a history judged, so
-that a client that loses a signature is told so in Google's words instead of not being found. Then
-what answers any request, then what the server makes up, and last a 404 with the nearest.
+The first of these answers: the configured fault; the exchange that was recorded for the same
+request; an error if the API would refuse the history, so that a client that loses a signature gets
+Google's message; an exchange that answers any request; an answer that the server makes up; a 404
+that names the most similar recorded request.
 """
 
 from __future__ import annotations
@@ -21,81 +20,81 @@ from .connection import HttpRequest
 from .google import debug_info, error_answer, fault_answer, made_up, message_of
 from .history_rules import find_fault, signatures_of
 from .lookup import Finder, PlacedExchange
-from .options import Fault, Manner
+from .options import Fault, Options
 from .response import Answer, recorded_answer
 
 
 class Endpoint:
-    """The exchanges of some cassettes as the API that they were recorded from; ``missed`` is told
-    of what nobody recorded.
+    """Answers requests from the ``placed`` exchanges. ``missed`` is called with a message for each
+    request that nothing answers.
     """
 
     def __init__(
-        self, placed: Sequence[PlacedExchange], manner: Manner, missed: Callable[[str], None]
+        self, placed: Sequence[PlacedExchange], options: Options, missed: Callable[[str], None]
     ) -> None:
         # The output of a program is no answer over HTTP.
         self.placed = [
             item for item in placed if not PROVIDERS[choose_provider(item.exchange, None)].program
         ]
-        self.manner = manner
-        self.finder = Finder(self.placed, manner.match, manner.provider)
+        self.options = options
+        self.finder = Finder(self.placed, options.match, options.provider)
         self._missed = missed
         self._messages = (
-            Messages(self._look_for_messages, manner, self._provider(), missed)
-            if manner.dialect == "anthropic"
+            Messages(self._look_for_messages, options, self._provider(), missed)
+            if options.dialect == "anthropic"
             else None
         )
 
-    def answer(self, asked: HttpRequest) -> Answer:
-        """What is sent for a request."""
-        if self._messages is not None and (answer := self._messages.answer(asked)):
+    def answer(self, request: HttpRequest) -> Answer:
+        """The answer to a request."""
+        if self._messages is not None and (answer := self._messages.answer(request)):
             return answer
-        told = detect_provider(asked.method, asked.url, asked.body, b"")
-        match self.manner.fault:
-            case Fault("status", code) if told.generates:
-                return fault_answer(asked, code)
-        found = self._look(asked, told)
-        match found:
-            case Exchange():
-                return recorded_answer(found, self.manner)
-            case str():
-                return error_answer(asked, 400, found)
-        return made_up(asked, self._models) or self._not_found(asked)
+        identity = detect_provider(request.method, request.url, request.body, b"")
+        match self.options.fault:
+            case Fault("status", code) if identity.generates:
+                return fault_answer(request, code)
+        match self._look(request, identity):
+            case Exchange() as exchange:
+                return recorded_answer(exchange, self.options)
+            case str(message):
+                return error_answer(request, 400, message)
+        return made_up(request, self._models) or self._not_found(request)
 
-    def _look(self, asked: HttpRequest, told: Identity) -> Exchange | str | None:
-        """The exchange that answers, or what the API would say about the history, or neither."""
-        exchange = self.finder.find_recorded(asked)
+    def _look(self, request: HttpRequest, identity: Identity) -> Exchange | str | None:
+        """The exchange that answers, else the API's message about the history, else None."""
+        exchange = self.finder.find_recorded(request)
         if (
             exchange is None
-            and told.generates
-            and (fault := find_fault(asked.body, told.model, lambda: self._signatures))
+            and identity.generates
+            and (fault := find_fault(request.body, identity.model, lambda: self._signatures))
         ):
             return fault
-        return exchange or self.finder.find_other(asked, told)
+        return exchange or self.finder.find_other(request, identity)
 
-    def _look_for_messages(self, asked: HttpRequest) -> Exchange | Refusal:
-        match self.manner.fault:
+    def _look_for_messages(self, request: HttpRequest) -> Exchange | Refusal:
+        match self.options.fault:
             case Fault("status", code):
                 return Refusal(code, message_of(code))
-        found = self._look(asked, detect_provider(asked.method, asked.url, asked.body, b""))
-        match found:
-            case Exchange():
-                return found
-            case str():
-                return Refusal(400, found)
-        return Refusal(404, self._explain(asked)[0])
+        identity = detect_provider(request.method, request.url, request.body, b"")
+        match self._look(request, identity):
+            case Exchange() as exchange:
+                return exchange
+            case str(message):
+                return Refusal(400, message)
+        return Refusal(404, self._explain(request)[0])
 
     def _provider(self) -> str | None:
-        """Whose the cassettes are: that of the first exchange that tells it."""
+        """The provider of the first exchange whose provider is known."""
         return next((one.exchange.provider for one in self.placed if one.exchange.provider), None)
 
-    def _not_found(self, asked: HttpRequest) -> Answer:
-        said, differences = self._explain(asked)
-        self._missed(said)
-        return error_answer(asked, 404, said, [debug_info(differences)] if differences else ())
+    def _not_found(self, request: HttpRequest) -> Answer:
+        message, differences = self._explain(request)
+        self._missed(message)
+        details = [debug_info(differences)] if differences else ()
+        return error_answer(request, 404, message, details)
 
-    def _explain(self, asked: HttpRequest) -> tuple[str, list[str]]:
-        sentence, differences = self.finder.explain(asked)
+    def _explain(self, request: HttpRequest) -> tuple[str, list[str]]:
+        sentence, differences = self.finder.explain(request)
         return sentence + "; ".join(differences), differences
 
     @cached_property
@@ -104,9 +103,13 @@ class Endpoint:
 
     @cached_property
     def _models(self) -> frozenset[str]:
-        told = [
+        identities = [
             detect_provider(request.method, request.url, request.body, b"")
             for one in self.placed
             if (request := one.exchange.request)
         ]
-        return frozenset(one.model for one in told if one.model)
+        return frozenset(identity.model for identity in identities if identity.model)
+
+
+def _is_program_output(exchange: Exchange) -> bool:
+    return exchange.provider in PROVIDERS and PROVIDERS[exchange.provider].program

@@ -1,10 +1,10 @@
-"""The answers that Google's endpoints give and no cassette needs to hold: errors, model lists,
-token counts, Code Assist's set-up.
+"""Answers of Google's endpoints that no cassette needs to hold: errors, model lists, token counts,
+Code Assist's set-up.
 
 Shapes: https://cloud.google.com/apis/design/errors, https://ai.google.dev/api/models,
 https://ai.google.dev/api/tokens; Code Assist's are those of its public client
-(https://github.com/google-gemini/gemini-cli, ``packages/core/src/code_assist``). What is made up
-here says so in a header, and a recorded exchange is always taken before it.
+(https://github.com/google-gemini/gemini-cli, ``packages/core/src/code_assist``). A header marks
+these answers as made up. A recorded exchange always comes first.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STATUSES: Final = {
     503: ("UNAVAILABLE", "The model is overloaded. Please try again later."),
     504: ("DEADLINE_EXCEEDED", "The request timed out. Please try again."),
 }
-"""HTTP status → status of google.rpc and the message that goes with it."""
+"""HTTP status → status of google.rpc, and its message."""
 
 _TYPE: Final = "type.googleapis.com/google.rpc."
 _QUOTA: Final[list[dict[str, Any]]] = [
@@ -51,37 +51,35 @@ _QUOTA: Final[list[dict[str, Any]]] = [
 
 
 def error_answer(
-    asked: HttpRequest,
+    request: HttpRequest,
     code: int,
     message: str | None = None,
     details: Sequence[dict[str, Any]] = (),
     note: str = "not recorded",
 ) -> Answer:
-    """An error as the API writes it: as an array of one where the stream would have been a JSON
-    array.
-    """
+    """An error as the API writes it. If the stream would be a JSON array, it is an array of one."""
     status = STATUSES[code][0] if code in STATUSES else "UNKNOWN"
     error: dict[str, Any] = {"code": code, "message": message or message_of(code), "status": status}
     if details:
         error["details"] = list(details)
-    split = urlsplit(asked.url)
+    split = urlsplit(request.url)
     as_array = split.path.endswith(":streamGenerateContent") and "alt=sse" not in split.query
     return made_answer(code, [{"error": error}] if as_array else {"error": error}, note=note)
 
 
 def message_of(code: int) -> str:
-    """What Google says with an HTTP status."""
+    """Google's message for an HTTP status."""
     return STATUSES[code][1] if code in STATUSES else "The request failed."
 
 
 def debug_info(lines: Sequence[str]) -> dict[str, Any]:
-    """The detail that carries what the server's own developer wants to know."""
+    """An error detail with lines for developers."""
     return {"@type": f"{_TYPE}DebugInfo", "stackEntries": list(lines)}
 
 
-def fault_answer(asked: HttpRequest, code: int) -> Answer:
+def fault_answer(request: HttpRequest, code: int) -> Answer:
     """The error of the fault ``status:CODE``."""
-    return error_answer(asked, code, details=_QUOTA if code == 429 else (), note="fault")
+    return error_answer(request, code, details=_QUOTA if code == 429 else (), note="fault")
 
 
 _MODELS: Final = re.compile(
@@ -114,24 +112,23 @@ _SET_UP: Final[dict[str, Any]] = {
         "freeTierDataCollectionOptin": False,
     },
 }
-"""Code Assist's set-up methods → what they answer to a user who is set up."""
+"""Code Assist's set-up methods → their answers to a user who is set up."""
 
 
-def made_up(asked: HttpRequest, models: Collection[str]) -> Answer | None:
-    """The answer to a call that generates nothing; None for what is not known. ``models`` are those
-    that the cassettes answer for.
+def made_up(request: HttpRequest, models: Collection[str]) -> Answer | None:
+    """The answer to a call that generates nothing; None for an unknown call. ``models``: the models
+    of the cassettes.
     """
-    path = unquote(urlsplit(asked.url).path)
-    if asked.method == "GET" and (found := _MODELS.search(path)):
-        return _models(asked, found, models)
-    if asked.method == "POST" and _COUNT.search(path):
-        return made_answer(200, {"totalTokens": estimate_tokens(asked.body)})
-    found = _INTERNAL.search(path)
-    if found is None:
+    path = unquote(urlsplit(request.url).path)
+    if request.method == "GET" and (match := _MODELS.search(path)):
+        return _models(request, match, models)
+    if request.method == "POST" and _COUNT.search(path):
+        return made_answer(200, {"totalTokens": estimate_tokens(request.body)})
+    match = _INTERNAL.search(path)
+    if match is None:
         return None
-    if (
-        found["method"] == "retrieveUserQuota"
-    ):  # which also tells the Gemini CLI which models its user may have
+    # The Gemini CLI learns from this answer which models its user may use.
+    if match["method"] == "retrieveUserQuota":
         return made_answer(
             200,
             {
@@ -141,20 +138,20 @@ def made_up(asked: HttpRequest, models: Collection[str]) -> Answer | None:
                 ]
             },
         )
-    content = _SET_UP.get(found["method"] or "onboardUser")
+    content = _SET_UP.get(match["method"] or "onboardUser")
     return None if content is None else made_answer(200, content)
 
 
-def _models(asked: HttpRequest, found: re.Match[str], models: Collection[str]) -> Answer:
-    name = found["model"]
-    prefix = "publishers/google/models/" if found["publisher"] else "models/"
+def _models(request: HttpRequest, match: re.Match[str], models: Collection[str]) -> Answer:
+    name = match["model"]
+    prefix = "publishers/google/models/" if match["publisher"] else "models/"
     if name is None:
-        key = "publisherModels" if found["publisher"] else "models"
-        return made_answer(200, {key: [_model(f"{prefix}{one}") for one in sorted(models)]})
+        key = "publisherModels" if match["publisher"] else "models"
+        return made_answer(200, {key: [_model(f"{prefix}{model}") for model in sorted(models)]})
     if name in models:
         return made_answer(200, _model(f"{prefix}{name}"))
     return error_answer(
-        asked,
+        request,
         404,
         f"models/{name} is not found; the served cassettes answer for"
         f" {', '.join(sorted(models)) or 'no model'}.",
@@ -173,14 +170,11 @@ def _model(name: str) -> dict[str, Any]:
 
 
 def estimate_tokens(body: bytes) -> int:
-    """About how many tokens the texts of a request are: a quarter of their characters, at least
-    1.
-    """
+    """An estimate of a request's tokens: a quarter of the characters of its texts, at least 1."""
     try:
-        request = decode_json(body)
+        return max(1, _text_length(decode_json(body)) // 4)
     except ValueError:
         return 1
-    return max(1, _text_length(request) // 4)
 
 
 def _text_length(value: Any) -> int:

@@ -1,12 +1,11 @@
-"""What the API checks of a conversation that is sent to it: roles, calls and their results, and the
-signatures of the present turn.
+"""The API's checks of a conversation history: roles, calls and their results, and the signatures of
+the present turn.
 
-It is at least as strict as the API was seen to be: of every model content with calls since the user
-last spoke, one call must carry a signature that the API gave out; which one, and in which order, it
-does not mind (https://ai.google.dev/gemini-api/docs/thought-signatures,
-https://ai.google.dev/gemini-api/docs/function-calling). Signatures are asked for from Gemini 3 on,
-which is told by the model's name; a name without a number (``gemini-pro-latest``) means a model of
-today.
+The rules are at least as strict as the API was seen to be. In every model content with calls since
+the user last spoke, one call must carry a signature that the API gave out; any call and any order
+will do (https://ai.google.dev/gemini-api/docs/thought-signatures,
+https://ai.google.dev/gemini-api/docs/function-calling). Signatures are required from Gemini 3 on,
+by the model's name. A name without a number (``gemini-pro-latest``) is a current model.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ ORDER: Final = (
 
 _KNOWN_ROLES: Final = frozenset({"user", "model", "function"})
 _OLDER: Final = re.compile(r"gemini-(?:1|2)(?:\.|-|$)|gemini-3-pro-image|gemma")
-"""Models that do not ask for signatures."""
+"""Models that do not require signatures."""
 
 
 def find_fault(
@@ -47,8 +46,8 @@ def find_fault(
 ) -> str | None:
     """The API's message about a generate request whose history it refuses, or None.
 
-    ``given_out`` tells the signatures of the recorded exchanges, in the canonical spelling; where
-    there are none, any will do.
+    ``given_out`` gives the signatures of the recorded exchanges, in the canonical spelling. If
+    there are none, every signature is accepted.
     """
     try:
         request = canonical_request(decode_json(body))
@@ -69,8 +68,8 @@ def find_fault(
 
 
 class _Turn:
-    """One content of the history: the calls in it, each with its signature, the results, and
-    whether it says anything else.
+    """One content of the history: its calls with their signatures, the number of its results, and
+    whether the user says anything else in it.
     """
 
     def __init__(self, content: dict[str, Any]) -> None:
@@ -118,9 +117,7 @@ def _find_unsigned(turns: list[_Turn], given_out: Callable[[], Collection[str]])
 
 
 def signatures_of(exchanges: Iterable[Exchange]) -> frozenset[str]:
-    """Every signature that stands in these exchanges, request or answer, in the canonical
-    spelling.
-    """
+    """The signatures in the requests and answers of these exchanges, in the canonical spelling."""
     found: set[str] = set()
     for exchange in exchanges:
         if exchange.generates:

@@ -1,11 +1,10 @@
-"""Which recorded exchange answers a request: the one recorded for the same request, else one that
-was recorded without a request.
+"""Finds the recorded exchange that answers a request: the one recorded for the same request, else
+one that was recorded without a request.
 
-With ``match="path"`` the body does not count: what was recorded for a method, path and model
-answers in recorded order, and when all of it has been used, the last of it again. That is for
-clients that put into a request what nobody can record (the date, the folder's files). An exchange
-without a request (a bare body) answers in the same way every request of its provider that asks for
-its mode, streamed or not.
+With ``match="path"`` the body does not count: the exchanges of a method, path and model answer in
+recorded order, and after the last one it answers again. This is for clients whose requests contain
+changing data (the date, a list of files). In the same way, an exchange without a request (a bare
+body) answers every request of its provider and its mode, streamed or not.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ from .connection import HttpRequest
 from .options import Match
 
 MAX_DIFFERENCES: Final = 5
-"""So many differences from the nearest request are told."""
+"""The number of differences from the nearest request in a message."""
 
 MAX_SHOWN: Final = 300
-"""So many characters of a value are told: a system prompt is as long as a book."""
+"""The number of characters of a value in a message. System prompts can be very long."""
 
 _Key = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedExchange:
-    """An exchange and where it stands: the name of its cassette, and its number there, from 1."""
+    """An exchange, the name of its cassette, and its number there, from 1."""
 
     exchange: Exchange
     cassette: str
@@ -46,7 +45,7 @@ class PlacedExchange:
 
 
 class Finder:
-    """The exchanges of one server, each found by its request."""
+    """Finds the exchanges of one server by requests."""
 
     def __init__(
         self, placed: Sequence[PlacedExchange], match: Match, provider: str | None
@@ -65,20 +64,20 @@ class Finder:
                 self._queues.setdefault(key, []).append(place)
         self._unused = set(range(len(placed)))
 
-    def find_recorded(self, asked: HttpRequest) -> Exchange | None:
-        """The exchange that was recorded for this very request."""
+    def find_recorded(self, request: HttpRequest) -> Exchange | None:
+        """The exchange that was recorded for the same request, or None."""
         return (
-            self._use(self._index.find(asked.method, asked.url, asked.body))
+            self._use(self._index.find(request.method, request.url, request.body))
             if self._by_request
             else None
         )
 
-    def find_other(self, asked: HttpRequest, told: Identity) -> Exchange | None:
-        """The next exchange that answers such a request whatever it says; None if there is none."""
-        keys = [_path_key(asked.method, asked.url, told)]
-        if told.generates:
-            mode = str(told.streamed)
-            keys += [("bare", told.provider, mode), ("bare", None, mode)]
+    def find_other(self, request: HttpRequest, identity: Identity) -> Exchange | None:
+        """The next exchange that answers such a request whatever its body is, or None."""
+        keys = [_path_key(request.method, request.url, identity)]
+        if identity.generates:
+            mode = str(identity.streamed)
+            keys += [("bare", identity.provider, mode), ("bare", None, mode)]
         for key in keys:
             if queue := self._queues.get(key):
                 self._last[key] = queue.pop()
@@ -93,15 +92,15 @@ class Finder:
         return self._placed[place].exchange
 
     def unused(self) -> list[PlacedExchange]:
-        """What no request has asked for yet, in order."""
+        """The exchanges that no request has used, in order."""
         return [self._placed[place] for place in sorted(self._unused)]
 
-    def explain(self, asked: HttpRequest) -> tuple[str, list[str]]:
-        """Why nothing answers: a sentence, and the differences from the nearest recorded request,
-        one a line.
+    def explain(self, request: HttpRequest) -> tuple[str, list[str]]:
+        """Why nothing answers: a sentence, and the differences from the most similar recorded
+        request, one in each line.
         """
-        asked_for = f"{asked.method} {urlsplit(asked.url).path}"
-        nearest = self._index.nearest(asked.method, asked.url, asked.body)
+        asked_for = f"{request.method} {urlsplit(request.url).path}"
+        nearest = self._index.nearest(request.method, request.url, request.body)
         if nearest is None:
             return (
                 (
@@ -145,12 +144,18 @@ def _bare_key(exchange: Exchange, provider: str | None) -> _Key:
     )
 
 
-def _path_key(method: str, url: str, told: Identity) -> _Key:
+def _path_key(method: str, url: str, identity: Identity) -> _Key:
     """What a request asks for, but for its body; ``alt`` because the formats of a stream differ."""
     split = urlsplit(url)
     alt = dict(parse_qsl(split.query)).get("alt")
-    if told.generates:
-        return ("generate", told.provider, told.model, str(told.streamed), alt)
+    if identity.generates:
+        return (
+            "generate",
+            identity.provider,
+            identity.model,
+            str(identity.streamed),
+            alt,
+        )
     return ("other", method.upper(), split.path, alt)
 
 

@@ -1,7 +1,7 @@
-"""How a server answers: pace, cuts, fault, matching; read from the words of the command line.
+"""The options of a server: pace, cuts, fault and matching, and how they are read from words.
 
-A pace says when each read is sent, a fault what goes wrong with every answer that generates. Both
-are counted in reads, so that with ``cuts="bytes"`` they are counted in bytes.
+A pace says when each read is sent. A fault is applied to every answer that generates. Faults count
+reads, so with ``cuts="bytes"`` they count bytes.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from harness.pipeline.replay import Cuts, ReplayError, check_known
 from harness.providers import PROVIDERS
 
 Pace = Literal["recorded", "step", "instant"] | float
-"""``recorded``: each read at its time. ``step``: at once, still read by read. ``instant``: at once.
-A number: so many times as fast.
+"""``recorded``: each read at its recorded time. ``step``: without waiting, still read by read.
+``instant``: without waiting. A number: so many times as fast as recorded.
 """
 
 Match = Literal["request", "path"]
-"""``request``: the canonical request decides. ``path``: only method, path and model, in recorded
-order.
+"""``request``: the canonical request must be equal. ``path``: only method, path and model must be
+equal; the exchanges answer in recorded order.
 """
 
 FaultKind = Literal["cut", "reset", "stall", "status", "slow"]
 
 SLOW_S: Final = 0.5
-"""What the fault ``slow`` waits before each read."""
+"""Seconds that the fault ``slow`` waits before each read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """``number``: the reads before a cut, reset or stall; the code of a status; 0 for slow."""
+    """``number``: the reads before a cut, reset or stall; the HTTP status; 0 for slow."""
 
     kind: FaultKind
     number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """Everything that is the same for all answers of a server."""
+class Options:
+    """The options that hold for all answers of a server."""
 
     pace: Pace = "recorded"
     cuts: Cuts = "recorded"
@@ -49,7 +49,7 @@ class Manner:
     dialect: str | None = None
 
 
-def read_manner(
+def read_options(
     *,
     pace: str | float = "recorded",
     cuts: Cuts = "recorded",
@@ -57,21 +57,23 @@ def read_manner(
     match: str = "request",
     provider: str | None = None,
     dialect: str | None = None,
-) -> Manner:
-    """The manner that words describe; raises `ReplayError`, which names what is known, for words
-    that don't.
+) -> Options:
+    """The options that words describe. Raises `ReplayError` for an unknown word; the message lists
+    the known ones.
     """
     if isinstance(cuts, str):
         check_known("cuts", cuts, ("recorded", "whole", "bytes"))
     if provider is not None:
         check_known(
-            "provider", provider, [name for name, one in PROVIDERS.items() if one.wrap is not None]
+            "provider",
+            provider,
+            [name for name, known in PROVIDERS.items() if known.endpoint],
         )
     if dialect is not None:
         check_known("dialect", dialect, ("anthropic",))
     check_known("match", match, get_args(Match))
     chosen: Match = "path" if match == "path" else "request"
-    return Manner(_read_pace(pace), cuts, _read_fault(fault), chosen, provider, dialect)
+    return Options(_read_pace(pace), cuts, _read_fault(fault), chosen, provider, dialect)
 
 
 def _read_pace(pace: str | float) -> Pace:
@@ -96,16 +98,18 @@ _FAULT: Final = re.compile(r"(cut|reset|stall|status):([0-9]{1,9})|slow")
 def _read_fault(fault: str | None) -> Fault | None:
     if fault is None:
         return None
-    found = _FAULT.fullmatch(fault)
-    if found is None:
+    match = _FAULT.fullmatch(fault)
+    if match is None:
         raise ReplayError(
             f"unknown fault {fault!r}; known are cut:N, reset:N, stall:N (after N reads),"
             " status:CODE and slow"
         )
-    if found[1] is None:
+    if match[1] is None:
         return Fault("slow")
-    number = int(found[2])
-    if found[1] == "status" and not 400 <= number <= 599:
-        raise ReplayError(f"the fault {fault!r} is no error; status takes a code from 400 to 599")
-    kind: FaultKind = next(kind for kind in get_args(FaultKind) if kind == found[1])
+    number = int(match[2])
+    if match[1] == "status" and not 400 <= number <= 599:
+        raise ReplayError(
+            f"the fault {fault!r} is not an error; status takes a code from 400 to 599"
+        )
+    kind: FaultKind = next(kind for kind in get_args(FaultKind) if kind == match[1])
     return Fault(kind, number)

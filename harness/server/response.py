@@ -1,9 +1,7 @@
-"""What is sent for one request: status, headers, reads and end, made from a recorded exchange or by
-the server itself.
+"""The answer to one request: status, headers, reads and end, from a recorded exchange or made up.
 
-Headers go out as recorded, less those that belong to one connection (RFC 9110, section 7.6.1:
-https://www.rfc-editor.org/rfc/rfc9110.html#section-7.6.1) and those that the recorded bytes
-contradict.
+Headers are sent as recorded, except those of one connection (RFC 9110, section 7.6.1:
+https://www.rfc-editor.org/rfc/rfc9110.html#section-7.6.1) and those that contradict the body.
 """
 
 from __future__ import annotations
@@ -20,15 +18,15 @@ from harness.pipeline.replay import cut_reads
 from harness.stream.events import INTERRUPTED, End
 from harness.stream.exchange import Exchange
 
-from .options import Fault, Manner
+from .options import Fault, Options
 
 Ending = End | Literal["stall"]
-"""How an exchange ended, or ``stall``: nothing more comes and the connection stays open."""
+"""How an exchange ends; with ``stall`` nothing more comes and the connection stays open."""
 
 Reads = Sequence[tuple[float | None, bytes]]
 
 MADE: Final = "X-Harness"
-"""The header that marks an answer which no cassette holds."""
+"""The header that marks an answer which stands in no cassette."""
 
 HOP_BY_HOP: Final = frozenset(
     {
@@ -45,7 +43,7 @@ HOP_BY_HOP: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``reads``: milliseconds since the request (None: no time of its own) and the bytes."""
+    """``reads``: milliseconds since the request (None: as the read before) and bytes."""
 
     status: int
     reason: str
@@ -54,14 +52,14 @@ class Answer:
     end: Ending = "complete"
 
 
-def recorded_answer(exchange: Exchange, manner: Manner) -> Answer:
-    """The answer of a recorded exchange, with the cuts and the fault of this server."""
+def recorded_answer(exchange: Exchange, options: Options) -> Answer:
+    """The answer of a recorded exchange, with the cuts and the fault of the options."""
     reads: Reads = [
         (at, data)
-        for at, data in _timed(cut_reads(exchange.reads, manner.cuts), exchange.reads)
+        for at, data in _timed(cut_reads(exchange.reads, options.cuts), exchange.reads)
         if data
     ]
-    reads, end = faulty(reads, exchange.end, manner)
+    reads, end = faulty(reads, exchange.end, options)
     if exchange.status in (204, 304):
         reads = []
     return Answer(
@@ -74,33 +72,33 @@ def recorded_answer(exchange: Exchange, manner: Manner) -> Answer:
 
 
 def _timed(pieces: Reads, recorded: Reads) -> Iterator[tuple[float | None, bytes]]:
-    """The pieces of an answer, each at the time of the recorded read that brought its last byte:
-    nobody could have sent it sooner.
-    """
+    """Gives each piece the time of the recorded read that holds its last byte."""
     ends, sent = list(accumulate(len(data) for _, data in recorded)), 0
     for _, data in pieces:
         sent += len(data)
         yield recorded[bisect_left(ends, sent)][0] if data else None, data
 
 
-def faulty(reads: Reads, end: Ending, manner: Manner) -> tuple[Reads, Ending]:
-    """What a fault leaves of an answer."""
-    match manner.fault:
+def faulty(reads: Reads, end: Ending, options: Options) -> tuple[Reads, Ending]:
+    """The reads that are left of an answer with a fault, and its end."""
+    match options.fault:
         case Fault(("cut" | "reset" | "stall") as kind, number):
             return reads[:number], kind
     return reads, end
 
 
 def _headers(exchange: Exchange, size: int, end: Ending) -> list[tuple[str, str]]:
-    """The recorded headers that are true of what is sent: ``size`` bytes, which end so."""
+    """The recorded headers, without those that contradict ``size`` bytes with this end."""
     own = {name.strip().lower() for name in (exchange.header("connection") or "").split(",")}
     dropped = HOP_BY_HOP | own
-    if not _says_length(exchange.header("content-length"), size, end):
+    if not _is_length(exchange.header("content-length"), size, end):
         dropped |= {"content-length"}
     encoding = (exchange.header("content-encoding") or "").strip().lower()
     first = next((data[0] for _, data in exchange.reads if data), None)
     if encoding in ("gzip", "x-gzip", "deflate") and first not in (0x1F, 0x78):
-        dropped |= {"content-encoding"}  # some recorders keep the header and store the body decoded
+        dropped |= {
+            "content-encoding"
+        }  # some recorders keep the header and store the body unpacked
     return [
         (name, value.strip())
         for name, values in exchange.headers.items()
@@ -109,9 +107,9 @@ def _headers(exchange: Exchange, size: int, end: Ending) -> list[tuple[str, str]
     ]
 
 
-def _says_length(value: str | None, size: int, end: Ending) -> bool:
-    """Whether a Content-Length is right: the size of a whole answer, more than what an interrupted
-    one sends.
+def _is_length(value: str | None, size: int, end: Ending) -> bool:
+    """Whether a Content-Length is right: equal to the size of a whole answer, larger than an
+    interrupted one.
     """
     if value is None or not value.strip().isdecimal():
         return False
@@ -125,8 +123,8 @@ def made_answer(
     headers: Sequence[tuple[str, str]] = (),
     note: str = "not recorded",
 ) -> Answer:
-    """An answer of the server's own, printed as Google prints JSON; ``note`` says in its `MADE`
-    header where it is from.
+    """An answer that the server makes: ``content`` as JSON in Google's layout. ``note`` is the
+    value of its `MADE` header.
     """
     body = (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode(
         "utf-8", "backslashreplace"
@@ -140,7 +138,7 @@ def made_answer(
 
 
 def phrase_of(status: int) -> str:
-    """The standard reason phrase, or nothing."""
+    """The standard reason phrase; empty for an unknown status."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:

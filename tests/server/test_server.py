@@ -28,7 +28,7 @@ from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.pipeline.replay import ReplayError
 from harness.server import Server, serve
 from harness.server import connection as serving_connection
-from harness.server.options import Manner
+from harness.server.options import Options
 from harness.server.response import recorded_answer
 
 pytest_plugins = ["pytester"]
@@ -210,7 +210,7 @@ def test_what_is_cut_otherwise_has_the_time_of_its_last_byte(
     cuts: Any, reads: list[tuple[float | None, bytes]]
 ) -> None:
     exchange = answered(((100.0, b"ab"), (200.0, b""), (300.0, b"cd"), (None, b"e")))
-    assert recorded_answer(exchange, Manner(cuts=cuts)).reads == reads
+    assert recorded_answer(exchange, Options(cuts=cuts)).reads == reads
 
 
 def test_a_whole_answer_comes_when_the_recorded_one_had_come_to_its_end() -> None:
@@ -395,7 +395,7 @@ def test_a_fault_of_status_answers_what_generates_and_nothing_else() -> None:
         ({"pace": 0}, "unknown pace 0"),
         ({"pace": "nan"}, "unknown pace 'nan'"),
         ({"fault": "cut"}, "unknown fault 'cut'; known are cut:N"),
-        ({"fault": "status:200"}, "is no error; status takes a code from 400 to 599"),
+        ({"fault": "status:200"}, "is not an error; status takes a code from 400 to 599"),
         ({"cuts": "none"}, "unknown cuts 'none'"),
         ({"match": "url"}, "unknown match 'url'; known are request, path"),
         ({"provider": "openai"}, "unknown provider 'openai'"),
@@ -868,7 +868,7 @@ def test_a_whole_address_as_a_proxy_gets_it_counts_by_its_path() -> None:
 
 
 def test_a_peer_that_falls_silent_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving_connection, "IDLE_S", 0.2)
+    monkeypatch.setattr(serving_connection.Connection, "idle_s", 0.2)
     with serve(tape(answered())) as server:
         host, port = server.base_url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
