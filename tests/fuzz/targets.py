@@ -139,7 +139,7 @@ def _leaked() -> Iterator[bytes]:
 
 
 def _recordings() -> Iterator[bytes]:
-    samples = runpy.run_path(str(ROOT / "tests/cassettes/test_importers.py"))["SAMPLES"]
+    samples = runpy.run_path(str(ROOT / "tests/cassettes/importers/samples.py"))["SAMPLES"]
     yield from (data for _, data in samples.values())
 
 

@@ -52,9 +52,13 @@ class Reading:
 def readings(data: bytes) -> Iterator[Reading]:
     """All readings of ``data``, itself first."""
     yield Reading([(0, data)])
+    escaped = b"%" in data or b"\\" in data
     texts = [match.span(1) for match in _TEXT.finditer(data)]
     for spans in (_between(_LINE_START, data), _between(_LINE_BREAK, data), texts):
-        plain = Reading((start, unescape(data[start:stop])) for start, stop in spans)
+        pieces = [(start, data[start:stop]) for start, stop in spans]
+        if escaped:
+            pieces = [(start, unescape(piece)) for start, piece in pieces]
+        plain = Reading(pieces)
         yield plain
         yield Reading(_decoded_runs(plain.text), plain)
 
