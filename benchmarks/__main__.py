@@ -76,7 +76,7 @@ def file_to_verdict(frames: int, rounds: int, folder: Path) -> dict[str, Any]:
     )
 
     def verdict() -> None:
-        result = judge(Cell(case, "c.yaml", "unified-llm"), lambda _: load(ours))
+        result = judge(Cell(case, "c.yaml", "unified-llm"), lambda _: load(ours)).result
         assert result.verdict == "passed", result
 
     def sdk() -> None:

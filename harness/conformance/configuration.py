@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from harness.pipeline.replay import ReplayError
 
+from .adapters import AdapterError
 from .adapters.named import read_line
-from .judge import AdapterError
 from .project import Project, read_text
 
 SPECS: Final = "harness_specs"

@@ -1,31 +1,29 @@
-"""The judge: one cell — a case, and the adapter or layer it is judged for — becomes one
-`CaseResult`.
+"""The judge: one cell — a case and an adapter or layer — becomes one `Judgement`.
 
-An adapter is any callable that takes an exchange and gives payloads; ours (`own_adapter`) and a
-user's are judged alike. Payloads are compared last: where a case also expects frames or events, the
-first layer that differs is named. What a case asks instead, the request half of an event model
-answers, ours or somebody's.
+The cassette is resolved once, and the exchange is framed and replayed once. The result is made of
+that, and so is the evidence where somebody wants it (`conformance.evidence`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cached_property
 from typing import Any, Final, Literal
 
 import msgspec
 
 from harness.cassettes import Cassette, CassetteError, Exchange
-from harness.dialects.dialect import RequestTranslator
 from harness.pipeline.conversation import converse, expected_requests, sent
 from harness.pipeline.replay import (
     DEFAULT_PROVIDER,
     ReplayError,
+    Trace,
     choose_provider,
     is_answer,
-    replay,
+    plain_frame,
+    replay_layers,
 )
 from harness.pipeline.request import request_translator
 from harness.specs import Case
@@ -34,23 +32,19 @@ from harness.stream.generation import TranslationError
 from harness.stream.printable import excerpt
 from harness.stream.session import Session
 
+from .adapters import (
+    ADAPTERS,
+    EVENTS,
+    FRAMES,
+    Adapter,
+    AdapterError,
+    AdapterMissing,
+    Output,
+    RunOptions,
+)
 from .results import CaseResult, Finding, FirstLayer, Layer, Origin, Verdict
 
-Adapter = Callable[[Exchange, Case], list[Any]]
-"""What is under test: an exchange goes in, payloads come out."""
-
-
-class AdapterError(Exception):
-    """An adapter that can't be called, or that broke a rule of the calling: the message says
-    which.
-    """
-
-
-class AdapterMissing(AdapterError):
-    """An adapter that needs what is not installed: its cells are not run. The message has the
-    command that installs it.
-    """
-
+LowerLayer = Literal["frames", "events"]
 
 NOTHING_EXPECTED: Final = (
     "nothing is expected yet; write it, or run once with --harness-accept and review what that"
@@ -58,15 +52,17 @@ NOTHING_EXPECTED: Final = (
 )
 
 MAX_FINDINGS: Final = 20
+MAX_FINDING_TEXT: Final = 8_000
+"""Characters of all findings of a cell."""
 MAX_WIRE: Final = 1500
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One case for one column: the name of a dialect or of an adapter, or ``events`` or ``frames``.
+    """One case for one column: the name of an adapter, ``events`` or ``frames``.
 
-    ``spec`` is the file's path below the specs' root. ``dialect`` is the key of ``expect`` that an
-    adapter of another name is held to.
+    ``spec`` is the file's path below the root of the specs. ``dialect`` is the key of ``expect``
+    for an adapter with another name.
     """
 
     case: Case
@@ -93,33 +89,41 @@ class Cell:
         return f"{self.case.case}[{self.column}]"
 
 
-def own_adapter(dialect: str) -> Adapter:
-    """Our own way from an exchange to the payloads of ``dialect``."""
-
-    def adapt(exchange: Exchange, case: Case) -> list[Any]:
-        session = Session(context=case.context)
-        return replay(
-            exchange,
-            provider=case.provider,
-            dialect=dialect,
-            tool_code=case.tool_code,
-            session=session,
-        )
-
-    return adapt
-
-
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """What a case stands on: the exchanges that it names (a request case names none), where they
-    are from, and whose wire it is.
+    """The exchanges that a case names (none for a request case), their origin and provider.
 
-    An exchange that does not tell its provider is given that one.
+    ``guessed``: neither the case nor URL and body tell the provider.
     """
 
     exchanges: tuple[Exchange, ...]
     origin: Origin | None
     provider: str
+    guessed: bool = False
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What judging one cell gave: its result without evidence, and everything behind it.
+
+    ``output`` is None where no comparison ran. ``mismatches``: for each compared layer that
+    differs; the layers below the cell's own are compared only where that differs.
+    """
+
+    cell: Cell
+    result: CaseResult
+    fixture: Fixture | None = None
+    output: Output | None = None
+    mismatches: dict[Layer, list[Mismatch]] = field(default_factory=dict)
+
+    @cached_property
+    def trace(self) -> Trace:
+        """Frames and events of the answer: those of the run, or of one replay where the adapter is
+        a user's.
+        """
+        if self.fixture is None or not self.fixture.exchanges:
+            return Trace()
+        return _trace(self.cell.case, self.fixture, self.output)
 
 
 def judge(
@@ -127,114 +131,55 @@ def judge(
     load: Callable[[str], Cassette],
     adapter: Adapter | None = None,
     *,
-    requests: RequestTranslator | None = None,
     today: date | None = None,
-    watch: Callable[[Any], None] | None = None,
-) -> CaseResult:
-    """Run one cell.
+) -> Judgement:
+    """Judge one cell.
 
-    ``load`` gives the cassette of a name or raises `CassetteError`; ``today`` decides whether a
-    known-failing mark has expired. ``adapter`` and ``requests`` are judged in place of our own.
-    ``watch`` is told what came out, before it is compared.
+    ``load`` gives the cassette of a name or raises `CassetteError`. ``adapter`` is judged in place
+    of our own. ``today`` decides whether a known-failing mark has expired.
     """
     case = cell.case
     blank = _blank_result(cell)
-    not_run = case.expect[cell.key] is None
+    expected = case.expect[cell.key]
+    not_run = expected is None
     try:
-        ground = resolve_fixture(case, load)
-        expected = case.expect[cell.key]
+        fixture = resolve_fixture(case, load)
         if cell.layer == "requests" and not not_run:
-            expected = expected_requests(case, expected, ground.exchanges)
+            expected = expected_requests(case, expected, fixture.exchanges)
     except (CassetteError, ReplayError) as error:
         reason = f"nothing is expected yet, and {error}" if not_run else str(error)
-        return msgspec.structs.replace(
-            blank, verdict="not-run" if not_run else "error", reason=reason
-        )
+        return Judgement(cell, _ended(blank, "not-run" if not_run else "error", reason))
     blank = msgspec.structs.replace(
-        blank, provider=ground.provider, origin=ground.origin, **_seen(ground.exchanges)
+        blank, provider=fixture.provider, origin=fixture.origin, **_seen(fixture.exchanges)
     )
     if not_run:
-        return msgspec.structs.replace(blank, verdict="not-run", reason=NOTHING_EXPECTED)
+        return Judgement(cell, _ended(blank, "not-run", NOTHING_EXPECTED), fixture)
     try:
-        with adapter_faults():
-            got = (
-                adapter(ground.exchanges[0], case)
-                if adapter and cell.layer == "payloads"
-                else produce(cell, ground, requests)
-            )
+        output = run_cell(cell, fixture, adapter)
     except AdapterError as error:
         verdict: Verdict = "not-run" if isinstance(error, AdapterMissing) else "error"
-        return msgspec.structs.replace(blank, verdict=verdict, reason=str(error))
-    if watch:
-        watch(got)
-    return _compare(blank, cell, ground, (expected, got), today)
-
-
-def _compare(
-    blank: CaseResult, cell: Cell, ground: Fixture, pair: tuple[Any, Any], today: date | None
-) -> CaseResult:
-    """``blank`` with what a comparison of the expected with what came out says."""
-    mismatches = compare(*pair)
-    verdict, reason, link = _verdict(cell, bool(mismatches), today)
-    return msgspec.structs.replace(
+        return Judgement(cell, _ended(blank, verdict, str(error)), fixture)
+    own = compare(expected, output.items)
+    below = [layer for layer in _BELOW.get(cell.layer, ()) if case.expect.get(layer) is not None]
+    if own and below:
+        output = replace(output, trace=_trace(case, fixture, output))
+    mismatches = _mismatches(cell, own, below, output)
+    verdict, reason, link = _verdict(cell, bool(own), today)
+    result = msgspec.structs.replace(
         blank,
         verdict=verdict,
         reason=reason,
         link=link,
-        first_layer=_first_layer(cell, ground) if mismatches else "",
-        findings=tuple(_finding(mismatch) for mismatch in mismatches[:MAX_FINDINGS]),
-        findings_total=len(mismatches),
+        first_layer=_first_layer(mismatches) if own else "",
+        findings=_findings(own),
+        findings_total=len(own),
     )
-
-
-@contextmanager
-def adapter_faults() -> Iterator[None]:
-    """Whatever an adapter under test raises, as an `AdapterError` that says what and where."""
-    try:
-        yield
-    except AdapterError:
-        raise
-    # an adapter under test may raise anything; that is its result
-    except (Exception, SystemExit) as error:  # noqa: BLE001
-        raise AdapterError(
-            f"the adapter raised {type(error).__name__}{_raised_at(error)}: {error}"
-        ) from None
-
-
-def _raised_at(error: BaseException) -> str:
-    """`` at name.py:12``: the innermost line of the traceback."""
-    trace = error.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
-    return (
-        f" at {trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
-        if trace
-        else ""
-    )
-
-
-def _blank_result(cell: Cell) -> CaseResult:
-    case = cell.case
-    return CaseResult(
-        spec=cell.spec,
-        line=case.line,
-        case=case.case,
-        requirement=case.requirement,
-        features=case.features,
-        level=case.level,
-        source=case.source,
-        provider=case.provider or "",
-        adapter=cell.column if cell.layer in ("payloads", "requests") else "",
-        layer=cell.layer,
-        verdict="not-run",
-        cassette=case.cassette,
-        exchange=case.exchange,
-    )
+    return Judgement(cell, result, fixture, output, mismatches)
 
 
 def resolve_fixture(case: Case, load: Callable[[str], Cassette]) -> Fixture:
-    """What the case names; raises `CassetteError` where that is not there, `ReplayError` for a
-    provider that nobody knows.
+    """The exchanges that the case names. Raises `CassetteError` where they are not there, and
+    `ReplayError` for an unknown provider.
     """
     if case.kind == "request":
         return Fixture((), None, case.provider or DEFAULT_PROVIDER)
@@ -259,106 +204,144 @@ def resolve_fixture(case: Case, load: Callable[[str], Cassette]) -> Fixture:
         exchange if exchange.provider else replace(exchange, provider=provider)
         for exchange in named
     )
-    return Fixture(exchanges, origin, provider)
+    return Fixture(exchanges, origin, provider, not case.provider and named[0].provider is None)
 
 
-def produce(cell: Cell, ground: Fixture, requests: RequestTranslator | None = None) -> Any:
-    """What our own pipeline gives for a cell's column, with ``requests`` in place of our own
-    request half.
-    """
+def run_cell(cell: Cell, fixture: Fixture, adapter: Adapter | None = None) -> Output:
+    """Run the adapter of a cell, by default our own. Raises `AdapterError`."""
+    if cell.layer == "requests":
+        return Output(_requests(cell, fixture, adapter))
+    chosen = adapter or _own(cell.column)
+    return chosen.with_options(RunOptions.of(cell.case)).output(fixture.exchanges[0])
+
+
+def produce(cell: Cell, fixture: Fixture, adapter: Adapter | None = None) -> Any:
+    """The items of `run_cell`, to be compared with the expectation."""
+    return run_cell(cell, fixture, adapter).items
+
+
+def _own(column: str) -> Adapter:
+    return {"events": EVENTS, "frames": FRAMES}.get(column) or ADAPTERS[column]
+
+
+def _requests(cell: Cell, fixture: Fixture, adapter: Adapter | None) -> Any:
+    """The request of a request case, or a list with the request of every turn."""
     case = cell.case
-    match case.kind:
-        case "stream":
-            if cell.layer == "payloads":
-                return own_adapter(cell.column)(ground.exchanges[0], case)
-            return replay(
-                ground.exchanges[0],
-                provider=case.provider,
-                layer=_replayed(cell),
-                tool_code=case.tool_code,
-            )
-        case "request":
-            try:
-                half = requests or request_translator(cell.column)
-            except TranslationError as error:
-                return {"error": str(error)}
-            return sent(
-                case.prompt[cell.column],
-                half,
-                ground.provider,
-                case.options.get(cell.column, {}),
-                Session(),
-            )
-        case "conversation":
-            return converse(
-                case, cell.column, ground.exchanges, requests or request_translator(cell.column)
-            )
+    try:
+        own = adapter.request if adapter else None
+        translator = own or request_translator(cell.column)
+    except TranslationError as error:
+        return {"error": str(error)}
+    if case.kind == "conversation":
+        return converse(case, cell.column, fixture.exchanges, translator)
+    options = case.options.get(cell.column, {})
+    return sent(case.prompt[cell.column], translator, fixture.provider, options, Session())
 
 
-def _replayed(cell: Cell) -> Literal["events", "frames"]:
-    return "events" if cell.column == "events" else "frames"
+def _trace(case: Case, fixture: Fixture, output: Output | None) -> Trace:
+    if output is not None and output.trace is not None:
+        return output.trace
+    return replay_layers(fixture.exchanges[0], provider=case.provider, tool_code=case.tool_code)
 
 
-def _first_layer(cell: Cell, ground: Fixture) -> FirstLayer:
-    """The lowest layer that this case expects something of and that differs; at the least, the
-    cell's own.
-    """
-    for column in ("frames", "events"):
-        if cell.layer in (column, "requests"):
-            break
-        expected = cell.case.expect.get(column)
-        if expected is not None and compare(
-            expected, produce(Cell(cell.case, cell.spec, column), ground)
-        ):
-            return "frames" if column == "frames" else "events"
-    return cell.layer
+def _mismatches(
+    cell: Cell, own: list[Mismatch], below: list[LowerLayer], output: Output
+) -> dict[Layer, list[Mismatch]]:
+    """The mismatches of every layer that differs, the lowest layer first."""
+    if not own:
+        return {}
+    found: dict[Layer, list[Mismatch]] = {}
+    for layer in below:
+        expected = cell.case.expect[layer]
+        if output.trace and (lower := compare(expected, layer_items(output.trace, layer))):
+            found[layer] = lower
+    return found | {cell.layer: own}
+
+
+_BELOW: Final[dict[Layer, tuple[LowerLayer, ...]]] = {
+    "payloads": ("frames", "events"),
+    "events": ("frames",),
+}
+
+
+def layer_items(trace: Trace, layer: LowerLayer) -> list[Any]:
+    """Frames or events as plain JSON data."""
+    if layer == "frames":
+        return [plain_frame(frame) for frame in trace.frames]
+    return [msgspec.to_builtins(event) for event in trace.events]
+
+
+def _first_layer(mismatches: dict[Layer, list[Mismatch]]) -> FirstLayer:
+    """The lowest layer that differs."""
+    return next(iter(mismatches), "")
+
+
+def _blank_result(cell: Cell) -> CaseResult:
+    case = cell.case
+    return CaseResult(
+        spec=cell.spec,
+        line=case.line,
+        case=case.case,
+        requirement=case.requirement,
+        features=case.features,
+        level=case.level,
+        source=case.source,
+        provider=case.provider or "",
+        adapter=cell.column if cell.layer in ("payloads", "requests") else "",
+        layer=cell.layer,
+        verdict="not-run",
+        cassette=case.cassette,
+        exchange=case.exchange,
+    )
+
+
+def _ended(blank: CaseResult, verdict: Verdict, reason: str) -> CaseResult:
+    """The result of a cell where no comparison ran."""
+    return msgspec.structs.replace(blank, verdict=verdict, reason=reason)
 
 
 def _verdict(cell: Cell, differs: bool, today: date | None) -> tuple[Verdict, str, str]:
+    """Verdict, reason and link."""
     case = cell.case
     known = case.known_failing.get(cell.column)
     if known and not differs:
-        return (
-            "fixed",
-            f"this cell passes; take its known_failing mark away ({known.reason})",
-            known.link,
-        )
+        reason = f"this cell passes; remove its known_failing mark ({known.reason})"
+        return "fixed", reason, known.link
     if known and known.expires and today and known.expires < today:
-        return (
-            "failed",
-            f"the known-failing mark expired on {known.expires}: {known.reason}",
-            known.link,
-        )
+        reason = f"the known-failing mark expired on {known.expires}: {known.reason}"
+        return "failed", reason, known.link
     if known:
         return "known-failing", known.reason, known.link
     if differs:
         return ("warning" if case.level == "should" else "failed"), "", ""
     if case.reviewed == "no":
-        return (
-            "unreviewed",
-            (
-                "an expectation of this case was accepted from a run; read it, then delete"
-                " `reviewed: no`"
-            ),
-            "",
+        reason = (
+            "an expectation of this case was accepted from a run; read it, then delete"
+            " `reviewed: no`"
         )
+        return "unreviewed", reason, ""
     lost = case.not_carried.get(cell.key)
     if lost:
         return "not-carried", f"{', '.join(lost)}, as declared", ""
     return "passed", "", ""
 
 
-def _finding(mismatch: Mismatch) -> Finding:
-    return Finding(mismatch.path, mismatch.kind, *sides(mismatch), mismatch.note)
+def _findings(mismatches: list[Mismatch]) -> tuple[Finding, ...]:
+    """The first findings: at least one, and as many as have room in a report."""
+    findings: list[Finding] = []
+    room = MAX_FINDING_TEXT
+    for mismatch in mismatches[:MAX_FINDINGS]:
+        finding = Finding(mismatch.path, mismatch.kind, *sides(mismatch), mismatch.note)
+        room -= sum(len(text or "") for text in msgspec.structs.astuple(finding))
+        if findings and room < 0:
+            break
+        findings.append(finding)
+    return tuple(findings)
 
 
 def _seen(exchanges: tuple[Exchange, ...]) -> dict[str, Any]:
-    """How the last of the exchanges ended and what it looked like; nothing of a case without
-    any.
-    """
-    return {"end": exchanges[-1].end, "wire": _excerpt(exchanges[-1])} if exchanges else {}
-
-
-def _excerpt(exchange: Exchange) -> str:
-    """The beginning of the body, and how long it is."""
-    return excerpt(exchange.body.decode("utf-8", "backslashreplace"), MAX_WIRE)
+    """How the last exchange ended, and the beginning of its body."""
+    if not exchanges:
+        return {}
+    body = exchanges[-1].body.decode("utf-8", "backslashreplace")
+    return {"end": exchanges[-1].end, "wire": excerpt(body, MAX_WIRE)}

@@ -29,9 +29,10 @@ from harness.specs import (
     read_spec,
 )
 
+from .adapters import ADAPTERS, EVENTS, Adapter, AdapterError
 from .adapters.clients import CLIENTS, make_client_adapter
 from .adapters.named import NamedAdapter, make_adapter, read_line
-from .judge import Adapter, AdapterError, Cell
+from .judge import Cell
 
 SUFFIXES: Final = (".yaml", ".yml")
 _LONGEST: Final = 100
@@ -78,6 +79,11 @@ class Project:
     def adapter(self, column: str) -> Adapter | None:
         """The user's adapter of that name, or None for a column of our own."""
         return self._called.get(column)
+
+    def law_adapters(self) -> list[Adapter]:
+        """The adapters that the laws are asked of: the events, the dialects, the user's."""
+        users = [adapter for name, adapter in self._called.items() if name not in CLIENTS]
+        return [EVENTS, *ADAPTERS.values(), *users]
 
     def root_of(self, path: Path) -> Path | None:
         """The specs root that ``path`` is below, or None."""

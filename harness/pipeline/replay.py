@@ -91,19 +91,22 @@ class Trace:
     """One replay of an exchange, with the output of every stage.
 
     ``steps``: each frame with the events it gave, then (None, the events of the end). ``reads``:
-    for each frame, the index of the read that completed it. ``payloads``: empty without a dialect.
+    for each frame, the index of the read that completed it. ``fault``: a last raw frame that says
+    why the body could not be framed to its end, or None. ``payloads``: empty without a dialect.
     ``made``: for each event, the number of payloads after it.
     """
 
     steps: list[Step] = field(default_factory=list)
     reads: list[int] = field(default_factory=list)
+    fault: Frame | None = None
     payloads: list[Payload] = field(default_factory=list)
     made: list[int] = field(default_factory=list)
 
     @property
     def frames(self) -> list[Frame]:
-        """All frames, in order."""
-        return [frame for frame, _ in self.steps if frame is not None]
+        """All frames, in order, and the fault."""
+        frames = [frame for frame, _ in self.steps if frame is not None]
+        return [*frames, self.fault] if self.fault else frames
 
     @property
     def events(self) -> list[Event]:
@@ -206,10 +209,8 @@ class _Run:
         """All frames, and a last raw one for a body that cannot be framed to its end."""
         source = _Frames(self)
         frames = [frame for completed in source for frame in completed]
-        if source.fault:
-            size = sum(len(data) for _, data in self.exchange.reads)
-            frames.append(Frame(size, None, source.fault))
-        return frames
+        fault = source.last_frame()
+        return [*frames, fault] if fault else frames
 
     def steps(self, trace: Trace | None = None) -> Iterator[Step]:
         """Each frame with its events, then (None, the events of the end); ``trace`` notes them."""
@@ -232,6 +233,7 @@ class _Run:
         last = None, [*fault, *normalizer.close(end)]
         if trace is not None:
             trace.steps.append(last)
+            trace.fault = frames.last_frame()
         yield last
 
     def translate(
@@ -276,6 +278,11 @@ class _Frames:
         self.framer = (run.provider.framer if answered else DocumentFramer)(run.max_frame)
         self.fault = ""
         self.read = -1
+
+    def last_frame(self) -> Frame | None:
+        """A raw frame with the fault, behind all bytes; None without a fault."""
+        size = sum(len(data) for _, data in self.exchange.reads)
+        return Frame(size, None, self.fault) if self.fault else None
 
     def __iter__(self) -> Iterator[list[Frame]]:
         encoding = self.exchange.header("content-encoding")

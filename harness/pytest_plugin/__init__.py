@@ -146,7 +146,7 @@ def _spec_roots(config: pytest.Config) -> list[Path]:
 
 def _project(config: pytest.Config) -> Project:
     """The project of this run, made once."""
-    from harness.conformance.judge import AdapterError
+    from harness.conformance.adapters import AdapterError
     from harness.conformance.project import Project
 
     if _PROJECT not in config.stash:

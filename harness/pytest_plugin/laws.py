@@ -1,8 +1,8 @@
-"""pytest's door to the laws: with ``--harness-laws`` every cassette is a file of items, one a law,
-exchange and dialect or adapter.
+"""Laws as test items: with ``--harness-laws`` every cassette is a file with one item for each law,
+exchange and adapter.
 
-Nothing of ours is imported without the option. An item is judged wherever pytest-xdist puts it, and
-its result travels as that of a cell.
+Nothing of the harness is imported without the option. An item is judged in whichever process
+pytest-xdist runs it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import pytest
 from . import HarnessFailure, ResultItem, _project, id_of_file
 
 if TYPE_CHECKING:
+    from harness.conformance.adapters import Adapter, Output, RunOptions
     from harness.conformance.laws.judge import LawCell
-    from harness.conformance.laws.strangers import Stranger
     from harness.stream.exchange import Exchange
 
 
 PATIENCE_S: Final = 120.0
-"""So long a user's adapter may take for one law and exchange, with all replays and with making a
-breach small.
+"""Seconds that a user's adapter has for one law and exchange, including the time to make a failing
+exchange smaller.
 """
 
 
@@ -33,14 +33,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--harness-laws",
         action="store_true",
         help=(
-            "hold the laws against every exchange of the cassettes too: an item a law, exchange and"
-            " dialect or adapter"
+            "test every exchange of the cassettes by the laws too: one item for each law, exchange"
+            " and adapter"
         ),
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The cassettes are collected beside whatever else was asked for."""
+    """Add the cassettes to the arguments of the run."""
     if config.getoption("--harness-laws"):
         folder = _folder(config)
         named = [
@@ -68,12 +68,11 @@ def _folder(config: pytest.Config) -> Path:
 
 
 class CassetteFile(pytest.File):
-    """A cassette; its items are laws, held against each exchange."""
+    """A cassette; its items are the laws, for each exchange and adapter."""
 
     def collect(self) -> Iterator[pytest.Item]:
         from harness.cassettes import CassetteError
         from harness.conformance.laws.judge import cells
-        from harness.dialects import DIALECTS
 
         project = _project(self.config)
         providers, dialects = (
@@ -85,10 +84,7 @@ class CassetteFile(pytest.File):
             cassette = project.cassette(name)
         except CassetteError as error:
             raise self.CollectError(str(error)) from None
-        adapters = {
-            one.name: one.dialect for one in project.adapters.values() if one.target
-        }  # one of ours has none, and prints no answers
-        for cell in cells(name, cassette.exchanges, list(DIALECTS), cassette.origin, adapters):
+        for cell in cells(name, cassette.exchanges, project.law_adapters(), cassette.origin):
             if (not dialects or cell.column in dialects) and (
                 not providers or cell.exchange.provider in providers
             ):
@@ -98,25 +94,25 @@ class CassetteFile(pytest.File):
 
 
 class LawItem(ResultItem):
-    """One law, one exchange, one dialect or adapter:
-    ``cassette.yaml::law-1-cuts-dont-matter-2[events]``.
-    """
+    """One law, one exchange, one adapter: ``cassette.yaml::law-1-cuts-dont-matter-2[events]``."""
 
     def __init__(self, *, cell: LawCell, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.cell = cell
 
     def runtest(self) -> None:
+        from dataclasses import replace as replace_field
+
         from msgspec.structs import replace
 
         from harness.conformance.evidence import examine_law
         from harness.conformance.explain import explain
         from harness.stream.printable import printable
 
-        stranger = self._stranger() if self.cell.dialect else None
-        self.result = replace(
-            examine_law(self.cell, stranger), command=self.command("--harness-laws")
-        )
+        cell = self.cell
+        if cell.column in _project(self.config).adapters:
+            cell = replace_field(cell, adapter=_with_deadline(cell.adapter))
+        self.result = replace(examine_law(cell), command=self.command("--harness-laws"))
         match self.result.verdict:
             case "passed":
                 return
@@ -137,48 +133,21 @@ class LawItem(ResultItem):
             case _:
                 raise HarnessFailure(explain(self.result, self.place(1)))
 
-    def _stranger(self) -> Stranger:
-        """The user's adapter of this item, so that it gives payloads or says what is wrong in one
-        way.
-        """
-        from harness.conformance.judge import AdapterError, adapter_faults
-        from harness.conformance.laws.strangers import (
-            FEW_TRIES,
-            TRIES,
-            AdapterFault,
-            OutOfTime,
-            Stranger,
-        )
-        from harness.pipeline.replay import DEFAULT_PROVIDER
-        from harness.specs import Case
-
-        project, cell = _project(self.config), self.cell
-        adapter, named = project.adapter(cell.column), project.adapters[cell.column]
-        law = cell.law
-        case = Case(
-            case=f"law-{law.id}-{law.name}",
-            requirement=law.sentence,
-            features=(law.feature,),
-            source=law.source,
-            cassette=cell.cassette,
-            provider=cell.exchange.provider or DEFAULT_PROVIDER,
-            expect={cell.dialect: None},
-        )
-
-        until = time.monotonic() + PATIENCE_S
-
-        def adapt(exchange: Exchange) -> list[Any]:
-            if time.monotonic() > until:
-                raise OutOfTime(
-                    f"adapter {cell.column} took more than {PATIENCE_S:g} s for this law"
-                )
-            try:
-                with adapter_faults():
-                    return adapter(exchange, case) if adapter else []
-            except AdapterError as error:
-                raise AdapterFault(str(error)) from None
-
-        return Stranger(cell.column, cell.dialect, adapt, FEW_TRIES if named.runs else TRIES)
-
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, self.name
+
+
+def _with_deadline(adapter: Adapter) -> Adapter:
+    """A user's adapter that refuses to run once the time for one law is over."""
+    from dataclasses import replace
+
+    from harness.conformance.adapters import OutOfTime
+
+    until = time.monotonic() + PATIENCE_S
+
+    def run(exchange: Exchange, options: RunOptions) -> Output:
+        if time.monotonic() > until:
+            raise OutOfTime(f"adapter {adapter.name} took more than {PATIENCE_S:g} s for this law")
+        return adapter.run(exchange, options)
+
+    return replace(adapter, run=run)

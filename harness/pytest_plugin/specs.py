@@ -113,8 +113,10 @@ class CellItem(ResultItem):
     def runtest(self) -> None:
         from msgspec.structs import replace
 
-        from harness.conformance.evidence import examine
-        from harness.conformance.judge import AdapterError
+        from harness.conformance.adapters import AdapterError
+        from harness.conformance.evidence import with_evidence
+        from harness.conformance.judge import judge
+        from harness.conformance.results import VERDICTS
 
         project = _project(self.config)
         filled, fault = False, ""
@@ -122,11 +124,13 @@ class CellItem(ResultItem):
             filled = self.config.getoption("--harness-accept") and self._accept(project)
         except AdapterError as error:
             fault = f"nothing could be filled in: {error}"
-        result = examine(
-            self.cell, project.cassette, project.adapter(self.cell.column), today=date.today()
-        )
-        if result.origin and result.verdict != "error":
-            self._say_a_guess(project)
+        adapter = project.adapter(self.cell.column)
+        judgement = judge(self.cell, project.cassette, adapter, today=date.today())
+        result = judgement.result
+        if self.config.getoption("--harness-report") or VERDICTS[result.verdict].red:
+            result = with_evidence(judgement)
+        if judgement.fixture and judgement.fixture.guessed and result.verdict != "error":
+            self._warn_of_guess()
         if filled:
             self.user_properties.append((FILLED, self.named()))
             result = replace(
@@ -160,24 +164,20 @@ class CellItem(ResultItem):
             case _:
                 raise HarnessFailure(explain(result, place))
 
-    def _say_a_guess(self, project: Project) -> None:
-        case = self.cell.case
-        if (
-            not case.provider
-            and project.cassette(case.cassette).exchanges[case.exchange - 1].provider is None
-        ):
-            guess = (
-                "neither URL nor body tells its provider, and it is judged as gemini-api's;"
-                " `provider:` in the case says whose it is"
+    def _warn_of_guess(self) -> None:
+        self.warn(
+            HarnessWarning(
+                f"cassette {self.cell.case.cassette}: neither URL nor body tells its provider, and"
+                " it is judged as gemini-api's; write `provider:` into the case"
             )
-            self.warn(HarnessWarning(f"cassette {case.cassette}: {guess}"))
+        )
 
     def _accept(self, project: Project) -> bool:
         """Fill this cell's expectation in its file, if it is empty; whether that was done. Raises
         `AdapterError`.
         """
         from harness.cassettes import CassetteError
-        from harness.conformance.judge import adapter_faults, produce, resolve_fixture
+        from harness.conformance.judge import produce, resolve_fixture
         from harness.conformance.project import read_text
         from harness.pipeline.replay import ReplayError
         from harness.specs import accept
@@ -185,13 +185,11 @@ class CellItem(ResultItem):
         case, key = self.cell.case, self.cell.key
         if case.expect[key] is not None or key != self.cell.column:
             return False
-        adapter = project.adapter(key)
         try:
-            ground = resolve_fixture(case, project.cassette)
-            with adapter_faults():
-                got = adapter(ground.exchanges[0], case) if adapter else produce(self.cell, ground)
+            fixture = resolve_fixture(case, project.cassette)
+            got = produce(self.cell, fixture, project.adapter(key))
         except (CassetteError, ReplayError):
-            return False  # the judge says what is wrong with it
+            return False  # the judge reports it
         text = accept(read_text(self.path), case.case, key, got, path=str(self.path))
         self.path.write_bytes(text.encode())
         return True

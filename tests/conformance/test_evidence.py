@@ -14,16 +14,17 @@ import pytest
 
 from harness import replay
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
+from harness.conformance.adapters import Adapter, Output, RunOptions, user_adapter
 from harness.conformance.evidence import (
-    MAX_FINDINGS,
     MAX_GREEN_REQUEST,
     MAX_LINE,
     describe,
-    examine,
     try_laws,
+    with_evidence,
 )
-from harness.conformance.judge import Cell
-from harness.conformance.laws import Law, Replayer
+from harness.conformance.judge import MAX_FINDING_TEXT, Cell, judge
+from harness.conformance.laws import Breach as LawBreach
+from harness.conformance.laws import Law
 from harness.conformance.project import Project, kind_of, yaml_files
 from harness.conformance.results import MOST_READS, Breach, CaseResult, Evidence, Read
 from harness.providers import with_provider
@@ -44,7 +45,11 @@ WHOLE = with_provider(
 
 
 def judged(
-    expected: Any, column: str = "unified-llm", exchange: Exchange = WHOLE, **keys: Any
+    expected: Any,
+    column: str = "unified-llm",
+    exchange: Exchange = WHOLE,
+    adapter: Adapter | None = None,
+    **keys: Any,
 ) -> CaseResult:
     def load(name: str) -> Cassette:
         if name != "x/y":
@@ -59,7 +64,7 @@ def judged(
         "cassette": "x/y",
     }
     case = Case(**(facts | {"expect": {column: expected}} | keys))
-    return examine(Cell(case, "a.yaml", column), load)
+    return with_evidence(judge(Cell(case, "a.yaml", column), load, adapter))
 
 
 def evidence(result: CaseResult) -> Evidence:
@@ -157,6 +162,19 @@ def test_the_lowest_layer_that_the_case_expects_and_that_differs_is_marked() -> 
     assert layers["payloads"].differs
 
 
+def test_a_users_adapter_has_the_layers_of_its_stream_but_no_event_for_a_payload() -> None:
+    def run(exchange: Exchange, options: RunOptions) -> Output:
+        return Output([{"say": "Hé"}, {"say": "llo"}])
+
+    mine = user_adapter("mine", "mine", run)
+    views = evidence(judged([{"say": "Hé"}, {"say": "?"}], "mine", adapter=mine)).layers
+    assert [(view.layer, view.first) for view in views] == [
+        ("frames", None),
+        ("events", None),
+        ("payloads", 1),
+    ]
+
+
 def test_under_an_operator_no_place_is_marked() -> None:
     payloads = evidence(judged({"$contains": [{"type": "nothing"}]})).layers[-1]
     assert payloads.first is None
@@ -180,7 +198,7 @@ def test_every_turn_of_a_conversation_has_its_stream_and_its_request() -> None:
     project = Project([root / "specs"], root / "cassettes")
     specs = (file for file in yaml_files(root / "specs") if kind_of(file) == "spec")
     cell = next(cell for file in specs for cell in project.cells(file) if len(cell.case.turns) > 1)
-    found = evidence(examine(cell, project.cassette))
+    found = evidence(with_evidence(judge(cell, project.cassette)))
     assert len(found.before) == len(cell.case.turns) - 1
     assert all(stream and stream.sent for stream in (*found.before, found.stream))
     assert len({stream.digest for stream in (*found.before, found.stream) if stream}) == len(
@@ -203,14 +221,11 @@ def test_a_broken_law_is_told_with_its_counterexample() -> None:
     def load(name: str) -> Cassette:
         return Cassette((WHOLE,), Origin("written"))
 
-    def breaks(exchange: Exchange, how: Replayer) -> list[str]:
-        return (
-            [f"byte {at} of {len(exchange.body)}" for at in range(9)]
-            if how.dialect == "anthropic"
-            else []
-        )
+    def breaks(exchange: Exchange, adapter: Adapter) -> list[LawBreach]:
+        sentences = [f"byte {at} of {len(exchange.body)}" for at in range(9)]
+        return [LawBreach(one, exchange) for one in sentences if adapter.name == "anthropic"]
 
-    laws = (Law(1, "One", "", breaks), Law(2, "Two", "", lambda exchange, how: []))
+    laws = (Law(1, "One", "", breaks), Law(2, "Two", "", lambda exchange, adapter: []))
     tried = evidence(try_laws(judged([], "anthropic"), load, laws)).breaches
     size = len(FIRST + LAST)
     assert tried == (
@@ -244,7 +259,8 @@ def test_findings_are_kept_as_far_as_they_fit_and_counted_all() -> None:
     result = judged(wrong, exchange=exchange)
     assert (len(result.findings), result.findings_total) == (3, 12)
     assert (
-        sum(len(one.expected or "") + len(one.got or "") for one in result.findings) <= MAX_FINDINGS
+        sum(len(one.expected or "") + len(one.got or "") for one in result.findings)
+        <= MAX_FINDING_TEXT
     )
 
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
 from typing import Any
 
 import pytest
 
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request
-from harness.conformance.judge import Adapter, AdapterMissing, Cell, judge, own_adapter
+from harness.conformance.adapters import (
+    ADAPTERS,
+    Adapter,
+    AdapterMissing,
+    Output,
+    RunOptions,
+    user_adapter,
+)
+from harness.conformance.judge import Cell, judge
 from harness.conformance.results import CaseResult
 from harness.providers import with_provider
 from harness.specs import Case
@@ -40,7 +49,7 @@ def verdict(
         expect=expect,
         **keys,
     )
-    return judge(Cell(case, "a.yaml", column), load, adapter, today=date(2026, 11, 21))
+    return judge(Cell(case, "a.yaml", column), load, adapter, today=date(2026, 11, 21)).result
 
 
 def load(name: str) -> Cassette:
@@ -84,7 +93,8 @@ def test_verdicts(expected: Any, keys: dict[str, Any], word: str) -> None:
             **keys,
         }
     )
-    assert judge(Cell(case, "a.yaml", "anthropic"), load, today=date(2026, 11, 21)).verdict == word
+    judgement = judge(Cell(case, "a.yaml", "anthropic"), load, today=date(2026, 11, 21))
+    assert judgement.result.verdict == word
 
 
 def test_a_result_says_what_it_rests_on() -> None:
@@ -116,19 +126,26 @@ def test_the_first_layer_that_differs_is_the_lowest_of_those_expected() -> None:
     assert verdict(expect={"anthropic": RIGHT, "events": events}).first_layer == ""
 
 
-def test_an_adapter_under_test_may_be_any_callable() -> None:
-    def drops_the_end(exchange: Exchange, case: Case) -> list[Any]:
-        return own_adapter("anthropic")(exchange, case)[:-1]
+def test_a_users_adapter_is_judged_like_ours() -> None:
+    own = ADAPTERS["anthropic"]
 
-    assert verdict(RIGHT, adapter=own_adapter("anthropic")).verdict == "passed"
-    assert verdict(RIGHT, adapter=drops_the_end).verdict == "failed"
+    def without_the_end(exchange: Exchange, options: RunOptions) -> Output:
+        return Output(own.run(exchange, options).items[:-1])
+
+    assert verdict(RIGHT, adapter=own).verdict == "passed"
+    assert verdict(RIGHT, adapter=of(own.run)).verdict == "passed"
+    assert verdict(RIGHT, adapter=of(without_the_end)).verdict == "failed"
+
+
+def of(run: Callable[[Exchange, RunOptions], Output]) -> Adapter:
+    return user_adapter("mine", "anthropic", run)
 
 
 def test_an_adapter_that_raises_is_an_error_and_not_a_crash() -> None:
-    def broken(exchange: Exchange, case: Case) -> list[Any]:
+    def broken(exchange: Exchange, options: RunOptions) -> Output:
         raise KeyError("parts")
 
-    result, line = verdict(adapter=broken), broken.__code__.co_firstlineno + 1
+    result, line = verdict(adapter=of(broken)), broken.__code__.co_firstlineno + 1
     assert (result.verdict, result.reason) == (
         "error",
         f"the adapter raised KeyError at test_judge.py:{line}: 'parts'",
@@ -136,11 +153,22 @@ def test_an_adapter_that_raises_is_an_error_and_not_a_crash() -> None:
 
 
 def test_an_adapter_that_lacks_a_library_is_not_run() -> None:
-    def lacking(exchange: Exchange, case: Case) -> list[Any]:
+    def lacking(exchange: Exchange, options: RunOptions) -> Output:
         raise AdapterMissing("it needs httpx2: pip install httpx2")
 
-    result = verdict(adapter=lacking)
+    result = verdict(adapter=of(lacking))
     assert (result.verdict, result.reason) == ("not-run", "it needs httpx2: pip install httpx2")
+
+
+def test_an_adapter_is_told_what_its_case_says() -> None:
+    told: list[RunOptions] = []
+
+    def run(exchange: Exchange, options: RunOptions) -> Output:
+        told.append(options)
+        return Output([])
+
+    verdict([], adapter=of(run), provider="vertex-ai", tool_code=True, context={"a": 1})
+    assert told == [RunOptions("c", "x/y", "vertex-ai", True, {"a": 1})]
 
 
 def test_values_and_excerpts_are_shortened_and_say_so() -> None:

@@ -19,7 +19,7 @@ from google import genai
 from google.genai import errors, types
 
 from harness import Exchange
-from harness.conformance.laws.replayer import plain
+from harness.conformance.laws.variants import plain
 from harness.facts import Facts, same
 
 _COUNTS = {

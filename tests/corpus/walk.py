@@ -29,11 +29,15 @@ from typing import Any
 import harness
 import harness.dialects
 from harness.cassettes.yaml import parse
-from harness.conformance.laws import Replayer, check
-from harness.conformance.laws.order_and_loss import legal_order, nothing_lost
-from harness.conformance.laws.replayer import first_difference, seeded
-from harness.conformance.laws.round_trip import what_goes_back
+from harness.conformance.adapters import RunOptions
+from harness.conformance.laws import check
+from harness.conformance.laws.law import difference
+from harness.conformance.laws.loss import LOSS
+from harness.conformance.laws.order import ORDER
+from harness.conformance.laws.round_trip import ROUND_TRIP
+from harness.conformance.laws.variants import seeded
 from harness.providers.oracle import gather_events
+from tests.support.adapters import events_of, payloads_of
 
 from .second_opinion import SecondOpinion, unseen
 
@@ -136,7 +140,8 @@ class Walk:
                         for finding in self._read(exchange, dialect, provider)
                     ]
         if self.laws:
-            found += check(exchange, Replayer(replay=self.replay))
+            dialects = (payloads_of(self.replay, dialect) for dialect in DIALECTS)
+            found += check(exchange, events_of(self.replay), *dialects)
         result.red += [f"exchange {number}: {finding}" for finding in dict.fromkeys(found)]
         events = self.replay(exchange, layer="events")
         result.unknown += Counter(event["where"] for event in events if event["kind"] == "unknown")
@@ -158,11 +163,14 @@ class Walk:
     def _read(
         self, exchange: harness.Exchange, dialect: str, provider: str | None = None
     ) -> list[str]:
-        how = Replayer(provider=provider, dialect=dialect, replay=self.replay)
+        options = RunOptions(provider=provider)
+        adapters = (events_of(self.replay), payloads_of(self.replay, dialect))
         return [
-            *legal_order(exchange, how),
-            *nothing_lost(exchange, how),
-            *what_goes_back(exchange, how),
+            f"{adapter.name}: {breach.sentence}"
+            for adapter in (adapter.with_options(options) for adapter in adapters)
+            for law in (ORDER, LOSS, ROUND_TRIP)
+            if adapter.layer in law.layers and not law.unasked(exchange, adapter)
+            for breach in law.findings(exchange, adapter)
         ]
 
     def _cut_anew(self, exchange: harness.Exchange, dialect: str) -> Iterator[str]:
@@ -174,11 +182,9 @@ class Walk:
         if size <= BYTEWISE:
             cuts["bytes"] = "bytes"
         for name, places in cuts.items():
-            difference = first_difference(
-                expected, self.replay(exchange, dialect=dialect, cuts=places)
-            )
-            if difference is not None:
-                yield f"{dialect}, read {name}: {difference}"
+            first = difference(expected, self.replay(exchange, dialect=dialect, cuts=places))
+            if first is not None:
+                yield f"{dialect}, read {name}: {first.sentence('payload', 'as recorded')}"
 
 
 _second: list[SecondOpinion] = []

@@ -15,14 +15,15 @@ from typing import Any, TypeVar
 from msgspec import to_builtins
 
 from harness import Exchange
+from harness.conformance.adapters import Adapter
 from harness.dialects import DIALECTS, Translator
 from harness.pipeline.replay import choose_provider, cut_reads, frames_of
 from harness.providers import PROVIDERS, Answer, Identity, declared_tools, detect_provider
 from harness.providers.provider import Normalizer
-from harness.specs import Case
 from harness.stream.events import Event
 from harness.stream.framing import Frame
 from harness.stream.session import Session, Tool
+from tests.support.adapters import payloads_of
 
 from .tool_code_reader import ToolCodeReader
 
@@ -58,9 +59,10 @@ class Fault:
         """Whether canonical events are not ours either."""
         return bool(self.read or self.frame or self.tool_code or self.events)
 
-    def __call__(self, exchange: Exchange, case: Case) -> Items:
-        """As an adapter under test: payloads for the judge."""
-        return self.replay(exchange, provider=case.provider, tool_code=case.tool_code)
+    @property
+    def adapter(self) -> Adapter:
+        """As an adapter under test."""
+        return payloads_of(self.replay, self.dialect)
 
     def replay(
         self,

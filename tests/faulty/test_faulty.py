@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from harness import Exchange
+from harness.conformance.adapters import ADAPTERS, Adapter, RunOptions
 from harness.conformance.adapters.clients import CLIENTS, make_client_adapter
-from harness.conformance.judge import Adapter, Cell, judge, produce, resolve_fixture
-from harness.conformance.laws import LAWS, Replayer
+from harness.conformance.judge import Cell, judge, produce, resolve_fixture
+from harness.conformance.laws import LAWS
 from harness.conformance.project import Project, kind_of, yaml_files
 from harness.conformance.results import CaseResult
 from harness.dialects.mind.program.adapter import adapt as adapt_program
@@ -34,11 +35,12 @@ from tests.faulty.mind import MIND
 from tests.faulty.pipeline import Fault, Table
 from tests.faulty.programs import PROGRAM_FAULTS, ProgramFault
 from tests.faulty.proxy_requests import PROXY
-from tests.faulty.requests import REQUEST_FAULTS
+from tests.faulty.requests import REQUEST_FAULTS, RequestFault
 from tests.faulty.siblings import SIBLINGS
 from tests.faulty.tool_code import TOOL_CODE
 from tests.faulty.tool_code_reader import ToolCodeReader
 from tests.faulty.unified_llm import UNIFIED_LLM
+from tests.support.adapters import events_of, payloads_of
 
 pytestmark = pytest.mark.slow
 
@@ -143,7 +145,12 @@ def detect(fault: Fault) -> Detection:
     pairs = zip(cells(fault.dialect), ours(fault.dialect), strict=True)
     differing = [cell for cell, own in pairs if run(fault, cell) != own]
     return Detection(
-        [cell for cell in cells(fault.dialect) if is_red(judge(cell, CASSETTE, fault))], differing
+        [
+            cell
+            for cell in cells(fault.dialect)
+            if is_red(judge(cell, CASSETTE, fault.adapter).result)
+        ],
+        differing,
     )
 
 
@@ -171,12 +178,14 @@ def broken_laws(fault: Fault, differing: list[Cell]) -> Iterator[str]:
         ]
     for number, cell in [*pairs, *((TWICE, cell) for cell in small[:1])]:
         law = LAWS[number - 1]
-        how = Replayer(cell.case.provider, fault.dialect, cell.case.tool_code)
-        broken = law.findings(recorded(cell), replace(how, replay=fault.replay))
-        if broken and not law.findings(
-            recorded(cell), replace(how, replay=Fault(fault.dialect).replay)
-        ):
-            yield f"law {number} ({law.title})"
+        options = RunOptions(provider=cell.case.provider, tool_code=cell.case.tool_code)
+        for make in (events_of, payloads_of):
+            faulty, faultless = (
+                make(replay, fault.dialect).with_options(options)
+                for replay in (fault.replay, Fault(fault.dialect).replay)
+            )
+            if law.findings(recorded(cell), faulty) and not law.findings(recorded(cell), faultless):
+                yield f"law {number} ({law.title})"
 
 
 @pytest.mark.parametrize("dialect", sorted({table.dialect for table in TABLES}))
@@ -234,6 +243,10 @@ def our_requests(dialect: str) -> list[Any]:
     return [produce(cell, resolve_fixture(cell.case, CASSETTE)) for cell in asking_cells(dialect)]
 
 
+def sending(fault: RequestFault) -> Adapter:
+    return replace(ADAPTERS[fault.dialect], request=fault.half)
+
+
 @pytest.mark.parametrize("name", REQUEST_FAULTS)
 def test_no_fault_of_a_request_survives(name: str, record_property: RecordProperty) -> None:
     fault = REQUEST_FAULTS[name]
@@ -241,13 +254,13 @@ def test_no_fault_of_a_request_survives(name: str, record_property: RecordProper
     differing = [
         cell
         for cell, own in cells_and_ours
-        if produce(cell, resolve_fixture(cell.case, CASSETTE), fault.half) != own
+        if produce(cell, resolve_fixture(cell.case, CASSETTE), sending(fault)) != own
     ]
     detection = Detection(
         [
             cell
             for cell in asking_cells(fault.dialect)
-            if is_red(judge(cell, CASSETTE, requests=fault.half))
+            if is_red(judge(cell, CASSETTE, sending(fault)).result)
         ],
         differing,
     )
@@ -301,7 +314,8 @@ def client_cells(column: str) -> list[Cell]:
 
 def judge_client(column: str, adapter: Adapter) -> Detection:
     return Detection(
-        [cell for cell in client_cells(column) if is_red(judge(cell, CASSETTE, adapter))], []
+        [cell for cell in client_cells(column) if is_red(judge(cell, CASSETTE, adapter).result)],
+        [],
     )
 
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from msgspec import to_builtins
 
 from harness import load
-from harness.conformance.laws import Replayer, check
+from harness.conformance.adapters import ADAPTERS, EVENTS
+from harness.conformance.laws import check
 from harness.facts import event_differences
 from harness.providers import PROVIDERS, Answer, Identity, detect_provider
 from harness.providers.oracle import gather_cli, gather_events
@@ -252,7 +253,7 @@ def test_every_law_holds_for_the_shipped_runs(path: Path, dialect: str) -> None:
     assert [
         finding
         for exchange in load(path).exchanges
-        for finding in check(exchange, Replayer(dialect=dialect))
+        for finding in check(exchange, EVENTS, ADAPTERS[dialect])
     ] == []
 
 

@@ -22,9 +22,10 @@ import pytest
 from msgspec.structs import replace
 
 from harness.cassettes import Origin as CassetteOrigin
-from harness.conformance.evidence import examine
+from harness.conformance.evidence import with_evidence
+from harness.conformance.judge import judge
 from harness.conformance.laws.judge import cells as law_cells
-from harness.conformance.laws.judge import hold
+from harness.conformance.laws.judge import judge_law
 from harness.conformance.project import Project, kind_of, yaml_files
 from harness.conformance.results import (
     MOST_READS,
@@ -42,7 +43,6 @@ from harness.conformance.results import (
     encode,
     sort_key,
 )
-from harness.dialects import DIALECTS as ALL_DIALECTS
 from harness.report import Header, Named, ReportError, Run, render, summary
 from harness.report.details import MAX_WITH_LAYERS
 from harness.report.fingerprint import fingerprint, legend
@@ -811,7 +811,9 @@ def shipped() -> tuple[Header, list[CaseResult]]:
         if kind_of(file) == "spec":
             for cell in project.cells(file):
                 command = f"pytest '{file.relative_to(root).as_posix()}::{cell.name}'"
-                results.append(replace(examine(cell, project.cassette), command=command))
+                results.append(
+                    replace(with_evidence(judge(cell, project.cassette)), command=command)
+                )
     assert len(results) > 1000
     return make_header(results, project.features(), "", ()), results
 
@@ -846,12 +848,12 @@ def test_a_report_of_every_law_on_every_shipped_exchange_keeps_to_the_budget() -
     for file in yaml_files(root / "cassettes"):
         name = file.relative_to(root / "cassettes").with_suffix("").as_posix()
         cassette = project.cassette(name)
-        for cell in law_cells(name, cassette.exchanges, list(ALL_DIALECTS), cassette.origin):
-            held = hold(
+        for cell in law_cells(name, cassette.exchanges, project.law_adapters(), cassette.origin):
+            held = judge_law(
                 dataclasses.replace(
-                    cell, law=dataclasses.replace(cell.law, findings=lambda exchange, how: [])
+                    cell, law=dataclasses.replace(cell.law, findings=lambda exchange, adapter: [])
                 )
-            )
+            ).result
             results.append(
                 replace(held, command=f"pytest --harness-laws 'cassettes/{name}.yaml::{cell.name}'")
             )

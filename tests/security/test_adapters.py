@@ -12,19 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.conformance.adapters import AdapterError
 from harness.conformance.adapters.named import make_adapter, read_line
-from harness.conformance.judge import AdapterError
-from harness.specs import Case
 from tests.security.samples import TEXT, exchange
 
-MINE = Case(
-    case="c",
-    requirement="r",
-    features=("f",),
-    source="https://s.example",
-    cassette="x",
-    expect={"own": None},
-)
 SWALLOWS = """
 def run(exchange):
     while True:
@@ -40,8 +31,8 @@ def test_a_function_that_swallows_exceptions_is_stopped(
     (tmp_path / "swallowing_adapter.py").write_text(SWALLOWS, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(AdapterError, match=r"did not return within 0\.2 s"):
-        make_adapter(read_line("mine = swallowing_adapter:run"), tmp_path, timeout=0.2)(
-            exchange(TEXT), MINE
+        make_adapter(read_line("mine = swallowing_adapter:run"), tmp_path, timeout=0.2).items(
+            exchange(TEXT)
         )
 
 
@@ -130,7 +121,7 @@ def test_processes_left_by_a_program_end_with_it(leave: str, tmp_path: Path) -> 
     os.kill(int(child), signal.SIGKILL)
     gave = make_adapter(
         read_line(f"mine = run: {sys.executable} program.py"), tmp_path, timeout=20.0
-    )(exchange(TEXT), MINE)
+    ).items(exchange(TEXT))
     assert gave == [{}]
     until = time.monotonic() + 5
     while left() and time.monotonic() < until:  # the kernel takes them away in its own time
@@ -143,7 +134,7 @@ def test_a_program_gets_its_verdict_in_time(program: str, tmp_path: Path) -> Non
     (tmp_path / "program.py").write_text(program, encoding="utf-8")
     began = time.monotonic()
     with pytest.raises(AdapterError, match="did not end within 1 s"):
-        make_adapter(read_line(f"mine = run: {sys.executable} program.py"), tmp_path, timeout=1.0)(
-            exchange(TEXT), MINE
-        )
+        make_adapter(
+            read_line(f"mine = run: {sys.executable} program.py"), tmp_path, timeout=1.0
+        ).items(exchange(TEXT))
     assert time.monotonic() - began < 7

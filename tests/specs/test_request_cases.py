@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from harness.cassettes import Cassette, Exchange, Origin, Request
+from harness.conformance.adapters import ADAPTERS
 from harness.conformance.judge import Cell, judge
 from harness.dialects.dialect import RequestTranslator
 from harness.providers import with_provider
@@ -233,7 +234,8 @@ def judged(
     column: str = "mind", half: RequestTranslator | None = HALF, **keys: Any
 ) -> tuple[str, list[str]]:
     case = Case(case="c", requirement="r", features=("f",), source="https://s.example", **keys)
-    result = judge(Cell(case, "a.yaml", column), lambda name: CASSETTE, requests=half)
+    adapter = replace(ADAPTERS["mind"], request=half)
+    result = judge(Cell(case, "a.yaml", column), lambda name: CASSETTE, adapter).result
     assert result.layer == "requests"
     return result.verdict, [finding.path for finding in result.findings] or [result.reason]
 

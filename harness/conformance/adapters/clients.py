@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from harness.dialects import DIALECTS
 from harness.dialects.dialect import ClientAdapter, ContextError, ServedCassette
-from harness.specs import Case
 from harness.stream.exchange import Cassette, Exchange
 
-from ..judge import Adapter, AdapterError, AdapterMissing
+from .adapter import Adapter, AdapterError, AdapterMissing, Output, RunOptions
 from .process import run_process
 
 if TYPE_CHECKING:
@@ -36,25 +35,26 @@ Adapt = Callable[[Mapping[str, Any], ServedCassette], list[Any]]
 def make_client_adapter(
     client: ClientAdapter, load: Callable[[str], Cassette], adapt: Adapt | None = None
 ) -> Adapter:
-    """The callable that the judge knows; ``load`` gives the cassette of a name, ``adapt`` replaces
-    the client's own function.
+    """The adapter of a client. ``load`` gives the cassette of a name, ``adapt`` replaces its own
+    function.
 
-    It raises `AdapterError` for a context that the client can't use and for a program that hangs or
-    floods, `AdapterMissing` where a module is not installed.
+    A run raises `AdapterError` for a context that the client can't use and for a program that hangs
+    or floods, and `AdapterMissing` where a module is not installed.
     """
 
-    def run(exchange: Exchange, case: Case) -> list[Any]:
+    def run(exchange: Exchange, options: RunOptions) -> Output:
         from harness.server import serve  # the server is slow to import
 
-        cassette = load(case.cassette)
+        cassette = load(options.cassette)
         function = adapt or _import(client)
         with serve(cassette, pace="instant") as server:
             try:
-                return function(case.context, _Served(server, len(cassette.exchanges)))
+                served = _Served(server, len(cassette.exchanges))
+                return Output(function(options.context, served))
             except ContextError as error:
                 raise AdapterError(str(error)) from None
 
-    return run
+    return Adapter(name=client.name, model=client.name, run=run)
 
 
 def _import(client: ClientAdapter) -> Adapt:

@@ -1,13 +1,12 @@
-"""Adapters of a user's own, as a line of configuration names them: a Python function, a program
-over pipes, a client at a base URL.
+"""Adapters of a user, as lines of configuration name them: a Python function, a program over pipes,
+a client at a base URL.
 
     myproxy = mypackage.adapter:replay
     shim: anthropic = run: node shim.js
     client: unified-llm = serve: python client.py
 
-Before ``=`` stands the adapter's name and, after a colon, the event model whose expectations it is
-held to; without one it has an event model of its own, named as itself. After ``=`` stands what is
-called.
+Before ``=`` comes the adapter's name and, after a colon, the event model whose expectations apply;
+without one it has an event model of its own with its own name. After ``=`` comes the target.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from harness.specs import Case
 from harness.stream.exchange import Exchange
 
-from ..judge import Adapter, AdapterError
+from .adapter import FUNCTION, PROGRAM, Adapter, AdapterError, Output, RunOptions
+from .own import user_adapter
 from .process import MAX_PAYLOADS, run_at_base_url, run_over_pipes
 
 _LINE: Final = re.compile(
@@ -47,22 +46,15 @@ _SHAPE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class NamedAdapter:
-    """One line of configuration; ``dialect`` is the event model whose expectations it is held
-    to.
-    """
+    """One line of configuration; ``dialect`` is the event model whose expectations apply to it."""
 
     name: str
     dialect: str
     target: str
 
-    @property
-    def runs(self) -> bool:
-        """Whether it is a program, which is started for every exchange."""
-        return _FUNCTION.fullmatch(self.target) is None
-
 
 def read_line(line: str) -> NamedAdapter:
-    """A line as above; raises `AdapterError` for any other."""
+    """Read one line of configuration. Raises `AdapterError`."""
     found = _LINE.fullmatch(line.strip())
     if found is None:
         raise AdapterError(f"{line.strip()!r} names no adapter; expected {_SHAPE}")
@@ -76,30 +68,33 @@ def read_line(line: str) -> NamedAdapter:
 
 
 def make_adapter(named: NamedAdapter, folder: Path, *, timeout: float = 30.0) -> Adapter:
-    """The callable that the judge knows. ``folder`` is where programs run and modules are found;
-    ``timeout`` is seconds for one exchange.
+    """The adapter of one line. ``folder`` is where programs run and modules are found; ``timeout``
+    is the time for one exchange in seconds.
 
-    A function is called in this process, with an `Exchange`, and gives its payloads as JSON data.
-    Raises `AdapterError` where there is no such module or function; the callable raises it for an
-    adapter that hangs, floods, crashes, or says what is no JSON.
+    A function is called in this process with an `Exchange`, and gives its payloads as JSON data.
+    Raises `AdapterError` where there is no such module or function. A run raises it where the
+    adapter hangs, floods, crashes, or gives anything but JSON.
     """
     kind, arguments = _command(named.target) or ("", [])
-    if kind == "run":
-        return lambda exchange, case: run_over_pipes(arguments, exchange, case, folder, timeout)
-    if kind == "serve":
-        return lambda exchange, case: run_at_base_url(arguments, exchange, case, folder, timeout)
+    if kind:
+        run_program = run_over_pipes if kind == "run" else run_at_base_url
+
+        def start(exchange: Exchange, options: RunOptions) -> Output:
+            return Output(run_program(arguments, exchange, options, folder, timeout))
+
+        return user_adapter(named.name, named.dialect, start, PROGRAM)
     function = _find(named, folder)
 
-    def call(exchange: Exchange, case: Case) -> list[Any]:
+    def call(exchange: Exchange, options: RunOptions) -> Output:
         ours = os.getpid()
         try:
             with _alarm(named.name, timeout):
-                return _gather(function(exchange), named.name)
+                return Output(_gather(function(exchange), named.name))
         finally:
             if os.getpid() != ours:  # the function forked, and its child would go on with the tests
                 os._exit(1)
 
-    return call
+    return user_adapter(named.name, named.dialect, call, FUNCTION)
 
 
 class _Expired(BaseException):

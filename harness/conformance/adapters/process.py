@@ -23,11 +23,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
-from harness.specs import Case
 from harness.stream.exchange import Cassette, Exchange, Origin
 from harness.stream.json_codec import decode_json
 
-from ..judge import AdapterError
+from .adapter import AdapterError, RunOptions
 
 MAX_PAYLOADS: Final = 1_000_000
 MAX_OUTPUT: Final = 64 * 1024 * 1024
@@ -40,7 +39,7 @@ ROUNDS: Final = 10
 
 
 def run_over_pipes(
-    command: Sequence[str], exchange: Exchange, case: Case, folder: Path, timeout: float
+    command: Sequence[str], exchange: Exchange, options: RunOptions, folder: Path, timeout: float
 ) -> list[Any]:
     """The payloads that a program prints for the exchange on its stdin.
 
@@ -48,11 +47,11 @@ def run_over_pipes(
     "headers", "reads": [[at_ms, base64], …], "end"}``: ``body`` is base64 too; ``request`` and
     ``at_ms`` may be null. Raises `AdapterError`.
     """
-    return _run(command, _describe(exchange, case), {}, folder, timeout)
+    return _run(command, _describe(exchange, options), {}, folder, timeout)
 
 
 def run_at_base_url(
-    command: Sequence[str], exchange: Exchange, case: Case, folder: Path, timeout: float
+    command: Sequence[str], exchange: Exchange, options: RunOptions, folder: Path, timeout: float
 ) -> list[Any]:
     """The payloads that a program prints for what it is answered at ``HARNESS_BASE_URL``.
 
@@ -62,7 +61,7 @@ def run_at_base_url(
     """
     from harness.server import serve
 
-    description = _describe(exchange, case)
+    description = _describe(exchange, options)
     sent = {key: description[key] for key in ("case", "context", "provider", "request")}
     with serve(Cassette((exchange,), Origin("loopback")), match="path", pace="step") as server:
         address = dict.fromkeys(
@@ -73,12 +72,12 @@ def run_at_base_url(
         )
 
 
-def _describe(exchange: Exchange, case: Case) -> dict[str, Any]:
+def _describe(exchange: Exchange, options: RunOptions) -> dict[str, Any]:
     request = exchange.request
     return {
-        "case": case.case,
-        "context": case.context,
-        "provider": case.provider or exchange.provider,
+        "case": options.case,
+        "context": options.context,
+        "provider": options.provider or exchange.provider,
         "request": request
         and {
             "method": request.method,

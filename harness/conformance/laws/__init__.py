@@ -1,127 +1,55 @@
-"""The laws: what holds for every replay of every exchange, whatever the answer is, so that no
-golden expectation is needed.
+"""The laws: statements that hold for every exchange and every adapter.
 
-Each law is a function that replays one exchange in its own ways and says in one sentence each where
-it does not hold. Everything that looks random is seeded by the body itself: the same exchange gives
-the same findings on every machine.
+A law needs no expectation. It runs an adapter on variants of one exchange and gives a sentence for
+each breach. Everything random is seeded by the body: the same exchange gives the same findings on
+every machine.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from importlib import import_module
 from typing import Final
 
-from harness.cassettes import Exchange
+from harness.stream.exchange import Exchange
 
-from .corruption import bad_input_is_answered
-from .cuts import cut_short, cuts_dont_matter
-from .order_and_loss import legal_order, nothing_lost, same_twice
-from .replayer import Replayer
-from .respelling import no_other_spelling, spelling_doesnt_matter
-from .round_trip import nothing_goes_back, what_goes_back
+from ..adapters import ADAPTERS, EVENTS, Adapter
+from .law import Breach, Law
 
-__all__ = ["LAWS", "Law", "Replayer", "check"]
+__all__ = ["LAWS", "Breach", "Law", "check"]
 
-
-@dataclass(frozen=True, slots=True)
-class Law:
-    """A law: its number and title, what it says, and ``findings(exchange, how)``: a sentence for
-    each breach, none where it holds.
-
-    ``layers`` are those that ``findings`` looks at. One that looks at events alone says the same
-    for every dialect. ``feature`` is the line of the checklist that it belongs to, ``source`` its
-    documentation. ``unasked(exchange, how)``: why it has nothing to look at; "" where it has.
-    """
-
-    id: int
-    title: str
-    sentence: str
-    findings: Callable[[Exchange, Replayer], list[str]]
-    layers: tuple[str, ...] = ("events", "payloads")
-    feature: str = "text.streaming"
-    source: str = "https://ai.google.dev/api/generate-content"
-    unasked: Callable[[Exchange, Replayer], str] = lambda exchange, how: ""
-
-    @property
-    def name(self) -> str:
-        """The law in lower case, words joined by ``-``: what items and cases call it."""
-        return re.sub("[^a-z]+", "-", self.title.lower().replace("'", ""))
-
-    def said_of(self, layer: str) -> str:
-        """What it says, of the items of that layer: a law of events is asked of payloads too."""
-        return self.sentence if layer in self.layers else self.sentence.replace("events", layer)
-
-
-_SSE: Final = "https://html.spec.whatwg.org/multipage/server-sent-events.html"
-
-LAWS: Final[tuple[Law, ...]] = (
-    Law(
-        1,
-        "Cuts don't matter",
-        "However the network cuts the bytes, the events are the same.",
-        cuts_dont_matter,
-        ("events",),
-        "framing.split-reads",
-        _SSE,
-    ),
-    Law(
-        2,
-        "Legal order",
-        "Events and payloads walk the grammar that their kind declares.",
-        legal_order,
-    ),
-    Law(
-        3,
-        "Nothing lost, nothing invented",
-        "What the raw bytes say is what events and payloads carry.",
-        nothing_lost,
-    ),
-    Law(
-        4,
-        "Cut short",
-        "Every prefix gives a prefix of the events, then incomplete.",
-        cut_short,
-        ("events",),
-        "stream-end.cut",
-        _SSE,
-    ),
-    Law(5, "Same twice", "A second replay gives the same events and payloads.", same_twice),
-    Law(
-        6,
-        "Spelling doesn't matter",
-        "The same answer in other words has the same content.",
-        spelling_doesnt_matter,
-        ("events",),
-        "spelling.snake-case",
-        unasked=no_other_spelling,
-    ),
-    Law(
-        7,
-        "Bad input is answered",
-        "Garbage gives an error or an unknown event, never an exception or silence.",
-        bad_input_is_answered,
-        feature="unknown.frames",
-    ),
-    Law(
-        8,
-        "What goes back",
-        "After its calls have run, every call, id, name, argument and signature of the answer is"
-        " sent back at its part.",
-        what_goes_back,
-        ("payloads",),
-        "requests.signatures",
-        "https://ai.google.dev/gemini-api/docs/thought-signatures",
-        nothing_goes_back,
-    ),
+_TABLE: Final = (
+    "cuts:CUTS",
+    "order:ORDER",
+    "loss:LOSS",
+    "cut_short:CUT_SHORT",
+    "same_twice:SAME_TWICE",
+    "spelling:SPELLING",
+    "corruption:CORRUPTION",
+    "round_trip:ROUND_TRIP",
 )
+"""Each law by its module in this package and its name there."""
 
 
-def check(exchange: Exchange, how: Replayer | None = None) -> list[str]:
-    """The breaches of all laws by one exchange, each with the law's number in front."""
+def _find(place: str) -> Law:
+    module, _, name = place.partition(":")
+    law: Law = getattr(import_module(f".{module}", __name__), name)
+    return law
+
+
+LAWS: Final = tuple(_find(place) for place in _TABLE)
+"""The laws, in the order of their numbers."""
+
+
+def check(exchange: Exchange, *adapters: Adapter) -> list[str]:
+    """All breaches of all laws by one exchange, each with the adapter and the number of the law in
+    front.
+
+    Without ``adapters``: the canonical events and every dialect. Raises `AdapterError`.
+    """
     return [
-        f"law {law.id}: {finding}"
+        f"{adapter.name}: law {law.id}: {breach.sentence}"
+        for adapter in adapters or (EVENTS, *ADAPTERS.values())
         for law in LAWS
-        for finding in law.findings(exchange, how or Replayer())
+        if adapter.layer in law.layers and not law.unasked(exchange, adapter)
+        for breach in law.findings(exchange, adapter)
     ]

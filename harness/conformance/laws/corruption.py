@@ -1,33 +1,23 @@
-"""The law about bad input (7): a body is damaged in seeded ways, and whatever comes of it must be
-an answer.
+"""Law 7: bad input is answered.
+
+A body is damaged in seeded ways. The adapter must not raise an exception, and must not stay silent
+about a body that says something.
 """
 
 from __future__ import annotations
 
-import random  # noqa: TID251  # only the type; the seeded instance comes in
+import random  # noqa: TID251  # only the type; the seeded generator is an argument
 from collections.abc import Iterator
+from typing import Any
 
-from harness.cassettes import Exchange
 from harness.facts import Facts
 from harness.providers.oracle import gather_body
+from harness.stream.exchange import Exchange
 
-from .replayer import Replayer, plain, seeded, shown, with_reads
+from ..adapters import Adapter, AdapterError, OutOfTime
+from .law import Breach, Law, shown
+from .variants import plain, seeded, with_reads
 
-DAMAGED = 8
-"""So many damages are tried for an exchange and an event model, other ones for each model: the
-events see all of them.
-"""
-
-_FAULTS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
 _GARBAGE = (
     b"\x00\xff\xfe garbage\r\n",
     b"<html>502</html>\n",
@@ -38,53 +28,40 @@ _GARBAGE = (
 )
 
 
-def bad_input_is_answered(exchange: Exchange, how: Replayer) -> list[str]:
-    """Law 7: bytes flipped, cut off, doubled, mixed with garbage: no exception, and no silence
-    about something that is there.
-    """
-    broken = breaking_damage(exchange, how)
-    return [broken[1]] if broken else []
+def corruption_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+    """The first damaged form of the exchange that is answered badly."""
+    for name, damaged in damaged_exchanges(exchange, adapter.name, adapter.effort.damages):
+        try:
+            finding = silence(damaged, adapter.items(damaged), adapter.noun)
+        except OutOfTime:
+            raise
+        except AdapterError as error:
+            finding = str(error)
+        if finding:
+            return [Breach(f"{name}: {finding}; body {shown(damaged.body)}", damaged)]
+    return []
 
 
-def breaking_damage(exchange: Exchange, how: Replayer) -> tuple[Exchange, str] | None:
-    """The first damaged exchange that is answered badly, and how; None where law 7 holds."""
-    for name, damaged in damaged_exchanges(exchange, how.dialect, DAMAGED):
-        finding = _badly_answered(damaged, how)
-        if finding is not None:
-            return damaged, f"{name} {finding}; body {shown(damaged.body)}"
-    return None
-
-
-def damaged_exchanges(exchange: Exchange, whose: str, count: int) -> Iterator[tuple[str, Exchange]]:
-    """So many damaged forms of an exchange, each with the name of its damage; other ones for
-    everybody.
+def damaged_exchanges(exchange: Exchange, name: str, count: int) -> Iterator[tuple[str, Exchange]]:
+    """So many damaged forms of an exchange, each with the name of its damage. They differ from
+    adapter to adapter: ``name`` is a part of the seed.
     """
     original = plain(exchange)
-    chance = seeded(original, whose)
+    chance = seeded(original, name)
     for _ in range(count):
         damage = chance.choice(DAMAGES)
         yield damage.__name__, with_reads(original, damage(original.body, chance))
 
 
-def unheard(damaged: Exchange, items: object, what: str) -> str | None:
-    """What is wrong where nothing is said about a body that says something."""
-    return (
-        f"gives no {what}"
-        if items == [] and gather_body(damaged.body, damaged.status) != Facts()
-        else None
-    )
-
-
-def _badly_answered(damaged: Exchange, how: Replayer) -> str | None:
-    try:
-        events, payloads = how.events(damaged), how.payloads(damaged)
-    except _FAULTS as error:
-        return f"raises {type(error).__name__}: {shown(str(error))}"
-    return unheard(damaged, events, "event") or unheard(damaged, payloads, "payload")
+def silence(damaged: Exchange, items: list[Any], noun: str) -> str:
+    """What is wrong where nothing is given for a body that says something, else ""."""
+    if items or gather_body(damaged.body, damaged.status) == Facts():
+        return ""
+    return f"gives no {noun}"
 
 
 def flipped(body: bytes, chance: random.Random) -> bytes:
-    """A few bytes are others."""
+    """A few bytes are changed."""
     damaged = bytearray(body)
     for _ in range(min(len(body), chance.randint(1, 6))):
         damaged[chance.randrange(len(body))] = chance.randrange(256)
@@ -92,7 +69,7 @@ def flipped(body: bytes, chance: random.Random) -> bytes:
 
 
 def truncated(body: bytes, chance: random.Random) -> bytes:
-    """The end is missing, and nobody says so."""
+    """The end is missing, though the exchange ended cleanly."""
     return body[: chance.randint(0, len(body))]
 
 
@@ -109,14 +86,14 @@ def doubled(body: bytes, chance: random.Random) -> bytes:
 
 
 def littered(body: bytes, chance: random.Random) -> bytes:
-    """Garbage stands before a line, or at the end."""
+    """Garbage comes before a line, or at the end."""
     lines = body.splitlines(keepends=True)
     lines.insert(chance.randint(0, len(lines)), chance.choice(_GARBAGE))
     return b"".join(lines)
 
 
 def emptied(body: bytes, chance: random.Random) -> bytes:
-    """A string of the JSON turns into another kind of value."""
+    """A string in the JSON becomes another kind of value."""
     return body.replace(
         b'"' + chance.choice((b"text", b"parts", b"candidates", b"args", b"name")) + b'": "',
         b'"text": [], "x": "',
@@ -124,3 +101,11 @@ def emptied(body: bytes, chance: random.Random) -> bytes:
 
 
 DAMAGES = (flipped, truncated, headless, doubled, littered, emptied)
+
+CORRUPTION = Law(
+    7,
+    "Bad input is answered",
+    "Garbage gives an error or an unknown event, never an exception or silence.",
+    corruption_findings,
+    feature="unknown.frames",
+)

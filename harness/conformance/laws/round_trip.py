@@ -1,61 +1,50 @@
-"""The law about what goes back (8): an answer, translated back into the request that follows it,
-has lost nothing of its calls.
+"""Law 8: every call of an answer goes back in the next request.
 
-The event model itself says how its application goes on: the payloads of the answer are appended to
-a prompt, with an outcome for each call. What the request then holds is compared with the raw answer
-by the independent reader, which knows no event model.
+The event model itself continues the conversation: the payloads of the answer are appended to a
+prompt, with an outcome for each call. The oracle, which knows no event model, then compares the
+request with the raw answer.
 """
 
 from __future__ import annotations
 
-from harness.cassettes import Exchange
-from harness.dialects import DIALECTS
-from harness.pipeline.replay import DEFAULT_PROVIDER
-from harness.pipeline.request import ask, wrap
+from harness.pipeline.request import wrap
 from harness.providers.oracle import gather_request, return_losses
 from harness.stream.events import INTERRUPTED
+from harness.stream.exchange import Exchange
 from harness.stream.generation import ToolOutcome, TranslationError
-from harness.stream.session import Session
 
-from .replayer import BOUNDLESS, Replayer
+from ..adapters import Adapter
+from .law import Breach, Law
+from .wire import provider_of, wire_facts
 
 
-def what_goes_back(exchange: Exchange, how: Replayer) -> list[str]:
-    """Law 8: every call, id, name, argument and signature of a whole answer sits at its part of the
-    next request.
-
-    An answer that failed, that has the results in it already, or whose calls were written into its
-    text is not sent back here.
-    """
-    half = DIALECTS[how.dialect].request
-    if half is None or nothing_goes_back(exchange, how):
+def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+    """One breach for each call, id, name, argument or signature that the next request lacks."""
+    translator = adapter.request
+    if translator is None:
         return []
-    provider = how.provider or exchange.provider or DEFAULT_PROVIDER
-    wire = how.provider_of(exchange).facts(exchange, how.tool_code)
-    session = Session(limit=BOUNDLESS)
-    payloads = how.payloads(exchange, session)
-    then = [ToolOutcome({"done": True}) for _ in wire.calls] if wire.calls else "Go on."
+    wire = wire_facts(exchange, adapter)
+    output = adapter.output(exchange)
+    outcomes = [ToolOutcome({"done": True}) for _ in wire.calls] if wire.calls else "Go on."
     try:
-        prompt = half.follow_up(half.opening_prompt, payloads, then)
-        body = wrap(
-            ask(prompt, dialect=how.dialect, options=None, session=session), provider, session
-        )
+        prompt = translator.follow_up(translator.opening_prompt, output.items, outcomes)
+        request = translator.translate(prompt, {}, output.session)
+        body = wrap(request, provider_of(exchange, adapter).name, output.session)
     except TranslationError as error:
-        return [f"{how.dialect}: the answer can't be sent back: {error}"]
-    found = return_losses(wire, gather_request(body), half.sent_back - {"call"})
-    return [f"{how.dialect}: {finding}" for finding in found]
+        return [Breach(f"the answer can't be sent back: {error}", exchange)]
+    losses = return_losses(wire, gather_request(body), translator.sent_back - {"call"})
+    return [Breach(loss, exchange) for loss in losses]
 
 
-def nothing_goes_back(exchange: Exchange, how: Replayer) -> str:
-    """Why law 8 has nothing to look at; "" where it has."""
-    half = DIALECTS[how.dialect].request
-    if half is None:
-        return f"{how.dialect} asks nothing"
-    if "call" not in half.sent_back:
-        return f"{how.dialect} declares calls as lost"
-    if how.reads_lines(exchange):
+def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:
+    """Why the law has nothing to look at; "" where it has."""
+    if adapter.request is None:
+        return f"{adapter.name} sends nothing back"
+    if "call" not in adapter.request.sent_back:
+        return f"{adapter.name} declares calls as lost"
+    if provider_of(exchange, adapter).program:
         return "a program's output is not sent back"
-    wire = how.provider_of(exchange).facts(exchange, how.tool_code)
+    wire = wire_facts(exchange, adapter)
     failed = (
         exchange.end in INTERRUPTED
         or wire.errors
@@ -67,3 +56,16 @@ def nothing_goes_back(exchange: Exchange, how: Replayer) -> str:
     if wire.blocks or wire.results:
         return "its calls are text, or have their results already"
     return "" if wire.calls or wire.signatures else "the answer has no call and no signature"
+
+
+ROUND_TRIP = Law(
+    8,
+    "What goes back",
+    "After its calls have run, every call, id, name, argument and signature of the answer is sent"
+    " back at its part.",
+    return_findings,
+    unasked=nothing_goes_back,
+    layers=("payloads",),
+    feature="requests.signatures",
+    source="https://ai.google.dev/gemini-api/docs/thought-signatures",
+)

@@ -19,7 +19,7 @@ from harness.cassettes import Cassette, Exchange, Origin, dumps
 from harness.pipeline.replay import DEFAULT_PROVIDER
 from harness.stream.framing import frame_by_content
 
-from .replayer import plain, with_reads
+from .variants import plain, with_reads
 
 TRIES = 4000
 """An exchange is judged at most so many times while it is being made small."""

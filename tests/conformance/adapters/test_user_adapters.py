@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
+from harness.conformance.adapters import AdapterError, RunOptions
 from harness.conformance.adapters.named import make_adapter, read_line
-from harness.conformance.judge import AdapterError
 from harness.providers import with_provider
-from harness.specs import Case
 from harness.stream.exchange import Exchange, Request
 
 pytest_plugins = ["pytester"]
@@ -38,14 +37,7 @@ EXCHANGE = with_provider(
         "complete",
     )
 )
-CASE = Case(
-    case="c",
-    requirement="r",
-    features=("f",),
-    source="https://s.example",
-    cassette="x",
-    expect={"own": None},
-)
+OPTIONS = RunOptions(case="c", cassette="x")
 
 
 @pytest.mark.parametrize(
@@ -98,9 +90,13 @@ def test_a_function_that_is_not_there_is_told_before_anything_runs(
 
 def given(program: str, tmp_path: Path, kind: str = "run", timeout: float = 20.0) -> list[Any]:
     (tmp_path / "program.py").write_text(program, encoding="utf-8")
-    return make_adapter(
-        read_line(f"mine = {kind}: {sys.executable} program.py"), tmp_path, timeout=timeout
-    )(EXCHANGE, CASE)
+    return (
+        make_adapter(
+            read_line(f"mine = {kind}: {sys.executable} program.py"), tmp_path, timeout=timeout
+        )
+        .with_options(OPTIONS)
+        .items(EXCHANGE)
+    )
 
 
 PIPES = """
@@ -201,7 +197,9 @@ def test_a_function_that_hangs_or_floods_is_stopped(
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(AdapterError, match=r"adapter mine did not return within 0\.2 s"):
-        make_adapter(read_line("mine = hanging_adapter:run"), tmp_path, timeout=0.2)(EXCHANGE, CASE)
+        make_adapter(read_line("mine = hanging_adapter:run"), tmp_path, timeout=0.2).with_options(
+            OPTIONS
+        ).items(EXCHANGE)
 
 
 ODD = {
@@ -230,7 +228,9 @@ def test_a_function_that_gives_no_json_is_told_what_it_gave(
     (tmp_path / f"{name}.py").write_text(f"def run(exchange):\n    {body}\n", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(AdapterError, match=words):
-        make_adapter(read_line(f"mine = {name}:run"), tmp_path)(EXCHANGE, CASE)
+        make_adapter(read_line(f"mine = {name}:run"), tmp_path).with_options(OPTIONS).items(
+            EXCHANGE
+        )
 
 
 # ---------------------------------------------------------------- in a user's project

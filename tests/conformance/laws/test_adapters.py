@@ -1,5 +1,5 @@
-"""Laws are held against a user's own adapter too: ours pass as strangers, one fault each goes red,
-and what can't be asked says why.
+"""The laws are asked of users' adapters: ours pass as such, each fault goes red, and a law that can't
+be asked says why.
 """
 
 from __future__ import annotations
@@ -15,10 +15,18 @@ from typing import Any
 import pytest
 
 from harness.cassettes import Cassette, Exchange, Origin, Request, dumps, loads
+from harness.conformance.adapters import (
+    ADAPTERS,
+    Adapter,
+    AdapterError,
+    Output,
+    RunOptions,
+    user_adapter,
+)
+from harness.conformance.adapters.adapter import FUNCTION, PROGRAM, Effort
 from harness.conformance.laws import LAWS
-from harness.conformance.laws.judge import LawCell, hold, ready_made_case
-from harness.conformance.laws.strangers import ASKED, FEW_TRIES, TRIES, AdapterFault, Stranger
-from harness.dialects import DIALECTS
+from harness.conformance.laws.judge import LawCell, judge_law, ready_made_case
+from harness.conformance.results import CaseResult
 from harness.pipeline.replay import replay
 
 pytest_plugins = ["pytester"]
@@ -50,26 +58,32 @@ def ours(dialect: str) -> Callable[[Exchange], Items]:
     return lambda exchange: replay(exchange, provider="gemini-api", dialect=dialect)
 
 
-def held(number: int, who: Stranger, exchange: Exchange = EXCHANGE) -> Any:
-    return hold(cell(number, who, exchange), stranger=who)
+def users(
+    name: str, model: str, adapt: Callable[[Exchange], Items], effort: Effort = FUNCTION
+) -> Adapter:
+    def run(exchange: Exchange, options: RunOptions) -> Output:
+        return Output(adapt(exchange))
+
+    adapter = user_adapter(name, model, run, effort)
+    return adapter.with_options(RunOptions(provider="gemini-api"))
 
 
-def cell(number: int, who: Stranger, exchange: Exchange = EXCHANGE) -> LawCell:
-    return LawCell(
-        LAWS[number - 1], "gemini-api/hello", 1, exchange, who.name, Origin("written"), who.dialect
-    )
+def judged(number: int, adapter: Adapter, exchange: Exchange = EXCHANGE) -> CaseResult:
+    return judge_law(cell(number, adapter, exchange)).result
 
 
-@pytest.mark.parametrize("tries", [FEW_TRIES, TRIES])
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_our_own_event_models_keep_every_law_that_a_stranger_is_asked(
-    dialect: str, tries: int
-) -> None:
-    who = Stranger("mine", dialect, ours(dialect), tries)
-    told = [held(law.id, who) for law in LAWS]
-    assert [one.verdict for one in told] == ["passed"] * 7 + ["not-run"]
-    assert {(one.adapter, one.layer) for one in told} == {("mine", "payloads")}
-    assert told[7].reason == "mine takes answers and sends nothing back"
+def cell(number: int, adapter: Adapter, exchange: Exchange = EXCHANGE) -> LawCell:
+    return LawCell(LAWS[number - 1], "gemini-api/hello", 1, exchange, adapter, Origin("written"))
+
+
+@pytest.mark.parametrize("effort", [PROGRAM, FUNCTION])
+@pytest.mark.parametrize("dialect", ADAPTERS)
+def test_our_event_models_keep_every_law_as_users_adapters(dialect: str, effort: Effort) -> None:
+    adapter = users("mine", dialect, ours(dialect), effort)
+    results = [judged(law.id, adapter) for law in LAWS]
+    assert [result.verdict for result in results] == ["passed"] * 7 + ["not-run"]
+    assert {(result.adapter, result.layer) for result in results} == {("mine", "payloads")}
+    assert results[7].reason == "mine sends nothing back"
 
 
 counted = count()
@@ -94,7 +108,7 @@ def no_signature(items: Items, _: Exchange) -> Items:
 
 def fails(items: Items, exchange: Exchange) -> Items:
     if bad(exchange):
-        raise AdapterFault("the adapter raised KeyError: 'candidates'")
+        raise KeyError("candidates")
     return items
 
 
@@ -124,7 +138,7 @@ FAULTS: dict[str, tuple[int, str, Callable[[Items, Exchange], Items]]] = {
     ),
     "lines that must end in CRLF": (
         6,
-        "spelled with lf, ",
+        "spelled as lf, ",
         lambda items, exchange: items if b"\r\n" in exchange.body or not exchange.body else [],
     ),
     "garbage that raises": (7, "raised KeyError", fails),
@@ -140,13 +154,13 @@ FAULTS: dict[str, tuple[int, str, Callable[[Items, Exchange], Items]]] = {
 def test_a_faulty_adapter_goes_red_on_the_law_that_its_fault_breaks(name: str) -> None:
     number, words, fault = FAULTS[name]
     adapt = ours("unified-llm")
-    who = Stranger("mine", "unified-llm", lambda exchange: fault(adapt(exchange), exchange))
-    told = held(number, who)
-    assert told.verdict == "failed"
-    finding = told.findings[0]
-    assert words in (finding.note or finding.got)
+    adapter = users("mine", "unified-llm", lambda exchange: fault(adapt(exchange), exchange))
+    result = judged(number, adapter)
+    assert result.verdict == "failed"
+    finding = result.findings[0]
+    assert words in (finding.note or finding.got or "")
     assert finding.expected
-    small = ready_made_case(cell(number, who), stranger=who)
+    small = ready_made_case(cell(number, adapter))
     assert "    unified-llm:\n" in small
     assert len(small) < 2500
 
@@ -158,8 +172,7 @@ def test_the_case_of_a_damage_shows_the_damaged_answer() -> None:
         asked.append(exchange.body)
         return [] if bad(exchange) else [{"size": len(exchange.body)}]
 
-    who = Stranger("mine", "unified-llm", fussy)
-    small = ready_made_case(cell(7, who), stranger=who)
+    small = ready_made_case(cell(7, users("mine", "unified-llm", fussy)))
     (shown,) = loads(small.partition("# cassettes/gemini-api/shrunk.yaml\n")[2]).exchanges
     assert bad(shown)
     assert shown.body == asked[-1]
@@ -167,31 +180,29 @@ def test_the_case_of_a_damage_shows_the_damaged_answer() -> None:
 
 def test_an_adapter_that_fails_on_the_recording_itself_is_an_error() -> None:
     def adapt(exchange: Exchange) -> Items:
-        raise AdapterFault("it hangs")
+        raise AdapterError("it hangs")
 
-    told = [held(number, Stranger("mine", "anthropic", adapt)) for number in ASKED if number != 7]
-    assert {(one.verdict, one.reason) for one in told} == {("error", "it hangs")}
-    assert held(7, Stranger("mine", "anthropic", adapt)).verdict == "failed"
+    adapter = users("mine", "anthropic", adapt)
+    results = [judged(number, adapter) for number in (1, 2, 3, 4, 5, 6)]
+    assert {(result.verdict, result.reason) for result in results} == {("error", "it hangs")}
+    assert judged(7, adapter).verdict == "failed"
 
 
 def test_an_event_model_of_its_own_is_asked_what_needs_no_meaning() -> None:
-    who = Stranger(
+    shop = users(
         "shop", "shop", lambda exchange: [{"bytes": len(exchange.body.replace(b"\r", b""))}]
     )
-    told = {number: held(number, who) for number in range(1, 9)}
-    assert [number for number, one in told.items() if one.verdict == "not-run"] == [2, 3, 4, 8]
-    assert (
-        told[3].reason
-        == "what the payloads of shop mean is not known here; it is no event model of ours"
+    results = {number: judged(number, shop) for number in range(1, 9)}
+    assert [number for number, one in results.items() if one.verdict == "not-run"] == [2, 3, 4, 8]
+    assert results[3].reason == (
+        "the meaning of the payloads of shop is not known here; it is not one of our event models"
     )
 
 
 def test_payloads_of_no_shape_are_findings_and_no_crash() -> None:
-    who = Stranger(
-        "odd", "unified-llm", lambda exchange: [{"type": "TEXT_DELTA"}, {"type": "ERROR"}]
-    )
+    odd = users("odd", "unified-llm", lambda exchange: [{"type": "TEXT_DELTA"}, {"type": "ERROR"}])
     for number in (2, 3, 4):
-        assert held(number, who).verdict == "failed"
+        assert judged(number, odd).verdict == "failed"
 
 
 def test_a_program_is_started_few_times_for_a_law() -> None:
@@ -203,13 +214,13 @@ def test_a_program_is_started_few_times_for_a_law() -> None:
         return replay(exchange, dialect="mind")
 
     large = replace(EXCHANGE, reads=((None, ANSWER * 20),))
-    for number in ASKED:
+    for number in range(1, 8):
         started = 0
-        assert held(number, Stranger("mine", "mind", adapt, FEW_TRIES), large).verdict == "passed"
-        assert 1 <= started <= 3 * FEW_TRIES + 3
+        assert judged(number, users("mine", "mind", adapt, PROGRAM), large).verdict == "passed"
+        assert 1 <= started <= 3 * PROGRAM.tries + 3
 
 
-ADAPTERS = """
+SHIMS = """
 import json
 import time
 from harness import replay
@@ -243,7 +254,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     (folder / "hello.yaml").write_text(
         dumps(Cassette((EXCHANGE,), Origin("written"))), encoding="utf-8", newline="\n"
     )
-    pytester.makepyfile(law_shop=ADAPTERS)
+    pytester.makepyfile(law_shop=SHIMS)
     program = "import json, sys\njson.load(sys.stdin)\nprint(json.dumps({'type': 'result'}))\n"
     pytester.makepyfile(program=program)
     pytester.makeini(
@@ -275,7 +286,7 @@ def test_every_law_is_an_item_for_every_adapter_of_the_configuration(
     result.stdout.fnmatch_lines(
         [
             "*hello.yaml::law-1-cuts-dont-matter-1[[]good[]] PASSED*",
-            "*good takes answers and sends nothing back",
+            "*good sends nothing back",
         ]
     )
     assert "good" in (project.path / "report" / "gemini-api.html").read_text(encoding="utf-8")
@@ -458,7 +469,7 @@ def test_the_case_as_it_is_printed_is_red_for_the_faulty_adapter_and_green_for_a
     told.stdout.fnmatch_lines([TOLD[number]])
     assert (
         number != 1
-        or "requirement: However the network cuts the bytes, the payloads are the same.\n" in spec
+        or "requirement: The output is the same wherever the network cuts the bytes.\n" in spec
     )
     saved = ["specs", "-p", "no:cacheprovider", "--harness-dialect", "shop", "-W", "error"]
     project.runpytest_subprocess(*saved).assert_outcomes(failed=1)

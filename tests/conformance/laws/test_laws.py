@@ -1,5 +1,5 @@
-"""The laws hold for our own replay of small answers of every kind, and each of them sees the one
-fault it is there for.
+"""The laws hold for our own adapters on small answers of every kind, and each law finds the faults
+that it is made for.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from typing import Any
 import pytest
 
 from harness import Exchange
-from harness.conformance.laws import LAWS, Replayer, check
-from harness.conformance.laws.order_and_loss import carried_losses
+from harness.conformance.adapters import ADAPTERS, EVENTS, Adapter
+from harness.conformance.laws import LAWS, check
+from harness.conformance.laws.variants import cuts_of
 from harness.conformance.metamorphic.catalogue import SPELLINGS, WireVariant
 from harness.conformance.metamorphic.spelling import snake_case
-from harness.dialects import DIALECTS
 from harness.pipeline.replay import replay as our_replay
 from harness.providers.oracle import gather_body
-from harness.stream.session import Session
+from tests.support.adapters import events_of, payloads_of
 
 Items = list[dict[str, Any]]
-Replay = Callable[..., Items]
 
 ANSWER = (
     b'data: {"candidates": [{"content": {"parts": [{"text": "H\xc3\xa9 ","thought": true}],"role": "model"},"index": 0}],'
@@ -123,26 +122,32 @@ EXCHANGES = {
 }
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("adapter", [EVENTS, *ADAPTERS.values()], ids=lambda adapter: adapter.name)
 @pytest.mark.parametrize("name", EXCHANGES)
-def test_every_law_of_payloads_holds_for_our_own_replay(name: str, dialect: str) -> None:
-    for law in LAWS:
-        if "payloads" in law.layers:
-            assert law.findings(EXCHANGES[name], Replayer(dialect=dialect)) == []
+def test_every_law_holds_for_our_own_adapters(name: str, adapter: Adapter) -> None:
+    assert check(EXCHANGES[name], adapter) == []
 
 
-@pytest.mark.parametrize("name", EXCHANGES)
-def test_every_law_of_events_holds_for_our_own_replay(name: str) -> None:
-    assert check(EXCHANGES[name]) == []
+Fault = Callable[[Items, Exchange], Items]
 
 
-def faulty(fault: Callable[[Items, Exchange, dict[str, Any]], Items]) -> Replay:
-    """A replay like ours whose result goes through one fault."""
+def faulty(fault: Fault) -> tuple[Adapter, Adapter]:
+    """Events and payloads like ours, each of which goes through one fault."""
 
     def replay(recorded: Exchange, **options: Any) -> Items:
-        return fault(our_replay(recorded, **options), recorded, options)
+        return fault(our_replay(recorded, **options), recorded)
 
-    return replay
+    return events_of(replay), payloads_of(replay)
+
+
+def findings(number: int, recorded: Exchange, fault: Fault) -> list[str]:
+    law = LAWS[number - 1]
+    return [
+        breach.sentence
+        for adapter in faulty(fault)
+        if adapter.layer in law.layers and not law.unasked(recorded, adapter)
+        for breach in law.findings(recorded, adapter)
+    ]
 
 
 def without(items: Items, kind: str) -> Items:
@@ -159,62 +164,52 @@ def renamed(items: Items) -> Items:
     return json.loads(json.dumps(items).replace('"name": "f"', '"name": "g"'))  # type: ignore[no-any-return]
 
 
-def has_cut(options: dict[str, Any], places: set[int]) -> bool:
-    cuts = options.get("cuts")
-    return isinstance(cuts, tuple) and not places.isdisjoint(cuts)
+def has_cut(recorded: Exchange, places: set[int]) -> bool:
+    return not places.isdisjoint(cuts_of(recorded)) and len(recorded.reads) < len(recorded.body)
 
 
 counted = count()
 
-Fault = Callable[[Items, Exchange, dict[str, Any]], Items]
 FAULTS: dict[str, tuple[int, str, Fault]] = {
     "a character split over reads is lost": (
         1,
         "byte 60",
-        lambda items, _, options: items[:-1] if has_cut(options, {60}) else items,
+        lambda items, cut: items[:-1] if has_cut(cut, {60}) else items,
     ),
     "a whole body is read otherwise": (
         1,
         "as a whole",
-        lambda items, _, options: items[1:] if options.get("cuts") == "whole" else items,
+        lambda items, cut: items[1:] if len(cut.reads) == 1 else items,
     ),
     "single bytes are read otherwise": (
         1,
-        "byte by byte",
-        lambda items, _, options: items[1:] if options.get("cuts") == "bytes" else items,
+        "more, ",
+        lambda items, cut: items[1:] if len(cut.reads) == len(cut.body) else items,
     ),
-    "text without a start": (2, "payload", lambda items, _, options: without(items, "TEXT_START")),
-    "no end": (2, "end in the state", lambda items, _, options: without(items, "FINISH")),
-    "text before the start": (2, "event 0", lambda items, _, options: without(items, "start")),
+    "text without a start": (2, "payload", lambda items, _: without(items, "TEXT_START")),
+    "no end": (2, "end in the state", lambda items, _: without(items, "FINISH")),
+    "text before the start": (2, "event 0", lambda items, _: without(items, "start")),
     "a call is dropped": (
         3,
         "call lost",
-        lambda items, _, options: without(without(items, "TOOL_CALL_START"), "TOOL_CALL_END"),
+        lambda items, _: without(without(items, "TOOL_CALL_START"), "TOOL_CALL_END"),
     ),
-    "thoughts are dropped": (
-        3,
-        "thought lost",
-        lambda items, _, options: without(items, "reasoning"),
-    ),
-    "a cut is not told": (
-        4,
-        "not incomplete",
-        lambda items, _, options: without(items, "incomplete"),
-    ),
+    "thoughts are dropped": (3, "thought lost", lambda items, _: without(items, "reasoning")),
+    "a cut is not told": (4, "not incomplete", lambda items, _: without(items, "incomplete")),
     "a cut changes what came before": (
         4,
-        "instead of",
-        lambda items, cut, _: [*items[1:-1], items[-1]] if cut.end == "cut" else items,
+        "in the whole answer it is",
+        lambda items, cut: [*items[1:-1], items[-1]] if cut.end == "cut" else items,
     ),
     "something is counted over replays": (
         5,
         "second time",
-        lambda items, _, options: [*items, {"kind": "x", "n": next(counted)}],
+        lambda items, _: [*items, {"kind": "x", "n": next(counted)}],
     ),
     "snake_case signatures are not known": (
         6,
         "snake-case: signatures",
-        lambda items, spelled, _: (
+        lambda items, spelled: (
             [{**item, "signature": None} for item in items]
             if b"thought_signature" in spelled.body
             else items
@@ -223,73 +218,66 @@ FAULTS: dict[str, tuple[int, str, Fault]] = {
     "an array is not read": (
         6,
         "json-array",
-        lambda items, spelled, _: [] if spelled.body.startswith(b"[") else items,
+        lambda items, spelled: [] if spelled.body.startswith(b"[") else items,
     ),
     "a call is signed otherwise": (
         8,
         "signature of call 1 lost",
-        lambda items, _, __: otherwise_signed(items),
+        lambda items, _: otherwise_signed(items),
     ),
-    "a call is told under another name": (8, "call lost: f(", lambda items, _, __: renamed(items)),
+    "a call is told under another name": (8, "call lost: f(", lambda items, _: renamed(items)),
     "garbage is passed over": (
         7,
         "no event",
-        lambda items, damaged, _: [] if len(damaged.body) != len(ANSWER) else items,
+        lambda items, damaged: [] if len(damaged.body) != len(ANSWER) else items,
     ),
 }
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_each_fault_is_seen_by_its_law(name: str) -> None:
+def test_each_fault_is_found_by_its_law(name: str) -> None:
     number, sentence, fault = FAULTS[name]
-    findings = LAWS[number - 1].findings(exchange(ANSWER), Replayer(replay=faulty(fault)))
-    assert any(sentence in finding for finding in findings), findings
+    found = findings(number, exchange(ANSWER), fault)
+    assert any(sentence in finding for finding in found), found
 
 
 def test_law_8_needs_an_answer_whose_calls_can_be_run() -> None:
-    law = LAWS[7]
     for unsent in (
         exchange(ANSWER, end="cut"),
         exchange(b"{}", 500),
         exchange(BODIES["error in mid-stream"]),
         EXCHANGES["tool code {}"],
     ):
-        forgetful = Replayer(replay=faulty(lambda items, _, __: otherwise_signed(items)))
-        assert law.findings(unsent, forgetful) == []
+        assert findings(8, unsent, lambda items, _: otherwise_signed(items)) == []
 
 
 def test_law_7_names_the_exception() -> None:
-    def crash(items: Items, damaged: Exchange, options: dict[str, Any]) -> Items:
+    def crash(items: Items, damaged: Exchange) -> Items:
         json.loads(damaged.body[-1:] + b"]")
         return items
 
-    assert any(
-        "raises JSONDecodeError" in finding
-        for finding in LAWS[6].findings(exchange(ANSWER), Replayer(replay=faulty(crash)))
-    )
+    assert any("raised JSONDecodeError" in one for one in findings(7, exchange(ANSWER), crash))
 
 
-def test_a_failure_among_many_cuts_is_told_by_the_one_cut_that_matters() -> None:
-    large = exchange(ANSWER * 20)
+def test_a_failure_among_many_cuts_is_reduced_to_the_one_cut_that_matters() -> None:
+    def fault(items: Items, recorded: Exchange) -> Items:
+        return items[:-1] if has_cut(recorded, set(range(2000, 8000))) else items
 
-    def fault(items: Items, recorded: Exchange, options: dict[str, Any]) -> Items:
-        return items[:-1] if has_cut(options, set(range(2000, 8000))) else items
-
-    (finding,) = LAWS[0].findings(large, Replayer(replay=faulty(fault)))
+    finding, _ = findings(1, exchange(ANSWER * 20), fault)
     assert finding.count("byte ") == 1
     assert "there is no event 140; read as a whole it is {'kind': 'finish'" in finding
 
 
 def test_the_findings_of_a_fault_are_the_same_every_time() -> None:
     def run() -> list[str]:
-        fault = faulty(
-            lambda items, _, options: (
-                items[:-1] if has_cut(options, set(range(0, 9000, 2))) else items
-            )
+        cuts = set(range(0, 9000, 2))
+        return findings(
+            1,
+            exchange(ANSWER * 20),
+            lambda items, recorded: items[:-1] if has_cut(recorded, cuts) else items,
         )
-        return LAWS[0].findings(exchange(ANSWER * 20), Replayer(replay=fault))
 
-    assert run() == run()
+    assert run() == run() != []
 
 
 @pytest.mark.parametrize("variant", SPELLINGS, ids=lambda variant: variant.name)
@@ -332,7 +320,6 @@ def test_compressed_bodies_are_cut_while_compressed() -> None:
 
 
 def test_payloads_of_another_shape_are_a_finding_and_no_crash() -> None:
-    found = carried_losses(
-        gather_body(ANSWER), [{"type": "TEXT_DELTA"}], Session(), "unified-llm", interrupted=False
-    )
-    assert found == ["the payloads are not of the dialect's shape: KeyError 'delta'"]
+    adapter = payloads_of(lambda exchange, **options: [{"type": "TEXT_DELTA"}])
+    (breach,) = LAWS[2].findings(exchange(ANSWER), adapter)
+    assert breach.sentence == "the payloads are not of the dialect's shape: KeyError 'delta'"

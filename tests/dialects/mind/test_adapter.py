@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
+from harness.conformance.adapters import Adapter, AdapterError, RunOptions
 from harness.conformance.adapters.clients import CLIENTS, make_client_adapter
-from harness.conformance.judge import Adapter, AdapterError
 from harness.dialects.mind.program.adapter import Run, adapt
 from harness.providers import with_provider
-from harness.specs import Case
 from harness.stream.exchange import Cassette, Exchange, Origin, Request
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-flash-preview:streamGenerateContent?alt=sse"
@@ -30,23 +29,12 @@ EXCHANGE = with_provider(
 )
 
 
-def mind_program(run: Run) -> Adapter:
+def mind_program(run: Run, **context: Any) -> Adapter:
     cassette = Cassette((EXCHANGE,), Origin("written"))
-    return make_client_adapter(
+    adapter = make_client_adapter(
         CLIENTS["mind-program"], lambda name: cassette, partial(adapt, run=run)
     )
-
-
-def case(**context: Any) -> Case:
-    return Case(
-        case="c",
-        requirement="r",
-        features=("f",),
-        source="https://s.example",
-        cassette="x",
-        context=context,
-        expect={"x": None},
-    )
+    return adapter.with_options(RunOptions(cassette="x", context=context))
 
 
 def told(printed: bytes, **context: Any) -> list[Any]:
@@ -57,7 +45,7 @@ def told(printed: bytes, **context: Any) -> list[Any]:
     ) -> tuple[bytes, int]:
         return printed, 3
 
-    return mind_program(run)(EXCHANGE, case(**context))
+    return mind_program(run, **context).items(EXCHANGE)
 
 
 def test_files_and_environment_are_the_programs() -> None:
@@ -76,13 +64,12 @@ def test_files_and_environment_are_the_programs() -> None:
         )
         return b"", 0
 
-    adapter = mind_program(run)
     context = {
         "arguments": ["-p", "x"],
         "environment": {"GEMINI_MODEL": "m"},
         "files": {"a.txt": "ä\n"},
     }
-    assert adapter(EXCHANGE, case(**context)) == [{"exit": 0, "asked": 0}]
+    assert mind_program(run, **context).items(EXCHANGE) == [{"exit": 0, "asked": 0}]
     assert seen == [["-p", "x"], "m", "ä\n".encode(), "http://127.0.0.1:"]
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
+from harness.conformance.adapters import AdapterError, RunOptions
 from harness.conformance.adapters.clients import CLIENTS, make_client_adapter
-from harness.conformance.judge import AdapterError
 from harness.providers import with_provider
-from harness.specs import Case
 from harness.stream.exchange import Cassette, Exchange, Origin, Request
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent"
@@ -29,18 +28,9 @@ def told(context: dict[str, Any]) -> list[Any]:
             "complete",
         )
     )
-    case = Case(
-        case="c",
-        requirement="r",
-        features=("f",),
-        source="https://s.example",
-        cassette="x",
-        context=context,
-        expect={"x": None},
-    )
     cassette = Cassette((exchange,), Origin("written"))
     adapter = make_client_adapter(CLIENTS["unified-llm-client"], lambda name: cassette)
-    return adapter(exchange, case)
+    return adapter.with_options(RunOptions(cassette="x", context=context)).items(exchange)
 
 
 def test_a_call_that_fails_tells_what_was_sent_and_what_was_raised() -> None:

@@ -1,0 +1,186 @@
+"""The one notion of an adapter: a dialect, the canonical events, a user's function, program or
+client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+
+from harness.dialects.dialect import RequestTranslator
+from harness.facts import Facts
+from harness.pipeline.replay import Trace
+from harness.specs import Case
+from harness.stream.exchange import Exchange
+from harness.stream.session import Session
+
+Layer = Literal["payloads", "events", "frames"]
+
+
+class AdapterError(Exception):
+    """An adapter can't be called, raised an exception, or broke a rule; the message says which."""
+
+
+class AdapterMissing(AdapterError):
+    """A library that the adapter needs is not installed, so its cells are not run. The message
+    contains the command that installs it.
+    """
+
+
+class OutOfTime(AdapterError):
+    """The adapter used all the time that one law allows it, and is not called again."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The facts of a case that an adapter may need beside the exchange.
+
+    ``provider`` and ``tool_code``: as for `harness.replay`; None: as detected. ``context``: the
+    case's own mapping.
+    """
+
+    case: str = ""
+    cassette: str = ""
+    provider: str | None = None
+    tool_code: bool | None = None
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, case: Case) -> RunOptions:
+        """The options of a case."""
+        return cls(case.case, case.cassette, case.provider, case.tool_code, case.context)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The result of one run.
+
+    ``items``: the native events, as JSON data. ``session``: what the adapter keeps beside them for
+    the next request. ``trace``: frames and events, where the adapter is our own pipeline.
+    """
+
+    items: list[Any]
+    session: Session = field(default_factory=Session)
+    trace: Trace | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """The legal order of native events: a table state → label → next state, from ``fresh``.
+
+    ``label`` names an event for the table. A stream may end in the states of ``final``.
+    """
+
+    order: Mapping[str, Mapping[str, str]]
+    label: Callable[[Any], str]
+    final: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How many replays of one exchange a law may ask of an adapter.
+
+    ``tries``: cuts and prefixes. ``damages``: damaged forms. ``shrink``: attempts to make a failing
+    exchange smaller. ``bytewise``: whether the adapter is also fed byte by byte.
+    """
+
+    tries: int
+    damages: int
+    shrink: int
+    bytewise: bool = True
+
+
+THOROUGH: Final = Effort(512, 40, 4000)
+"""For the canonical events, from which the payloads of every dialect are made."""
+BRIEF: Final = Effort(3, 8, 4000, bytewise=False)
+"""For the dialects, whose events are tested thoroughly."""
+FUNCTION: Final = Effort(64, 24, 60)
+PROGRAM: Final = Effort(6, 6, 60)
+"""For a program, which is started for every replay."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adapter:
+    """One adapter under test.
+
+    ``name`` is the column of its cells, ``model`` the event model whose expectations apply to it.
+    ``run(exchange, options)`` may raise anything. ``facts(output)`` reads the neutral account of an
+    answer, and ``differences(wire, carried, interrupted)`` gives a sentence for each fact that is
+    lost without being declared, or invented; both are None where nobody knows the meaning of the
+    native events. ``grammar`` and ``request`` are None where the adapter has none. ``reference``:
+    our own adapter of the same event model, for a user's adapter.
+    """
+
+    name: str
+    model: str
+    run: Callable[[Exchange, RunOptions], Output]
+    layer: Layer = "payloads"
+    facts: Callable[[Output], Facts] | None = None
+    differences: Callable[[Facts, Facts, bool], list[str]] | None = None
+    grammar: Grammar | None = None
+    request: RequestTranslator | None = None
+    reference: Adapter | None = None
+    effort: Effort = BRIEF
+    options: RunOptions = RunOptions()
+
+    @property
+    def noun(self) -> str:
+        """The name of one item of the output: ``payload``, ``event`` or ``frame``."""
+        return self.layer.removesuffix("s")
+
+    def with_options(self, options: RunOptions) -> Adapter:
+        """The same adapter, run with the options of a case."""
+        reference = self.reference and replace(self.reference, options=options)
+        return replace(self, options=options, reference=reference)
+
+    def output(self, exchange: Exchange) -> Output:
+        """Run the adapter. Raises `AdapterError` for every exception that it raises."""
+        with _adapter_errors():
+            return self.run(exchange, self.options)
+
+    def items(self, exchange: Exchange) -> list[Any]:
+        """The native events of a run; raises as `output` does."""
+        return self.output(exchange).items
+
+    def outcome(self, exchange: Exchange) -> list[Any]:
+        """The native events, or one item with the error, which then differs from any event.
+
+        Raises `OutOfTime` only.
+        """
+        try:
+            return self.items(exchange)
+        except OutOfTime:
+            raise
+        except AdapterError as error:
+            return [{"fault": str(error)}]
+
+
+@contextmanager
+def _adapter_errors() -> Iterator[None]:
+    """Turns every exception of an adapter into an `AdapterError` with its type and place."""
+    try:
+        yield
+    except AdapterError:
+        raise
+    # An adapter under test may raise anything, and the exception is its result.
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        raise AdapterError(
+            f"the adapter raised {type(error).__name__}{_raised_at(error)}: {error}"
+        ) from None
+
+
+def _raised_at(error: BaseException) -> str:
+    """`` at name.py:12``: the innermost line of the traceback."""
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    if trace is None:
+        return ""
+    return f" at {trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
+
+
+def of_function(function: Callable[[Exchange], Sequence[Any]]) -> Callable[..., Output]:
+    """The ``run`` of an adapter that is a function from an exchange to a list of payloads."""
+    return lambda exchange, options: Output(list(function(exchange)))

@@ -1,0 +1,105 @@
+"""Our own adapters: one for every dialect, one for the canonical events, one for the frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+from msgspec import to_builtins
+
+from harness.dialects import DIALECTS, Dialect
+from harness.facts import Facts, event_differences
+from harness.pipeline.replay import plain_frame, replay_layers
+from harness.providers.oracle import gather_events, read_raw
+from harness.stream.events import ORDER
+from harness.stream.exchange import Exchange
+from harness.stream.session import Session
+
+from .adapter import (
+    FUNCTION,
+    THOROUGH,
+    Adapter,
+    Effort,
+    Grammar,
+    Output,
+    RunOptions,
+)
+
+BOUNDLESS: Final = 1 << 62
+"""The limit of a session that forgets nothing: what a bounded one forgets is no loss."""
+
+
+def read_facts(dialect: Dialect, payloads: Any, session: Session) -> Facts:
+    """The facts in payloads of a dialect. Raises what payloads of another shape make it raise."""
+    return read_raw(dialect.facts(payloads, session))
+
+
+def dialect_adapter(dialect: Dialect) -> Adapter:
+    """A dialect as an adapter: the pipeline from an exchange to its payloads."""
+
+    def run(exchange: Exchange, options: RunOptions) -> Output:
+        session = Session(context=options.context, limit=BOUNDLESS)
+        trace = replay_layers(
+            exchange,
+            provider=options.provider,
+            dialect=dialect,
+            session=session,
+            tool_code=options.tool_code,
+        )
+        return Output(trace.payloads, session, trace)
+
+    return _with_model(
+        Adapter(name=dialect.name, model=dialect.name, run=run, request=dialect.request), dialect
+    )
+
+
+def user_adapter(
+    name: str, model: str, run: Callable[[Exchange, RunOptions], Output], effort: Effort = FUNCTION
+) -> Adapter:
+    """A user's adapter. Where ``model`` is one of the dialects, their payloads have the same facts,
+    losses and grammar.
+    """
+    own = ADAPTERS.get(model)
+    adapter = Adapter(name=name, model=model, run=run, effort=effort, reference=own)
+    return _with_model(adapter, DIALECTS[model]) if own else adapter
+
+
+def _with_model(adapter: Adapter, dialect: Dialect) -> Adapter:
+    return replace(
+        adapter,
+        facts=lambda output: read_facts(dialect, output.items, output.session),
+        differences=dialect.differences,
+        grammar=Grammar(dialect.order, dialect.label, dialect.final),
+    )
+
+
+def _run_events(exchange: Exchange, options: RunOptions) -> Output:
+    trace = replay_layers(exchange, provider=options.provider, tool_code=options.tool_code)
+    return Output([to_builtins(event) for event in trace.events], Session(), trace)
+
+
+def _run_frames(exchange: Exchange, options: RunOptions) -> Output:
+    trace = replay_layers(exchange, provider=options.provider, tool_code=options.tool_code)
+    return Output([plain_frame(frame) for frame in trace.frames], Session(), trace)
+
+
+EVENTS: Final = Adapter(
+    name="events",
+    model="events",
+    run=_run_events,
+    layer="events",
+    facts=lambda output: gather_events(output.items),
+    differences=event_differences,
+    grammar=Grammar(ORDER, lambda event: str(event["kind"]), frozenset(ORDER)),
+    effort=THOROUGH,
+)
+"""The canonical events, between a provider and every dialect."""
+
+FRAMES: Final = Adapter(name="frames", model="frames", run=_run_frames, layer="frames")
+"""The delimited messages of the wire."""
+
+ADAPTERS: Final[dict[str, Adapter]] = {
+    name: dialect_adapter(dialect) for name, dialect in DIALECTS.items()
+}
+"""The dialects by name."""

@@ -1,0 +1,156 @@
+"""Law 4: an answer that is cut short gives the beginning of the whole answer, then a sign that it
+is unfinished.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness.facts import Facts
+from harness.specs.accept import as_read
+from harness.stream.exchange import Exchange
+
+from ..adapters import Adapter, AdapterError, OutOfTime, Output
+from .law import Breach, Law, difference, shown
+from .loss import facts_of, unknown_model
+from .variants import seeded, shortened
+from .wire import finds_tool_code, provider_of
+
+LINES = 64
+"""Prefixes of a large body that end behind a line."""
+
+PREFIXES = 24
+"""Prefixes of a large body that end at a seeded place."""
+
+
+def prefix_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+    """The shortest prefix that is answered wrongly, if there is one."""
+    finding_of = _beginning_of_events if adapter.layer == "events" else _beginning_of_facts
+    judge = finding_of(exchange, adapter)
+    if isinstance(judge, str):
+        return [Breach(judge, exchange)]
+    broken = first_prefix(exchange, prefixes(exchange, adapter.effort.tries), judge)
+    if broken is None:
+        return []
+    size, finding = broken
+    before = shown(exchange.body[max(0, size - 12) : size])
+    short = shortened(exchange, size)
+    sentence = f"cut short at byte {size} ({before}): {finding}"
+    return [Breach(sentence, short, _expected_events(exchange, short, adapter))]
+
+
+def _expected_events(exchange: Exchange, short: Exchange, adapter: Adapter) -> Any:
+    if adapter.layer != "events":
+        return None
+    right = adapter.items(exchange)[: max(0, len(adapter.outcome(short)) - 1)]
+    return [*as_read(right), {"$contains": {"kind": "incomplete", "end": "cut"}}]
+
+
+Judge = Callable[[Exchange], str]
+"""What is wrong with the output of a prefix, in a sentence, or ""."""
+
+
+def _beginning_of_events(exchange: Exchange, adapter: Adapter) -> Judge:
+    """Canonical events depend on the bytes so far only: a prefix gives exactly the first of them.
+
+    Text that is held back as a possible tag may come out at the end.
+    """
+    full = adapter.items(exchange)
+    tool_code = finds_tool_code(exchange, adapter)
+
+    def judge(short: Exchange) -> str:
+        items = adapter.outcome(short)
+        if not items or items[-1].get("kind") != "incomplete":
+            return f"the last event is {shown(items[-1] if items else None)}, not incomplete"
+        events = items[:-1]
+        held_back = tool_code and events and str(events[-1].get("text", "")).startswith("<")
+        first = difference(full[: len(events)], events)
+        if first and held_back:
+            first = difference(full[: len(events) - 1], events[:-1])
+        return first.sentence("event", "in the whole answer") if first else ""
+
+    return judge
+
+
+def _beginning_of_facts(exchange: Exchange, adapter: Adapter) -> Judge | str:
+    """Text, thoughts and calls of a prefix begin those of the whole, and an error follows."""
+    full = facts_of(adapter, adapter.output(exchange))
+    if isinstance(full, str):
+        return full
+    # A block or a line that is cut may be text, though it is none in the whole answer.
+    loose = finds_tool_code(exchange, adapter) or provider_of(exchange, adapter).program
+
+    def judge(short: Exchange) -> str:
+        try:
+            output = adapter.output(short)
+        except OutOfTime:
+            raise
+        except AdapterError as error:
+            return str(error)
+        facts = facts_of(adapter, output)
+        if isinstance(facts, str):
+            return facts
+        if not (facts.errors or facts.unfinished or facts.block_reason):
+            return f"the last payload is {shown(_last(output))}; nothing tells the cut"
+        return "" if loose else _not_a_beginning(facts, full)
+
+    return judge
+
+
+def _last(output: Output) -> object:
+    return output.items[-1] if output.items else None
+
+
+def _not_a_beginning(facts: Facts, full: Facts) -> str:
+    for name in ("text", "thoughts"):
+        part, whole = getattr(facts, name), getattr(full, name)
+        if not whole.startswith(part):
+            return f"the {name} {shown(part)} do not begin {shown(whole)}"
+    whole_calls = facts.calls[:-1]  # the last may lack arguments
+    if full.calls[: len(whole_calls)] != whole_calls:
+        return f"the calls {shown(facts.calls)} do not begin {shown(full.calls)}"
+    return ""
+
+
+def prefixes(exchange: Exchange, tries: int) -> Sequence[int]:
+    """The lengths at which a body is cut short: every length of a body of at most ``tries`` bytes,
+    else the ends of the first lines and seeded places.
+    """
+    body = exchange.body
+    if len(body) <= tries:
+        return range(len(body))
+    ends = [found.end() for found in re.finditer(rb"\n|\r", body)]
+    chance = seeded(exchange)
+    chosen = {
+        *chance.sample(ends, min(LINES, tries // 2, len(ends))),
+        *chance.sample(range(len(body)), min(PREFIXES, tries // 2, len(body))),
+    }
+    return sorted(size for size in chosen if size < len(body))
+
+
+def first_prefix(exchange: Exchange, sizes: Sequence[int], judge: Judge) -> tuple[int, str] | None:
+    """The shortest wrong prefix and its finding: the first of ``sizes`` that is wrong, or a shorter
+    one after the last right one.
+    """
+    right = -1
+    for size in sizes:
+        finding = judge(shortened(exchange, size))
+        if finding:
+            between = ((less, judge(shortened(exchange, less))) for less in range(right + 1, size))
+            return next(((less, wrong) for less, wrong in between if wrong), (size, finding))
+        right = size
+    return None
+
+
+CUT_SHORT = Law(
+    4,
+    "Cut short",
+    "Every prefix of the bytes gives the beginning of the output, then a sign that it is"
+    " unfinished.",
+    prefix_findings,
+    unasked=unknown_model,
+    feature="stream-end.cut",
+    source="https://html.spec.whatwg.org/multipage/server-sent-events.html",
+)

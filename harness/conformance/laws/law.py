@@ -1,0 +1,109 @@
+"""A law: a statement that holds for every exchange and every adapter, without an expectation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from harness.specs.accept import as_read
+from harness.stream.exchange import Exchange
+from harness.stream.printable import shorten
+
+from ..adapters import Adapter
+
+GENERATE_CONTENT = "https://ai.google.dev/api/generate-content"
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """One violation of a law.
+
+    ``exchange`` is the variant of the answer that shows it, ``got`` what the adapter gives for that
+    variant. ``expected`` is an expectation as a spec spells it, where the law knows one.
+    ``feature`` is the feature of the variant, where that is not the law's own.
+    """
+
+    sentence: str
+    exchange: Exchange
+    expected: Any = None
+    got: list[Any] | None = None
+    feature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """One law.
+
+    ``findings(exchange, adapter)`` gives the breaches, none where the law holds; it raises
+    `AdapterError` where the adapter fails on the recording itself. ``unasked(exchange, adapter)``
+    gives the reason why the law has nothing to look at, or "". ``layers`` are those that have a
+    cell of this law. ``knows_expected``: whether ``expected`` of a breach is right, so that a case
+    can expect it. ``feature`` and ``source`` are the feature and the documentation that its
+    results refer to.
+    """
+
+    id: int
+    title: str
+    sentence: str
+    findings: Callable[[Exchange, Adapter], list[Breach]]
+    unasked: Callable[[Exchange, Adapter], str] = lambda exchange, adapter: ""
+    layers: tuple[str, ...] = ("events", "payloads")
+    knows_expected: bool = True
+    feature: str = "text.streaming"
+    source: str = GENERATE_CONTENT
+
+    @property
+    def name(self) -> str:
+        """The title as items and cases spell it: lower case, words joined by ``-``."""
+        return re.sub("[^a-z]+", "-", self.title.lower().replace("'", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first place where two lists differ: the items at ``index``, none where a list has
+    ended.
+    """
+
+    index: int
+    expected: list[Any]
+    got: list[Any]
+
+    def sentence(self, noun: str, otherwise: str) -> str:
+        """Both items, the expected one under the name ``otherwise``."""
+        came = (
+            f"{noun} {self.index} is {shown(self.got[0])}"
+            if self.got
+            else f"there is no {noun} {self.index}"
+        )
+        return f"{came}; {otherwise} " + (
+            f"it is {shown(self.expected[0])}" if self.expected else "there is none"
+        )
+
+
+def difference(expected: list[Any], got: list[Any]) -> Difference | None:
+    """The first place where two lists differ; None where they are equal."""
+    longest = max(len(expected), len(got))
+    pairs = ((at, expected[at : at + 1], got[at : at + 1]) for at in range(longest))
+    return next((Difference(*pair) for pair in pairs if pair[1] != pair[2]), None)
+
+
+def differing(
+    expected: list[Any], variant: Exchange, adapter: Adapter, how: str, otherwise: str
+) -> Breach | None:
+    """The breach where an adapter gives other items for a variant than expected.
+
+    ``how`` describes the variant, ``otherwise`` the exchange with the expected items.
+    """
+    got = adapter.outcome(variant)
+    first = difference(expected, got)
+    if first is None:
+        return None
+    sentence = f"{how}, {first.sentence(adapter.noun, otherwise)}"
+    return Breach(sentence, variant, as_read(expected), got)
+
+
+def shown(value: object) -> str:
+    """A value, short enough for a sentence; unprintable characters are escaped."""
+    return shorten(repr(value), 120)

@@ -1,0 +1,72 @@
+"""Law 3: the output carries the facts of the raw bytes, less the declared losses, and no others."""
+
+from __future__ import annotations
+
+from harness.facts import Facts
+from harness.specs.accept import as_read
+from harness.stream.events import INTERRUPTED
+from harness.stream.exchange import Exchange
+from harness.stream.session import Session
+
+from ..adapters import Adapter, Output
+from .law import Breach, Law
+from .wire import wire_facts
+
+
+def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+    """One breach for each fact that is lost or invented.
+
+    A user's adapter keeps no session. So a fact that our own payloads of that event model lack
+    without their session is not asked for.
+    """
+    wire = wire_facts(exchange, adapter)
+    findings = differences(exchange, wire, adapter, adapter.output(exchange))
+    if findings and adapter.reference:
+        own = Output(adapter.reference.items(exchange), Session())
+        in_session = differences(exchange, wire, adapter.reference, own)
+        findings = [finding for finding in findings if finding not in in_session]
+    return as_reference(findings, exchange, adapter)
+
+
+def differences(exchange: Exchange, wire: Facts, adapter: Adapter, output: Output) -> list[str]:
+    """A sentence for each fact that an output loses or invents."""
+    carried = facts_of(adapter, output)
+    if adapter.differences is None or isinstance(carried, str):
+        return [str(carried)]
+    return adapter.differences(wire, carried, exchange.end in INTERRUPTED)
+
+
+def facts_of(adapter: Adapter, output: Output) -> Facts | str:
+    """The facts of an output; a sentence where it does not have the shape of its event model."""
+    try:
+        return adapter.facts(output) if adapter.facts else "the facts of the output are unknown"
+    except (AttributeError, KeyError, TypeError, ValueError) as error:  # items may have any shape
+        return f"the payloads are not of the dialect's shape: {type(error).__name__} {error}"
+
+
+def as_reference(findings: list[str], exchange: Exchange, adapter: Adapter) -> list[Breach]:
+    """Breaches of a law about the meaning of payloads: our own adapter's payloads are expected of a
+    user's.
+    """
+    reference = adapter.reference if findings else None
+    expected = as_read(reference.items(exchange)) if reference else None
+    return [Breach(finding, exchange, expected) for finding in findings]
+
+
+def unknown_model(exchange: Exchange, adapter: Adapter) -> str:
+    """Why a law about the meaning of payloads can't be asked; "" where it can."""
+    if adapter.facts:
+        return ""
+    return (
+        f"the meaning of the payloads of {adapter.model} is not known here; it is not one of our"
+        " event models"
+    )
+
+
+LOSS = Law(
+    3,
+    "Nothing lost, nothing invented",
+    "The output carries the facts of the raw bytes, less the declared losses, and no others.",
+    loss_findings,
+    unasked=unknown_model,
+)

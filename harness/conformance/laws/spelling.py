@@ -1,0 +1,98 @@
+"""Law 6: another spelling of the same answer has the same content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from harness.facts import Facts
+from harness.specs.accept import as_read
+from harness.stream.exchange import Exchange
+
+from ..adapters import Adapter, Output
+from ..metamorphic.catalogue import WireVariant, spellings_of
+from .law import Breach, Law, differing
+from .variants import plain
+from .wire import provider_of
+
+SAME_WIRE = ("lf", "crlf", "cr", "sse")
+"""Spellings of the same wire, in which even the native events are the same. The others are
+spellings of other wires, or change text that is JSON itself.
+"""
+
+_NOT_CONTENT = ("others", "unreadable", "at_error", "at_block", "marks", "blocks", "contradictions")
+"""Fields of the facts that depend on the spelling."""
+
+
+def spelling_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
+    """One breach for each spelling with another content."""
+    original = plain(exchange)
+    expected = adapter.output(original)
+    compare = _events_breach if adapter.layer == "events" else _payloads_breach
+    breaches = (
+        compare(name, variant, expected, adapter) for name, variant in _spellings(exchange, adapter)
+    )
+    return [breach for breach in breaches if breach]
+
+
+def _payloads_breach(
+    variant: WireVariant, respelled: Exchange, expected: Output, adapter: Adapter
+) -> Breach | None:
+    breach = differing(
+        expected.items, respelled, adapter, f"spelled as {variant.name}", "spelled as recorded"
+    )
+    return breach and replace(breach, feature=variant.feature)
+
+
+def _events_breach(
+    variant: WireVariant, respelled: Exchange, expected: Output, adapter: Adapter
+) -> Breach | None:
+    """Compares the facts only: in another framing, events begin elsewhere."""
+    output = adapter.output(respelled)
+    if adapter.facts is None:
+        return None
+    findings = _differing(adapter.facts(output), adapter.facts(expected))
+    if not findings:
+        return None
+    sentence = "; ".join(f"{variant.name}: {finding}" for finding in findings)
+    return Breach(sentence, respelled, as_read(expected.items), None, variant.feature)
+
+
+def _differing(got: Facts, expected: Facts) -> list[str]:
+    pairs = (
+        (name, value, getattr(expected, name))
+        for name, value in vars(got).items()
+        if name not in _NOT_CONTENT
+    )
+    return [
+        f"{name} is {value!r} instead of {other!r}"[:300]
+        for name, value, other in pairs
+        if value != other
+    ]
+
+
+def _spellings(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[WireVariant, Exchange]]:
+    """The spellings that the adapter must understand; none where the body is not all JSON."""
+    original = plain(exchange)
+    names = SAME_WIRE if original.body.startswith(b"data:") else SAME_WIRE[:2]
+    for variant in spellings_of(exchange, lines=provider_of(exchange, adapter).program):
+        if adapter.layer == "events" or variant.name in names:
+            respelled = variant.change(original)
+            if respelled is not None:
+                yield variant, respelled
+
+
+def no_other_spelling(exchange: Exchange, adapter: Adapter) -> str:
+    """Why the law has nothing to look at; "" where it has."""
+    spellings = _spellings(exchange, adapter)
+    return "" if any(spellings) else "no part of the answer can be spelled otherwise"
+
+
+SPELLING = Law(
+    6,
+    "Spelling doesn't matter",
+    "The same answer in another spelling has the same content.",
+    spelling_findings,
+    unasked=no_other_spelling,
+    feature="spelling.snake-case",
+)

@@ -1,0 +1,55 @@
+"""Variants of an exchange: cut elsewhere, cut short, in one piece, without its content encoding."""
+
+from __future__ import annotations
+
+import random  # noqa: TID251  # seeded by the body, in `seeded`
+import zlib
+from dataclasses import replace
+from itertools import accumulate, pairwise
+
+from harness.stream.decompression import unpack
+from harness.stream.exchange import Exchange
+
+Cuts = tuple[int, ...]
+"""Offsets in a body where one network read ends and the next begins."""
+
+
+def with_reads(exchange: Exchange, *reads: bytes) -> Exchange:
+    """The exchange with other reads, whose times are unknown."""
+    return replace(exchange, reads=tuple((None, data) for data in reads if data))
+
+
+def with_cuts(exchange: Exchange, cuts: Cuts) -> Exchange:
+    """The exchange with its body cut at these places."""
+    body, places = exchange.body, [0, *cuts, len(exchange.body)]
+    return with_reads(exchange, *(body[start:end] for start, end in pairwise(places)))
+
+
+def cuts_of(exchange: Exchange) -> Cuts:
+    """The places where the recorded reads cut the body."""
+    return tuple(accumulate(len(data) for _, data in exchange.reads))[:-1]
+
+
+def shortened(exchange: Exchange, size: int) -> Exchange:
+    """The exchange as if the connection had been cut after so many bytes."""
+    return replace(with_reads(exchange, exchange.body[:size]), end="cut")
+
+
+def plain(exchange: Exchange) -> Exchange:
+    """The exchange with its body in one read and without content encoding."""
+    try:
+        body = unpack(exchange.body, exchange.header("content-encoding"))
+    except zlib.error:  # every replay fails here too, and its output contains the error
+        return with_reads(exchange, exchange.body)
+    headers = {
+        name: values
+        for name, values in exchange.headers.items()
+        if name.lower() != "content-encoding"
+    }
+    return replace(with_reads(exchange, body), headers=headers)
+
+
+def seeded(exchange: Exchange, name: str = "") -> random.Random:
+    """A random generator that depends on the body and on ``name`` only."""
+    # no secret, and the same on every machine
+    return random.Random(zlib.crc32(exchange.body, zlib.crc32(name.encode())))  # noqa: S311
