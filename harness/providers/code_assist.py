@@ -52,7 +52,7 @@ def _wrap(asked: GenerateRequest, session: Session) -> dict[str, Any]:
     }
 
 
-CODE_ASSIST: Final = Provider(
+PROVIDER: Final = Provider(
     name="code-assist",
     title="Gemini Code Assist",
     normalizer=GeminiNormalizer,
@@ -67,4 +67,5 @@ CODE_ASSIST: Final = Provider(
         "/v1internal:{method}",
         re.compile("/v1internal"),
     ),
+    gemini_messages=True,
 )

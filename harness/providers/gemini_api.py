@@ -26,7 +26,7 @@ def send_bare(request: GenerateRequest, session: Session) -> dict[str, Any]:
     return request.body
 
 
-GEMINI_API: Final = Provider(
+PROVIDER: Final = Provider(
     name="gemini-api",
     title="Gemini API",
     normalizer=GeminiNormalizer,
@@ -38,4 +38,5 @@ GEMINI_API: Final = Provider(
         "GOOGLE_GEMINI_BASE_URL",
         "/v1beta/models/{model}:{method}",
     ),
+    gemini_messages=True,
 )

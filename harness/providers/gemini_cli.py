@@ -382,7 +382,7 @@ def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
     return gather_cli(body, code, answer.headers.get(STDERR, ""))
 
 
-GEMINI_CLI: Final = Provider(
+PROVIDER: Final = Provider(
     name="gemini-cli",
     title="Gemini CLI",
     normalizer=CliNormalizer,

@@ -114,6 +114,7 @@ class Provider:
     into messages. ``wrap(request, session)`` gives the body that this wire is sent, None where no
     request is ever sent. ``tool_code``: its models are known to write calls as ``<tool_code>``.
     ``program``: the answer is the output of a program, not a response of a server.
+    ``gemini_messages``: it reads Gemini's messages in all of their framings and spellings.
     ``endpoint``: where the API is served, None for a program.
 
     A `TypeError` says which provider lacks a required field.
@@ -129,6 +130,7 @@ class Provider:
     wrap: Callable[[GenerateRequest, Session], dict[str, Any]] | None = None
     tool_code: bool = False
     program: bool = False
+    gemini_messages: bool = False
     endpoint: Endpoint | None = None
 
     def __new__(cls, **given: Any) -> Provider:

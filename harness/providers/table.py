@@ -1,15 +1,30 @@
-"""The table of the providers. Detection asks them in this order."""
+"""The table of providers."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Final
 
-from .code_assist import CODE_ASSIST
-from .gemini_api import GEMINI_API
-from .gemini_cli import GEMINI_CLI
 from .provider import Provider
-from .vertex_ai import VERTEX_AI
+
+MODULES: Final = (
+    "gemini_api",
+    "vertex_ai",
+    "code_assist",
+    "gemini_cli",
+)
+"""The modules or folders of the providers, in the order of reports and of detection. Each has its
+`Provider` as ``PROVIDER``.
+"""
+
+
+def _provider(module: str) -> Provider:
+    provider = getattr(import_module(f"..{module}", __name__), "PROVIDER", None)
+    if not isinstance(provider, Provider):
+        raise TypeError(f"harness/providers/{module} must define PROVIDER, a Provider")
+    return provider
+
 
 PROVIDERS: Final[dict[str, Provider]] = {
-    provider.name: provider for provider in (GEMINI_API, VERTEX_AI, CODE_ASSIST, GEMINI_CLI)
+    provider.name: provider for provider in map(_provider, MODULES)
 }

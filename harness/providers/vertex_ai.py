@@ -42,7 +42,7 @@ def _detect(first: FirstMessages) -> Identity | None:
     return None
 
 
-VERTEX_AI: Final = Provider(
+PROVIDER: Final = Provider(
     name="vertex-ai",
     title="Vertex AI",
     normalizer=GeminiNormalizer,
@@ -57,4 +57,5 @@ VERTEX_AI: Final = Provider(
         re.compile(VERTEX_PATH),
         _regional,
     ),
+    gemini_messages=True,
 )

@@ -75,7 +75,7 @@ def _spellings(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[WireVaria
     """The spellings that the adapter must understand; none where the body is not all JSON."""
     original = plain(exchange)
     names = SAME_WIRE if original.body.startswith(b"data:") else SAME_WIRE[:2]
-    for variant in spellings_of(exchange, lines=provider_of(exchange, adapter).program):
+    for variant in spellings_of(exchange, gemini=provider_of(exchange, adapter).gemini_messages):
         if adapter.layer == "events" or variant.name in names:
             respelled = variant.change(original)
             if respelled is not None:

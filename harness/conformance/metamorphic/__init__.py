@@ -41,9 +41,9 @@ __all__ = [
 
 def variants_of(exchange: Exchange) -> Iterator[tuple[WireVariant, Exchange]]:
     """Every wire variant that finds something to change, with the changed exchange."""
-    lines = PROVIDERS[choose_provider(exchange, None)].program
-    spellings = spellings_of(exchange, lines=lines)
-    others = () if lines else OTHERS
+    gemini = PROVIDERS[choose_provider(exchange, None)].gemini_messages
+    spellings = spellings_of(exchange, gemini=gemini)
+    others = OTHERS if gemini else ()
     for variant in (*CUTS, *spellings, *others):
         changed = variant.change(exchange)
         if changed is not None:

@@ -37,7 +37,7 @@ LINE_ENDS: Final = (
         "crlf", "lines end in CRLF", SAME, spelling.with_line_ends(b"\r\n"), "framing.line-ends"
     ),
 )
-"""Spellings that the output of a program may have too."""
+"""Spellings that every wire has."""
 
 ARRAY: Final = WireVariant(
     "json-array",
@@ -279,11 +279,11 @@ VARIANTS: Final = (*CUTS, *SPELLINGS, *OTHERS)
 """Every wire variant, in the order of the catalogue."""
 
 
-def spellings_of(exchange: Exchange, *, lines: bool) -> tuple[WireVariant, ...]:
-    """The spellings that an answer may have; ``lines``: it is the output of a program.
+def spellings_of(exchange: Exchange, *, gemini: bool) -> tuple[WireVariant, ...]:
+    """The spellings that an answer may have; ``gemini``: its messages are Gemini's.
 
     An answer that failed is never a stream of events.
     """
-    if lines:
+    if not gemini:
         return LINE_ENDS
     return (*LINE_ENDS, ARRAY) if exchange.status >= 300 else SPELLINGS
