@@ -1,8 +1,7 @@
-"""The unified LLM client for Gemini: the same Requests, stream events and Responses as in a replay,
-but really sent.
+"""The unified LLM client for Gemini: sends Requests, and gives stream events and Responses.
 
-`Client` and `AsyncClient` stand on the pipeline that the replays run through: a Request is
-translated by the dialect, the answer's reads go through framing, provider and dialect as they come.
+A Request and an answer go through the same translation as in ``harness.request`` and
+``harness.replay``, so a recorded answer gives the same events live and in a replay.
 Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md.
 """
 

@@ -1,9 +1,7 @@
-"""Rebuilds a Response from the events of its stream, piece by piece, without looking at the one
-that FINISH carries.
+"""Rebuilds a Response from the events of its stream, without the Response in FINISH.
 
-Two things are in no piece, and are taken from FINISH: id, model, provider and warnings; and which
-PROVIDER_EVENTs stand for parts of the message, and between which others, since an unknown part
-looks like an unknown fact beside the parts.
+Two things are in no other event and come from FINISH: id, model, provider and warnings; and the
+places of provider parts in the message, since an unknown part looks like an unknown fact.
 """
 
 from __future__ import annotations
@@ -17,14 +15,13 @@ from .response import Response
 Event = Mapping[str, Any]
 
 _MEDIA: Final = ("inlineData", "inline_data", "fileData", "file_data")
-"""The keys of parts that are images, sounds or files, in both of the wire's spellings."""
-_ASIDE: Final = "aside"
+"""The keys of media parts, in both spellings of the wire."""
+_UNPLACED: Final = "unplaced"
+"""The kind of a PROVIDER_EVENT that may be a part of the message or not."""
 
 
 class StreamAccumulator:
-    """Feed it every event in order; `response` is then what `Client.complete` returns for the same
-    answer.
-    """
+    """Takes every event in order; `response` is then equal to that of `Client.complete`."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self._content: list[dict[str, Any]] = []
@@ -35,7 +32,7 @@ class StreamAccumulator:
             self.add(event)
 
     def add(self, event: Event) -> None:
-        """One event of the stream."""
+        """Take the next event."""
         match event["type"]:
             case "TEXT_START" | "REASONING_START":
                 self._pieces = []
@@ -55,7 +52,9 @@ class StreamAccumulator:
                     {"kind": "tool_call", "tool_call": {**event["tool_call"], "type": "function"}}
                 )
             case "PROVIDER_EVENT":
-                self._content.append(_media(event["raw"]) or {"kind": _ASIDE, "raw": event["raw"]})
+                self._content.append(
+                    _media(event["raw"]) or {"kind": _UNPLACED, "raw": event["raw"]}
+                )
             case "FINISH":
                 self._finish = event
             case "ERROR":
@@ -63,42 +62,38 @@ class StreamAccumulator:
 
     @property
     def text(self) -> str:
-        """The text so far, of blocks that have ended."""
+        """The text of all blocks that have ended."""
         return "".join(part["text"] for part in self._content if part["kind"] == "text")
 
     @property
     def response(self) -> Response:
-        """The whole answer. Raises the stream's error if it ended in one, `StreamError` if it has
-        not ended.
-        """
+        """The whole answer; raises the error of the stream, or `StreamError` before its end."""
         if self._error is not None:
             raise self._error
         if self._finish is None:
             raise StreamError("the stream has not ended yet, so there is no response")
-        told = self._finish["response"]
-        whole = {key: told[key] for key in ("id", "model", "provider")}
+        final = self._finish["response"]
+        whole = {key: final[key] for key in ("id", "model", "provider")}
         whole["message"] = {
             "role": "assistant",
-            "content": self._settled(told["message"]["content"]),
+            "content": self._placed(final["message"]["content"]),
         }
         whole["finish_reason"] = self._finish["finish_reason"]
         if "usage" in self._finish:
             whole["usage"] = self._finish["usage"]
-        return Response({**whole, "warnings": told["warnings"]})
+        return Response({**whole, "warnings": final["warnings"]})
 
-    def _settled(self, told: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The content: our own parts in their order, and between them those of the provider's
-        events that FINISH tells for parts.
-        """
-        own = [part for part in self._content if part["kind"] != _ASIDE]
-        asides = [part["raw"] for part in self._content if part["kind"] == _ASIDE]
+    def _placed(self, final: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Our parts in their order, and the provider parts at their places in FINISH."""
+        own = [part for part in self._content if part["kind"] != _UNPLACED]
+        unplaced = [part["raw"] for part in self._content if part["kind"] == _UNPLACED]
         content: list[dict[str, Any]] = []
-        for part in told:
+        for part in final:
             if part["kind"] != "provider":
                 content += own[:1]
                 del own[:1]
-            elif part["raw"] in asides:
-                asides.remove(part["raw"])
+            elif part["raw"] in unplaced:
+                unplaced.remove(part["raw"])
                 content.append({"kind": "provider", "raw": part["raw"]})
         return content + own
 
@@ -108,7 +103,7 @@ def _signature(event: Event) -> dict[str, Any]:
 
 
 def _media(raw: Any) -> dict[str, Any] | None:
-    """The wire's part as the message has it; None if it is no image, sound or file."""
+    """The part of the message for a media part of the wire; None for any other."""
     key = next(
         (key for key in _MEDIA if isinstance(raw, dict) and isinstance(raw.get(key), dict)), None
     )
@@ -118,13 +113,16 @@ def _media(raw: Any) -> dict[str, Any] | None:
     family = fields.get("mimeType", "").partition("/")[0]
     kind = family if family in ("image", "audio") else "document"
     part = {_camel(name): value for name, value in raw.items()}
-    found = {
+    values = {
         "data": fields.get("data"),
         "url": fields.get("fileUri"),
         "media_type": fields.get("mimeType"),
         "signature": part.get("thoughtSignature") or None,
     }
-    return {"kind": kind, kind: {name: value for name, value in found.items() if value is not None}}
+    return {
+        "kind": kind,
+        kind: {name: value for name, value in values.items() if value is not None},
+    }
 
 
 def _camel(name: str) -> str:

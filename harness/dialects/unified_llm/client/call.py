@@ -1,6 +1,4 @@
-"""One call, without the network: where a Request is sent and as what, and what its answer becomes
-as the bytes come.
-"""
+"""One call without the network: the HTTP request for a Request, and the events of its answer."""
 
 from __future__ import annotations
 
@@ -33,8 +31,9 @@ _FIRST_VERSION: Final = re.compile(r"^/v[0-9][a-z0-9]*(?=/)")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a provider listens: its address, the path of a call, the header that has the key, and
-    the folder of its own models.
+    """The API of a provider.
+
+    ``header`` holds the key, after ``prefix``. ``folder`` is the path of the provider's own models.
     """
 
     base_url: str
@@ -57,9 +56,7 @@ ENDPOINTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request as it is sent, and what reads its answer. ``warnings``: what of the Request was
-    left out, each with its place.
-    """
+    """An HTTP request; ``warnings`` are the losses of its translation, each with its place."""
 
     url: str
     headers: dict[str, str]
@@ -70,13 +67,12 @@ class Call:
     warnings: tuple[str, ...] = ()
 
     def reading(self, status: int, headers: Mapping[str, str]) -> Reading:
-        """What reads the answer with this status and these headers."""
+        """A reader of the answer with this status and these headers."""
         return Reading(self, status, {name.lower(): value for name, value in headers.items()})
 
 
 class Preparer:
-    """Turns Requests into `Call`s: knows key, address and provider, from the arguments or else the
-    environment.
+    """Makes `Call`s of Requests. Key and URL come from the arguments, else from the environment.
 
     Raises `ConfigurationError` without a key and for an unknown provider.
     """
@@ -100,39 +96,37 @@ class Preparer:
         self.session = session or Session()
 
     def prepare(self, request: Mapping[str, Any], *, stream: bool) -> Call:
-        """The call that a Request asks for; raises `TranslationError` for what is wrong with it,
-        before anything is sent.
-        """
-        asked = translate(with_files(request), {}, self.session)
-        if not asked.model:
+        """The call of a Request; raises `TranslationError` for a wrong one."""
+        generate = translate(with_files(request), {}, self.session)
+        if not generate.model:
             raise ConfigurationError("the request names no model; write model: gemini:NAME")
         assert self._provider.wrap is not None, "every provider of ENDPOINTS takes requests"
-        body = self._provider.wrap(asked, self.session)
+        body = self._provider.wrap(generate, self.session)
         try:
             content = json.dumps(
                 body, ensure_ascii=True, separators=(",", ":"), allow_nan=False
             ).encode("ascii")
         except (TypeError, ValueError, RecursionError) as error:
-            raise TranslationError("", f"the request is no JSON: {error}") from None
+            raise TranslationError("", f"the request can't be written as JSON: {error}") from None
         headers = {
             "content-type": "application/json",
             self._endpoint.header: f"{self._endpoint.prefix}{self._key}",
         }
         return Call(
-            self._url(asked.model, stream),
+            self._url(generate.model, stream),
             headers,
             content,
             self._provider,
-            asked.model,
+            generate.model,
             self.session,
-            asked.warnings,
+            generate.warnings,
         )
 
     def _url(self, model: str, stream: bool) -> str:
-        """The address; a version that the base URL has already is not added again."""
+        """The URL; the version is left out if the base URL has one."""
         method = "streamGenerateContent?alt=sse" if stream else "generateContent"
         named = model if "/" in model else f"models/{model}"
-        if not named.startswith(("projects/", "publishers/")):  # whose whole place is named already
+        if not named.startswith(("projects/", "publishers/")):  # else the path is complete
             named = self._endpoint.folder + named
         path = self._endpoint.path.format(model=quote(named, safe="/"), method=method)
         if _VERSION.search(urlsplit(self._base_url).path):
@@ -141,8 +135,9 @@ class Preparer:
 
 
 class Reading:
-    """The pipeline of one answer, fed as its bytes come: frames, canonical events, stream events.
-    ``begun``: it has given one.
+    """Reads one answer: bytes → frames → canonical events → stream events.
+
+    ``begun`` says whether there was a stream event.
     """
 
     def __init__(self, call: Call, status: int, headers: Mapping[str, str]) -> None:
@@ -167,7 +162,7 @@ class Reading:
                 self._fault = str(error)
 
     def close(self, end: End) -> Iterator[Payload]:
-        """What is still owed; ``end`` says how the answer ended."""
+        """The last stream events; ``end`` says how the answer ended."""
         if not self._fault:
             try:
                 yield from self._translate(self._framer.close())

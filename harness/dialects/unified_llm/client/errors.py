@@ -1,4 +1,4 @@
-"""The errors of the unified LLM specification, and which of them an ``ERROR`` event is.
+"""The errors of the unified LLM specification, and the error of an ``ERROR`` event.
 
 Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (error hierarchy).
 """
@@ -10,10 +10,9 @@ from typing import Any, Final
 
 
 class SDKError(Exception):
-    """What every error of the client is.
+    """The base of all errors of the client.
 
-    ``retryable``: whether another try may help. ``cause``: the exception behind it, if there is
-    one.
+    ``retryable`` says whether a retry may help. ``cause`` is the original exception, or None.
     """
 
     retryable = False
@@ -25,12 +24,10 @@ class SDKError(Exception):
 
 
 class ProviderError(SDKError):
-    """The provider refused, by status or inside the stream; of none of the kinds below: a number
-    that nobody knows.
+    """An error of the provider, by status or inside the stream; itself if no subclass fits.
 
-    ``status_code``: the HTTP status or the error's own number; ``error_code``: its gRPC name;
-    ``retry_after``: seconds that the provider asks to wait; ``raw``: the body. Each is None where
-    the answer didn't say.
+    ``status_code``: the HTTP status or the number in the error. ``error_code``: its gRPC name.
+    ``retry_after``: seconds that the provider asks to wait. ``raw``: the body. Each may be None.
     """
 
     retryable = True
@@ -60,7 +57,7 @@ class AuthenticationError(ProviderError):
 
 
 class AccessDeniedError(ProviderError):
-    """The key may not do this (403)."""
+    """The key has no permission for this (403)."""
 
 
 class NotFoundError(ProviderError):
@@ -72,7 +69,7 @@ class InvalidRequestError(ProviderError):
 
 
 class RateLimitError(ProviderError):
-    """Too much in too short a time (429)."""
+    """Too many requests or tokens in a short time (429)."""
 
 
 class ServerError(ProviderError):
@@ -80,41 +77,35 @@ class ServerError(ProviderError):
 
 
 class ContentFilterError(ProviderError):
-    """The specification's name for refused content. Gemini tells it in the finish reason, which is
-    no error, so this is never raised.
-    """
+    """Part of the specification, never raised: with Gemini a finish reason says it."""
 
 
 class ContextLengthError(ProviderError):
-    """The request is longer than the model takes (413, or 400 that says so)."""
+    """The request is too long for the model (413, or 400 with such a message)."""
 
 
 class QuotaExceededError(ProviderError):
-    """A quota is used up that no short wait refills (429 of a day's quota)."""
+    """A quota is used up that a short wait doesn't refill (429 of a daily quota)."""
 
 
 class RequestTimeoutError(ProviderError):
-    """No answer in time: the provider says so (408, DEADLINE_EXCEEDED), or the client stopped
-    waiting.
-    """
+    """No answer in time, by the provider (408, DEADLINE_EXCEEDED) or by the client's time limit."""
 
     retryable = False
 
 
 class AbortError(SDKError):
-    """The specification's name for a request that its caller stopped; Python's own cancellation
-    takes its place here.
-    """
+    """Part of the specification, never raised: Python's own cancellation takes its place."""
 
 
 class NetworkError(SDKError):
-    """No connection, or none that held until the answer began."""
+    """No connection, or one that broke before the answer began."""
 
     retryable = True
 
 
 class StreamError(SDKError):
-    """The answer stopped before its end."""
+    """The answer was interrupted."""
 
     retryable = True
 
@@ -126,45 +117,34 @@ class StreamError(SDKError):
 
 
 class InvalidToolCallError(SDKError):
-    """The specification's name for arguments that are no JSON; Gemini sends objects, so this is
-    never raised.
-    """
+    """Part of the specification, never raised: Gemini sends arguments as objects."""
 
 
 class UnsupportedToolChoiceError(SDKError):
-    """The specification's name for a choice that a provider does not have; Gemini has all four, so
-    this is never raised.
-    """
+    """Part of the specification, never raised: Gemini has all four choices."""
 
 
 class NoObjectGeneratedError(SDKError):
-    """The answer should have been JSON and is none; raised by `Response.object`."""
+    """The answer is not JSON; raised by `Response.object`."""
 
 
 class ConfigurationError(SDKError):
-    """The client was not told what it needs: a key, a model, a provider that it knows."""
+    """The key, the model, the URL or the provider is missing or wrong."""
 
 
 BY_TYPE: Final[dict[str, type[ProviderError]]] = {
     kind.__name__: kind
     for kind in (
-        *(
-            ProviderError,
-            AuthenticationError,
-            AccessDeniedError,
-            NotFoundError,
-            InvalidRequestError,
-            RateLimitError,
-            ServerError,
-        ),
+        *(ProviderError, AuthenticationError, AccessDeniedError, NotFoundError),
+        *(InvalidRequestError, RateLimitError, ServerError),
         *(ContextLengthError, QuotaExceededError, RequestTimeoutError),
     )
 }
-"""The ``type`` of an ``ERROR`` event that comes from the provider → its class."""
+"""The ``type`` of an ``ERROR`` event of the provider → its class."""
 
 
 def error_of(event: Mapping[str, Any]) -> SDKError:
-    """The exception that an ``ERROR`` event stands for."""
+    """The exception for an ``ERROR`` event."""
     error = dict(event["error"])
     kind, message = error.pop("type"), error.pop("message")
     if kind == "StreamError":

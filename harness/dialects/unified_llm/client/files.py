@@ -1,5 +1,6 @@
-"""Reads the local files that a Request names, which the translation itself never does: their bytes
-take the place of the path.
+"""Reads the local files that a Request names and puts their bytes in place of the paths.
+
+The translation itself reads no file.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ MEDIA: Final = ("image", "audio", "document")
 
 
 def with_files(request: Mapping[str, Any]) -> dict[str, Any]:
-    """The Request with the data of its files; ``request`` itself is not touched. What is no message
-    is left to the translation.
+    """The Request with the data of its files; ``request`` is not changed.
 
-    Raises `TranslationError` for a file that can't be read.
+    Malformed messages stay as they are: the translation refuses them. Raises `TranslationError` for
+    a file that can't be read.
     """
     messages = request.get("messages")
     if not isinstance(messages, list):

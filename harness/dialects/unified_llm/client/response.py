@@ -1,6 +1,4 @@
-"""A whole answer: the specification's Response, plain JSON data with the accessors that it
-names.
-"""
+"""The specification's Response: a whole answer as JSON data, with accessors."""
 
 from __future__ import annotations
 
@@ -13,24 +11,20 @@ from .errors import NoObjectGeneratedError
 
 
 class Response(dict[str, Any]):
-    """``{"id", "model", "provider", "message", "finish_reason", "usage"?, "warnings"}``, as FINISH
-    has it.
-    """
+    """``{"id", "model", "provider", "message", "finish_reason", "usage"?, "warnings"}``."""
 
-    def __init__(self, told: Mapping[str, Any], before: Sequence[Response] = ()) -> None:
-        super().__init__(told)
+    def __init__(self, response: Mapping[str, Any], before: Sequence[Response] = ()) -> None:
+        super().__init__(response)
         self._before = tuple(before)
 
     @property
     def steps(self) -> tuple[Response, ...]:
-        """The answers whose calls were run on the way to this one, and this one last."""
+        """The answers whose calls were run before this one, then this one."""
         return (*self._before, self)
 
     @property
     def total_usage(self) -> dict[str, int]:
-        """Each count added up over the steps; one that no step has is absent. What the wire said
-        stands in the steps' own ``raw``.
-        """
+        """The sum of each count over the steps, without ``raw``; a count may be absent."""
         total: dict[str, int] = {}
         for step in self.steps:
             for name, count in step.get("usage", {}).items():
@@ -46,26 +40,24 @@ class Response(dict[str, Any]):
 
     @property
     def text(self) -> str:
-        """All its text, joined; empty if there is none."""
+        """All text, joined."""
         return "".join(part["text"] for part in self.content if part["kind"] == "text")
 
     @property
     def reasoning(self) -> str:
-        """All its thinking, joined; empty if there is none."""
+        """All thinking, joined."""
         return "".join(
             part["thinking"]["text"] for part in self.content if part["kind"] == "thinking"
         )
 
     @property
     def tool_calls(self) -> list[dict[str, Any]]:
-        """``{"id", "name", "arguments", "type", "signature"?}`` each."""
+        """The calls: ``{"id", "name", "arguments", "type", "signature"?}`` each."""
         return [part["tool_call"] for part in self.content if part["kind"] == "tool_call"]
 
     @property
     def object(self) -> Any:
-        """The text as the JSON that a ``response_format`` asked for; raises
-        `NoObjectGeneratedError` for text that is none.
-        """
+        """The text as JSON, for a ``response_format``; raises `NoObjectGeneratedError`."""
         try:
             return decode_json(self.text.encode("utf-8", "surrogatepass"))
         except ValueError as error:

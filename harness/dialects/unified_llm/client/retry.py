@@ -1,4 +1,4 @@
-"""When a failed call is tried again, and after how long.
+"""Decides whether a failed call is tried again, and after how many seconds.
 
 Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (retry policy).
 """
@@ -14,13 +14,13 @@ from .errors import SDKError
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """``max_retries`` tries after the first, waiting ``base_delay`` seconds, ``multiplier`` times
-    as long each time, at most ``max_delay``.
+    """At most ``max_retries`` retries, with exponential waits.
 
-    Each wait is stretched by a random factor from 0.5 to 1.5 (``chance`` gives numbers from 0 to
-    1), never beyond ``max_delay``. What the provider asks for replaces the wait if it is at most
-    ``max_delay``; where it is longer nothing is tried again. ``on_retry(error, retry, seconds)`` is
-    told before each wait, retries counted from 1.
+    The first wait is ``base_delay`` seconds, each next one ``multiplier`` times as long. Each is
+    multiplied by a random factor from 0.5 to 1.5 (``chance`` gives numbers from 0 to 1) and limited
+    to ``max_delay``. If the provider asks for a wait, it is used; if it is longer than
+    ``max_delay``, there is no retry. ``on_retry(error, retry, seconds)`` is called before each
+    wait; retries count from 1.
     """
 
     max_retries: int = 2
@@ -31,7 +31,7 @@ class RetryPolicy:
     on_retry: Callable[[SDKError, int, float], None] | None = None
 
     def wait(self, error: SDKError, retries: int) -> float | None:
-        """Seconds until the next try after ``retries`` of them; None: there is none."""
+        """Seconds until the next retry, after ``retries`` earlier ones; None: no retry."""
         if not error.retryable or retries >= self.max_retries:
             return None
         asked: float | None = getattr(error, "retry_after", None)
