@@ -1,4 +1,4 @@
-"""The cassette's text: readable, and byte for byte what was recorded."""
+"""The text of a cassette is readable and holds every byte of a recording."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ interactions:
 """
 
 
-def test_the_text_is_what_a_reviewer_reads() -> None:
+def test_the_text_is_readable() -> None:
     assert dumps(Cassette((EXCHANGE,), Origin("written", date="2026-11-21"))) == TEXT
 
 
@@ -90,7 +90,7 @@ def test_a_checkout_with_other_line_ends_reads_the_same() -> None:
     assert loads(TEXT.replace("\n", "\r\n")) == loads(TEXT)
 
 
-def test_a_body_that_is_not_utf_8_is_base64_under_a_comment_that_shows_it() -> None:
+def test_a_binary_body_is_base64_under_a_comment() -> None:
     body = gzip.compress(b"data: {}\n\n", mtime=0)
     text = dumps(Cassette((replace(EXCHANGE, reads=((None, body),)),), Origin("recorded")))
     assert "      # gzip, decoded:\n      #   data: {}\n" in text
@@ -113,7 +113,8 @@ HEADERS = st.dictionaries(
     st.lists(st.integers(0, 60), max_size=4),
 )
 @settings(max_examples=400)
-def test_every_byte_and_every_read_comes_back(
+@pytest.mark.slow
+def test_every_byte_and_read_comes_back(
     sent: bytes, got: bytes, headers: dict[str, list[str]], word: str, cuts: list[int]
 ) -> None:
     places = sorted({0, *(cut for cut in cuts if cut < len(got)), len(got)})
@@ -141,7 +142,7 @@ def test_every_byte_and_every_read_comes_back(
         "version: 1\nmetadata: # where it is from\n  # by hand\n  harness: 1\n  origin: written\ninteractions: []\n",
     ],
 )
-def test_a_cassette_is_known_in_whatever_style_it_is_written(text: str) -> None:
+def test_a_cassette_is_recognised_in_any_yaml_style(text: str) -> None:
     assert loads(text) == Cassette((), Origin("written"))
     assert is_cassette(text.encode())
 
@@ -158,7 +159,7 @@ def test_a_cassette_is_known_in_whatever_style_it_is_written(text: str) -> None:
         ("metadata: [harness\n", False),
     ],
 )
-def test_what_is_damaged_or_only_looks_like_a_cassette(text: str, ours: bool) -> None:
+def test_damaged_cassettes_are_told_from_other_files(text: str, ours: bool) -> None:
     assert is_cassette(text.encode()) is ours
 
 
@@ -276,7 +277,7 @@ def test_any_damage_is_a_cassette_error_or_still_a_cassette(
     assert message.startswith("c:")
 
 
-def test_a_surrogate_can_not_be_written_and_nothing_is_written_wrongly() -> None:
+def test_a_surrogate_can_not_be_written() -> None:
     with pytest.raises((CassetteError, UnicodeEncodeError)):
         dumps(Cassette((), Origin("written", note="\ud800")))
 

@@ -1,4 +1,4 @@
-"""vcrpy as container: its Cassette loads and saves ours, and stock vcrpy replays what we export."""
+"""vcrpy loads and saves our cassettes, and stock vcrpy replays an export."""
 
 from __future__ import annotations
 
@@ -66,9 +66,7 @@ def recorder(**options: object) -> vcr.VCR:
     return made
 
 
-def test_vcrpy_records_into_our_format_without_what_may_be_secret(
-    upstream: str, tmp_path: Path
-) -> None:
+def test_vcrpy_records_redacted_cassettes(upstream: str, tmp_path: Path) -> None:
     path = tmp_path / "new" / "a.yaml"
     with recorder(filter_query_parameters=["key"]).use_cassette(str(path)):
         assert fetch(upstream) == BODY
@@ -105,7 +103,7 @@ def test_stock_vcrpy_replays_an_export(tmp_path: Path) -> None:
         assert tape.play_count == 1
 
 
-def test_an_answer_without_a_request_can_not_be_exported() -> None:
+def test_an_exchange_without_request_is_not_exported() -> None:
     with pytest.raises(
         CassetteError, match="exchange 1 has no request, and vcrpy finds a response by its request"
     ):
@@ -122,12 +120,12 @@ DAMAGED = {
 }
 
 
-@pytest.mark.parametrize(("said", "damaged"), DAMAGED.items())
+@pytest.mark.parametrize(("message", "damaged"), DAMAGED.items())
 def test_a_damaged_cassette_is_an_error_and_never_recorded_over(
-    upstream: str, tmp_path: Path, said: str, damaged: bytes
+    upstream: str, tmp_path: Path, message: str, damaged: bytes
 ) -> None:
     path = tmp_path / "a.yaml"
     path.write_bytes(damaged)
-    with pytest.raises(CassetteError, match=said), recorder().use_cassette(str(path)):
+    with pytest.raises(CassetteError, match=message), recorder().use_cassette(str(path)):
         fetch(upstream)
     assert path.read_bytes() == damaged

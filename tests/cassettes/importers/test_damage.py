@@ -210,7 +210,7 @@ def test_every_prefix_gives_a_cassette_or_an_error(name: str) -> None:
 
 
 def test_deeply_nested_aliases_are_refused() -> None:
-    """Each line is flat: what is deep is only the value that the last one stands for."""
+    """Each line is flat; only the value of the last alias is deep."""
     chain = ["x:", "- &a0 [y]"] + [f"- &a{n} [*a{n - 1}]" for n in range(1, 10_000)]
     lines = [
         "interactions:",

@@ -69,7 +69,7 @@ def test_vcrpy_keeps_bytes_and_drops_only_contradicting_headers() -> None:
         "99",
     )
     assert (decoded.status, decoded.body, decoded.headers) == (429, STREAM, {"x-kept": ["a", "b"]})
-    assert {one.end for one in exchanges(VCRPY)} == {"complete"}
+    assert {exchange.end for exchange in exchanges(VCRPY)} == {"complete"}
 
 
 def test_the_origin_comes_from_the_recording() -> None:
@@ -254,7 +254,7 @@ def test_each_line_of_cli_responses_is_an_exchange() -> None:
 
 
 def test_each_batch_result_is_an_exchange() -> None:
-    assert [(one.status, one.body) for one in exchanges(BATCH_LINES)] == [
+    assert [(exchange.status, exchange.body) for exchange in exchanges(BATCH_LINES)] == [
         (200, REPLY),
         (429, b'{"error":{"code":429,"message":"slow down"}}'),
     ]

@@ -1,4 +1,4 @@
-"""What may be a secret goes, by its place; every other byte stays where it is."""
+"""The redactor replaces secret values by their place and keeps every other byte."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ URLS = [
 
 
 @pytest.mark.parametrize(("url", "kept"), URLS)
-def test_keys_go_out_of_urls(url: str, kept: str) -> None:
+def test_keys_in_urls_are_redacted(url: str, kept: str) -> None:
     assert redact_url(url) == redact_url(kept) == kept
 
 
@@ -92,17 +92,17 @@ KEPT = [
 
 
 @pytest.mark.parametrize(("body", "kept"), BODIES)
-def test_credentials_go_out_of_bodies_and_nothing_else(body: bytes, kept: bytes) -> None:
+def test_only_credentials_in_bodies_are_redacted(body: bytes, kept: bytes) -> None:
     assert redacted(body) == kept
     assert redacted(kept) == kept
 
 
 @pytest.mark.parametrize("body", KEPT)
-def test_what_is_no_credential_stays(body: bytes) -> None:
+def test_other_values_stay(body: bytes) -> None:
     assert redacted(body) == body
 
 
-def test_headers_go_by_an_allow_list() -> None:
+def test_headers_are_kept_by_an_allow_list() -> None:
     headers = {
         "Content-Type": ["application/json"],
         "X-Goog-Api-Key": ["abc"],
@@ -119,7 +119,7 @@ def test_headers_go_by_an_allow_list() -> None:
     )
 
 
-def test_reads_are_cut_where_they_were() -> None:
+def test_reads_end_where_they_ended() -> None:
     reads = (b'{"a": 1, "access_', b'token": "sec', b"ret", b'-value", "b', b'": 2}')
     kept = Redactor().exchange(exchange(*reads))
     assert kept is not None
@@ -132,7 +132,7 @@ def test_reads_are_cut_where_they_were() -> None:
 
 
 @given(st.binary(max_size=30), st.lists(st.integers(0, 80), max_size=8))
-def test_cuts_stay_before_and_after_the_same_bytes(between: bytes, cuts: list[int]) -> None:
+def test_reads_keep_their_ends_for_any_cuts(between: bytes, cuts: list[int]) -> None:
     body = b'{"x": 1, "api_key": "secret"}' + between + b'{"api_key": "other"}'
     ends = sorted({*(min(cut, len(body)) for cut in cuts), len(body)})
     reads = tuple((None, body[start:end]) for start, end in pairwise([0, *ends]))
@@ -144,7 +144,7 @@ def test_cuts_stay_before_and_after_the_same_bytes(between: bytes, cuts: list[in
 
 
 def moved(body: bytes, cut: int) -> int:
-    """Where a cut is after redaction: one inside a value moves to its end."""
+    """The place of a cut after redaction: a cut inside a value moves to its end."""
     for value in b"secret", b"other":
         start = body.rindex(value)
         if start < cut < start + len(value):
@@ -152,7 +152,7 @@ def moved(body: bytes, cut: int) -> int:
     return len(body[:cut].replace(b"secret", b"REDACTED").replace(b"other", b"REDACTED"))
 
 
-def test_a_length_that_was_told_is_told_anew() -> None:
+def test_the_content_length_follows_the_body() -> None:
     body = b'{"api_key": "x"}'
     kept = Redactor().exchange(
         replace(
@@ -196,15 +196,15 @@ RULES = [
 
 
 @pytest.mark.parametrize(("rule", "body", "kept"), RULES)
-def test_users_have_rules_of_their_own(rule: str, body: bytes, kept: bytes) -> None:
+def test_user_rules_redact_bodies(rule: str, body: bytes, kept: bytes) -> None:
     assert redacted(body, rule) == kept
 
 
-def test_rules_that_overlap_take_out_what_either_matches() -> None:
+def test_overlapping_matches_are_redacted_as_one() -> None:
     assert redacted(b'{"t": "abcd"}', "re:abc", "re:bcd") == b'{"t": "REDACTED"}'
 
 
-def test_rules_hold_for_paths_parameters_and_headers_too() -> None:
+def test_rules_redact_paths_parameters_and_headers() -> None:
     redactor = Redactor(["re:acct-[0-9]+", "tenant"])
     request = redactor.request(
         Request("GET", "https://h/acct-1/x?a=acct-2&Tenant=t", {"user-agent": ["me acct-3"]})
@@ -225,7 +225,7 @@ def test_rules_hold_for_paths_parameters_and_headers_too() -> None:
     ),
     st.booleans(),
 )
-def test_json_stays_json_whatever_a_pattern_matches(value: object, ascii_only: bool) -> None:
+def test_json_stays_json_for_any_pattern(value: object, ascii_only: bool) -> None:
     body = json.dumps(value, ensure_ascii=ascii_only).encode()
     kept = json.loads(redacted(body, 're:[ab"\\\\\n]+', "re:\u00e9x?"))
     assert type(kept) is type(value)
@@ -235,12 +235,12 @@ def test_json_stays_json_whatever_a_pattern_matches(value: object, ascii_only: b
 
 
 @pytest.mark.parametrize("rule", ["acct [0-9]+", "", "a,b", "re:(", "7"])
-def test_a_rule_that_is_none_is_refused(rule: str) -> None:
+def test_a_faulty_rule_is_refused(rule: str) -> None:
     with pytest.raises(CassetteError, match="the redaction rule"):
         Redactor([rule])
 
 
-def test_rules_hold_for_reason_phrases_and_for_what_the_origin_says_in_words() -> None:
+def test_rules_redact_reason_phrases_and_origins() -> None:
     redactor = Redactor(["re:hunter2-[a-z0-9]+"])
     words = {name: f"{name} hunter2-{name} 1" for name in ("client", "model", "licence", "note")}
     origin = Origin(
@@ -267,22 +267,26 @@ def test_rules_hold_for_reason_phrases_and_for_what_the_origin_says_in_words() -
     assert Scanner(redactor=redactor).scan_cassette(kept) == []
 
 
-def test_a_hook_sees_what_came_and_may_keep_none_of_it() -> None:
+def test_before_record_sees_and_drops_exchanges() -> None:
     seen: list[Exchange] = []
 
-    def hook(one: Exchange) -> Exchange | None:
-        seen.append(one)
+    def hook(exchange: Exchange) -> Exchange | None:
+        seen.append(exchange)
         return (
-            None if one.status == 500 else replace(one, headers={**one.headers, "x-made-up": ["1"]})
+            None
+            if exchange.status == 500
+            else replace(exchange, headers={**exchange.headers, "x-made-up": ["1"]})
         )
 
     good, bad = exchange(b'{"api_key": "x"}', set_cookie="abc"), replace(exchange(b""), status=500)
     kept = Redactor(before_record=hook).cassette(Cassette((good, bad), Origin("recorded")))
     assert seen == [good, bad]
-    assert [(one.headers, one.body) for one in kept.exchanges] == [({}, b'{"api_key": "REDACTED"}')]
+    assert [(exchange.headers, exchange.body) for exchange in kept.exchanges] == [
+        ({}, b'{"api_key": "REDACTED"}')
+    ]
 
 
-def test_what_was_redacted_is_found_by_a_live_request() -> None:
+def test_a_live_request_finds_a_redacted_recording() -> None:
     redactor = Redactor(["customer_id"])
     body = b'{"contents": [{"parts": [{"text": "a"}]}], "api_key": "old", "customer_id": "c-1"}'
     kept = redactor.request(Request("POST", f"{URL}?key=old&alt=sse", {}, body))

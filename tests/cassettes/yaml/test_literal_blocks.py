@@ -1,6 +1,4 @@
-"""Literal blocks that are lifted out are what the YAML parser would have read; where that is not
-sure, nothing is lifted.
-"""
+"""A lifted literal block is what the YAML parser would read; a doubtful block is not lifted."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize(("text", "blocks"), BLOCKS)
-def test_blocks_are_lifted_as_the_parser_reads_them(text: str, blocks: list[str]) -> None:
+def test_lifted_blocks_are_those_of_the_parser(text: str, blocks: list[str]) -> None:
     lifted = lift(text.encode())
     assert lifted.blocks == blocks
     assert (
@@ -54,11 +52,11 @@ LEFT = {
 
 
 @pytest.mark.parametrize("text", LEFT.values(), ids=list(LEFT))
-def test_what_could_be_read_in_another_way_is_left_to_the_parser(text: str) -> None:
+def test_ambiguous_blocks_are_left_to_the_parser(text: str) -> None:
     assert lift(text.encode()).blocks == []
 
 
-def test_a_header_inside_a_quoted_text_is_no_block() -> None:
+def test_a_block_header_inside_quotes_is_not_a_block() -> None:
     text = 'a: "q\n  string: |2-\n    x\n  end"\n'
     lifted = lift(text.encode())
     assert lifted.blocks == ["x"]

@@ -1,0 +1,166 @@
+"""The command `harness scan`, and the scan of the other commands that write cassettes."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from harness.cassettes import Cassette, Request
+from harness.cassettes.journal import Answered, Asked, Read, encode_fact, encode_head
+from harness.cassettes.vcrpy import export
+from harness.cassettes.yaml import parse
+from harness.cli.main import main
+from tests.cassettes.redaction.samples import (
+    NAME,
+    ORIGIN,
+    PLACES,
+    PLAIN,
+    SECRET,
+    URL,
+    WRITTEN,
+    asked,
+    kept,
+)
+
+
+@pytest.fixture
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty project on a machine without secrets but one."""
+    for name in os.environ:
+        if name not in ("PATH", "SYSTEMROOT"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("MY_TOKEN", SECRET)
+    monkeypatch.chdir(tmp_path)
+
+
+def write(name: str, content: str | bytes) -> None:
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+@pytest.mark.usefixtures("clean_environment")
+def test_clean_files_give_status_0(capsys: pytest.CaptureFixture[str]) -> None:
+    write("cassettes/a.yaml", kept())
+    write("cassettes/.git/config", SECRET)
+    write("notes.md", "nothing")
+    assert main(["scan", "cassettes", "notes.md"]) == 0
+    assert capsys.readouterr() == ("", "2 files scanned\n")
+
+
+@pytest.mark.usefixtures("clean_environment")
+def test_a_secret_gives_status_1_and_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    write("cassettes/b/leaky.yaml", PLACES["gzip"][1](SECRET))
+    write("cassettes/a.txt", f"x\n{SECRET}\n")
+    write("cassettes/old.yaml", kept(replace(PLAIN, request=Request("GET", f"{URL}&key=abc"))))
+    write(f"cassettes/{quote(SECRET, safe='')}", "x")
+    assert main(["scan", "cassettes"]) == 1
+    out = capsys.readouterr().out
+    assert out.splitlines() == [
+        f"cassettes/a.txt: line 2 shows {NAME}",
+        "cassettes/old.yaml: exchange 2, URL shows a parameter that must be redacted",
+        f"a file: the file's name shows {NAME}",
+        # the comment over the body shows what is packed
+        f"cassettes/b/leaky.yaml: line 40 shows {NAME}",
+        f"cassettes/b/leaky.yaml: exchange 2, response body, unpacked shows {NAME}",
+    ]
+
+
+@pytest.mark.usefixtures("clean_environment")
+def test_exchanges_of_other_formats_are_searched(capsys: pytest.CaptureFixture[str]) -> None:
+    packed = replace(
+        PLAIN,
+        headers={"content-encoding": ["gzip"]},
+        reads=((None, gzip.compress(SECRET.encode())),),
+    )
+    write("stock.yaml", export(Cassette((packed,), ORIGIN)))
+    write(
+        "unfinished.yaml.part",
+        encode_head(ORIGIN)
+        + encode_fact(Asked(0, PLAIN.request))
+        + encode_fact(Answered(0, 200, "", {}))
+        + encode_fact(Read(0, 1.0, b"\xff" + SECRET.encode())),
+    )
+    assert main(["scan", "stock.yaml", "unfinished.yaml.part"]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert f"stock.yaml: exchange 1, response body, unpacked shows {NAME}" in out
+    assert f"unfinished.yaml.part: exchange 1, response body shows {NAME}" in out
+
+
+@pytest.mark.usefixtures("clean_environment")
+@pytest.mark.parametrize(
+    ("name", "content"), [("nowhere.yaml", None), ("damaged.yaml", kept()[:200])]
+)
+def test_an_unreadable_file_gives_status_2(
+    name: str, content: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if content is not None:
+        write(name, content)
+    write("leaky.txt", SECRET)
+    assert main(["scan", name, "leaky.txt"]) == 2
+    out, err = capsys.readouterr()
+    assert out == f"leaky.txt: line 1 shows {NAME}\n"
+    assert err.startswith(f"harness: {name}")
+
+
+@pytest.mark.usefixtures("clean_environment")
+@pytest.mark.parametrize("command", ["import", "export"])
+def test_import_and_export_know_the_secrets_of_the_machine(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("leaky.yaml", PLACES["gzip"][1](WRITTEN["base64 at 1"](SECRET)))
+    assert main([command, "leaky.yaml", "-o", "out.yaml"]) == 2
+    assert f"exchange 2, response body, unpacked shows {NAME}" in capsys.readouterr().err
+    assert not Path("out.yaml").exists()
+
+
+@pytest.mark.usefixtures("clean_environment")
+def test_import_redacts_by_the_rules_of_the_project() -> None:
+    write("pyproject.toml", "[tool.harness]\nredact = ['customer_id']\n")
+    write("a.yaml", asked(body=b'{"customer_id": "c-1"}'))
+    assert main(["import", "a.yaml", "-o", "out.yaml"]) == 0
+    assert '{"customer_id": "REDACTED"}' in Path("out.yaml").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("clean_environment")
+def test_the_hook_for_pre_commit_runs_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    (hook,) = parse(
+        (Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
+    )
+    write("leaky.txt", SECRET)
+    program, *arguments = hook["entry"].split()
+    assert (hook["id"], hook["language"], program) == ("harness-scan", "python", "harness")
+    assert main([*arguments, "leaky.txt"]) == 1
+    assert capsys.readouterr().out == f"leaky.txt: line 1 shows {NAME}\n"
+
+
+FLOW = """\
+version: 1
+metadata: {harness: 1, origin: written}
+interactions:
+- request:
+    method: POST
+    uri: https://generativelanguage.googleapis.com/v1beta/models/m:generateContent?key=abcdef
+    headers: {authorization: Bearer abcdefghijkl}
+  response: {status: {code: 200}, end: complete}
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [FLOW, FLOW.replace("{harness: 1, origin: written}", "\n  origin: written\n  harness: 1")],
+)
+def test_unredacted_values_are_found_in_any_yaml_style(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    path = tmp_path / "flow.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert main(["scan", str(path)]) == 1
+    found = capsys.readouterr().out
+    assert "exchange 1, URL shows a parameter that must be redacted" in found
+    assert "exchange 1, request header authorization shows a value that must be redacted" in found
