@@ -1,8 +1,8 @@
-"""Fills one empty expectation in the text of a spec, and touches nothing else.
+"""Fills one empty expectation in the text of a spec, and changes nothing else.
 
-The text is edited, never written anew: comments, order, spacing and line ends are the author's. The
-YAML parser says at which character a value stands; one payload is written a line, as JSON, because
-JSON is YAML too; the result is read again and compared before it is returned.
+The text is edited, not written anew, so comments, order, spacing and line ends stay. The YAML
+parser gives the character at which a value stands; each payload is written on one line, as JSON,
+because JSON is YAML too; the result is read again and compared before it is returned.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from harness.cassettes.yaml import YamlError, parse
 from .models import SpecError
 
 _FOREIGN: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufffe\uffff]")
-"""What JSON may hold as it is and YAML may not, or would fold away as a line end."""
+"""Characters that JSON allows and YAML refuses, or folds as a line end."""
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 
 def accept(text: str, case: str, key: str, value: Any, *, path: str = "") -> str:
-    """``text`` with ``value`` as the ``expect.<key>`` of that case, which was empty, and
-    ``reviewed: no`` below the case's name.
+    """``text`` with ``value`` as the empty ``expect.<key>`` of a case, and ``reviewed: no`` below
+    the name of the case.
 
-    ``value`` is JSON data; ``text`` must hold the file's own line ends. Raises `SpecError` where
-    the text is no YAML, has no such case or no such key, the expectation isn't empty, or YAML
-    cannot hold the value; ``path`` is only for that.
+    ``value`` is JSON data; ``text`` must have the line ends of the file. Raises `SpecError` if the
+    text is no YAML, has no such case or key, the expectation isn't empty, or YAML cannot hold the
+    value; ``path`` is only for that error.
     """
     try:
         return _accept(text, case, key, value)
@@ -61,7 +61,7 @@ def _accept(text: str, case: str, key: str, value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the edits go: the case's mapping, its name, its expectation; ``index`` counts the cases
+    """The YAML nodes of the edits: the case, its name, its expectation; ``index`` counts the cases
     from 0.
     """
 
@@ -117,9 +117,7 @@ def _cases(root: yaml.Node | None) -> Iterator[tuple[int, yaml.MappingNode]]:
 
 
 def _filled(body: str, place: _Place, written: Any) -> tuple[int, int, str]:
-    """The edit that puts the value in: below its key where that stands in a block, else at its
-    place.
-    """
+    """The edit that inserts the value: on lines below its key in a block, else in line."""
     start, end = place.value.start_mark.index, place.value.end_mark.index
     items = [_flow(item) for item in written] if isinstance(written, list) else []
     if not items or place.cells.flow_style:
@@ -133,7 +131,7 @@ def _filled(body: str, place: _Place, written: Any) -> tuple[int, int, str]:
 
 
 def _marked(body: str, place: _Place) -> tuple[int, int, str]:
-    """The edit that says that nobody has read it yet."""
+    """The edit that marks the case as unreviewed."""
     end = place.name.end_mark.index
     if place.case.flow_style:
         return end, end, ", reviewed: no"
@@ -153,8 +151,8 @@ def _line_end(body: str) -> str:
 
 
 def as_read(value: Any) -> Any:
-    """The value as a spec has to spell it: a mapping that would be taken for an operator is made
-    literal.
+    """The value as an expectation: a mapping that would be read as an operator becomes a
+    ``$literal``.
     """
     match value:
         case dict():
@@ -176,9 +174,7 @@ def _flow(value: Any) -> str:
 
 
 def _verify(before: Any, after: str, place: _Place, key: str, written: Any) -> None:
-    """Read the new text: it must differ from the old in the filled value and the mark, and in
-    nothing else.
-    """
+    """Read the new text: it must differ from the old in the value and the mark only."""
     case = before["cases"][place.index]
     case["expect"][key] = written
     case.setdefault("reviewed", "no")
@@ -191,7 +187,7 @@ def _verify(before: Any, after: str, place: _Place, key: str, written: Any) -> N
 
 
 def _canonical(data: Any) -> str:
-    """Text that is equal only for equal data: 1, 1.0 and true differ in it."""
+    """A text that is equal only for equal data: 1, 1.0 and true differ."""
     return json.dumps(data, sort_keys=True)
 
 

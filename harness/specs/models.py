@@ -1,8 +1,7 @@
-"""The shapes of our two kinds of spec file, closed: what is not named here is refused.
+"""The shapes of spec files and features files. They are closed: unknown keys are errors.
 
-pydantic judges them and gives editors their JSON Schema; its own messages never reach an author
-(`reading` puts them into our words). An expectation is any JSON value, so the shape says nothing
-about it: the operators in it are judged by ``matching.check_expectation``.
+pydantic checks them and gives editors their JSON Schema; `reader` words its findings. An
+expectation is any JSON value, so the shape says nothing about it: `checks` looks at its operators.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from pydantic.json_schema import models_json_schema
 from pydantic_core import PydanticCustomError
 
 FORMAT: Final = 1
-"""The number after ``harness:`` in a file that this version reads."""
+"""The number after ``harness:`` in the files that this version reads."""
 
 LAYERS: Final = ("frames", "events")
-"""What an ``expect`` can name beside dialects."""
+"""The keys of an ``expect`` beside dialects."""
 
 PATTERNS: Final = {
     r"^[a-z0-9]+(-[a-z0-9]+)*$": "lower-case words joined by '-'",
@@ -28,17 +27,17 @@ PATTERNS: Final = {
     r"^https?://\S+$": "a link that begins with http:// or https://",
     r"\S": "a sentence",
 }
-"""Each pattern of a field below, and what an error calls it."""
+"""The patterns of the fields below, and what an error message calls each."""
 _NAME, _DOTTED, _LINK, _SENTENCE = PATTERNS
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class SpecError(ValueError):
-    """A spec that cannot be used: its author's fault.
+    """A spec that cannot be used, by a fault of its author.
 
-    ``problems`` holds *all* that was found as ``(line, message)``, lines from 1; the text is one
-    ``path:line: message`` a line.
+    ``problems`` holds all faults as ``(line, message)``, lines from 1. The text of the exception
+    has one line ``path:line: message`` for each.
     """
 
     def __init__(self, path: str, problems: Sequence[tuple[int, str]]) -> None:
@@ -53,15 +52,15 @@ class SpecError(ValueError):
 
 
 def _given(value: object) -> object:
-    """An optional key that stands there empty is a slip, not a default."""
+    """Refuse an optional key without a value: it is a slip, not a default."""
     if value is None:
         raise PydanticCustomError("empty", "given a value, or its line deleted")
     return value
 
 
 def _day(value: object) -> date:
-    """A date as ``YYYY-MM-DD`` and in no other way: pydantic would also take numbers,
-    ``date.fromisoformat`` weeks.
+    """A date, as ``YYYY-MM-DD`` only: pydantic would also take numbers, ``date.fromisoformat``
+    weeks.
     """
     if isinstance(value, str) and _DATE.fullmatch(value):
         try:
@@ -83,7 +82,7 @@ class _Closed(BaseModel):
 
 
 class KnownFailing(_Closed):
-    """Why a cell is known to fail. The case still runs; when it passes, the mark has to go."""
+    """Why a cell is known to fail. The case still runs; when it passes, the mark is an error."""
 
     reason: Sentence = Field(description="What is wrong, in a sentence.")
     link: Link = Field(description="Where it is tracked or explained.")
@@ -96,16 +95,14 @@ class KnownFailing(_Closed):
 
 
 class Outcome(_Closed):
-    """What one call of the answer before gave: its result, or what went wrong."""
+    """The result of one call of the previous answer, or its error."""
 
-    result: Any = Field(default=None, description="What the tool gave, any JSON value.")
-    error: Any = Field(default=None, description="What went wrong instead.")
+    result: Any = Field(default=None, description="The result of the tool, any JSON value.")
+    error: Any = Field(default=None, description="The error, where there is no result.")
 
 
 class Turn(_Closed):
-    """One turn of a conversation: how it begins, or how it goes on after the answer of the turn
-    before.
-    """
+    """One turn of a conversation: its opening prompt, or what follows the previous answer."""
 
     prompt: dict[str, Any] | None = Field(
         default=None, description="First turn only: for each dialect, its own prompt."
@@ -113,17 +110,16 @@ class Turn(_Closed):
     say: str | None = Field(default=None, description="Later turns: what the user says.")
     results: Annotated[tuple[Outcome, ...] | None, Field(strict=False)] = Field(
         default=None,
-        description="Later turns: what the calls of the answer before gave, in their order.",
+        description="Later turns: the results of the previous answer's calls, in their order.",
     )
 
 
 class Case(_Closed):
     """One requirement, shown on one example.
 
-    A *stream case* names a recorded exchange and expects what each event model makes of it. A
-    *request case* has a `prompt` instead and expects the request that it is sent as. A
-    *conversation case* has `turns` on the exchanges of a recording, one after the other, and
-    expects the request of each.
+    A *stream case* names a recorded exchange and expects the payloads of each event model. A
+    *request case* has a `prompt` instead and expects the request for it. A *conversation case* has
+    `turns` on consecutive exchanges of a recording and expects the request of each.
     """
 
     case: Annotated[str, Field(pattern=_NAME)] = Field(
@@ -134,7 +130,7 @@ class Case(_Closed):
     level: Literal["must", "should"] = Field(
         default="must", description="A failed `should` is a warning."
     )
-    source: Link = Field(description="The documentation that the requirement rests on.")
+    source: Link = Field(description="The documentation that states the requirement.")
     cassette: Annotated[
         str, WithJsonSchema({"type": "string", "pattern": r"^[a-z0-9._-]+(/[a-z0-9._-]+)*$"})
     ] = Field(
@@ -160,8 +156,8 @@ class Case(_Closed):
     remembers: Annotated[int, Field(ge=1)] = Field(
         default=1000,
         description=(
-            "A conversation case: of how many calls it knows name, id and signature; the oldest is"
-            " forgotten first."
+            "A conversation case: the number of calls whose name, id and signature are remembered;"
+            " the oldest is forgotten first."
         ),
     )
     options: dict[str, dict[str, Any]] = Field(
@@ -171,8 +167,8 @@ class Case(_Closed):
         Field(
             default=None,
             description=(
-                "Replay as this provider instead of the one that address and body tell; whose"
-                " request is asked for."
+                "Replay as this provider instead of the detected one; in a request case, the"
+                " provider of the request."
             ),
         )
     )
@@ -185,8 +181,8 @@ class Case(_Closed):
     context: dict[str, Any] = Field(
         default={},
         description=(
-            "What the caller says of the conversation, by the event model's own names: threadId,"
-            " agentId, …"
+            "Values of the conversation that the caller chooses, by the event model's own names:"
+            " threadId, agentId, …"
         ),
     )
     expect: dict[str, Any] = Field(
@@ -200,8 +196,8 @@ class Case(_Closed):
     not_carried: dict[str, Names] = Field(
         default={},
         description=(
-            "For a dialect, the declared losses that the case is about: when it holds, the verdict"
-            " is 'not carried'."
+            "For a dialect, the declared losses that the case is about: when the expectation holds,"
+            " the verdict is 'not carried'."
         ),
     )
     known_failing: dict[str, KnownFailing] = Field(
@@ -212,14 +208,14 @@ class Case(_Closed):
     ] = Field(
         default=None,
         description=(
-            "`no`: an accepted expectation that nobody has read yet; delete the line once somebody"
-            " has."
+            "`no`: an accepted expectation that nobody has read yet; delete the line after reading"
+            " it."
         ),
     )
 
     @property
     def kind(self) -> Literal["stream", "request", "conversation"]:
-        """What the case is about."""
+        """Which of the three kinds of case this is."""
         return "request" if self.prompt else "conversation" if self.turns else "stream"
 
     _line: int = PrivateAttr(default=1)
@@ -237,18 +233,18 @@ class Case(_Closed):
         return self._lines
 
     def line_of(self, key: str) -> int:
-        """The line of a key of the case, that of the case where it has no such key."""
+        """The line of a key of the case; the line of the case if it has no such key."""
         return self._keys.get(key, self._line)
 
     def place(self, line: int, keys: Mapping[str, int], lines: Mapping[str, int]) -> None:
-        """Note where the case, its keys and those of its ``expect`` stand; `reading` does that
-        once, before anyone else sees it.
+        """Set the lines of the case, of its keys and of the keys of its ``expect``; `reader` does
+        that once, before it returns the case.
         """
         self._line, self._keys, self._lines = line, keys, lines
 
 
 class SpecFile(_Closed):
-    """A spec file: the format's number, then the cases."""
+    """A spec file: the number of the format, then the cases."""
 
     harness: Literal[1] = Field(description="The number of this format; a file begins with it.")
     cases: Annotated[tuple[Case, ...], Field(strict=False, min_length=1)]
@@ -258,13 +254,13 @@ class Feature(_Closed):
     """A line of the compatibility checklist."""
 
     id: Annotated[str, Field(pattern=_DOTTED)] = Field(description="<group>.<name>, lower-case.")
-    title: Sentence = Field(description="What the report calls it.")
-    meaning: Sentence = Field(description="What a client that has it does, in a sentence.")
+    title: Sentence = Field(description="The name of the feature in the report.")
+    meaning: Sentence = Field(description="What a client with this feature does, in a sentence.")
     link: Link = Field(description="Public documentation of it.")
 
 
 class FeaturesFile(_Closed):
-    """The checklist: the format's number, then the features in the order of the report."""
+    """The checklist: the number of the format, then the features in the order of the report."""
 
     harness: Literal[1] = Field(description="The number of this format; a file begins with it.")
     features: Annotated[tuple[Feature, ...], Field(strict=False, min_length=1)]
@@ -275,7 +271,7 @@ OPERATORS: Final = {
         "Any value, or any of a type: true, string, number, integer, boolean, object, array or"
         " null."
     ),
-    "$re": "A string that the whole pattern matches.",
+    "$re": "A string that the whole pattern, one of RE2, matches.",
     "$same": "A name: the value is equal wherever the name is used in this expectation.",
     "$json": "A string that is JSON and matches this.",
     "$contains": (
@@ -292,8 +288,9 @@ these; other `$` keys are data.
 
 
 def json_schema() -> dict[str, Any]:
-    """One JSON Schema (2020-12) for both kinds of file, told apart by their ``features`` key;
-    operators are described, not enforced.
+    """One JSON Schema (2020-12) for both kinds of file, which differ by their ``features`` key.
+
+    Operators are described, not enforced.
     """
     _, schema = models_json_schema(
         [(SpecFile, "validation"), (FeaturesFile, "validation")], ref_template="#/$defs/{model}"

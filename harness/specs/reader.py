@@ -1,9 +1,9 @@
-"""Text → cases or features, or one `SpecError` with everything that is wrong.
+"""Reads text into cases or features, or raises one `SpecError` with all faults.
 
-Two passes over the same plain data, and the second does not wait for the first: pydantic judges the
-shapes, `meaning` what the values name. A fault has a path into the data, and the path gives the
-line. Only where nothing can be said about the rest (no YAML, not our format, a newer format) is one
-problem all there is.
+Two checks run over the same plain data, and the second does not wait for the first: pydantic checks
+the shapes, `checks` what the values name. A fault has a path into the data, and the path gives the
+line. Only where the rest of a file cannot be judged (no YAML, not our format, a newer format), one
+problem is reported alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _Line = Callable[[Path], int]
 
 MAX_CHARACTERS: Final = 32 * 1024 * 1024
 MAX_PROBLEMS: Final = 100
-"""So many are listed: nobody reads more, and looking for near misses takes time."""
+"""Problems that are listed: nobody reads more, and the search for similar names takes time."""
 
 _HEAD: Final = re.compile(r"""(["']?)harness\1[ \t]*:[ \t]+(["']?)[0-9][0-9.]*\2[ \t]*(#.*)?""")
 _FEATURES: Final = re.compile(r"(?:\A|[\r\n])features[ \t]*:")
@@ -37,7 +37,7 @@ _CASES: Final = re.compile(r"(?:\A|[\r\n])cases[ \t]*:")
 
 def is_spec(text: str) -> bool:
     """Whether ``text`` begins, after comments, with ``harness:`` and a number, and is not a
-    features file: all other YAML is left alone.
+    features file. All other YAML belongs to somebody else.
     """
     return _is_ours(text) and not is_features(text)
 
@@ -63,16 +63,16 @@ def read_spec(
     """The cases of a spec file, in its order.
 
     ``path`` is only for the errors. ``losses`` maps a dialect to the names of its declared losses,
-    ``adapters`` the name of a user's adapter to the dialect that it is held to. Without ``today``
-    no mark expires. Raises `SpecError`, and nothing else, with every problem of the file.
+    ``adapters`` the name of a user's adapter to the dialect that it is compared with. Without
+    ``today`` no mark expires. Raises `SpecError`, and nothing else, with every problem of the file.
     """
     known = Known(dialects, providers, features, losses, today, adapters or {})
 
-    def judge(data: Any, line: _Line) -> Iterator[Fault]:
+    def check(data: Any, line: _Line) -> Iterator[Fault]:
         yield from repeated(data.get("cases"), "cases", "case", line)
         yield from case_faults(data, known)
 
-    file, line = _read(text, path, SpecFile, judge)
+    file, line = _read(text, path, SpecFile, check)
     for index, case in enumerate(file.cases):
         here = ("cases", index)
         keys = {key: line((*here, key)) for key in case.model_fields_set}
@@ -84,12 +84,11 @@ def read_features(text: str, path: str) -> list[Feature]:
     """The features of a features file, in its order; raises `SpecError` with every problem of the
     file.
     """
-    file, _ = _read(
-        text,
-        path,
-        FeaturesFile,
-        lambda data, line: repeated(data.get("features"), "features", "id", line),
-    )
+
+    def check(data: Any, line: _Line) -> Iterator[Fault]:
+        return repeated(data.get("features"), "features", "id", line)
+
+    file, _ = _read(text, path, FeaturesFile, check)
     return list(file.features)
 
 
@@ -102,29 +101,19 @@ def _is_ours(text: str) -> bool:
 
 
 def _read(
-    text: str, path: str, model: type[_File], judge: Callable[[Any, _Line], Iterator[Fault]]
+    text: str, path: str, model: type[_File], check: Callable[[Any, _Line], Iterator[Fault]]
 ) -> tuple[_File, _Line]:
-    """The one road from text to a model, and the function that tells the line of a path."""
+    """The file as a model, and the function that gives the line of a path."""
     data, line = _parse(text, path)
     version = data.get("harness")
     if isinstance(version, int | float) and version > FORMAT:
-        raise SpecError(
-            path,
-            [
-                (
-                    line(("harness",)),
-                    (
-                        f"harness is {show(version)}, a newer format than {FORMAT}; update"
-                        " gemini-conformance"
-                    ),
-                )
-            ],
-        )
-    file, faults = _judge_shapes(model, data)
+        fact = f"harness is {show(version)}, a newer format than {FORMAT}"
+        raise SpecError(path, [(line(("harness",)), f"{fact}; update gemini-conformance")])
+    file, faults = _check_shapes(model, data)
     if type(version) is not int or version != FORMAT:  # pydantic takes True and 1.0 for 1
         faults = [fault for fault in faults if fault[0] != ("harness",)]
         faults.append((("harness",), f"harness must be the number {FORMAT}, not {show(version)}"))
-    faults.extend(islice(judge(data, line), MAX_PROBLEMS + 1))
+    faults.extend(islice(check(data, line), MAX_PROBLEMS + 1))
     if file is None or faults:
         raise SpecError(path, _problems(faults, line))
     return file, line
@@ -132,22 +121,18 @@ def _read(
 
 def _parse(text: str, path: str) -> tuple[dict[str, Any], _Line]:
     if len(text) > MAX_CHARACTERS:
-        raise SpecError(
-            path, [(1, f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are read")]
-        )
+        fact = f"the file has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read"
+        raise SpecError(path, [(1, f"{fact}; divide it into several files")])
     if not _is_ours(text):
-        raise SpecError(
-            path, [(1, f"the file does not begin with harness: {FORMAT}; make that its first line")]
-        )
+        fact = f"the file does not begin with harness: {FORMAT}"
+        raise SpecError(path, [(1, f"{fact}; make that its first line")])
     try:
         data, lines = parse_located(text)
     except YamlError as error:
         raise SpecError(path, [(error.line, error.reason)]) from None
 
     def line(place: Path) -> int:
-        """The line of the nearest thing that stands there: a missing key has the line of its
-        mapping.
-        """
+        """The line of a path; for a missing key, that of the nearest mapping around it."""
         while place and place not in lines:
             place = place[:-1]
         return lines.get(place, 1)
@@ -155,7 +140,7 @@ def _parse(text: str, path: str) -> tuple[dict[str, Any], _Line]:
     return data, line
 
 
-def _judge_shapes(model: type[_File], data: Any) -> tuple[_File | None, list[Fault]]:
+def _check_shapes(model: type[_File], data: Any) -> tuple[_File | None, list[Fault]]:
     try:
         return model.model_validate(data), []
     except ValidationError as error:
@@ -178,15 +163,9 @@ def _fault(detail: ErrorDetails, model: type[BaseModel]) -> Fault:
 
 
 def _problems(faults: list[Fault], line: _Line) -> list[tuple[int, str]]:
-    problems = sorted(
-        ((line(path), message) for path, message in faults), key=lambda problem: problem[0]
-    )
+    """The first `MAX_PROBLEMS` faults by line, and a note if there are more."""
+    problems = sorted(((line(path), text) for path, text in faults), key=lambda problem: problem[0])
     if len(problems) > MAX_PROBLEMS:
-        return [
-            *problems[:MAX_PROBLEMS],
-            (
-                problems[MAX_PROBLEMS][0],
-                f"there are more; the first {MAX_PROBLEMS} problems are listed",
-            ),
-        ]
+        note = f"there are more; the first {MAX_PROBLEMS} problems are listed"
+        problems[MAX_PROBLEMS:] = [(problems[MAX_PROBLEMS][0], note)]
     return problems
