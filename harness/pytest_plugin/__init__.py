@@ -1,10 +1,9 @@
-"""pytest's door: options, the project of a run, the results of its items, and fixtures for
-hand-written tests.
+"""The pytest plugin: options, the project of a run, its results, and fixtures for tests.
 
-`spec_items` and `law_items` make the items, `report_options` writes the report. Nothing of ours is
-imported until a spec or a fixture is used, and a run without either is not changed in any way. Each
-result travels to the controller on its test report, so the pages are the same bytes with and
-without workers.
+`specs` and `laws` make the items; `report` writes the report. pytest loads this package in every
+run, so functions import the rest of `harness` when a spec, a fixture or an option needs it; a run
+without them does not change. Each result goes from a worker to the controller on its test report,
+so that a report has the same bytes with and without workers.
 """
 
 from __future__ import annotations
@@ -33,19 +32,17 @@ pytest_plugins = [
 ]
 
 RESULT: Final = "harness_result"
-"""The attribute of a test report that carries the encoded result from a worker to the
-controller.
-"""
+"""The attribute of a test report with the encoded result, for the way to the controller."""
 
 _PROJECT: Final = pytest.StashKey["Project"]()
 
 
 class HarnessWarning(UserWarning):
-    """A case of level ``should`` failed, or a file that looks like a spec is none."""
+    """A case of level ``should`` failed, or a file looks like a spec but is not one."""
 
 
 class HarnessFailure(Exception):
-    """A cell is red; the text is all that a person needs to see."""
+    """A cell is red; the text is the whole output for it."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--harness-provider",
         action="append",
         metavar="NAME",
-        help="run only cases on this provider's cassettes (repeatable; default: all)",
+        help="run only the cases of this provider (repeatable; default: all)",
     )
     group.addoption(
         "--harness-dialect",
@@ -65,28 +62,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--harness-accept",
         action="store_true",
-        help="fill empty expectations with what comes out; they wait for review",
+        help="fill empty expectations with the actual values, marked as unreviewed",
     )
     group.addoption(
         "--harness-strict",
         action="store_true",
-        help="a failed `should` and a cell that does not run are failures too",
+        help="also fail for a failed case of level `should` and for a cell that does not run",
     )
     parser.addini(
         "harness_specs",
-        "folders of spec files, as seen from the file that names them (default: specs)",
+        "folders of specs, relative to the configuration file (default: specs)",
         type="paths",
         default=[],
     )
     parser.addini(
         "harness_adapters",
-        "adapters of your own: NAME = TARGET or NAME: DIALECT = TARGET (default: none)",
+        "your adapters, one per line: NAME = TARGET or NAME: DIALECT = TARGET (default: none)",
         type="linelist",
         default=[],
     )
     parser.addini(
         "harness_cassettes",
-        "the folder of cassettes, as seen from pytest's rootdir (default: cassettes)",
+        "the folder of cassettes, relative to the rootdir (default: cassettes)",
         default="cassettes",
     )
 
@@ -94,8 +91,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--harness-accept") and os.environ.get("CI"):
         raise pytest.UsageError(
-            "--harness-accept is refused where CI is set: an expectation is accepted by a person,"
-            " then reviewed"
+            "--harness-accept does not run in CI (the environment variable CI is set): a person"
+            " accepts and reviews expectations; run it on your machine"
         )
     _check_names(config)
     if hasattr(config, "workerinput"):
@@ -104,12 +101,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _check_names(config: pytest.Config) -> None:
-    """A mistyped name would select nothing, and a run of nothing looks green; an adapter that is
-    not there would run nothing.
+    """Raise `pytest.UsageError` for an unknown name: it would select nothing, and a run of nothing
+    looks green.
     """
     for root in config.getini("harness_specs"):
         if not root.is_dir():
-            raise pytest.UsageError(f"harness_specs: there is no folder {root}")
+            raise pytest.UsageError(
+                f"harness_specs: there is no folder {root}; create it or correct the path"
+            )
     if config.getini("harness_adapters"):
         _project(config)
     dialects, providers = (
@@ -140,7 +139,7 @@ def _check_names(config: pytest.Config) -> None:
 def _spec_roots(config: pytest.Config) -> list[Path]:
     roots = [
         Path(os.path.normpath(root)) for root in config.getini("harness_specs")
-    ]  # `../other/specs`, as pytest names its files
+    ]  # without `..`, as pytest names its files
     return roots or [config.rootpath / "specs"]
 
 
@@ -160,62 +159,59 @@ def _project(config: pytest.Config) -> Project:
     return config.stash[_PROJECT]
 
 
-def _way(path: Path, here: Path) -> Path | None:
-    """The way to ``path`` from ``here``; None where there is none, as on Windows between drives."""
+def _relative(path: Path, here: Path) -> Path | None:
+    """``path`` relative to ``here``, or None if it has no relative form (other drive)."""
     return Path(os.path.relpath(path, here)) if path.anchor == here.anchor else None
 
 
 def id_of_file(path: Path, config: pytest.Config) -> str | None:
-    """The id of a file beside pytest's rootdir; None below it. pytest would leave out the folders
-    that were named, and so mix up files.
+    """The id of a file outside pytest's rootdir, with its folders; None for a file inside, to which
+    pytest gives a unique id itself.
     """
-    way = None if path.is_relative_to(config.rootpath) else _way(path, config.rootpath)
-    return way.as_posix() if way else None
+    if path.is_relative_to(config.rootpath):
+        return None
+    relative = _relative(path, config.rootpath)
+    return relative.as_posix() if relative else None
 
 
-@lru_cache(maxsize=8)  # the items of a folder come one after another
+@lru_cache(maxsize=8)  # the items of a folder are consecutive
 def _settings(folder: Path, config: pytest.Config) -> Sequence[str]:
-    """The options with which a file of that folder, run alone, has the settings of this run; none
-    where pytest finds them from there.
+    """The options that give a file of that folder, run alone, the settings of this run; none if
+    pytest finds the same settings itself.
     """
     from harness.conformance.configuration import found_from
 
-    here, words = config.invocation_params.dir, []
-    if (
-        config.inipath
-        and found_from(folder) != config.inipath
-        and (way := _way(config.inipath, here))
-    ):
-        words += ["-c", way.as_posix()]
-    if config.getoption("rootdir") and config.rootpath != (
-        config.inipath.parent if config.inipath else here
-    ):
-        words += ["--rootdir", way.as_posix()] if (way := _way(config.rootpath, here)) else []
-    return words
+    here, options = config.invocation_params.dir, []
+    other_file = config.inipath and found_from(folder) != config.inipath
+    if config.inipath and other_file and (relative := _relative(config.inipath, here)):
+        options += ["-c", relative.as_posix()]
+    default_root = config.inipath.parent if config.inipath else here
+    other_root = config.getoption("rootdir") and config.rootpath != default_root
+    if other_root and (relative := _relative(config.rootpath, here)):
+        options += ["--rootdir", relative.as_posix()]
+    return options
 
 
 class ResultItem(pytest.Item):
-    """An item that has a result for the report when it has run; a red one says only what the result
-    says.
-    """
+    """An item with a result for the report. The output of a red one is the result alone."""
 
     result: CaseResult | None = None
 
     def place(self, line: int) -> str:
-        """A line of this item's file, as an editor finds it from where pytest was started."""
-        return f"{_way(self.path, self.config.invocation_params.dir) or self.path}:{line}"
+        """A line of this item's file, relative to the folder where pytest was started."""
+        return f"{_relative(self.path, self.config.invocation_params.dir) or self.path}:{line}"
 
     def command(self, *options: str) -> str:
-        """A shell line that runs this item alone, pasted where pytest was started: ``pytest
-        'specs/x.yaml::case[column]'``.
+        """A shell line that runs this item alone from the folder where pytest was started:
+        ``pytest 'specs/x.yaml::case[column]'``.
         """
         return shlex.join(
             ["pytest", *_settings(self.path.parent, self.config), *options, self.named()]
         )
 
     def named(self) -> str:
-        """The item as it is named from where pytest was started: ``specs/x.yaml::case[column]``."""
-        path = _way(self.path, self.config.invocation_params.dir)
+        """The id of the item from the folder where pytest was started."""
+        path = _relative(self.path, self.config.invocation_params.dir)
         return f"{path.as_posix()}::{self.name}" if path else self.nodeid
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -235,9 +231,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 class _Collector:
-    """On the controller: gathers results from test reports, writes the pages, prints the
-    summary.
-    """
+    """Collects results from test reports on the controller; writes the report, prints a summary."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -252,9 +246,8 @@ class _Collector:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed and report.nodeid.endswith((".yaml", ".yml")):
             lines = str(report.longrepr).splitlines()
-            self.unread += [
-                line for line in lines if line not in self.unread
-            ]  # features that can't be read are told by every spec
+            # every spec repeats the error of an unreadable features file
+            self.unread += [line for line in lines if line not in self.unread]
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         folder = self.config.getoption("--harness-report")
@@ -278,11 +271,11 @@ class _Collector:
 
 @pytest.fixture
 def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[str, Any]]]:
-    """Replay one exchange of a cassette: ``harness_replay("gemini-api/text", dialect="anthropic")``
-    → payloads.
+    """A function that replays one exchange: ``harness_replay("gemini-api/text",
+    dialect="anthropic")`` returns its payloads.
 
-    The first argument is the name of a cassette, or the path of any recording; ``exchange`` counts
-    from 1; the rest is `harness.replay`'s.
+    The first argument is the name of a cassette, or the path of a recording; ``exchange`` counts
+    from 1. Other arguments are those of `harness.replay`.
     """
     from harness.cassettes.load import load
     from harness.pipeline.replay import ReplayError, replay
@@ -294,7 +287,8 @@ def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[st
         cassette = load(path) if path.is_file() else project.cassette(str(recording))
         if not 1 <= exchange <= len(cassette.exchanges):
             raise ReplayError(
-                f"there is no exchange {exchange}; {recording} has {len(cassette.exchanges)}"
+                f"{recording}: there is no exchange {exchange}; it has {len(cassette.exchanges)};"
+                " exchanges count from 1"
             )
         return replay(cassette.exchanges[exchange - 1], **options)
 
@@ -303,7 +297,7 @@ def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[st
 
 @pytest.fixture(scope="session")
 def _harness_serving(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """The one server of this worker: starting one for each test costs more than most tests."""
+    """The server of this worker: to start one per test would take longer than most tests."""
     from harness.cassettes.load import load
     from harness.server import Server
 
@@ -316,12 +310,12 @@ def _harness_serving(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @pytest.fixture
 def harness_server(_harness_serving: Server) -> Iterator[Server]:
-    """Cassettes as a live endpoint: ``harness_server.add("gemini-api/text")``, then point a client
-    at ``harness_server.base_url``.
+    """A server that answers from cassettes: ``harness_server.add("gemini-api/text")``, then send
+    the requests of a client to ``harness_server.base_url``.
 
-    `add` takes names of cassettes and paths of any recording. `behave` sets pace, cuts, fault and
-    matching (`harness.server.serve` says which there are); without it, reads come one by one
-    without waiting. After the test nothing of it is served any more.
+    `add` takes the names of cassettes and the paths of recordings. `behave` sets pace, cuts, fault
+    and matching, as in `harness.server.serve`; the default is to send one read after another
+    without waiting. After the test the server has no cassettes.
     """
     _harness_serving.clear(pace="step")
     yield _harness_serving

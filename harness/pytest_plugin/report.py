@@ -1,7 +1,7 @@
-"""pytest's options for a report, and the report that a run writes at its end.
+"""pytest's options for a report, and the report at the end of a run.
 
-What is wrong with an option is told before anything runs, and nothing of ours is imported without
-one.
+Options are checked before anything runs. Functions import the rest of `harness`, because a run
+without these options must stay fast.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.conformance.results import CaseResult
 
 LAWS_TRIED: Final = 20
-"""So many red cells of a report are held against the laws, which takes a while for each."""
+"""Red cells of a report for which the laws are tried, because that takes seconds for each."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -28,17 +28,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--harness-report",
         metavar="DIR",
         help=(
-            "write the report to DIR: index.html and a page a provider, results.json, junit.xml,"
-            " summary.md, badges (default: none)"
+            "write a report to DIR: index.html and a page per provider, results.json, junit.xml,"
+            " summary.md and badges (default: none)"
         ),
     )
     baseline = (
-        "with --harness-report: say what changed since the run of that results.json (default:"
-        " nothing is compared)"
+        "with --harness-report: results.json of an earlier run; the report shows the changes since"
+        " (default: none)"
     )
     group.addoption("--harness-baseline", metavar="RESULTS", help=baseline)
     day = (
-        "with --harness-report: write the ages of cassettes on that day (default: that of"
+        "with --harness-report: show the ages of cassettes on that day (default: the day of"
         " SOURCE_DATE_EPOCH, else no ages)"
     )
     group.addoption("--harness-date", metavar="YYYY-MM-DD", help=day)
@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
         target = config.invocation_params.dir / report
         if any(path.exists() and not path.is_dir() for path in (target, *target.parents)):
             raise pytest.UsageError(
-                f"--harness-report {report}: not a folder, and none can be made there"
+                f"--harness-report {report}: a file is in the way; name a folder or a new path"
             )
     if report or baseline or day:
         from harness.conformance.results import ResultsError
@@ -82,8 +82,8 @@ def write_report(
     config: pytest.Config,
     unread: Sequence[str] = (),
 ) -> None:
-    """Write all files of the report into a folder; ``unread``: errors of specs. The first red cells
-    are held against the laws.
+    """Write all files of the report into a folder. ``unread`` are the errors of specs. The laws are
+    tried for the first red cells.
     """
     from harness.conformance.evidence import DIFFERS, try_laws
     from harness.conformance.results import sort_key
@@ -109,9 +109,7 @@ def write_report(
 
 
 def _without_counterexamples(result: CaseResult) -> CaseResult:
-    """The result of a law with its breach alone: of many, a report has no room for all the cases
-    that show one.
-    """
+    """The result of a law with its breach, but without the counterexamples, which are long."""
     from msgspec.structs import replace
 
     evidence = result.evidence

@@ -480,8 +480,8 @@ def test_a_page_tells_what_changed_since_a_run_whose_results_are_chosen_from_dis
     before[2] = replace(before[2], end="cut")
     write_files(render(Run(HEADER, [before[0], other, *before[2:], gone])), tmp_path)
     visit = reader.open(mixed / "gemini-api.html")
-    assert visit.page.get_by_label("What changed since another run?").is_visible()
-    visit.page.get_by_label("What changed since another run?").set_input_files(
+    assert visit.page.get_by_label("Compare with the results.json of another run").is_visible()
+    visit.page.get_by_label("Compare with the results.json of another run").set_input_files(
         tmp_path / "results.json"
     )
     since = visit.page.locator("#since")
@@ -494,7 +494,7 @@ def test_a_page_tells_what_changed_since_a_run_whose_results_are_chosen_from_dis
     since.get_by_role("link", name="anthropic failed").click()
     visit.page.wait_for_selector(".panel")
     (tmp_path / "cut.json").write_bytes((tmp_path / "results.json").read_bytes()[:-9])
-    visit.page.get_by_label("What changed since another run?").set_input_files(
+    visit.page.get_by_label("Compare with the results.json of another run").set_input_files(
         tmp_path / "cut.json"
     )
     since.get_by_text("This file has no results of a run").wait_for()
@@ -512,7 +512,7 @@ def test_nothing_changed_since_the_run_itself(
         for file in {page.name for page in pages(folder)} - {"index.html"}:
             page = reader.open(folder / file).page
             if page.locator("article").count():
-                page.get_by_label("What changed since another run?").set_input_files(
+                page.get_by_label("Compare with the results.json of another run").set_input_files(
                     folder / "results.json"
                 )
                 page.locator("#since p").wait_for()
