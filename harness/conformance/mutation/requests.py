@@ -65,7 +65,7 @@ def _lose_signature(body: Body) -> bool:
 def _move_signature(body: Body) -> bool:
     """A signature stands at another part of its content."""
     for parts, at in _parts(body, "thoughtSignature"):
-        other = next((one for one in parts if "thoughtSignature" not in one), None)
+        other = next((part for part in parts if "thoughtSignature" not in part), None)
         if other is not None:
             other["thoughtSignature"] = parts[at].pop("thoughtSignature")
             return True

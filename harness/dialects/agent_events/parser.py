@@ -1,10 +1,8 @@
-"""The agent-events surface as its own system has it: a parser that is fed the output of a Gemini
-CLI process as it comes.
+"""Parses the output of a Gemini CLI process, piece by piece, into AgentEvents.
 
-It is the pipeline of `harness.pipeline.replay` without a recording: the same framer, normalizer and
-translator, so that what it says of a stream is what a replay says. Two things are those of a live
-process: a turn is completed where the CLI prints its ``result``, and by nothing else; and the
-caller says when the output has ended.
+It uses the same framer, normalizer and translator as a replay, so it gives the same AgentEvents.
+Two things differ for a live process: a turn is completed only where the CLI prints its ``result``,
+and the caller says when the output has ended.
 """
 
 from __future__ import annotations
@@ -23,9 +21,9 @@ from .. import DIALECTS, Payload
 class GeminiParser:
     """AgentEvents of one process of ``gemini --output-format stream-json``.
 
-    ``agent_id`` and ``team`` stand in every event. ``ids`` makes ids (counted by default),
-    ``clock`` gives the milliseconds of ``timestamp`` (0 without one). The methods have the names of
-    the original's interface.
+    ``agent_id`` and ``team`` stand in every event. ``ids`` makes ids (default: counted). ``clock``
+    gives the milliseconds of ``timestamp`` (default: always 0). The methods are named as in the
+    original system.
     """
 
     def __init__(
@@ -42,11 +40,11 @@ class GeminiParser:
         self.reset()
 
     def parse_chunk(self, data: bytes) -> list[Payload]:
-        """The events that these bytes complete; a line or a character may be cut anywhere."""
+        """The events that these bytes complete. A line or a character may be split anywhere."""
         return self._parse(self._framer.feed(data))
 
     def flush(self) -> list[Payload]:
-        """The events of a last line without a line end; one that is no JSON is a text."""
+        """The events of a last line without a line end; if it is not JSON, it is a text."""
         return self._parse(self._framer.close()) + self._translate(self._normalizer.close())
 
     def reset(self) -> None:

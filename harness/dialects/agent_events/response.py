@@ -1,13 +1,11 @@
-"""agent-events: canonical events as the AgentEvents that a team of command-line agents shares,
-whichever model they run.
+"""Translates canonical events into AgentEvents, which command-line agents of a team share.
 
-An event that the model has a word for becomes one AgentEvent at once, in wire order;
-``turn.completed`` comes last, exactly once. A call of ``write_todos`` is not a tool that started
-but a ``todo_list``, which replaces the one before. What the model has no word for is a declared
-loss: it knows text, calls, results, errors and the end.
+The event model knows text, calls, results, errors and the end; everything else is a declared loss.
+Each canonical event becomes at most one AgentEvent, in wire order. ``turn.completed`` comes last,
+exactly once. A call of ``write_todos`` becomes a ``todo_list``, which replaces the one before.
 
-`harness.dialects.agent_events.parser` is the surface that the system itself has: bytes of a process
-in, AgentEvents out.
+`harness.dialects.agent_events.parser` has the interface of the original system: the output of a
+process in, AgentEvents out.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ LOSSES: Final[Mapping[str, str]] = {
 _LABELS: Final = ("session.started", "text", "tool.started", "tool.completed", "error", "todo_list")
 _ANY: Final = {**dict.fromkeys(_LABELS, "open"), "turn.completed": "over"}
 ORDER: Final[Mapping[str, Mapping[str, str]]] = {"fresh": _ANY, "open": _ANY, "over": {}}
-"""State → type → next state: anything in any order, then the end, once."""
+"""State → type → next state: anything in any order, then the end once."""
 
 _ENDS: Final[Mapping[ev.End, str]] = {
     "cut": "the stream was cut before its end",
@@ -48,8 +46,8 @@ _ENDS: Final[Mapping[ev.End, str]] = {
 
 
 class AgentEventsTranslator:
-    """One stream: see `harness.dialects.dialect.Translator`. ``context`` of the session may have
-    ``agentId`` and ``teamMetadata``.
+    """Translates one stream. The session's ``context`` may have ``agentId`` and
+    ``teamMetadata``.
     """
 
     def __init__(self, tools: Sequence[Tool], session: Session) -> None:
@@ -58,10 +56,9 @@ class AgentEventsTranslator:
         self.agent_id = session.context.get("agentId", "agent")
         self.team = session.context.get("teamMetadata", {})
         self.call: tuple[ev.CallStart, Assembly] | None = None
-        self.waiting: dict[
-            str, list[str]
-        ] = {}  # an id of the wire → those given out for it that have no result yet
-        self.given: dict[str, str] = {}  # an id of the wire → the last one given out for it
+        # id of the wire → our ids for it that have no result yet
+        self.waiting: dict[str, list[str]] = {}
+        self.given: dict[str, str] = {}  # id of the wire → our latest id for it
         self.names: dict[str, str] = {}
         self.failed = False
         self.finished: ev.FinishClass | None = None
@@ -121,7 +118,7 @@ class AgentEventsTranslator:
         return self._called(start.id, start.name, event.arguments)
 
     def _open_call(self) -> list[Payload]:
-        """A call that never ended, with what came of its arguments."""
+        """The call that has not ended, with the arguments so far."""
         if self.call is None:
             return []
         (start, pieces), self.call = self.call, None
@@ -200,8 +197,8 @@ class AgentEventsTranslator:
         return [self.make("error", error=event.message, code=event.severity.upper() or None)]
 
     def _unknown(self, event: ev.Unknown) -> list[Payload]:
-        """A line that is no JSON is an error, one that has no end is text; anything else is JSON of
-        an unknown kind.
+        """A line that is not JSON is an error; a line without an end is text; JSON of an unknown
+        kind is a declared loss.
         """
         if event.where == "rest":
             return [self.make("text", text=event.raw)]
@@ -239,8 +236,8 @@ _REACTIONS: Final[
 
 
 def _todo_item(todo: Any) -> Payload | None:
-    """The item in the model's words; None for one that it has no place for. A call that leaked into
-    text says ``content``.
+    """The item as the event model has it; None for one that it has no place for. A call that leaked
+    into the text has ``content`` in place of ``description``.
     """
     text, status = (
         (todo.get("description", todo.get("content")), todo.get("status"))
@@ -258,8 +255,8 @@ def _todo_item(todo: Any) -> Payload | None:
 
 
 def _output(event: ev.ToolResult) -> str | None:
-    """The output as text: what is shown where a tool shows text, else, of a result that is the
-    model's own JSON, that JSON.
+    """The output as text: the text of the result if it has one; of a Gemini API result without a
+    text, its JSON.
     """
     match event.response:
         case None:

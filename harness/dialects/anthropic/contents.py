@@ -1,14 +1,12 @@
-"""Messages → Gemini's contents: a message a content, a block a part, at its place and with its
-signature.
+"""Translates Messages into Gemini contents: a message is a content, a block is a part.
 
-Two things of a content are elsewhere in a message. The signature of a text stands in an empty
-``thinking`` block behind it, since the official clients keep one only there; it goes back onto the
-text. The signature of a call, its name and its id are in the session, which remembers calls by the
-id of their ``tool_use``: an id that was only counted is none of the wire's and isn't sent.
+The official clients keep signatures only in ``thinking`` blocks, so the signature of a text stands
+in an empty ``thinking`` block after it; it is put back onto the text. The name, the id and the
+signature of a call are in the session, by the id of the ``tool_use``. An id that we counted is not
+sent.
 
-Gemini reads results only directly after their calls, all in one content: results come before what
-else the user says, in the order of the calls, also where a client sends each in a message of its
-own, or something else first.
+Gemini reads results only directly after their calls, all in one content. So results come first, in
+the order of the calls, even if a client sends each in a message of its own, or other blocks first.
 
 Sources: https://docs.anthropic.com/en/api/messages, https://ai.google.dev/api/caching#Content and
 https://ai.google.dev/gemini-api/docs/thought-signatures.
@@ -32,7 +30,7 @@ ROLES: Final = {"user": "user", "assistant": "model"}
 
 
 class _Call(NamedTuple):
-    """A call that waits for its result: how the wire knows it, and its number in the
+    """A call that waits for its result: its name and id on the wire, and its number in the
     conversation.
     """
 
@@ -44,8 +42,8 @@ class _Call(NamedTuple):
 class Contents:
     """The contents of one request; ``names`` are the wire's names of the caller's tools.
 
-    ``contents`` is what came of the messages so far, ``strangers`` are the ids of calls in them
-    that the session does not know.
+    ``contents`` are those of the messages so far. ``strangers`` are the ids of calls that the
+    session does not know.
     """
 
     def __init__(self, names: Mapping[str, str], session: Session) -> None:
@@ -57,13 +55,12 @@ class Contents:
         self._answered: set[str] = set()
         self._calls = 0
         self._place = 0  # where the results of the latest calls belong
-        self._results: list[
-            tuple[int, Part]
-        ] = []  # those that stand there, with the numbers of their calls
+        # the results at that place, with the numbers of their calls
+        self._results: list[tuple[int, Part]] = []
 
     def add(self, message: Fields) -> None:
-        """One message; an empty one is left out. Raises `TranslationError`, naming the block and
-        its field.
+        """Add one message; an empty one is left out. Raises `TranslationError`, which names the
+        field.
         """
         role = message.choose("role", ROLES)
         content = message.need("content", str, list)
@@ -87,17 +84,17 @@ class Contents:
             self._place, self._results = len(self.contents), []
 
     def _answer(self, results: list[tuple[int, Part]], parts: list[Part]) -> list[Part]:
-        """Put results behind their calls, and what was said with them behind them; what can't stand
-        there is given back.
+        """Put results after their calls, and other parts of the message after the results; returns
+        the parts that cannot stand there.
         """
         if not self._results:
             self.contents.insert(self._place, {"role": ROLES["user"], "parts": []})
         answers = self.contents[self._place]["parts"]
-        said = answers[len(self._results) :]
+        others = answers[len(self._results) :]
         if self._place == len(self.contents) - 1:
-            said, parts = [*said, *parts], []
-        self._results = sorted([*self._results, *results], key=lambda one: one[0])
-        answers[:] = [*(part for _, part in self._results), *said]
+            others, parts = [*others, *parts], []
+        self._results = sorted([*self._results, *results], key=lambda result: result[0])
+        answers[:] = [*(part for _, part in self._results), *others]
         return parts
 
     def _text(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
@@ -110,7 +107,7 @@ class Contents:
         parts += translate_document(block)
 
     def _thinking(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
-        """A thought; an empty one carries the signature of the text before it, or else of an empty
+        """A thought. An empty one carries the signature of the text before it, else of an empty
         part.
         """
         text, signature = block.need("thinking", str), block.get("signature", str)
@@ -131,7 +128,7 @@ class Contents:
         )
 
     def _tool_use(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
-        """A call, as the session remembers it; a signature of the block's own wins."""
+        """A call as the session remembers it; the block's own signature goes before."""
         call_id, name = block.need("id", str), block.need("name", str)
         if call_id in self._waiting:
             raise TranslationError(
@@ -194,6 +191,4 @@ _READERS: Final[Mapping[str, Mapping[str, _Reader]]] = {
         "tool_use": Contents._tool_use,
     },
 }
-"""Role → type of a block → its reader. A type that isn't here is an error: nothing is lost in
-silence.
-"""
+"""Role → type of a block → its reader. Any other type is an error."""

@@ -1,4 +1,4 @@
-"""Images, documents and results of tools in Messages → Gemini's parts.
+"""Translates images, documents and results of tools in Messages into Gemini parts.
 
 Sources: https://docs.anthropic.com/en/docs/build-with-claude/vision,
 https://docs.anthropic.com/en/docs/build-with-claude/pdf-support and
@@ -13,7 +13,7 @@ from ..dialect import Payload
 from ..fields import Fields
 
 EMPTY: Final = "[{} omitted: empty base64 data]"
-"""Says what stood there; a part without data is refused by the API."""
+"""Stands for a part without data, which the API refuses."""
 
 _SOURCES: Final = ("base64", "url")
 _DOCUMENT_SOURCES: Final = (*_SOURCES, "text", "content")
@@ -33,7 +33,7 @@ def translate_image(block: Fields) -> Payload:
 
 
 def translate_document(block: Fields) -> list[Payload]:
-    """The parts of a document: what is said about it, then itself."""
+    """The parts of a document: its title and context, then the document."""
     about = [text for key in ("title", "context") if (text := block.get(key, str))]
     source = _source(block, _DOCUMENT_SOURCES)
     match source.need("type", str):
@@ -53,7 +53,7 @@ def translate_document(block: Fields) -> list[Payload]:
 def _source(block: Fields, known: tuple[str, ...]) -> Fields:
     block.need("source", dict)
     source = block.inner("source")
-    assert source is not None  # it was needed
+    assert source is not None  # `need` has raised otherwise
     source.choose("type", known)
     return source
 
@@ -62,12 +62,12 @@ def _from_url(source: Fields) -> Payload:
     return {"fileData": {"fileUri": source.need("url", str)}}
 
 
-def _from_base64(source: Fields, what: str) -> Payload:
+def _from_base64(source: Fields, kind_of_block: str) -> Payload:
     data, kind = source.need("data", str), source.need("media_type", str)
     if data:
         return {"inlineData": {"mimeType": kind, "data": data}}
     source.leave("data", "it is empty")
-    return {"text": EMPTY.format(what)}
+    return {"text": EMPTY.format(kind_of_block)}
 
 
 def _inner_parts(source: Fields) -> list[Payload]:
@@ -88,14 +88,14 @@ def _inner_parts(source: Fields) -> list[Payload]:
 def translate_result(block: Fields) -> Payload:
     """``response`` of a ``functionResponse``, and ``parts`` if there are files in the result.
 
-    The result stands under ``content``, that of a failed tool under ``error``; a file is named in
-    its place by a reference to its part.
+    The result stands under ``content``, that of a failed tool under ``error``. A reference stands
+    at the place of each file.
     """
     content = block.get("content", str, list)
     key = "error" if block.get("is_error", bool) else "content"
     if content is None or isinstance(content, str):
         return {"response": {key: content or ""}}
-    said: list[Any] = []
+    items: list[Any] = []
     files: list[Payload] = []
     for item in block.items("content"):
         kind = item.choose("type", _RESULT_BLOCKS)
@@ -103,13 +103,13 @@ def translate_result(block: Fields) -> Payload:
         item.leave_rest()
         for part in parts:
             if "text" in part:
-                said.append({"type": "text", "text": part["text"]})
+                items.append({"type": "text", "text": part["text"]})
             else:
                 [(place, file)] = part.items()
                 name = f"file_{len(files) + 1}"
                 files.append({place: {**file, "displayName": name}})
-                said.append({"$ref": name})
-    return {"response": {key: said}, **({"parts": files} if files else {})}
+                items.append({"$ref": name})
+    return {"response": {key: items}, **({"parts": files} if files else {})}
 
 
 def _result_parts(kind: str, item: Fields) -> list[Payload]:

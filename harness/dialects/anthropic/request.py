@@ -1,9 +1,8 @@
-"""The body of ``POST /v1/messages`` → the Gemini request that it asks for, and how an application
-goes on after an answer.
+"""Translates the body of ``POST /v1/messages`` into a Gemini request, and makes the body that
+follows an answer.
 
-A table or a function a field of the body; every one that Gemini has no word for is told in a
-warning. What must come back from earlier answers (signatures, names and ids of calls) is in the
-session.
+Each field of the body has a function or a row of a table. A field that Gemini has no word for gives
+a warning. The signatures, names and ids of earlier calls are in the session.
 
 Sources: https://docs.anthropic.com/en/api/messages and https://ai.google.dev/api/generate-content.
 """
@@ -29,8 +28,8 @@ SETTINGS: Final[Mapping[str, tuple[str, type]]] = {
     "top_p": ("topP", float),
     "top_k": ("topK", int),
 }
-"""Field → that of ``generationConfig``, and its kind. One that is absent stays absent: the model's
-own default holds.
+"""Field → field of ``generationConfig``, and its type. An absent field stays absent, so that the
+model's default holds.
 """
 
 SESSION_KEYS: Final = (
@@ -41,13 +40,13 @@ SESSION_KEYS: Final = (
     "thread_id",
     "threadId",
 )
-"""Keys of ``metadata``, the first that says something names the session."""
+"""Keys of ``metadata``; the first that is not empty names the session."""
 
 THINKING: Final = {"enabled": True, "adaptive": True, "disabled": False}
 """``thinking.type`` → whether thoughts are to be shown."""
 
 LEVELS: Final = ((1024, "LOW"), (8192, "MEDIUM"))
-"""Budget up to → thinking level; HIGH above."""
+"""Largest budget → thinking level; HIGH above these."""
 
 
 def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
@@ -58,9 +57,7 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
     is refused.
     """
     if options:
-        raise TranslationError(
-            "options", "a Messages request has none; everything stands in its body"
-        )
+        raise TranslationError("options", "a Messages request has none; put them into its body")
     warnings: list[str] = []
     fields = Fields(prompt, "", warnings)
     model = fields.get("model", str)
@@ -80,7 +77,7 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
         "generationConfig": _generation(fields, model or ""),
     }
     context = _session_id(fields)
-    fields.get("stream", bool)  # said by the address
+    fields.get("stream", bool)  # the address of the request says so too
     fields.leave_rest()
     session.context = {**session.context, **context}
     for call_id in contents.strangers:
@@ -97,9 +94,7 @@ def _messages(fields: Fields) -> list[Fields]:
 
 
 def _used_names(fields: Fields) -> Iterator[str]:
-    """Names of calls in the history, of tools that perhaps nobody declares any more; what is no
-    call is passed over here.
-    """
+    """Names of calls in the history; their tools may not be declared any more."""
     for message in fields.get("messages", list) or ():
         content = message.get("content") if isinstance(message, Mapping) else None
         for block in content if isinstance(content, list | tuple) else ():
@@ -108,7 +103,7 @@ def _used_names(fields: Fields) -> Iterator[str]:
 
 
 def _system(fields: Fields) -> Payload:
-    """``systemInstruction``: all texts in one, as they stand."""
+    """``systemInstruction``: all texts joined."""
     system = fields.get("system", str, list)
     if not isinstance(system, str):
         texts = []
@@ -144,8 +139,8 @@ def _generation(fields: Fields, model: str) -> Payload:
 
 
 def _thinking(thinking: Fields, model: str) -> Payload:
-    """``thinkingConfig``: a level for Gemini 3, told by the end of the model's name or the budget;
-    else the budget itself.
+    """``thinkingConfig``: for Gemini 3 a level, from the end of the model's name or the budget; for
+    other models the budget.
     """
     shows = THINKING[thinking.choose("type", THINKING)]
     budget, display = (
@@ -183,30 +178,30 @@ def _session_id(fields: Fields) -> dict[str, str]:
     metadata = fields.inner("metadata")
     if metadata is None:
         return {}
-    said = [value for key in SESSION_KEYS if (value := metadata.get(key))]
+    ids = [value for key in SESSION_KEYS if (value := metadata.get(key))]
     metadata.leave_rest()
-    return {"session_id": str(said[0])} if said else {}
+    return {"session_id": str(ids[0])} if ids else {}
 
 
 def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
     """The next body: the answer as the official client accumulates it, then the results of its
-    calls or what the user says.
+    calls or the user's next text.
 
-    A result that is no text becomes its JSON text. A block that an error breaks off is left out.
-    Raises `TranslationError` where there are not as many outcomes as calls.
+    A result that is not text becomes JSON text. A block that an error interrupts is left out.
+    Raises `TranslationError` unless there is one outcome for each call.
     """
     answer = _accumulate(payloads)
     if isinstance(then, str):
-        said: Any = then
+        content: Any = then
     else:
         calls = [block["id"] for block in answer if block["type"] == "tool_use"]
         if len(calls) != len(then):
             raise TranslationError(
                 "", f"the answer has {len(calls)} calls, and there are {len(then)} outcomes"
             )
-        said = [_result(call_id, outcome) for call_id, outcome in zip(calls, then, strict=True)]
+        content = [_result(call_id, outcome) for call_id, outcome in zip(calls, then, strict=True)]
     added = [{"role": "assistant", "content": answer}] if answer else []
-    added += [{"role": "user", "content": said}] if said else []
+    added += [{"role": "user", "content": content}] if content else []
     return {**prompt, "messages": [*prompt["messages"], *added]}
 
 
@@ -230,7 +225,7 @@ def _accumulate(payloads: Sequence[Payload]) -> list[Payload]:
                 "type": "content_block_delta",
                 "delta": {"type": "signature_delta", "signature": signature},
             }:
-                if block.get("type") == "thinking":  # elsewhere the client drops it
+                if block.get("type") == "thinking":  # the client drops it in other blocks
                     block["signature"] = signature
             case {
                 "type": "content_block_delta",

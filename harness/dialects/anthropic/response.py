@@ -1,18 +1,17 @@
-"""Translation of canonical events into the stream of the Anthropic Messages API, as it is
-documented today.
+"""Translates canonical events into the stream of the Anthropic Messages API.
 
 A payload is the ``data`` object of one server-sent event: ``message_start``, content blocks one
 after the other, one ``message_delta``, ``message_stop``; or ``error``, and nothing after it.
 
-A translator is in one of five states, each a table event type → reaction: *fresh* (nothing but
-unknown things so far), *started* and *counted* (the model is known, then the first counts:
-``message_start`` waits for both), *opened* and *over*. Which block is open, and which call is held
-until its arguments are whole, are values of their own.
+A translator is in one of five states. Each state is a table: event type → reaction. In *fresh*,
+only unknown events have come. In *started* the model is known, in *counted* also the first counts;
+``message_start`` waits for both. Then come *opened* and *over*. The open block, and the call whose
+arguments are still arriving, are kept apart from the state.
 
-What the protocol has no place for is a declared loss (``LOSSES``) or, if it isn't declared, a
-payload of the type ``unknown``, which the official clients pass over. A signature that belongs to
-no thought stands in an empty thinking block of its own, after the block it signs: the official
-clients keep one only there. A call's goes into the session.
+A fact that the protocol has no place for is a declared loss (``LOSSES``). If it is not declared, it
+becomes a payload of the type ``unknown``, which the official clients ignore. The official clients
+keep signatures only in thinking blocks, so the signature of a text stands in an empty thinking
+block after the text. The signature of a call goes into the session.
 """
 
 from __future__ import annotations
@@ -41,13 +40,13 @@ BARE_PAYLOADS: Final[Sequence[tuple[frozenset[str], str]]] = (
     (frozenset({"file_path", "content"}), "Write"),
     (frozenset({"command"}), "Bash"),
 )
-"""The keys that tell a payload without a tool name, and its tool; they go before a match of
-schemas.
+"""Keys of a payload without a tool name, and the tool that they mean. This table goes before a
+match of schemas.
 """
 
 
 class _Held(NamedTuple):
-    """A call whose arguments are still arriving; the pieces matter only if it is interrupted."""
+    """A call whose arguments are still arriving. The pieces are used only if it is interrupted."""
 
     start: ev.CallStart
     id: str
@@ -70,7 +69,7 @@ class Translator:
         self._held: _Held | None = None
         self._calls = 0
         self._finish: ev.FinishClass | None = None
-        self._refused = False  # a blocked prompt: no later reason says otherwise
+        self._refused = False  # the prompt is blocked; later reasons do not count
 
     def feed(self, event: ev.Event) -> list[Payload]:
         """The payloads that this event completes, perhaps none."""
@@ -78,14 +77,14 @@ class Translator:
         return self._message.take()
 
     def close(self) -> list[Payload]:
-        """The tail of the message; nothing after an error."""
+        """The end of the message; nothing after an error."""
         if self._reactions is not OVER:
             if not self._message.begun:
                 self._begin()
             self._write_held()
             self._message.stop()
             reason = "tool_use" if self._calls else STOP_REASONS[self._finish or "other"]
-            self._message.tell(reason, self._usage_so_far())
+            self._message.finish(reason, self._usage_so_far())
             self._message.end()
             self._reactions = OVER
         return self._message.take()
@@ -139,8 +138,8 @@ class Translator:
             self._message.sign(event.signature)
 
     def _lost_part(self, event: _LostPart) -> None:
-        """A part that is a declared loss still ends the block before it, and its signature is still
-        a fact.
+        """A part that is a declared loss still ends the block before it, and its signature is
+        carried.
         """
         if event.candidate > 0:
             return
@@ -194,7 +193,7 @@ class Translator:
         return call_id
 
     def _write_held(self) -> None:
-        """The open call, if there is one, with what its pieces amount to so far."""
+        """Write the open call, if there is one, with its arguments so far."""
         if self._held:
             arguments = Assembly()
             for piece in self._held.pieces:
@@ -269,8 +268,8 @@ class Translator:
         self._fail("api_error", message)
 
     def _fail(self, kind: str, message: str) -> None:
-        """An error, and before it what had come: things from before message_start, and the open
-        call.
+        """Write an error, and before it the unknown payloads that waited for message_start, and the
+        open call.
         """
         if self._message.waiting:
             self._begin()

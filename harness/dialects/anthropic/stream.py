@@ -1,7 +1,8 @@
-"""The Anthropic Messages stream itself: what it has no place for, its reasons and errors, its
-order, a writer of it.
+"""The Anthropic Messages stream: declared losses, stop reasons, errors, its order, and a writer of
+its payloads.
 
-Tables and shapes only; which event of ours becomes which payload is ``anthropic.py``'s business.
+`harness.dialects.anthropic.response` decides which canonical event becomes which payload.
+
 Sources: https://docs.anthropic.com/en/docs/build-with-claude/streaming and
 https://docs.anthropic.com/en/api/errors.
 """
@@ -20,11 +21,11 @@ from ..dialect import Payload
 LOSSES: Final[Mapping[str, str]] = {
     "candidates": "every candidate but the first",
     "media": "images, sounds and files",
-    "code-execution": "code that the server runs, and what it printed",
-    "server-tools": "calls of tools that the server runs, and their answers",
+    "code-execution": "code that the server runs, and its output",
+    "server-tools": "calls of tools that the server runs, and their results",
     "grounding": "grounding metadata",
     "citations": "citation metadata",
-    "url-context": "what was fetched for the URL context",
+    "url-context": "the pages that were fetched for the URL context",
     "logprobs": "log probabilities",
     "safety-ratings": "safety ratings",
     "usage-details": "token counts but input, output, thoughts and cached",
@@ -101,16 +102,16 @@ ORDER: Final[Mapping[str, Mapping[str, str]]] = {
     "stopped": {},
     "failed": {},
 }
-"""State → label → next state. No block is empty; one that an error breaks off has no stop; nothing
-follows an error.
+"""State → label → next state. No block is empty. A block that an error interrupts has no stop.
+Nothing follows an error.
 """
 
 FINAL: Final = frozenset({"stopped", "failed"})
 
 
 def label(payload: Payload) -> str:
-    """The word for a payload in `ORDER`: its type, or what block it starts, or what kind of delta
-    it is.
+    """The label of a payload in `ORDER`: its type, or the type of the block that it starts, or the
+    type of its delta.
     """
     match payload:
         case {"type": "content_block_start", "content_block": {"type": str(block)}}:
@@ -129,27 +130,26 @@ _write_ascii = json.JSONEncoder(check_circular=False, separators=(",", ":")).enc
 
 
 class MessageWriter:
-    """Payloads of one message, in legal order, with the index of each block; `take` hands them
-    out.
+    """Writes the payloads of one message, in legal order, with the index of each block; `take`
+    returns them.
     """
 
     def __init__(self) -> None:
         self.begun = False
-        self.waiting: list[
-            Payload
-        ] = []  # what came before message_start: the official clients want that first
+        # payloads from before message_start, which the official clients want first
+        self.waiting: list[Payload] = []
         self._out: list[Payload] = []
         self._index = 0
         self._block = ""  # the type of the open block, or nothing
 
     def take(self) -> list[Payload]:
-        """What was written since the last time."""
+        """The payloads that were written since the last call."""
         out = self._out
         self._out = []
         return out
 
     def begin(self, message_id: str, model: str, usage: Payload) -> None:
-        """message_start, and what waited for it."""
+        """Write message_start, and the payloads that waited for it."""
         message: Payload = {
             "id": message_id,
             "type": "message",
@@ -166,21 +166,20 @@ class MessageWriter:
         self.begun = True
 
     def text(self, piece: str) -> None:
-        """A piece of text, in the open text block or a new one."""
+        """Write a piece of text, in the open text block or a new one."""
         if self._block != "text":
             self._start({"type": "text", "text": ""})
         self._delta({"type": "text_delta", "text": piece})
 
     def thinking(self, piece: str) -> None:
-        """A piece of a thought, in the open thinking block or a new one."""
+        """Write a piece of a thought, in the open thinking block or a new one."""
         if self._block != "thinking":
             self._start({"type": "thinking", "thinking": "", "signature": ""})
         self._delta({"type": "thinking_delta", "thinking": piece})
 
     def sign(self, signature: str) -> None:
-        """A signature in the open thinking block, else in an empty one.
-
-        It closes the block: clients keep only the last signature of a block.
+        """Write a signature in the open thinking block, else in an empty one, and close the block,
+        since clients keep only the last signature of a block.
         """
         if self._block != "thinking":
             self._start({"type": "thinking", "thinking": "", "signature": ""})
@@ -188,7 +187,7 @@ class MessageWriter:
         self.stop()
 
     def call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
-        """A tool_use block with all its arguments in one piece; it stays open."""
+        """Write a tool_use block with all its arguments in one piece. It stays open."""
         self._start({"type": "tool_use", "id": call_id, "name": name, "input": {}})
         self._delta({"type": "input_json_delta", "partial_json": _as_json(arguments)})
 
@@ -200,20 +199,20 @@ class MessageWriter:
             self._block = ""
 
     def unknown(self, raw: Json) -> None:
-        """Something that the protocol has no word for; it may stand inside a block."""
+        """Write an object that the protocol has no type for; it may stand inside a block."""
         (self._out if self.begun else self.waiting).append({"type": "unknown", "raw": raw})
 
-    def tell(self, stop_reason: str, usage: Payload) -> None:
-        """message_delta."""
+    def finish(self, stop_reason: str, usage: Payload) -> None:
+        """Write message_delta."""
         delta = {"stop_reason": stop_reason, "stop_sequence": None}
         self._out.append({"type": "message_delta", "delta": delta, "usage": usage})
 
     def end(self) -> None:
-        """message_stop."""
+        """Write message_stop."""
         self._out.append({"type": "message_stop"})
 
     def fail(self, kind: str, message: str) -> None:
-        """The error that ends everything. An open block stays open: its content isn't whole."""
+        """Write the error that ends the stream. An open block stays open: it is not complete."""
         self._out.append({"type": "error", "error": {"type": kind, "message": message}})
 
     def _start(self, block: Payload) -> None:
@@ -228,8 +227,8 @@ class MessageWriter:
 
 
 def _as_json(arguments: dict[str, Any]) -> str:
-    """Compact JSON in the characters of the arguments; escaped where UTF-8 can't hold them (a lone
-    surrogate).
+    """Compact JSON; escaped to ASCII if the arguments have a character that UTF-8 cannot encode (a
+    lone surrogate).
     """
     text = _write(arguments)
     try:

@@ -1,8 +1,7 @@
-"""Tools of a Messages request → function declarations, with names that Gemini takes.
+"""Translates the tools of a Messages request into function declarations.
 
-Names are changed as little as possible: one that Gemini takes stays, of the others every character
-that it does not take becomes ``_``. The session keeps which is whose, and the answer's calls come
-back under the caller's own names.
+A name that Gemini accepts stays; in other names, each character that Gemini refuses becomes ``_``.
+The session keeps both names, so that the answer's calls have the caller's own names.
 
 Restrictions in a schema that Code Assist refuses or ignores are written into the description,
 where the model reads them. Keywords that tell a model nothing are removed without a warning.
@@ -44,10 +43,8 @@ HINTS: Final = frozenset(
         "examples",
     )
 )
-"""Keywords that become ``(keyword: value)`` in the description. What is no single value stays for
-the converter.
-
-So do the numbers of an ``enum``, which the converter can only say as a range.
+"""Keywords whose single value becomes ``(keyword: value)`` in the description, as the numbers of an
+``enum`` do.
 """
 SILENT: Final = frozenset({"$schema", "$id", "$comment"})
 """Keywords that say nothing about a value."""
@@ -55,13 +52,11 @@ SILENT: Final = frozenset({"$schema", "$id", "$comment"})
 _MANY: Final = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _NAMED: Final = frozenset({"properties", "$defs", "definitions"})
 _MAX_DEPTH: Final = 100
-"""Below this nothing is hinted; the converter stops before."""
+"""Deeper than this no description is changed; the converter stops earlier."""
 
 
 def wire_names(names: Iterable[str]) -> dict[str, str]:
-    """The caller's names → names that Gemini takes, no two of them alike; those that it takes
-    anyway stay.
-    """
+    """The caller's names → unique names that Gemini accepts."""
     own = dict.fromkeys(names)
     taken = {name for name in own if _NAME.fullmatch(name)}
     wire = {name: name for name in taken}
@@ -80,9 +75,7 @@ def wire_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def declared_names(tools: Iterable[Fields]) -> list[str]:
-    """The names of the tools, in order; raises `TranslationError` where one is missing or there
-    twice.
-    """
+    """The names of the tools, in order; raises `TranslationError` if one is missing or repeated."""
     names: list[str] = []
     for tool in tools:
         name = tool.need("name", str)
@@ -126,7 +119,7 @@ def _declare(tool: Fields, names: dict[str, str]) -> dict[str, Any]:
 def translate_choice(
     choice: Fields | None, names: dict[str, str], declared: list[str]
 ) -> dict[str, Any]:
-    """``toolConfig``, empty where nothing is chosen or there is nothing to choose from."""
+    """``toolConfig``; empty without a choice or without tools."""
     if choice is None:
         return {}
     mode = CHOICES[kind := choice.choose("type", CHOICES)]
@@ -147,8 +140,8 @@ def translate_choice(
 
 
 def sanitize_schema(schema: dict[str, Any], place: str) -> tuple[dict[str, Any], list[str]]:
-    """A JSON Schema as Gemini's ``Schema``, and a warning with its place for each thing that is
-    lost; ``schema`` is not touched.
+    """A JSON Schema as Gemini's ``Schema``, and a warning with its place for each keyword that is
+    lost; ``schema`` is not changed.
     """
     return to_gemini_schema(_hint(schema, 0), place=place)
 
@@ -161,7 +154,7 @@ def _hint(schema: Any, depth: int) -> Any:
     hints: list[str] = []
     for keyword, value in schema.items():
         if keyword in HINTS and isinstance(value, str | int | float):
-            hints.append(f"({keyword}: {_say(value)})")
+            hints.append(f"({keyword}: {_written(value)})")
         elif keyword in SILENT or (keyword == "additionalProperties" and isinstance(value, bool)):
             continue
         elif keyword in _NAMED and isinstance(value, Mapping):
@@ -173,7 +166,7 @@ def _hint(schema: Any, depth: int) -> Any:
                 keyword == "enum"
                 and isinstance(value, list)
                 and value
-                and all(type(one) in (int, float) for one in value)
+                and all(type(number) in (int, float) for number in value)
             ):
                 hints.append(f"(enum: {', '.join(map(str, value))})")
             written[keyword] = _hint(value, depth + 1) if keyword == "items" else value
@@ -190,8 +183,8 @@ def _hint(schema: Any, depth: int) -> Any:
 def _is_array(schema: Mapping[str, Any]) -> bool:
     kind = schema.get("type")
     kinds = kind if isinstance(kind, list) else [kind]
-    return any(isinstance(one, str) and one.lower() == "array" for one in kinds)
+    return any(isinstance(name, str) and name.lower() == "array" for name in kinds)
 
 
-def _say(value: str | float) -> str:
+def _written(value: str | float) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

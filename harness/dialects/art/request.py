@@ -1,11 +1,10 @@
-"""ART's way to Gemini: an ArtStandardPrompt and its CallOptions → the request.
+"""Translates an ArtStandardPrompt and its CallOptions into a Gemini request.
 
-One table says what becomes of each role, another which option is which field of
-``generationConfig``. Messages stay apart as ART has them: one content each, in their order. System
-messages are the exception, since they go in front of what the user says first.
+The table `ROLES` says how a message of each role is written; `GENERATION` maps options to fields of
+``generationConfig``. Each message is one content, in order. System messages are put before the text
+of the first user message.
 
-ART keeps its own ids of calls and knows no signatures (both are declared losses of its answers), so
-calls and results are sent by name.
+ART has its own ids of calls and no signatures, so calls and results are sent by name.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from ..dialect import Payload, RequestTranslator
 from ..gemini_schema import to_gemini_schema
 
 DEFAULT_MODEL: Final = "gemini-1.5-flash-latest"
-"""What ART's documentation says; Google has retired it."""
+"""The default of ART's documentation; Google has retired this model."""
 FIRST_TURN: Final = "(Initial context)"
-"""What the user is made to say where the history begins with the model."""
+"""The text of a user content that is put before a history that begins with the model."""
 
 Content = dict[str, Any]
 
@@ -40,11 +39,11 @@ _CONTEXT_OPTIONS: Final = frozenset(
         "model",
     }
 )
-"""Options that are about the call and not about what is asked."""
+"""Options about the call, not about the request."""
 
 
 class _Writer:
-    """One prompt on its way: the contents so far, the system messages, and what was left out."""
+    """The contents so far, the system messages, and the warnings of one prompt."""
 
     def __init__(self) -> None:
         self.contents: list[Content] = []
@@ -71,8 +70,8 @@ class _Writer:
         self.warnings.append(f"{place}: {reason}")
 
     def finish(self) -> list[Content]:
-        """The contents, the system messages in front of the first user's text, and the user
-        speaking first.
+        """The contents, with the system messages before the first user's text, and a user content
+        first.
         """
         if self.system:
             text = "\n\n".join(self.system)
@@ -169,7 +168,7 @@ ROLES: Final[Mapping[str, Callable[[_Writer, str, Mapping[str, Any]], None]]] = 
     "tool_result": _write_result,
     "tool": _write_result,
 }
-"""Role → what becomes of such a message."""
+"""Role → the function that writes such a message."""
 
 
 def _as_text(content: Any, place: str) -> str:
@@ -201,8 +200,8 @@ GENERATION: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Any, str], Any]]
     "topK": (("top_k", "topK"), _number),
     "stopSequences": (("stop", "stop_sequences", "stopSequences"), _strings),
 }
-"""A field of ``generationConfig`` → the options that name it, the first that is set, and how its
-value is read. 0 is a value.
+"""A field of ``generationConfig`` → the names of its option, of which the first that is set counts,
+and the function that reads its value. 0 counts as set.
 """
 
 _KNOWN_OPTIONS: Final = (
@@ -307,8 +306,8 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
 
 
 def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
-    """The prompt, the text of the answer, and what the user says then. Calls are a declared loss,
-    so there are none to have outcomes.
+    """The prompt, the text of the answer, and the user's next text. Calls are a declared loss, so
+    there can be no outcomes.
     """
     if not isinstance(then, str) and then:
         raise TranslationError(

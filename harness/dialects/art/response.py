@@ -1,19 +1,18 @@
-"""Translation of canonical events into the StreamEvents of the ART framework's Gemini adapter.
+"""Translates canonical events into the StreamEvents of the ART framework's Gemini adapter.
 
 A payload is one StreamEvent, ``{type, data, tokenType?, threadId, traceId, sessionId?}``: ``TOKEN``
-for each piece of text or thought, one ``METADATA`` with the latest of every count, then ``END``; or
-``ERROR``, then ``END``. Who asks is the caller's to say: ``threadId``, ``traceId``, ``sessionId``
-and ``callContext`` come from ``session.context``, by those names.
+for each piece of text or thought, one ``METADATA`` with the latest value of every count, then
+``END``; or ``ERROR``, then ``END``. The caller gives ``threadId``, ``traceId``, ``sessionId`` and
+``callContext`` in ``session.context``.
 
-A streamed answer is passed on as it comes. A unary one is held back to its end and told in at most
-two tokens, the thoughts and the text. The times of METADATA are the recording's clock, in
-milliseconds since the request, and are absent where it has none.
+A streamed answer is passed on piece by piece. A unary answer is held back to its end, and becomes
+at most two tokens: the thoughts and the text. The times of METADATA are milliseconds since the
+request, by the recording's clock; they are absent if the recording has no clock.
 
-What StreamEvents have no place for is a declared loss (``LOSSES``) or, if it isn't declared, an
-event of the type ``UNKNOWN``, with the wire's object as its ``data``: consumers choose by type and
-pass over it. The model that answered is such a loss: METADATA has no field for it, and it may
-differ from the one that was asked (an alias such as ``gemini-flash-latest``). Only that another one
-goes on in the middle of an answer is told, as UNKNOWN.
+A fact that StreamEvents have no place for is a declared loss (``LOSSES``). If it is not declared,
+it becomes an event of the type ``UNKNOWN`` with the wire's object as its ``data``; consumers ignore
+types that they do not know. The model that answered is a declared loss, because METADATA has no
+field for it. If the model changes in the middle of an answer, an UNKNOWN says so.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ LOSSES: Final[Mapping[str, str]] = {
     "tool-calls": "calls of tools that the application runs",
     "signatures": "thought signatures",
     "media": "images, sounds and files",
-    "code-execution": "code that the server runs, and what it printed",
+    "code-execution": "code that the server runs, and its output",
     "grounding": "grounding metadata",
     "citations": "citation metadata",
-    "url-context": "what was fetched for the URL context",
+    "url-context": "the pages that were fetched for the URL context",
     "logprobs": "log probabilities",
     "safety-ratings": "safety ratings",
     "finish-message": "the text beside a finish reason or a block reason",
@@ -55,9 +54,7 @@ CONTEXTS: Final[Mapping[str, str]] = {
     "AGENT_THOUGHT": "AGENT_THOUGHT_",
     "FINAL_SYNTHESIS": "FINAL_SYNTHESIS_",
 }
-"""``callContext`` → what its token types begin with; any other context, and none, begins with
-nothing.
-"""
+"""``callContext`` → the prefix of its token types; any other context has none."""
 
 COUNTS: Final[Mapping[str, str]] = {
     "input": "inputTokens",
@@ -81,9 +78,7 @@ class Translator:
         self._session = session
         self._out: list[Payload] = []
         self._over = False
-        self._answered = (
-            False  # something of the answer has come: a content, a reason, an annotation
-        )
+        self._answered = False  # a content, a reason or an annotation has come
         self._held: dict[str, str] = {}  # token type without its context → text, of a unary answer
         self._model: str | None = None
         self._metadata: Payload = {}
@@ -99,9 +94,7 @@ class Translator:
         return self._take()
 
     def close(self) -> list[Payload]:
-        """METADATA and END, or what is wrong with an answer that holds no candidate; nothing after
-        an error.
-        """
+        """METADATA and END, or an error if the answer has no candidate; nothing after an error."""
         if not self._over:
             if self._answered:
                 self._write_held()
@@ -133,12 +126,12 @@ class Translator:
                 code = event.status if event.code is None else event.code
                 self._fail("ApiError", message, {} if code is None else {"code": code})
             case ev.Incomplete():
-                self._fail("StreamError", _sentence_of(event))
+                self._fail("StreamError", _describe_end(event))
             case _:
                 self._react_aside(event)
 
     def _react_aside(self, event: ev.Event) -> None:
-        """What is neither a token, nor a field of METADATA, nor an end."""
+        """Translate an event that is neither a token, nor a field of METADATA, nor an end."""
         match event:
             case ev.Start(model=str(model)):
                 if self._model and model != self._model:
@@ -187,12 +180,12 @@ class Translator:
                 self._metadata[field] = count
 
     def _metadata_so_far(self) -> Payload:
-        """LLMMetadata: the latest value of every field, without those that never came."""
+        """LLMMetadata: the latest value of every field that has one."""
         later = {
             "providerRawUsage": self._usage or None,
             "timeToFirstTokenMs": self._first_token_ms,
             "totalGenerationTimeMs": self._session.at_ms,
-            "traceId": self._said("traceId", "trace"),
+            "traceId": self._context("traceId", "trace"),
         }
         return self._metadata | {
             field: value for field, value in later.items() if value is not None
@@ -213,13 +206,13 @@ class Translator:
             payload["tokenType"] = (
                 CONTEXTS.get(self._session.context.get("callContext", ""), "") + token_kind
             )
-        payload["threadId"] = self._said("threadId", "thread")
-        payload["traceId"] = self._said("traceId", "trace")
+        payload["threadId"] = self._context("threadId", "thread")
+        payload["traceId"] = self._context("traceId", "trace")
         if "sessionId" in self._session.context:
             payload["sessionId"] = self._session.context["sessionId"]
         self._out.append(payload)
 
-    def _said(self, name: str, default: str) -> Any:
+    def _context(self, name: str, default: str) -> Any:
         return self._session.context.get(name, default)
 
     def _take(self) -> list[Payload]:
@@ -233,7 +226,7 @@ def _is_of_the_answer(event: ev.Event) -> bool:
     return not isinstance(event, ev.Unknown) and getattr(event, "candidate", None) == 0
 
 
-def _sentence_of(event: ev.Incomplete) -> str:
+def _describe_end(event: ev.Incomplete) -> str:
     inside = f", {len(event.rest)} characters into a message" if event.rest else ""
     return f"the stream ended before it was complete ({event.end}){inside}"
 

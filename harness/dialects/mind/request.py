@@ -1,11 +1,11 @@
-"""mind's way to Gemini: a prompt, a system prompt and the records of earlier answers → the request.
+"""Translates a prompt of mind, with the records of earlier answers, into a Gemini request.
 
-A prompt is ``{"prompt", "system_prompt"?, "history"?}``. ``history`` holds, in order, what followed
-the prompt: the program's own records, and ``user`` records for what was said later. Roles alternate
-by themselves: texts and calls are the model's, results and questions the user's.
+A prompt is ``{"prompt", "system_prompt"?, "history"?}``. ``history`` holds, in order, the program's
+own records after the prompt, and ``user`` records for later texts of the user. Texts and calls are
+contents of the model; results and texts of the user are contents of the user.
 
-Records have no ids and no signatures. The session that the replays of those answers filled has
-both: its last calls are those of the history, in the same order.
+Records have no ids and no signatures. They are in the session, which the replays of those answers
+filled: its last calls are those of the history, in the same order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .tools import DECLARATIONS
 
 DEFAULT_MODEL: Final = "gemini-3-flash-preview"
 ACKNOWLEDGEMENT: Final = "ok"
-"""What the model is made to say to the system prompt."""
+"""The model's answer to the system prompt in the history."""
 
 PROMPT_KEYS: Final = ("prompt", "system_prompt", "history")
 RECORDS: Final[Mapping[str, str | None]] = {
@@ -32,8 +32,8 @@ RECORDS: Final[Mapping[str, str | None]] = {
     "result": None,
     "error": None,
 }
-"""A record of the history → the role of the content that it goes into; ``result`` repeats the
-texts, an ``error`` is no one's turn.
+"""A record of the history → the role of its content. ``result``, which repeats the texts, and
+``error`` have none.
 """
 
 
@@ -83,16 +83,15 @@ def _declared(names: Any) -> list[dict[str, Any]]:
 
 
 class _History:
-    """The records of earlier turns on their way into contents."""
+    """Writes the records of earlier turns into contents."""
 
     def __init__(
         self, records: Sequence[Any], session: Session, contents: list[dict[str, Any]]
     ) -> None:
         self.records = records
         self.contents = contents
-        self.waiting: list[
-            tuple[Payload, str | None]
-        ] = []  # calls without a result, each with its id on the wire
+        # calls without a result, each with its id on the wire
+        self.waiting: list[tuple[Payload, str | None]] = []
         called = [
             index
             for index, record in enumerate(records)
@@ -118,11 +117,11 @@ class _History:
             elif kind == "tool_result":
                 part = self._result(record, place)
             else:
-                part = {"text": _said(record, place)}
+                part = {"text": _text_of(record, place)}
             self._add(role, part)
 
     def _add(self, role: str, part: dict[str, Any]) -> None:
-        """One content a turn, and one part for an answer's text that came in pieces."""
+        """Add a part to the content of its turn; pieces of the model's text become one part."""
         last = self.contents[-1]
         if last["role"] != role:
             self.contents.append(_content(role, part))
@@ -168,7 +167,7 @@ def _answers(result: Payload, call: Payload) -> bool:
     return result.get("name") == call.get("name") and result.get("args") == call.get("args")
 
 
-def _said(record: Payload, place: str) -> str:
+def _text_of(record: Payload, place: str) -> str:
     match record:
         case {"message": {"content": [{"type": "text", "text": str(text)}]}}:
             return text
@@ -184,7 +183,7 @@ def _text(value: Any, place: str) -> str:
 
 
 def say(text: str) -> Payload:
-    """The record of what a user says after an answer."""
+    """The record of a user's text after an answer."""
     return {"type": "user", "message": {"content": [{"type": "text", "text": text}]}}
 
 
@@ -200,9 +199,7 @@ def tool_result(call: Payload, outcome: ToolOutcome) -> Payload:
 
 
 def waiting_calls(payloads: Sequence[Payload]) -> list[Payload]:
-    """The ``tool_code`` records of an answer that no ``tool_result`` of it answers, in their
-    order.
-    """
+    """The ``tool_code`` records of an answer that have no ``tool_result`` there, in order."""
     waiting = [payload for payload in payloads if payload["type"] == "tool_code"]
     for payload in payloads:
         if payload["type"] == "tool_result":
@@ -213,17 +210,17 @@ def waiting_calls(payloads: Sequence[Payload]) -> list[Payload]:
 
 
 def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
-    """The prompt with the answer's records in its history, then the results of its calls, each
-    beside its call, or what the user says.
+    """The prompt with the answer's records in its history, then the results of its calls or the
+    user's next text.
     """
     calls = waiting_calls(payloads)
     if isinstance(then, str):
-        told = [say(then)]
+        added = [say(then)]
     elif len(then) == len(calls):
-        told = [tool_result(call, outcome) for call, outcome in zip(calls, then, strict=True)]
+        added = [tool_result(call, outcome) for call, outcome in zip(calls, then, strict=True)]
     else:
         raise TranslationError("results", f"{len(then)} for {len(calls)} calls; each call has one")
-    return {**prompt, "history": [*prompt.get("history", ()), *payloads, *told]}
+    return {**prompt, "history": [*prompt.get("history", ()), *payloads, *added]}
 
 
 REQUEST: Final = RequestTranslator(

@@ -1,18 +1,18 @@
-"""Translation of canonical events into the records that the mind program prints: one JSON object a
+"""Translates canonical events into the records that the mind program prints, one JSON object per
 line.
 
-``assistant`` for each piece of text, ``tool_code`` for each call, and at the end ``result`` with
-the whole text, unless a call of the answer still waits for its result: then the program goes on
-with another answer. ``error`` ends the stream instead, also where the prompt is blocked or the
-stream is cut; its code is told by the status, never by the words of the message. Thoughts are never
-printed.
+``assistant`` stands for each piece of text, ``tool_code`` for each call, and at the end ``result``
+with the whole text. There is no ``result`` while a call waits for its result, because the program
+then goes on with another answer. ``error`` ends the stream instead, also if the prompt is blocked
+or the stream is cut. Its code depends on the status, never on the words of the message. Thoughts
+are never printed.
 
-A record's ``timestamp`` is the recording's clock, counted from 1970-01-01T00:00:00Z, the moment of
-the request: what came 612.4 ms later has ``1970-01-01T00:00:00.612Z``. Without a clock it is that
-moment itself.
+A record's ``timestamp`` is the recording's clock; the request is at 1970-01-01T00:00:00Z. A record
+612.4 ms later has ``1970-01-01T00:00:00.612Z``. Without a clock, every record has the time of the
+request.
 
-A call whose arguments were interrupted is no record: ``tool_code`` says that a tool is run. Calls
-go into the session, with their signatures, since records have no ids.
+``tool_code`` means that the tool is run, so a call with incomplete arguments has no record. Records
+have no ids, so calls go into the session with their ids and signatures.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ LOSSES: Final[Mapping[str, str]] = {
 }
 
 RATE_LIMITED: Final = frozenset({429, "RESOURCE_EXHAUSTED"})
-"""The statuses of ``RATE_LIMIT_EXCEEDED``; the gRPC name counts for an error inside a stream that
-has no number.
+"""The statuses of ``RATE_LIMIT_EXCEEDED``. The gRPC name counts for an error in a stream without a
+number.
 """
 
 ORDER: Final[Mapping[str, Mapping[str, str]]] = {
@@ -53,11 +53,11 @@ ORDER: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "over": {},
 }
-"""A stream may end without ``result`` or ``error`` only after a call."""
+"""A stream without ``result`` or ``error`` must have a call."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST_MS: Final = 250_000_000_000_000
-"""A clock beyond the year 9892 is broken, and stands there."""
+"""A later time, after the year 9892, is taken for this one."""
 
 
 class Translator:
@@ -70,10 +70,8 @@ class Translator:
         self._text = ""
         self._started: ev.CallStart | None = None
         self._waiting: dict[str, Payload] = {}  # the calls without a result, by id
-        self._wire_ids: dict[
-            str, str | None
-        ] = {}  # an id that was given out → what the wire called that call
-        self._noticed = ""  # what the wire's client complained of last
+        self._wire_ids: dict[str, str | None] = {}  # our id → the id on the wire
+        self._noticed = ""  # the last message of a notice
 
     def feed(self, event: ev.Event) -> list[Payload]:
         """The records that this event completes, perhaps none."""
@@ -115,7 +113,7 @@ class Translator:
         return []
 
     def close(self) -> list[Payload]:
-        """The result, where nothing is to follow; nothing after an error."""
+        """The result, unless a call waits; nothing after an error."""
         if self._over or self._waiting:
             return []
         self._over = True
@@ -137,8 +135,8 @@ class Translator:
         return [self._record("tool_code", name=name, args=arguments)]
 
     def _tool_result(self, event: ev.ToolResult) -> list[Payload]:
-        """The result of a tool that ran on the other side, beside the call it answers: the first
-        one of that id, or of all, that waits.
+        """The result of a tool that the provider ran. It answers the first waiting call with its
+        id, or the first waiting call if it has no id.
         """
         fitting = (
             call_id
@@ -162,9 +160,7 @@ class Translator:
 
 
 def _result_of(event: ev.ToolResult) -> Payload:
-    """What the tool gave; of one that failed ``error``, the wire's word for it where it has no
-    message, and what it gave besides.
-    """
+    """The tool's result. A failed tool has ``error``: its message, or else its status."""
     error = event.error or (event.status if event.status not in (None, "", "success") else None)
     if error is not None:
         return (

@@ -1,8 +1,7 @@
-"""The tools of the mind program as the model is told of them; `harness.dialects.mind.program` runs
-them.
+"""The declarations of the mind program's tools; `harness.dialects.mind.program` runs the tools.
 
-A stream is untrusted, so a tool is declared only if it may run: those that read files always, the
-others when they are named.
+A stream is untrusted, so a tool is declared only if it may run. Tools that read files may always
+run; other tools only if they are named.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ def _tool(description: str, required: Sequence[str] = (), **properties: str) -> 
     schema: dict[str, Any] = {
         "type": "OBJECT",
         "properties": {
-            name: {"type": "STRING", "description": what} for name, what in properties.items()
+            name: {"type": "STRING", "description": text} for name, text in properties.items()
         },
     }
     return {

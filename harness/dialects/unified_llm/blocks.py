@@ -1,6 +1,4 @@
-"""What a unified-llm stream is put together from: a block while it is open, a call while it is
-open, the parts of media.
-"""
+"""The pieces of a unified-llm stream: an open block, an open call, provider events and media."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ class Block:
         self.signatures: list[str] = []
 
     def signature(self) -> dict[str, str | list[str]]:
-        """The key ``signature``, if the block has any: a list of several."""
+        """The key ``signature``, if the block has any; several are a list."""
         if not self.signatures:
             return {}
         return {"signature": self.signatures[0] if len(self.signatures) == 1 else self.signatures}
@@ -35,7 +33,7 @@ NO_BLOCK: Final = Block("none", "")
 
 
 class OpenCall:
-    """A call whose arguments are not whole yet."""
+    """A call whose arguments are not complete yet."""
 
     __slots__ = ("arguments", "id", "name", "signature")
 
@@ -46,7 +44,7 @@ class OpenCall:
         self.arguments = Assembly()
 
     def broken_off(self) -> Payload:
-        """What there is of it where the stream ends inside it."""
+        """The call as far as it came, for a stream that ends inside it."""
         arguments = json.dumps(self.arguments.value(), ensure_ascii=False)
         tool_call = {"id": self.id, "name": self.name}
         if self.signature is not None:
@@ -55,7 +53,7 @@ class OpenCall:
 
 
 def provider_event(raw: Any) -> Payload:
-    """The wire's own object, where the event model has no field for it."""
+    """An object of the wire that the event model has no field for."""
     return {"type": "PROVIDER_EVENT", "raw": raw}
 
 

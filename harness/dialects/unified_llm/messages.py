@@ -1,9 +1,9 @@
-"""unified-llm messages → Gemini contents: roles, parts of every kind, and the results of calls
-beside the names that they need.
+"""Translates unified-llm messages into Gemini contents.
 
-One table says which kind of part may stand under which role and who reads it. A result names its
-call by id, Gemini wants the name, so names are kept while the history is read. Results that follow
-one another stand in one content, in the order of their calls, as the API demands
+The table `KINDS` says which kinds of parts a role may have, and which function reads each. A result
+names its call by id; Gemini wants the function's name, so the names of calls are kept while the
+history is read. Results in a row stand in one content, in the order of their calls, as the API
+demands
 (https://ai.google.dev/gemini-api/docs/function-calling).
 """
 
@@ -23,7 +23,7 @@ from ..fields import Fields, shown
 Part = dict[str, Any]
 
 ROLES: Final = {"system": "", "developer": "", "user": "user", "assistant": "model", "tool": "user"}
-"""Role → Gemini's; system and developer messages have none, they become the systemInstruction."""
+"""Role → Gemini's role. System and developer messages become the systemInstruction."""
 
 LOCAL_PATH: Final = re.compile(r"/|\.\.?/|~|file:|[A-Za-z]:[\\/]")
 _DATA_URL: Final = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
@@ -33,8 +33,8 @@ _MEDIA_TYPES: Final = {"image": "image/png"}
 
 
 class Conversation:
-    """The messages of one request: ``contents`` and the parts of the system ``instruction``, and
-    what was left out.
+    """Reads the messages of one request into ``contents``, the parts of the system
+    ``instruction``, and ``warnings``.
     """
 
     def __init__(self, session: Session) -> None:
@@ -44,9 +44,8 @@ class Conversation:
         self._session = session
         self._calls: dict[str, tuple[str, int]] = {}
         self._count = 0
-        self._results: list[tuple[int, Part]] | None = (
-            None  # those of the last content, while more may join them
-        )
+        # the results of the last content, while more may join them
+        self._results: list[tuple[int, Part]] | None = None
 
     def read(self, messages: list[Any]) -> None:
         """Every message, in order; raises `TranslationError`."""
@@ -181,7 +180,7 @@ class Conversation:
         return {"inlineData": {"mimeType": media_type, "data": _base64(data)}}
 
     def _provider(self, part: Fields, _: str) -> list[Part]:
-        """A part of an answer that has no kind of its own goes back as it came."""
+        """A part of an answer without a kind of its own is sent back unchanged."""
         raw = part.need("raw")
         part.refuse_rest()
         if isinstance(raw, dict) and "kind" not in raw:
@@ -213,8 +212,8 @@ class Conversation:
         return _signed(wire, None, signatures)
 
     def _wire_id(self, call_id: str) -> dict[str, str]:
-        """The id as the wire knows it: one that we counted says nothing to it, one that the session
-        knows nothing of goes as it is.
+        """The call's id on the wire: none for an id that we counted; an id that the session does
+        not know is sent unchanged.
         """
         remembered = self._session.calls.get(call_id)
         wire_id = remembered.wire_id if remembered else call_id
@@ -252,12 +251,12 @@ class Conversation:
     def _plain_result(
         self, message: Fields, call_id: str | None, parts: list[Part]
     ) -> tuple[int, Part]:
-        """A tool's message of text alone, which names its call itself."""
+        """The result in a tool's message that has only text."""
         text = "".join(part["text"] for part in parts)
         return self._result(Fields({"content": text, "tool_call_id": call_id}, message.place), None)
 
     def _call_of(self, call_id: str, place: str) -> tuple[str, int]:
-        """Name and number of a call that this history or an earlier answer of the session has."""
+        """Name and number of a call of this history or of an earlier answer of the session."""
         if call_id in self._calls:
             return self._calls[call_id]
         if call_id in self._session.calls:
@@ -271,9 +270,7 @@ class Conversation:
 
 
 def _inner(part: Fields, *keys: str) -> Fields:
-    """The object that a part holds under its kind; in the sprint's spelling it may also be the part
-    itself.
-    """
+    """The object that a part holds under its kind; in the older spelling the part itself."""
     key = part.either(*keys)
     if key not in part:
         if part.has_only("signature"):
@@ -285,7 +282,7 @@ def _inner(part: Fields, *keys: str) -> Fields:
 
 
 def _signatures(form: Fields) -> list[str]:
-    """One signature, or those of several parts that became one block."""
+    """The signatures of a part: one, or those of several parts that became one block."""
     value = form.get("signature", str, list)
     signatures = value if isinstance(value, list) else [] if value is None else [value]
     if not all(isinstance(signature, str) for signature in signatures):
@@ -294,8 +291,8 @@ def _signatures(form: Fields) -> list[str]:
 
 
 def _signed(part: Part, more: Part | None, signatures: list[str]) -> list[Part]:
-    """A part holds one signature: the first stands on it, others on empty parts of the same kind
-    behind it.
+    """The part with the first signature; each other signature stands on an empty part of the same
+    kind after it.
     """
     first, others = signatures[:1], signatures[1:]
     wire = [{**part, "thoughtSignature": first[0]} if first else part]
@@ -319,8 +316,8 @@ def _base64(data: str | bytes | None) -> str:
 
 
 def _parse(text: str | bytes) -> Any:
-    """Arguments that came as JSON text; none at all are an empty object, what is no JSON is no
-    object.
+    """Arguments that are given as JSON text. Empty text is an empty object; text that is not JSON
+    is returned unchanged.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     try:
@@ -330,7 +327,7 @@ def _parse(text: str | bytes) -> Any:
 
 
 SPRINT_KINDS: Final = {"tool_use": "tool_call"}
-"""The sprint's names of kinds → the specification's."""
+"""Older names of kinds → those of the specification."""
 _ANSWERS: Final = ("user", "assistant")
 KINDS: Final[
     Mapping[str, tuple[tuple[str, ...], Callable[[Conversation, Fields, str], list[Part]] | None]]
@@ -345,6 +342,6 @@ KINDS: Final[
     "redacted_thinking": (("assistant",), Conversation._thinking),
     "provider": (("assistant",), Conversation._provider),
 }
-"""Kind → the roles under which it stands (a result under user is the sprint's spelling), and who
-reads it; results are read apart.
+"""Kind → the roles that may have it (a result under user is the older spelling), and the function
+that reads it; results are read apart.
 """

@@ -1,5 +1,5 @@
-"""The tables of the unified LLM specification: finish reasons, errors, the order of its stream
-events.
+"""The tables of the unified LLM specification: counts, finish reasons, errors, and the order of its
+stream events.
 
 Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md.
 """
@@ -9,6 +9,15 @@ from __future__ import annotations
 from typing import Any, Final
 
 from harness.stream import events as ev
+
+COUNTS: Final = (
+    ("input", "input_tokens"),
+    ("output", "output_tokens"),
+    ("reasoning", "reasoning_tokens"),
+    ("cached", "cache_read_tokens"),
+    ("total", "total_tokens"),
+)
+"""A count of `events.Usage`, and its field of Usage."""
 
 FINISH_REASONS: Final[dict[ev.FinishClass, str]] = {
     "stop": "stop",
@@ -30,9 +39,7 @@ ERROR_TYPES: Final[dict[int, str]] = {
     422: "InvalidRequestError",
     429: "RateLimitError",
 }
-"""HTTP status → error; 5xx are ServerError, and `STATUS_TYPES` decides where the number says
-nothing.
-"""
+"""HTTP status → error. 5xx are ServerError; `STATUS_TYPES` decides for all other numbers."""
 
 STATUS_TYPES: Final[dict[str, str]] = {
     "NOT_FOUND": "NotFoundError",
@@ -58,7 +65,7 @@ FINAL_ERRORS: Final = frozenset(
         "RequestTimeoutError",
     ]
 )
-"""Errors that another try will not mend; all others are retryable, unknown ones too."""
+"""Errors that another try does not help; all others are retryable, unknown ones too."""
 
 _CONTEXT_LENGTH_WORDS: Final = ("token count", "maximum number of tokens", "too many tokens")
 
@@ -90,24 +97,22 @@ def classify(event: ev.Error) -> str:
 
 
 def error_of(event: ev.Error) -> dict[str, Any]:
-    """The error of an ``ERROR`` event; what the wire did not say is absent."""
+    """The error of an ``ERROR`` event; fields that the wire did not have are absent."""
     kind = classify(event)
-    told = {
+    error = {
+        "type": kind,
+        "message": event.message,
         "status_code": event.code,
         "error_code": event.status,
         "retryable": kind not in FINAL_ERRORS,
         "retry_after": event.retry_after,
+        "raw": event.raw,
     }
-    told["raw"] = event.raw
-    return {
-        "type": kind,
-        "message": event.message,
-        **{key: value for key, value in told.items() if value is not None},
-    }
+    return {key: value for key, value in error.items() if value is not None}
 
 
 def stream_error(event: ev.Incomplete) -> dict[str, Any]:
-    """The error of a stream that stopped before its end; ``raw`` is what there was of the last
+    """The error of a stream that stopped before its end; ``raw`` is the beginning of its last
     message.
     """
     message = f"the stream ended before it was complete ({event.end})"
@@ -134,4 +139,4 @@ ORDER: Final = {
     "broken": {"ERROR": "over"},
     "over": {},
 }
-"""State → type → next state, from ``fresh``; a stream ends in ``over``."""
+"""State → type → next state. A stream begins in ``fresh`` and ends in ``over``."""

@@ -1,8 +1,9 @@
-"""A unified-llm Request → the body of a Gemini request, and what an application asks next.
+"""Translates a unified-llm Request into the body of a Gemini request, and makes the Request that
+follows an answer.
 
-Messages are read by `unified_llm_messages`; here is everything beside them, a function a field.
-What Gemini has no word for is left out with a warning, what is wrong is a `TranslationError` with
-its place. The sprint's request (``system``, ``input_schema``) is read too.
+`harness.dialects.unified_llm.messages` reads the messages; here each other field has a function. A
+field that Gemini has no word for is left out with a warning. A wrong field is a `TranslationError`
+with its place. The older form of a request (``system``, ``input_schema``) is read too.
 
 Sources: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (Request, Tool,
 ToolChoice, ResponseFormat), https://ai.google.dev/api/generate-content.
@@ -24,14 +25,14 @@ from ..gemini_schema import to_gemini_schema
 from .messages import Conversation
 
 PROVIDER: Final = "gemini"
-"""What the unified specification calls us, in ``provider``, before a model's name, and in
+"""The name of Gemini in the unified specification: in ``provider``, before a model's name, and in
 ``provider_options``.
 """
 
 MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY", "named": "ANY"}
 """Tool choice → mode of function calling."""
 EFFORTS: Final = {"low": 1024, "medium": 4096, "high": 16384}
-"""Reasoning effort → tokens, for models before Gemini 3; later ones take the word itself as their
+"""Reasoning effort → tokens, for models before Gemini 3; later models take the word as their
 level.
 """
 SETTINGS: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
@@ -74,9 +75,7 @@ _MEDIA: Final = (
     "translationConfig",
 )
 GENERATION_FIELDS: Final = frozenset([*_SAMPLING, *_LENGTH, *_OUTPUT, *_MEDIA])
-"""Options that belong into ``generationConfig``, also where ``provider_options`` has them beside
-it.
-"""
+"""Options that go into ``generationConfig``, also if ``provider_options`` has them outside it."""
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 _GENERATION: Final = re.compile(r"gemini-([0-9]+)")
@@ -88,9 +87,7 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
     `harness.dialects.dialect.RequestTranslator`.
     """
     if options:
-        raise TranslationError(
-            "options", "unified-llm has none; what it asks for stands in the Request"
-        )
+        raise TranslationError("options", "unified-llm has none; put them into the Request")
     request = Fields(prompt, "")
     model = read_model(request)
     conversation = Conversation(session)
@@ -127,11 +124,11 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
 def follow_up(
     prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str
 ) -> dict[str, Any]:
-    """The Request that comes after an answer: its message as it stands, then a ``tool`` message an
-    outcome, or what the user says.
+    """The Request after an answer: the answer's message, then a ``tool`` message for each outcome,
+    or the user's next text.
 
-    An answer that ended in an error has no message: what the user says follows the prompt. Raises
-    `TranslationError` where there are not as many outcomes as calls.
+    An answer that ended in an error has no message. Raises `TranslationError` unless there is one
+    outcome for each call.
     """
     answers = [
         payload["response"]["message"] for payload in payloads if payload.get("type") == "FINISH"
@@ -216,7 +213,7 @@ def _declaration(tool: Fields, warnings: list[str]) -> dict[str, Any]:
             f"{shown(name)} is no name of a function: a letter or _, then up to 127 of A-Z a-z"
             " 0-9 _ . : -",
         )
-    tool.get("execute")  # what the application runs
+    tool.get("execute")  # the application's own function
     key = tool.either("parameters", "input_schema")
     schema = tool.get(key, dict, str, bytes)
     if isinstance(schema, str | bytes):
@@ -233,7 +230,7 @@ def _declaration(tool: Fields, warnings: list[str]) -> dict[str, Any]:
 
 
 def _decode(tool: Fields, key: str, text: str | bytes) -> dict[str, Any]:
-    """A schema that came as JSON text."""
+    """A schema that is given as JSON text."""
     try:
         schema = decode_json(
             text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
@@ -302,7 +299,7 @@ def _format(request: Fields, warnings: list[str]) -> dict[str, Any]:
         return {}
     form = Fields(wanted, "response_format")
     kind, schema = form.choose("type", FORMATS), form.get("json_schema", dict)
-    form.get("strict", bool)  # Gemini keeps to a schema always
+    form.get("strict", bool)  # Gemini always keeps to a schema
     form.refuse_rest()
     if (kind == "json_schema") != (schema is not None):
         form.fail(
@@ -326,10 +323,10 @@ def _format(request: Fields, warnings: list[str]) -> dict[str, Any]:
 
 
 def _merge_options(request: Fields, body: dict[str, Any]) -> None:
-    """``provider_options.gemini`` into the body: objects join, tools are added, anything else
-    counts instead of ours.
+    """Merge ``provider_options.gemini`` into the body: objects are merged, tools are added, any
+    other value replaces ours.
 
-    The options of other providers are theirs. Field names are read in both of the API's spellings.
+    The options of other providers are ignored. Field names may be camelCase or snake_case.
     """
     options = request.get("provider_options", dict)
     if options is None:
@@ -352,11 +349,11 @@ def _merge_options(request: Fields, body: dict[str, Any]) -> None:
 
 
 def _camel(value: Any) -> Any:
-    """An object with its own keys in camelCase; what is none as it is."""
+    """An object with its top keys in camelCase; any other value unchanged."""
     if not isinstance(value, Mapping):
         return value
     return {
-        _SNAKE.sub(lambda found: found[1].upper(), str(key)): inner for key, inner in value.items()
+        _SNAKE.sub(lambda match: match[1].upper(), str(key)): inner for key, inner in value.items()
     }
 
 

@@ -1,8 +1,8 @@
-"""unified-llm: canonical events as the StreamEvents of the unified LLM specification.
+"""Translates canonical events into the StreamEvents of the unified LLM specification.
 
-One block of text or reasoning is a run of pieces of one kind; any other content closes it. Nothing
-is lost: what has no field of its own is a PROVIDER_EVENT whose ``raw`` is the wire's object. FINISH
-carries the whole Response, put together from the same pieces.
+A block of text or reasoning is a run of pieces of one kind; any other content closes it. Nothing is
+lost: an object of the wire that has no field of its own becomes a PROVIDER_EVENT with the object as
+``raw``. FINISH carries the whole Response, made of the same pieces.
 
 Source: https://github.com/strongdm/attractor/blob/main/unified-llm-spec.md (StreamEvent, Response,
 FinishReason, Usage, errors).
@@ -21,7 +21,7 @@ from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
 from .blocks import NO_BLOCK, Block, OpenCall, media_part, provider_event
-from .protocol import FINISH_REASONS, error_of, stream_error
+from .protocol import COUNTS, FINISH_REASONS, error_of, stream_error
 
 
 class UnifiedLlmTranslator:
@@ -42,13 +42,13 @@ class UnifiedLlmTranslator:
         self.counts: dict[str, int] = {}
         self.raw_usage: dict[str, Any] = {}
         self.finish: dict[str, Any] | None = None
-        self.blocked = False  # then no later reason says otherwise
+        self.blocked = False  # the prompt is blocked; later reasons do not count
 
     def feed(self, event: ev.Event) -> list[Payload]:
         kind = type(event)
         if self.state == "over":
             return []
-        # the sets say which kinds have the attribute
+        # only the kinds in these sets have the attribute
         of_another = kind in _OF_A_CANDIDATE and event.candidate > 0  # type: ignore[attr-defined]
         if of_another or (
             kind in _OF_A_CALL and event.call in self.other_calls  # type: ignore[attr-defined]
@@ -154,7 +154,7 @@ class UnifiedLlmTranslator:
         return payloads
 
     def _metadata(self, event: ev.Metadata) -> list[Payload]:
-        """The model and the reply's id go into the Response also where they are told late."""
+        """The model and the response id go into the Response, also if they come late."""
         match event.name, next(iter(event.raw.values()), None):
             case "model", str(model):
                 self.model = model
@@ -163,7 +163,7 @@ class UnifiedLlmTranslator:
         return self._aside(event)
 
     def _unknown(self, event: ev.Unknown) -> list[Payload]:
-        """An unknown part is a part: it closes the block before it and has its place in the
+        """An unknown part closes the block before it, like any part, and has its place in the
         message.
         """
         if event.where != "part" and not event.where.startswith("part kind"):
@@ -176,7 +176,9 @@ class UnifiedLlmTranslator:
         return [*self._open(), provider_event(event.raw)]
 
     def _other_candidate(self, event: ev.Event) -> list[Payload]:
-        """Candidate 0 is the answer. Pieces and end of a call go where its start went."""
+        """Hand on an event of another candidate: only candidate 0 is the answer. The pieces and the
+        end of a call belong to the candidate of its start.
+        """
         if isinstance(event, ev.CallStart):
             self.other_calls.add(event.call)
         return [*self._open(), provider_event(to_builtins(event))]
@@ -224,25 +226,18 @@ class UnifiedLlmTranslator:
     # ---------------------------------------------------------------- ends
 
     def _usage(self, event: ev.Usage) -> list[Payload]:
-        """The latest value of every count; one that never comes stays absent."""
-        counts = self.counts
-        if event.input is not None:
-            counts["input_tokens"] = event.input
-        if event.output is not None:
-            counts["output_tokens"] = event.output
-        if event.reasoning is not None:
-            counts["reasoning_tokens"] = event.reasoning
-        if event.cached is not None:
-            counts["cache_read_tokens"] = event.cached
-        if event.total is not None:
-            counts["total_tokens"] = event.total
+        """Keep the latest value of every count; a count that never comes stays absent."""
+        for name, field in COUNTS:
+            count = getattr(event, name)
+            if count is not None:
+                self.counts[field] = count
         self.raw_usage.update(event.raw)
         return []
 
     def _finish(self, event: ev.Finish) -> list[Payload]:
         if not self.blocked:
-            said = {} if event.message is None else {"message": event.message}
-            self.finish = {"reason": FINISH_REASONS[event.reason], "raw": event.raw, **said}
+            message = {} if event.message is None else {"message": event.message}
+            self.finish = {"reason": FINISH_REASONS[event.reason], "raw": event.raw, **message}
         return [*self._open(), *self._close_block()]
 
     def _blocked(self, event: ev.Blocked) -> list[Payload]:
@@ -258,7 +253,7 @@ class UnifiedLlmTranslator:
         return self._fail(stream_error(event))
 
     def _fail(self, error: dict[str, Any]) -> list[Payload]:
-        """What is open is given as far as it came; then the error, and nothing after it."""
+        """Close the open block or call as far as it came; then the error, and nothing after it."""
         payloads = self._close_block()
         if self.call is not None:
             payloads.append(self.call.broken_off())
@@ -279,18 +274,13 @@ class UnifiedLlmTranslator:
         return {**self.counts, "raw": self.raw_usage} if self.raw_usage else {}
 
     def _response(self, finish_reason: dict[str, Any], usage: dict[str, Any]) -> dict[str, Any]:
-        told = {
+        return {
             "id": self.id or self.session.next_id("response"),
             "model": self.model,
             "provider": "gemini",
-        }
-        message = {"role": "assistant", "content": self.content}
-        counted = {"usage": usage} if usage else {}
-        return {
-            **told,
-            "message": message,
+            "message": {"role": "assistant", "content": self.content},
             "finish_reason": finish_reason,
-            **counted,
+            **({"usage": usage} if usage else {}),
             "warnings": [],
         }
 
