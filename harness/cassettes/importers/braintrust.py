@@ -16,7 +16,7 @@ from harness.stream.events import End
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from .build import EVENT_END, StatusCode, body_bytes, build_cassette, build_exchange, build_request
-from .content import Content, as_shape
+from .content import Content, each
 from .format import Format
 
 
@@ -46,10 +46,6 @@ class _Entry(Struct, rename="camel"):
     recorded_at: str | None = None
 
 
-class _Recording(Struct):
-    entries: list[Any]
-
-
 def _recognises(content: Content) -> bool:
     match content.mapping:
         case {"entries": [{"matchKey": _, "request": _, "response": _}, *_]}:
@@ -60,10 +56,7 @@ def _recognises(content: Content) -> bool:
 
 
 def _read(content: Content) -> Cassette:
-    recorded = content.shaped(_Recording).entries
-    entries = [
-        as_shape(entry, _Entry, f"entry {number}") for number, entry in enumerate(recorded, 1)
-    ]
+    entries = [entry for _, entry in each(content.mapping["entries"], _Entry, "entry")]
     elsewhere = sum(
         body is not None and body.kind == "binary"
         for entry in entries

@@ -37,6 +37,13 @@ Headers = dict[str, list[str]]
 StatusCode = Annotated[int, msgspec.Meta(ge=0, le=999)]
 
 
+class Status(msgspec.Struct):
+    """A status as ``{code, message}``."""
+
+    code: StatusCode
+    message: str | None = None
+
+
 def build_request(method: str, url: str, headers: Any = None, body: Any = None) -> Request:
     """A request; ``body`` is bytes, text, None or a JSON value that the recorder has parsed."""
     return Request(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
@@ -121,6 +122,17 @@ def as_shape(value: Any, shape: type[Shape], where: str = "") -> Shape:
     raise CassetteError(
         f"{where or 'the recording'}: {fact}; the file is cut short or was changed by hand"
     )
+
+
+def each(items: Any, shape: type[Shape], kind: str) -> Iterator[tuple[str, Shape]]:
+    """The items of a list as ``shape``, each with its place for errors: ``kind`` and its number.
+
+    Raises as `as_shape`; None is an empty list.
+    """
+    listed = as_shape([] if items is None else items, list[Any], f"the {kind}s")
+    for number, item in enumerate(listed, 1):
+        place = f"{kind} {number}"
+        yield place, as_shape(item, shape, place)
 
 
 def parse_json(text: str) -> Any:

@@ -23,7 +23,7 @@ from .build import (
     decode_base64,
     join_responses,
 )
-from .content import Content, as_shape
+from .content import Content, each
 from .format import Format
 
 _PREFIXES: Final = {
@@ -54,10 +54,6 @@ class _Interaction(Struct):
     response: _Response
 
 
-class _Recording(Struct):
-    interactions: list[Any]
-
-
 def _recognises(content: Content) -> bool:
     match content.mapping:
         case {"replay_id": _, "interactions": list()}:
@@ -68,21 +64,15 @@ def _recognises(content: Content) -> bool:
 
 
 def _read(content: Content) -> Cassette:
-    return build_cassette(
-        _exchanges(content.shaped(_Recording).interactions),
-        note="google-genai replay file, bodies rebuilt",
-    )
+    return build_cassette(_exchanges(content), note="google-genai replay file, bodies rebuilt")
 
 
-def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
-    for number, recorded in enumerate(interactions, 1):
-        where = f"interaction {number}"
-        interaction = as_shape(recorded, _Interaction, where)
+def _exchanges(content: Content) -> Iterator[Exchange]:
+    for where, interaction in each(content.mapping["interactions"], _Interaction, "interaction"):
         sent, answer = interaction.request, interaction.response
-        asked_body = join_responses(
-            [part for part in sent.body_segments or [] if part is not None], sse=False
-        )
-        request = build_request(sent.method, _whole_url(sent.url), sent.headers, asked_body)
+        segments = [part for part in sent.body_segments or [] if part is not None]
+        sent_body = join_responses(segments, sse=False)
+        request = build_request(sent.method, _whole_url(sent.url), sent.headers, sent_body)
         yield build_exchange(
             request,
             answer.status_code,

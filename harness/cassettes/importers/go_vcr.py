@@ -14,7 +14,7 @@ from msgspec import Struct
 from harness.stream.exchange import Cassette, Exchange
 
 from .build import StatusCode, body_bytes, build_cassette, build_exchange, build_request
-from .content import Content, as_shape
+from .content import Content, each
 from .format import Format
 
 
@@ -38,10 +38,6 @@ class _Interaction(Struct):
     response: _Response
 
 
-class _Recording(Struct):
-    interactions: list[Any] | None
-
-
 def _recognises(content: Content) -> bool:
     match content.mapping:
         case {"interactions": [{"request": {"url": _}, "response": {"code": _}}, *_]}:
@@ -52,14 +48,11 @@ def _recognises(content: Content) -> bool:
 
 
 def _read(content: Content) -> Cassette:
-    return build_cassette(
-        _exchanges(content.shaped(_Recording).interactions or []), note="go-vcr cassette"
-    )
+    return build_cassette(_exchanges(content), note="go-vcr cassette")
 
 
-def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
-    for number, recorded in enumerate(interactions, 1):
-        interaction = as_shape(recorded, _Interaction, f"interaction {number}")
+def _exchanges(content: Content) -> Iterator[Exchange]:
+    for _, interaction in each(content.mapping["interactions"], _Interaction, "interaction"):
         sent, answer = interaction.request, interaction.response
         url = f"https://{sent.host}{sent.url}" if sent.url.startswith("/") else sent.url
         request = build_request(sent.method, url, sent.headers, sent.body)

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from harness.stream.exchange import Cassette, Exchange
 
 from .build import StatusCode, build_cassette, build_exchange, build_request, join_responses
-from .content import Content, as_shape
+from .content import Content, each
 from .format import Format
 
 
@@ -38,10 +38,6 @@ class _Interaction(Struct):
     response: _Response
 
 
-class _Recording(Struct):
-    interactions: list[Any]
-
-
 def _recognises(content: Content) -> bool:
     match content.mapping:
         case {"recordID": _, "interactions": list()}:
@@ -50,15 +46,11 @@ def _recognises(content: Content) -> bool:
 
 
 def _read(content: Content) -> Cassette:
-    return build_cassette(
-        _exchanges(content.shaped(_Recording).interactions),
-        note="google/test-server recording, bodies rebuilt",
-    )
+    return build_cassette(_exchanges(content), note="google/test-server recording, bodies rebuilt")
 
 
-def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
-    for number, recorded in enumerate(interactions, 1):
-        interaction = as_shape(recorded, _Interaction, f"interaction {number}")
+def _exchanges(content: Content) -> Iterator[Exchange]:
+    for _, interaction in each(content.mapping["interactions"], _Interaction, "interaction"):
         sent, answer = interaction.request, interaction.response
         url = (
             f"{sent.protocol}://{sent.server_address}:{sent.port}{sent.url}"

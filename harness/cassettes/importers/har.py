@@ -22,7 +22,7 @@ from .build import (
     build_request,
     decode_base64,
 )
-from .content import Content, as_shape
+from .content import Content, each
 from .format import Format
 
 
@@ -62,14 +62,6 @@ class _Entry(Struct, rename="camel"):
     started_date_time: str = ""
 
 
-class _Log(Struct):
-    entries: list[Any]
-
-
-class _Archive(Struct):
-    log: _Log
-
-
 def _recognises(content: Content) -> bool:
     match content.mapping:
         case {"log": {"entries": list()}}:
@@ -78,11 +70,9 @@ def _recognises(content: Content) -> bool:
 
 
 def _read(content: Content) -> Cassette:
-    recorded = content.shaped(_Archive).log.entries
-    entries = [
-        as_shape(entry, _Entry, f"entry {number}") for number, entry in enumerate(recorded, 1)
-    ]
-    entries = _by_start(entries)
+    entries = _by_start(
+        [entry for _, entry in each(content.mapping["log"]["entries"], _Entry, "entry")]
+    )
     date = entries[0].started_date_time if entries else None
     return build_cassette(_exchanges(entries), date=date, note="HTTP archive")
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from .build import StatusCode, body_bytes, build_cassette, build_exchange, build_request
-from .content import Content, as_shape
+from .content import Content, each
 from .format import Format
 
 
@@ -40,25 +40,24 @@ def _recognises(content: Content) -> bool:
 
 
 def _read(content: Content) -> Cassette:
-    return build_cassette(_exchanges(content.document), note="nock fixture")
+    return build_cassette(_exchanges(content), note="nock fixture")
 
 
-def _exchanges(definitions: list[Any]) -> Iterator[Exchange]:
-    for number, recorded in enumerate(definitions, 1):
-        mock = as_shape(recorded, _Definition, f"definition {number}")
+def _exchanges(content: Content) -> Iterator[Exchange]:
+    for place, mock in each(content.document, _Definition, "definition"):
         request = build_request(mock.method, mock.scope + mock.path, mock.reqheaders, mock.body)
         headers = mock.headers if mock.raw_headers is None else mock.raw_headers
         rebuilt = isinstance(mock.response, dict | list) and not _is_hex_list(mock.response)
-        yield build_exchange(request, mock.status, headers, _reads(mock, number), rebuilt=rebuilt)
+        yield build_exchange(request, mock.status, headers, _reads(mock, place), rebuilt=rebuilt)
 
 
-def _reads(mock: _Definition, number: int) -> list[bytes]:
+def _reads(mock: _Definition, place: str) -> list[bytes]:
     if mock.response_is_binary or _is_hex_list(mock.response):
         parts = mock.response if isinstance(mock.response, list) else [mock.response]
         try:
             return [bytes.fromhex(part) for part in parts]
         except (ValueError, TypeError) as error:
-            raise CassetteError(f"definition {number}: response is not hex: {error}") from None
+            raise CassetteError(f"{place}: response is not hex: {error}") from None
     return [body_bytes(mock.response)]
 
 

@@ -17,14 +17,14 @@ from harness.stream.decompression import MAX_RATIO, UNSUSPICIOUS
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from .build import (
-    StatusCode,
+    Status,
     body_bytes,
     build_cassette,
     build_exchange,
     build_request,
     decode_base64,
 )
-from .content import MAX_BYTES, Content, as_shape
+from .content import MAX_BYTES, Content, as_shape, each
 from .format import Format
 
 
@@ -33,11 +33,6 @@ class _Request(Struct):
     uri: str
     headers: Any = None
     body: Any = None
-
-
-class _Status(Struct):
-    code: StatusCode
-    message: str | None = None
 
 
 class _Response(Struct):
@@ -52,30 +47,26 @@ class _Interaction(Struct):
     recorded_at: Any = None
 
 
-class _Recording(Struct):
-    http_interactions: list[Any] | None
-    recorded_with: Any = None
-
-
 def _recognises(content: Content) -> bool:
     return "http_interactions" in content.mapping
 
 
 def _read(content: Content) -> Cassette:
-    recording = content.shaped(_Recording)
-    interactions = recording.http_interactions or []
-    first = interactions[0] if interactions and isinstance(interactions[0], dict) else {}
-    recorder = recording.recorded_with
-    note = "VCR cassette" + (f", recorded with {recorder}" if isinstance(recorder, str) else "")
-    return build_cassette(_exchanges(interactions), date=str(first.get("recorded_at")), note=note)
+    date, note = None, "VCR cassette"
+    match content.mapping:
+        case {"http_interactions": [{"recorded_at": recorded_at}, *_]}:
+            date = str(recorded_at)
+    match content.mapping:
+        case {"recorded_with": str(recorder)}:
+            note += f", recorded with {recorder}"
+    return build_cassette(_exchanges(content), date=date, note=note)
 
 
-def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
-    for number, recorded in enumerate(interactions, 1):
-        where = f"http interaction {number}"
-        interaction = as_shape(recorded, _Interaction, where)
+def _exchanges(content: Content) -> Iterator[Exchange]:
+    recorded = content.mapping["http_interactions"]
+    for where, interaction in each(recorded, _Interaction, "http interaction"):
         sent, answer = interaction.request, interaction.response
-        status = as_shape(_status(answer.status), _Status, f"{where}: response.status")
+        status = as_shape(_status(answer.status), Status, f"{where}: response.status")
         request = build_request(sent.method, sent.uri, sent.headers, _body(sent.body, where))
         yield build_exchange(
             request,

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from harness.stream.exchange import Cassette, Exchange
 
 from .build import (
+    Status,
     StatusCode,
     body_bytes,
     build_cassette,
@@ -31,11 +32,6 @@ class _Request(Struct):
     method: str = "POST"
     headers: Any = None
     body: Any = None
-
-
-class _Status(Struct):
-    code: StatusCode
-    message: str | None = None
 
 
 class _Response(Struct):
@@ -76,9 +72,7 @@ def _exchanges(recording: _Recording) -> Iterator[Exchange]:
     code = (
         answer.status_code or answer.http_status or 200 if answer.status is None else answer.status
     )
-    status = as_shape(
-        code if isinstance(code, dict) else {"code": code}, _Status, "response.status"
-    )
+    status = as_shape(code if isinstance(code, dict) else {"code": code}, Status, "response.status")
     reads = [body_bytes(read) for read in recording.reads or []]
     yield build_exchange(
         request,

@@ -15,6 +15,7 @@ from msgspec import Struct
 from harness.stream.exchange import Cassette, Exchange
 
 from .build import (
+    Status,
     StatusCode,
     body_bytes,
     build_cassette,
@@ -22,7 +23,7 @@ from .build import (
     build_request,
     decode_base64,
 )
-from .content import Content, as_shape
+from .content import Content, as_shape, each
 from .format import Format
 
 
@@ -34,13 +35,8 @@ class _Request(Struct):
     parsed_body: Any = None
 
 
-class _Status(Struct):
-    code: StatusCode
-    message: str | None = None
-
-
 class _Response(Struct):
-    status: _Status | None = None
+    status: Status | None = None
     status_code: StatusCode | None = None
     headers: Any = None
     body: Any = None
@@ -53,10 +49,6 @@ class _Interaction(Struct):
     response: _Response
 
 
-class _Recording(Struct):
-    interactions: list[Any] | None
-
-
 def _recognises(content: Content) -> bool:
     match content.mapping:
         case {"interactions": [{"request": {"uri": _}}, *_]}:
@@ -67,25 +59,20 @@ def _recognises(content: Content) -> bool:
 
 
 def _read(content: Content) -> Cassette:
-    return build_cassette(
-        _exchanges(content.shaped(_Recording).interactions or []), note="vcrpy cassette"
-    )
+    return build_cassette(_exchanges(content), note="vcrpy cassette")
 
 
-def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
-    for number, recorded in enumerate(interactions, 1):
-        interaction = as_shape(recorded, _Interaction, f"interaction {number}")
+def _exchanges(content: Content) -> Iterator[Exchange]:
+    for place, interaction in each(content.mapping["interactions"], _Interaction, "interaction"):
         sent, answer = interaction.request, interaction.response
         request = build_request(
-            sent.method, sent.uri, sent.headers, _body(sent.body, sent.parsed_body, number)
+            sent.method, sent.uri, sent.headers, _body(sent.body, sent.parsed_body, place)
         )
         status = answer.status or as_shape(
-            {"code": answer.status_code}, _Status, f"interaction {number}: response.status"
+            {"code": answer.status_code}, Status, f"{place}: response.status"
         )
         body = _body(
-            answer.body if answer.content is None else answer.content,
-            answer.parsed_body,
-            number,
+            answer.body if answer.content is None else answer.content, answer.parsed_body, place
         )
         rebuilt = answer.parsed_body is not None
         yield build_exchange(
@@ -98,13 +85,13 @@ def _exchanges(interactions: list[Any]) -> Iterator[Exchange]:
         )
 
 
-def _body(body: Any, parsed: Any, number: int) -> bytes:
+def _body(body: Any, parsed: Any, place: str) -> bytes:
     """The bytes of ``parsed_body`` if there is one, else of the body, which may be a mapping."""
     if parsed is not None:
         return body_bytes(parsed)
     match body:
         case {"base64_string": text}:
-            return decode_base64(text, f"interaction {number}: base64_string")
+            return decode_base64(text, f"{place}: base64_string")
         case {"string": string}:
             return body_bytes(string)
         case {}:

@@ -82,7 +82,6 @@ _WHOLE: Final = re.compile(rb"\A(.+)", re.DOTALL)
 _ESCAPE: Final = re.compile(r'\\u([0-9a-fA-F]{4})|\\(["\\/bfnrt])')
 _ESCAPED: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _FORM: Final = re.compile(rb"[\w.%+*-]++=[^&\s]*+(?:&[\w.%+*-]++=[^&\s]*+)*+")
-_FORM_BEGINS: Final = re.compile(rb"[\w.%+*-]++(?:=|\Z)")
 _JSON: Final = re.compile(
     rb'[\s\xef\xbb\xbf]*[\[{"]|[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)'
 )
@@ -216,15 +215,6 @@ class Redactor:
         if self._patterns:
             reads, body = _replaced(reads, body, list(self._matches(body)))
         return reads
-
-    def may_touch(self, begun: bytes, *, first: bool = False) -> bool:
-        """Whether a body that continues after the bytes ``begun`` may have to be redacted.
-
-        ``first``: the bytes are the beginning of the body. False is certain, True is not.
-        """
-        lowered = begun.lower()
-        form = first and _FORM_BEGINS.match(begun) is not None
-        return form or bool(self._patterns) or any(name in lowered for name in self._names)
 
     def _matches(self, body: bytes) -> Iterator[Span]:
         """The matches of the user's patterns: in JSON inside its strings, so that it stays JSON;
@@ -362,11 +352,6 @@ def _resized(headers: dict[str, list[str]], old: bytes, new: bytes) -> dict[str,
 
 
 _BUILT_IN: Final = Redactor()
-
-
-def redact(cassette: Cassette) -> Cassette:
-    """The cassette, redacted by the built-in names; a `Redactor` also takes the user's rules."""
-    return _BUILT_IN.cassette(cassette)
 
 
 def redact_request(request: Request) -> Request:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.cassettes.redaction.redactor import Redactor, redact, redact_request, redact_url
+from harness.cassettes.redaction.redactor import Redactor, redact_request, redact_url
 from harness.cassettes.redaction.scanner import Finding, Scanner
 from harness.pipeline.request_index import RequestIndex
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
@@ -112,7 +112,8 @@ def test_headers_are_kept_by_an_allow_list() -> None:
     kept = {"Content-Type": ["application/json"]}
     assert redact_request(Request("POST", URL, headers)).headers == kept
     assert (
-        redact(Cassette((Exchange(None, 200, headers, ()),), Origin("recorded")))
+        Redactor()
+        .cassette(Cassette((Exchange(None, 200, headers, ()),), Origin("recorded")))
         .exchanges[0]
         .headers
         == kept
