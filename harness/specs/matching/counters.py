@@ -1,10 +1,9 @@
 """Shifts of counted numbers along two lists: after one lost block every later number is off by one.
 
-Reported number by number, a lost block would be a wall of findings. The sightings of each counter
-are walked in order, with the `Course` that its numbers have taken so far. Sightings that follow the
-course are as they should be, also those of a number from before a shift. Others begin a shift: one
-that stays is reported once and becomes part of the course; one after which the numbers follow the
-old course again is a finding of its own.
+A shift is one finding, not one for every number. The sightings of each counter are walked in
+order, with the `Course` of its numbers so far. A sighting that follows the course is correct, also
+that of a number from before a shift. Any other sighting begins a shift. A shift that stays becomes
+part of the course. If the numbers return to the old course, the shift is a finding of its own.
 """
 
 from __future__ import annotations
@@ -24,20 +23,19 @@ from .operators import NOTHING, Bindings, fields, matches, operator_of
 MINUS: Final = "\N{MINUS SIGN}"
 
 LOOK_AHEAD: Final = 1_000
-"""Sightings after a stretch in which a later number is looked for."""
+"""How many sightings after a stretch are searched for a later number."""
 
 FindCause = Callable[[int, int, str, bool], int | None]
-"""Finds a run between two steps that may have shifted the numbers of a name; if the last argument
-is true, only a run that has such numbers.
+"""Finds the run between two steps that may have shifted the numbers of a name, as the number of its
+step. If the last argument is true, the run must have such numbers.
 """
 
 
 class Sighting(Struct, frozen=True):
     """A counted number that stands on both sides, at ``path``, in the pair of step ``step``.
 
-    ``number`` is the expected number and ``by`` how far ours is off. ``name`` is for a person.
-    ``counter`` tells what counts together: an id by its prefix, wherever it stands; an index by its
-    keys.
+    ``number`` is the expected number, ``by`` the difference of the actual one. ``name`` is for
+    messages. ``counter`` identifies the sequence: for an id its prefix, for an index its keys.
     """
 
     step: int
@@ -50,15 +48,15 @@ class Sighting(Struct, frozen=True):
     got: Json
 
     def follows(self, course: Course) -> bool:
-        """Whether the number is off by as much as the course says."""
+        """Whether the number is off by the amount of the course."""
         return self.by == next((by for start, by in reversed(course) if start <= self.number), 0)
 
 
 class Shift(Struct, frozen=True):
     """A stretch of ``count`` sightings that left the course.
 
-    ``cause`` is the step of the run that may have caused it, None if no run lies before it. If it
-    ``stays``, the numbers after it follow it; otherwise they are as before.
+    ``cause`` is the step of the run that caused it, or None. If the shift ``stays``, the numbers
+    after it are off by the same amount; otherwise they follow the old course.
     """
 
     first: Sighting
@@ -76,7 +74,7 @@ class Shift(Struct, frozen=True):
 
     @property
     def note(self) -> str:
-        """The sentence of a finding about this shift; ``""`` for a single number."""
+        """The note of a finding about this shift; ``""`` for a single number."""
         if self.stays:
             return f"{self.amount} from here"
         return f"{self.amount} here, {self.count} times, then as before" if self.count > 1 else ""
@@ -89,7 +87,7 @@ class Shift(Struct, frozen=True):
 def sightings(
     expected: Json, actual: Json, loose: Bindings, path: Path = (), step: int = 0
 ) -> tuple[list[Sighting], bool]:
-    """The counted numbers of two items, and whether the items are equal but for those."""
+    """The counted numbers of two items, and whether the items are equal but for them."""
     seen: list[Sighting] = []
 
     def look(expected: Json, actual: Json, path: Path) -> bool:
@@ -124,7 +122,7 @@ def find_shifts(
 ) -> list[Shift]:
     """The shifts to report, in the order in which they begin.
 
-    ``courses`` says how each counter stands before the first step.
+    ``courses`` has the course of each counter before the first step.
     """
     by_counter: dict[str, list[Sighting]] = {}
     for sighting in seen:

@@ -1,9 +1,8 @@
-"""When two JSON values are the same: true is not 1, 1 equals 1.0, key order never matters.
+"""Equality of two JSON values: true is not 1, 1 equals 1.0, key order never matters.
 
-Two values with the same canonical encoding are the same, and encoding runs in C. What encodes
-differently may still be equal (1 beside 1.0), or can't be encoded (a lone surrogate): then Python's
-own ``==`` decides all but one thing, that it takes True for 1, and what it calls equal is walked by
-hand.
+Two values with the same canonical encoding are equal, and encoding is fast. Values with different
+encodings may be equal too (1 and 1.0), and a lone surrogate has no encoding. For these, Python's
+``==`` decides, and a walk makes sure that no True stands beside a 1, which ``==`` calls equal.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ def equal(expected: Json, actual: Json) -> bool:
 
 
 def equal_if_plain(expected: Json, actual: Json) -> bool | None:
-    """As `equal`, for what mostly is: one encoding of each is all that takes. None where an
-    operator may stand in ``expected``.
+    """As `equal`, fast for equal values: each is encoded once. None if ``expected`` may hold an
+    operator.
     """
     try:
         encoded = _ENCODER.encode(expected)
@@ -46,23 +45,23 @@ def equal_if_plain(expected: Json, actual: Json) -> bool | None:
 
 
 def is_plain(expected: Json) -> bool:
-    """True if no operator can stand in this value: no mapping in it begins with a ``$`` key."""
+    """Whether the value holds no operator: no mapping in it begins with a ``$`` key."""
     return not may_hold(expected, _OPERATOR)
 
 
 def may_hold(value: Json, mark: bytes) -> bool:
-    """Whether a mapping in ``value`` begins with these bytes, a brace and a quote first; True also
-    where that is not known.
+    """Whether the JSON of a mapping in ``value`` begins with ``mark``, such as ``{"$``; also True
+    if that is not known.
 
-    The canonical encoding is searched instead of the value: quotes inside a string are escaped
-    there, so it cannot be a string's.
+    The canonical encoding is searched, not the value. It escapes quotes inside strings, so a match
+    is never part of a string.
     """
     if not isinstance(value, dict | list):
         return False
     try:
         return mark in _ENCODER.encode(value)
     except UnicodeEncodeError:
-        return True  # a lone surrogate; the careful way is right for all
+        return True  # a lone surrogate: the slow comparison is right for every value
 
 
 def _agree_on_booleans(expected: Json, actual: Json) -> bool:

@@ -1,10 +1,10 @@
-"""Fingerprints of list items: values to hash that tell which items are equal, or equal but for
-counted numbers, or pieces of one text.
+"""Fingerprints of list items: hashable values that show which items are equal, which are equal but
+for counted numbers, and which are pieces of one text.
 
-One walk turns an item into a flat tuple of tokens. Equal items have equal tokens. With its counted
-numbers masked, an item of a list in which one block was lost still has the fingerprint of its
-partner. With one string masked as well, the pieces of one text have the same *frame*: `join` makes
-one `Unit` of them, so that an alignment does not depend on how the text was cut.
+One walk turns an item into a flat tuple of tokens. Equal items have equal tokens. With the counted
+numbers masked, items after a lost block have the same tokens as their partners. With one string
+masked as well, the pieces of one text have the same *frame*. `join` makes one `Unit` of them, so an
+alignment does not depend on how the text was cut.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from msgspec import Struct
 from harness.stream.json_codec import Json
 
 COUNTERS: Final = frozenset({"index", "call"})
-"""Keys whose number counts what came before it in the stream."""
+"""Keys of numbers that count blocks or calls along the stream."""
 
 MAX_TEXTS: Final = 12
 MAX_TOKENS: Final = 100
-"""Items with more strings or more tokens are not pieces of a text."""
+"""Items with more strings or more tokens are not treated as pieces of a text."""
 
 Tokens = tuple[Any, ...]
 Number = tuple[str, int]
@@ -44,11 +44,11 @@ def counted(key: str | None, value: Json) -> Number | None:
 
 
 class Fingerprint(Struct, frozen=True, gc=False):
-    """``exact`` and ``masked`` are the tokens with and without counted numbers, None for an item
+    """``exact`` are the tokens, ``masked`` the tokens with counted numbers masked; None for an item
     with operators.
 
     ``numbers`` are the counted numbers in token order, ``texts`` the other strings, each with its
-    place among the tokens.
+    index among the tokens.
     """
 
     exact: Tokens | None
@@ -103,10 +103,10 @@ def _flatten(
 
 
 class Unit(Struct, frozen=True):
-    """Items from number ``start`` on: one item, or the pieces of a text.
+    """One item of a list, or consecutive pieces of a text; the first has index ``start``.
 
-    ``exact`` and ``masked`` are its keys. ``frame`` is what the pieces have in common, ``texts``
-    are the pieces.
+    ``exact`` and ``masked`` are the keys for an alignment. ``frame`` identifies the common part of
+    the pieces, ``texts`` are their texts.
     """
 
     start: int
@@ -139,11 +139,11 @@ def single(place: int, item: Fingerprint, text: str = "") -> Unit:
 
 
 def join(*sides: tuple[int, Sequence[Fingerprint]]) -> list[list[Unit]]:
-    """The units of each side, in order; they cover it. A side is the number of its first item, and
-    its items.
+    """The units of each side, in order; they cover the side. A side is the index of its first item,
+    and its items.
 
-    Every string of an item is tried as the text of a piece. A frame counts if the sides together
-    have two different texts for it.
+    Every string of an item may be the text of a piece. A frame is used if the sides together have
+    at least two different texts for it.
     """
     names: dict[Tokens, int] = {}
     texts: dict[int, set[str]] = {}
@@ -160,7 +160,7 @@ def join(*sides: tuple[int, Sequence[Fingerprint]]) -> list[list[Unit]]:
 
 
 def _frames(item: Fingerprint, names: dict[Tokens, int]) -> dict[int, str]:
-    """Each string of an item by its frame: the tokens without that string, as a number."""
+    """The strings of an item by frame: the tokens without that string, numbered in ``names``."""
     tokens = item.masked or ()
     return {
         names.setdefault((*tokens[:place], _TEXT, *tokens[place + 1 :]), len(names)): text

@@ -1,11 +1,11 @@
-"""The findings of two lists: one for each run, each text that was cut differently, each pair that
-differs, and each shift of counted numbers.
+"""Compares two lists. Each missing or extra run is one finding, and so is each text that was cut
+differently, each shift of counted numbers, and each difference inside a pair.
 
-What is equal at both ends is set aside, so that a single deletion costs one pass. The rest is
-joined into units (`fingerprint.join`) and aligned by fingerprints, with counted numbers masked
-where that makes more items alike. Units without a partner are aligned piece by piece, and what is
-left then is paired by likeness. Items with operators have no fingerprint: they are asked whether
-they accept an item, with names unbound, so that a plan never depends on what a name was bound to.
+Equal items at both ends are set aside, so a single deletion costs one pass. The other items are
+joined into units (`fingerprint.join`) and aligned by fingerprints, with counted numbers masked if
+that gives fewer differences. Units without a partner are aligned piece by piece; the items that
+are left are paired by likeness. An item with operators has no fingerprint: the alignment asks
+whether it accepts an item, with names unbound, so the result does not depend on bound names.
 """
 
 from __future__ import annotations
@@ -25,23 +25,24 @@ from .mismatch import Findings, Kind, Path
 from .operators import Bindings
 
 MAX_SCORES: Final = 1_000
-"""Left × right up to which leftovers are paired by likeness; beyond, the first with the first."""
+"""The largest left × right for pairing by likeness; more items are paired in order."""
 STEPS: Final = 100_000
 OPEN_STEPS: Final = 50_000
-"""The cost limits of an alignment by keys, and by asking items with operators; about 0.3 s each."""
+"""The step limits of an alignment by keys, and of one that asks items with operators."""
 MAX_SLIDE: Final = 50
-"""The units by which a run is moved up to where a block begins."""
+"""The most units by which a run is moved up to the start of a block."""
 TAGS: Final = ("type", "kind")
+"""Keys that name the type of an item."""
 
 PieceTexts = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class Step(Struct, frozen=True):
-    """Items of the expectation beside items of what we got, by their numbers.
+    """Expected items beside actual items, as ranges of indices.
 
-    ``same`` has equal items (but perhaps for names) as often on both sides; a ``pair`` has one of
-    each and need not be equal; a ``run`` has none on one side; a ``recut`` has both, and in
-    ``pieces`` their texts, which need not be the same text.
+    ``same`` has equally many items on both sides, equal but perhaps for names. A ``pair`` has one
+    of each, which may differ. A ``run`` is empty on one side. A ``recut`` has pieces of text on
+    both sides; ``pieces`` are their texts, which may differ as a whole.
     """
 
     kind: Literal["same", "pair", "run", "recut"]
@@ -56,9 +57,7 @@ def explain_list(findings: Findings, path: Path, expected: list[Json], actual: l
 
 
 def likeness(expected: Json, actual: Json, loose: Bindings) -> float:
-    """0 if two items have so little in common that they are rather one lost and one new; else more
-    the more they share.
-    """
+    """How much two items share, from 1 to 4; 0 if they are rather a missing and an extra item."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         keys = {*expected, *actual}
         shared = expected.keys() & actual.keys()
@@ -72,8 +71,8 @@ def likeness(expected: Json, actual: Json, loose: Bindings) -> float:
 class _ListWalk:
     """Adds the findings of two lists, step by step.
 
-    The counted numbers of all pairs are looked at before the first finding is added, because a run
-    is reported together with the shift that it causes.
+    The counted numbers of all pairs are collected before the first finding is added, because the
+    finding of a run names the shift that the run causes.
     """
 
     def __init__(
@@ -108,8 +107,9 @@ class _ListWalk:
         findings.courses, findings.silenced = courses, silenced
 
     def _look(self) -> list[Sighting]:
-        """The sightings along the pairs, if any leaves its course; finds the pairs that differ in
-        more than counted numbers.
+        """All counted numbers of the pairs, or none if every number follows its course.
+
+        Also fills ``unequal`` with the pairs that differ in more than counted numbers.
         """
         courses = self.findings.courses
         leaves = False
@@ -132,8 +132,8 @@ class _ListWalk:
         return sightings(expected, actual, self.findings.loose, (*self.path, i), number)
 
     def _find_cause(self, since: int, until: int, name: str, sure: bool) -> int | None:
-        """The last run or recut text of these steps that has numbers of this name; if we need not
-        be sure, else the last one at all.
+        """The last run or recut text of these steps that has numbers of this name; without
+        ``sure``, the last one of all if none has.
         """
         causes = [i for i in range(since, until) if self.steps[i].kind in ("run", "recut")]
         last = causes[-1] if causes and not sure else None
@@ -186,10 +186,10 @@ class _ListWalk:
 
 
 class _Plan:
-    """How two lists are walked: which items are partners, which runs are missing or extra, which
-    text was cut differently.
+    """Decides which items are partners, which runs are missing or extra, and which texts were cut
+    differently.
 
-    ``masked``: counted numbers don't count in the alignment.
+    ``masked``: the alignment ignores the values of counted numbers.
     """
 
     def __init__(self, expected: list[Json], actual: list[Json], loose: Bindings) -> None:
@@ -264,7 +264,7 @@ class _Plan:
         return unit.masked if self.masked else unit.exact
 
     def _align(self, units: list[Unit], others: list[Unit]) -> Pairs:
-        """Align by keys; what has its key on one side only is left out first."""
+        """Align by keys; units whose key stands on one side only are left out first."""
         names: dict[Any, int] = {}
         left = [names.setdefault(self._key(unit), len(names)) for unit in units]
         right = [names.setdefault(self._key(unit), len(names)) for unit in others]
@@ -281,12 +281,14 @@ class _Plan:
         return [(lefts[a], rights[b]) for a, b in align(len(lefts), len(rights), same, limit)]
 
     def _slide_runs(self, units: list[Unit], others: list[Unit], pairs: Pairs) -> Pairs:
-        """Move each run up, over pairs that it could as well have begun with, to where it names the
-        fewest different numbers: a whole block.
+        """Move each run up to where it holds the fewest different numbers: a whole block.
+
+        A run may move over a pair whose item equals the last item of the run.
         """
         pairs = [*pairs]
         for k in range(1, len(pairs) + 1):
-            (u, v), ends = pairs[k - 1], (*pairs[k : k + 1], (len(units), len(others)))[0]
+            u, v = pairs[k - 1]
+            ends = pairs[k] if k < len(pairs) else (len(units), len(others))
             left, right = ends[0] - u - 1, ends[1] - v - 1
             if bool(left) == bool(right):
                 continue
@@ -306,9 +308,9 @@ class _Plan:
         return pairs
 
     def _gap(self, units: list[Unit], others: list[Unit]) -> Iterator[Step]:
-        """Steps through units that found no partner: piece by piece, then by likeness."""
-        left = [single for unit in units for single in unit.singles()]
-        right = [single for unit in others for single in unit.singles()]
+        """Steps through units without a partner: align their pieces, then pair by likeness."""
+        left = [piece for unit in units for piece in unit.singles()]
+        right = [piece for unit in others for piece in unit.singles()]
         frames = {unit.frame for unit in (*units, *others)}
         is_text = len(units) == len(others) == len(frames) == 1 and None not in frames
         joined = len(left) > len(units) or len(right) > len(others)
@@ -320,9 +322,9 @@ class _Plan:
                 yield from _pairs(pair[0].start, pair[1].start)
 
     def _leftovers(self, left: list[Unit], right: list[Unit], *, is_text: bool) -> Iterator[Step]:
-        """Steps through items that are equal to none.
+        """Steps through items that equal no item of the other side.
 
-        Pieces of one text that are not as many on both sides are not reported one by one.
+        Pieces of one text are one step if their number differs.
         """
         if is_text and left and right and len(left) != len(right):
             pieces = tuple(unit.texts[0] for unit in left), tuple(unit.texts[0] for unit in right)
@@ -347,7 +349,7 @@ class _Plan:
 def _common_ends(
     shortest: int, same_from_start: Callable[[int], bool], same_from_end: Callable[[int], bool]
 ) -> tuple[int, int]:
-    """How many places are the same at the start, and how many of the others at the end."""
+    """How many places are the same at the start, and how many of the rest at the end."""
     head = next((place for place in range(shortest) if not same_from_start(place)), shortest)
     rest = shortest - head
     return head, next((place for place in range(rest) if not same_from_end(place)), rest)
@@ -356,7 +358,7 @@ def _common_ends(
 def _between(
     left: list[Unit], right: list[Unit], pairs: Pairs
 ) -> Iterator[tuple[list[Unit], list[Unit], tuple[Unit, Unit] | None]]:
-    """What stands before each pair on either side, and the pair; at the end what is left."""
+    """The units before each pair on either side, and the pair; at the end the rest and None."""
     a = b = 0
     for u, v in pairs:
         yield left[a:u], right[b:v], (left[u], right[v])
@@ -365,8 +367,8 @@ def _between(
 
 
 def _together(unit: Unit, other: Unit) -> Iterator[Step]:
-    """Two units with the same text: pair by pair where they are cut alike; between the first and
-    the last other cut they are recut.
+    """Steps through two units with the same text: pairs where the cuts are the same, and one recut
+    from the first different cut to the last.
     """
     left, right = unit.texts, other.texts
     if None in (unit.frame, other.frame):
@@ -403,7 +405,7 @@ def _jumps(pairs: list[tuple[Unit, Unit]]) -> int:
 
 
 def _spread(units: list[Unit]) -> int:
-    """How many different counted numbers a run names."""
+    """How many different counted numbers a run holds."""
     return len({number for unit in units for number in unit.numbers})
 
 

@@ -1,9 +1,7 @@
-"""What a comparison found: one `Mismatch` a difference, its path as a person writes it, and all of
-them as lines for a terminal.
+"""The findings of a comparison: one `Mismatch` for each difference.
 
 A path begins without a dot (``[3].delta``, ``usage.total``), a run of items is ``[12..14]``, a key
-that is no plain word is quoted, and the whole value is ``$``. Nothing that a model wrote reaches a
-terminal raw: what is not printable is escaped.
+that is no plain word is quoted, and the whole value is ``$``.
 """
 
 from __future__ import annotations
@@ -35,11 +33,11 @@ _WORD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 class Mismatch(Struct, frozen=True):
     """One difference.
 
-    ``path`` counts items as the expectation does, for ``extra`` as we got them. ``kind``:
-    ``changed``; ``missing`` (expected, not got); ``extra`` (got, not expected); ``moved`` (a
-    counted number is off by the same amount from here on); ``recut`` (same text, cut differently).
-    ``expected`` and ``got`` are JSON values, None where there is none; of a run of items a list.
-    ``note`` is a sentence or ``""``.
+    ``path`` has indices of the expectation; for ``extra``, of the actual value. ``kind`` is
+    ``changed``, ``missing`` (expected, not got), ``extra`` (got, not expected), ``moved`` (a
+    counted number is off by the same amount from here on) or ``recut`` (same text, cut
+    differently). ``expected`` and ``got`` are JSON values, None for none, a list for a run of
+    items. ``note`` is a sentence or ``""``.
     """
 
     path: str
@@ -50,10 +48,10 @@ class Mismatch(Struct, frozen=True):
 
 
 class Findings(Protocol):
-    """Where the comparison of two lists adds its findings, and asks for those of a pair.
+    """Collects the findings of a comparison of two lists, and explains its pairs.
 
-    ``loose`` binds no names. ``courses`` say how the counted numbers around the present value are
-    shifted; ``silenced`` are the paths of numbers that another finding answers for.
+    ``loose`` binds no names. ``courses`` has the shifts of counted numbers around the present
+    value, ``silenced`` the paths of numbers that another finding covers.
     """
 
     bindings: Bindings
@@ -83,8 +81,8 @@ def _write_step(step: str | int | range) -> str:
 
 
 def sides(mismatch: Mismatch) -> tuple[str | None, str | None]:
-    """What was expected and what came, as JSON text; None where nothing stands there. Long values
-    are shortened in the middle.
+    """The expected and the actual value as JSON text, None for none. Long values are shortened in
+    the middle.
     """
     expected, got = mismatch.expected, mismatch.got
     if mismatch.kind == "changed" and expected is None and got is None:

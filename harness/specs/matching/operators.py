@@ -1,11 +1,11 @@
-"""The operators of an expectation: what each one accepts, and whether a value meets an expectation.
+"""The operators of an expectation, and whether a value meets an expectation.
 
-An operator is a mapping with exactly one key, one of `OPERATORS`; any other ``$`` key is data.
-Meeting is a walk from left to right, in the order of the expectation, with `Bindings` for what
-``$same`` has seen; a failed try takes its bindings back. Where there is a choice (``$contains``,
-``$unordered``) the first that works for that list is taken and kept. What all this may cost in one
-comparison is limited: `MAX_TRIES`, `MAX_PATTERN_STEPS`; beyond, nothing matches any more and
-`Bindings.gave_up` says so.
+An operator is a mapping with exactly one key, one of `OPERATORS`; any other ``$`` key is data. The
+walk goes from left to right, in the order of the expectation. `Bindings` hold the values of
+``$same``; a failed try removes its bindings. Where there is a choice (``$contains``,
+``$unordered``), the first one that works for that list is kept. `MAX_TRIES` and
+`MAX_PATTERN_STEPS` limit the cost of one comparison; beyond them nothing matches, and
+`Bindings.gave_up` is true.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TYPES: Final[dict[str, Callable[[Json], bool]]] = {
     "array": lambda value: isinstance(value, list),
     "null": lambda value: value is None,
 }
-"""What ``$any`` may name. 1.0 equals 1, so it is an integer."""
+"""The types of ``$any``. 1.0 equals 1, so it is an integer."""
 
 MAX_TRIES: Final = 200_000
 """Tries to place an item of ``$contains`` or ``$unordered``, in one comparison; about a second."""
@@ -48,10 +48,10 @@ NOTHING: Final[Any] = type("Nothing", (), {"__repr__": lambda self: "NOTHING"})(
 
 
 class Bindings:
-    """What one comparison remembers: values that ``$same`` has bound, what patterns and JSON said
-    of a text, and what is left to spend.
+    """The state of one comparison: the values bound by ``$same``, results of patterns and of JSON
+    texts, and the tries and steps that are left.
 
-    ``loose``: ``$same`` binds nothing and accepts everything, for looking ahead.
+    With ``loose``, ``$same`` binds nothing and accepts everything; alignments use that.
     """
 
     def __init__(self, *, loose: bool = False) -> None:
@@ -75,7 +75,7 @@ class Bindings:
         return False
 
     def forget(self, size: int) -> None:
-        """Take back every name but the first ``size``."""
+        """Remove every name but the first ``size``."""
         while len(self.bound) > size:
             self.bound.popitem()
 
@@ -89,8 +89,8 @@ def operator_of(expected: Json) -> str | None:
 
 
 def matches(expected: Json, actual: Json, bindings: Bindings) -> bool:
-    """Whether ``actual`` is as expected; after a False the bindings are not to be trusted
-    (`Bindings.meets` takes care of that).
+    """Whether ``actual`` is as expected. After False, bindings of the failed try remain;
+    `Bindings.meets` removes them.
     """
     operator = operator_of(expected)
     if operator is not None:
@@ -112,8 +112,8 @@ def matches(expected: Json, actual: Json, bindings: Bindings) -> bool:
 
 
 def fields(expected: dict[str, Json], actual: dict[str, Json]) -> Iterator[tuple[str, Json, Json]]:
-    """Each key of either side with both values, `NOTHING` where it has none; a key that is absent
-    as asked is left out.
+    """Each key of either side with both values, `NOTHING` for a missing one. A key that is absent
+    as expected is left out.
     """
     for key, want in expected.items():
         got = actual.get(key, NOTHING)
@@ -142,7 +142,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 @lru_cache(maxsize=256)
 def read_pattern(source: str) -> Pattern | PatternError:
-    """The pattern of a ``$re``, or what is wrong with it."""
+    """The pattern of a ``$re``, or the error in it."""
     try:
         return Pattern(source)
     except PatternError as error:
@@ -293,7 +293,7 @@ def _unordered(argument: Json, actual: Json, bindings: Bindings) -> bool:
 
 
 def _absent(argument: Json, actual: Json, _: Bindings) -> bool:
-    return False  # the key is there, or nobody would ask
+    return False  # only keys that exist are compared
 
 
 def _literal(argument: Json, actual: Json, _: Bindings) -> bool:
