@@ -31,6 +31,7 @@ from harness.pipeline.request_index import RequestIndex
 from harness.specs import Case
 
 from .growth import growth, hostile_growth
+from .latency import recording_latency
 from .measure import MODEL, URL, compared, exchange_of
 
 
@@ -202,6 +203,10 @@ def main() -> int:
         results["time at 10 n against n"] = growth(parsed.rounds)
         results["processor time at 10 n against n"] = hostile_growth(parsed.rounds)
         results["memory"] = memory(folder)
+        for library in ("httpx2", "httpx"):
+            results[f"milliseconds later while recorded, {library}"] = recording_latency(
+                library, 12, folder / library
+            )
     print(json.dumps(results, indent=2))
     parsed.json.parent.mkdir(parents=True, exist_ok=True)
     parsed.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")

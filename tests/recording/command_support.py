@@ -1,0 +1,22 @@
+"""Specs and helpers for the tests of `harness record`."""
+
+from __future__ import annotations
+
+# before any test: pytester has what was imported in a test imported twice, and httpx2 with it
+import google.genai  # noqa: F401
+
+SPEC = """\
+harness: 1
+cases:
+- case: two-turns
+  requirement: What the user says follows the answer.
+  features: [requests.calls]
+  source: https://ai.google.dev/api/generate-content
+  cassette: gemini-api/two-turns
+  turns:
+  - prompt:
+      unified-llm: {model: m, messages: [{role: user, content: [{kind: text, text: Hi}]}]}
+  - say: And in German?
+  expect:
+    unified-llm: recorded
+"""

@@ -1,0 +1,28 @@
+"""Fixtures for recording: an environment without keys, and a project with a spec."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+# before any test: pytester has what was imported in a test imported twice, and httpx2 with it
+import google.genai  # noqa: F401
+import pytest
+
+from tests.recording.command_support import SPEC
+from tests.recording.providers import ENVIRONMENT, KEY
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ENVIRONMENT.split():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs" / "talk.yaml").write_text(SPEC)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GEMINI_API_KEY", KEY)
+    return tmp_path

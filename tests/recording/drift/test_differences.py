@@ -1,0 +1,301 @@
+"""Which differences between two recordings are drift, and with which severity."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from harness.cassettes import Exchange
+from harness.recording.drift import SEVERITIES, Drift, compare_cassettes
+from tests.recording.drift.recordings import (
+    ALTERED,
+    RAN,
+    SECRET_TEXT,
+    Message,
+    Messages,
+    drift,
+    exchange,
+    line,
+    message,
+    recorded,
+    run,
+    tape,
+)
+
+
+# What is no drift
+def reword(messages: Messages) -> None:
+    messages[1]["candidates"][0]["content"]["parts"][0]["text"] = "OTHER"
+    messages[3]["candidates"][0]["content"]["parts"][0]["functionCall"]["args"] = {
+        "other": [1],
+        "nested": {"a": None},
+    }
+    messages[3]["candidates"][0]["content"]["parts"][0]["thoughtSignature"] = "T1RIRVI="
+
+
+def count_anew(messages: Messages) -> None:
+    for number, one in enumerate(messages):
+        one["usageMetadata"] = {
+            "promptTokenCount": 900 + number,
+            "candidatesTokenCount": 7,
+            "totalTokenCount": 10**12,
+        }
+
+
+def name_anew(messages: Messages) -> None:
+    for one in messages:
+        one |= {"responseId": "zzz", "modelVersion": "gemini-3-flash-002"}
+    messages[3]["candidates"][0]["content"]["parts"][0]["functionCall"]["id"] = "c99"
+
+
+def cut_elsewhere(messages: Messages) -> None:
+    messages[1:3] = [message({"text": piece}) for piece in ("The", " o", "", "wl", " and so on")]
+
+
+def join(messages: Messages) -> None:
+    parts = [part for one in messages for part in one["candidates"][0]["content"]["parts"]]
+    messages[:] = [message(parts[0], {"text": "all"}, parts[3], finish="STOP")]
+
+
+def turn_keys(messages: Messages) -> None:
+    def turned(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: turned(value[key]) for key in reversed(value)}
+        return [turned(one) for one in value] if isinstance(value, list) else value
+
+    messages[:] = [turned(one) for one in messages]
+
+
+def call_twice(messages: Messages) -> None:
+    messages[3]["candidates"][0]["content"]["parts"].append({"text": ""})
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        reword,
+        count_anew,
+        name_anew,
+        cut_elsewhere,
+        join,
+        turn_keys,
+        call_twice,
+        lambda messages: None,
+    ],
+)
+def test_what_is_worded_or_cut_otherwise_has_the_same_shape(
+    project: Path, capsys: pytest.CaptureFixture[str], alter: Callable[[Messages], None]
+) -> None:
+    messages = recorded()
+    alter(messages)
+    assert drift(tape(exchange(messages))) == 0
+    assert (
+        capsys.readouterr().out
+        == "gemini-api/a: no drift\n1 of 1 cassettes compared: 0 breaking, 0 notable, 0 harmless\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("alter", "found"), ALTERED, ids=lambda value: value[0][1] if isinstance(value, list) else ""
+)
+def test_another_shape_is_told_with_its_severity_and_feature(
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+    alter: Callable[[Messages], Any],
+    found: list[tuple[str, str, str, str]],
+) -> None:
+    messages = copy.deepcopy(recorded())
+    alter(messages)
+    status = drift(tape(exchange(messages)))
+    said = capsys.readouterr()
+    told, counted = said.out.splitlines()[1:-1], said.out.splitlines()[-1]
+    assert told == [
+        f"  {severity:<8}  exchange 1  {path}: {says}  [{feature}]"
+        for severity, path, says, feature in found
+    ]
+    severities = [severity for severity, *_ in found]
+    assert status == (3 if "breaking" in severities else 1 if "notable" in severities else 0)
+    assert (
+        counted
+        == f"1 of 1 cassettes compared: {', '.join(f'{severities.count(one)} {one}' for one in SEVERITIES)}"
+    )
+    assert SECRET_TEXT not in said.out + said.err
+
+
+FAILED: Final = b'{"error": {"code": 404, "message": "no such model", "status": "NOT_FOUND"}}'
+
+
+ANSWERS: Final[list[tuple[Exchange, list[tuple[str, str, str, str]]]]] = [
+    (
+        exchange(
+            [], status=404, headers={"Content-Type": ["application/json"]}, reads=((0.0, FAILED),)
+        ),
+        [
+            ("breaking", "content-type", "text/event-stream → application/json", "framing.unary"),
+            ("breaking", "status", "200 → 404", "errors.http"),
+        ],
+    ),
+    (exchange(recorded(), end="cut"), [("breaking", "end", "complete → cut", "stream-end.cut")]),
+    (
+        exchange(recorded(), line_end="\n"),
+        [("notable", "line end", "CRLF → LF", "framing.line-ends")],
+    ),
+    (
+        exchange(recorded(), headers={"Content-Type": ["text/plain; charset=utf-8"]}),
+        [("breaking", "content-type", "text/event-stream → text/plain", "framing.unary")],
+    ),
+    (
+        exchange(recorded(), reads=(*exchange(recorded()).reads, (9.0, b"data: not json\r\n\r\n"))),
+        [("breaking", "messages", "something among them is no JSON now", "unknown.frames")],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("now", "found"), ANSWERS, ids=lambda value: value[0][1] if isinstance(value, list) else ""
+)
+def test_how_it_is_answered_framed_and_ended_is_shape(
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+    now: Exchange,
+    found: list[tuple[str, str, str, str]],
+) -> None:
+    assert drift(tape(now)) == (3 if found[0][0] == "breaking" else 1)
+    told = capsys.readouterr().out.splitlines()[1:-1]
+    assert told == [
+        f"  {severity:<8}  exchange 1  {path}: {says}  [{feature}]"
+        for severity, path, says, feature in found
+    ]
+
+
+def error(status: str, *details: Message, code: int = 429) -> Exchange:
+    body = {"error": {"code": code, "message": "no", "status": status, "details": list(details)}}
+    return exchange(
+        [],
+        status=code,
+        headers={"Content-Type": ["application/json"]},
+        reads=((0.0, json.dumps(body).encode()),),
+    )
+
+
+INFO: Final = {
+    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+    "reason": "RATE_LIMIT_EXCEEDED",
+    "metadata": {"a": "b"},
+}
+
+
+RETRY: Final = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3s"}
+
+
+@pytest.mark.parametrize(
+    ("now", "found"),
+    [
+        (
+            error(
+                "RESOURCE_EXHAUSTED",
+                {**INFO, "metadata": {"c": "d"}},
+                {**RETRY, "retryDelay": "7.5s"},
+            ),
+            [],
+        ),
+        (
+            error("UNAVAILABLE", INFO, RETRY),
+            [
+                Drift(
+                    "breaking",
+                    1,
+                    "error.status",
+                    "new word UNAVAILABLE, so far RESOURCE_EXHAUSTED",
+                    "errors.http",
+                )
+            ],
+        ),
+        (
+            error("RESOURCE_EXHAUSTED", {**INFO, "reason": "QUOTA_EXHAUSTED"}, RETRY),
+            [
+                Drift(
+                    "breaking",
+                    1,
+                    "error.details[ErrorInfo].reason",
+                    "new word QUOTA_EXHAUSTED, so far RATE_LIMIT_EXCEEDED",
+                    "errors.http",
+                )
+            ],
+        ),
+        (
+            error("RESOURCE_EXHAUSTED", INFO),
+            [
+                Drift(
+                    "breaking",
+                    1,
+                    "error.details[RetryInfo]",
+                    "missing field (object)",
+                    "errors.quota",
+                )
+            ],
+        ),
+    ],
+)
+def test_errors_have_a_shape_of_their_own(now: Exchange, found: list[Drift]) -> None:
+    assert compare_cassettes(tape(error("RESOURCE_EXHAUSTED", INFO, RETRY)), tape(now)) == found
+
+
+def test_fewer_exchanges_are_told() -> None:
+    one = exchange(recorded())
+    (found,) = compare_cassettes(tape(one, one), tape(one))
+    assert (found.severity, found.exchange, found.says) == (
+        "breaking",
+        2,
+        "2 exchanges were recorded, now there are 1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("now", "found"),
+    [
+        (
+            [
+                line("init", model="n"),
+                RAN[1],
+                line("result", stats={"models": {"n": {"input": 7}, "p": {"input": 2}}}),
+            ],
+            [],
+        ),
+        ([RAN[0], line("tool_use", parameters={"b": "c"}), RAN[2]], []),
+        (
+            [*RAN[:2], line("thinking"), RAN[2]],
+            [Drift("notable", 1, "lines[thinking]", "new field (object)", "gemini-cli.unknown")],
+        ),
+        (
+            RAN[:2],
+            [Drift("breaking", 1, "lines[result]", "missing field (object)", "gemini-cli.errors")],
+        ),
+        (
+            [*RAN[:2], line("result", stats={"models": {"m": {SECRET_TEXT: 1}}})],
+            [
+                Drift(
+                    "breaking",
+                    1,
+                    "lines[result].stats.models.*.input",
+                    "missing field (number)",
+                    "gemini-cli.errors",
+                ),
+                Drift(
+                    "notable",
+                    1,
+                    "lines[result].stats.models.*.*",
+                    "new field (number)",
+                    "gemini-cli.errors",
+                ),
+            ],
+        ),
+    ],
+)
+def test_lines_of_the_cli_stand_under_their_type(now: Messages, found: list[Drift]) -> None:
+    assert compare_cassettes(run(*RAN), run(*now)) == found

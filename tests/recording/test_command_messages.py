@@ -1,0 +1,260 @@
+"""`harness record`: messages, bad usage, waiting, and the progress bar."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+# before any test: pytester has what was imported in a test imported twice, and httpx2 with it
+import google.genai  # noqa: F401
+import pytest
+
+from harness import load
+from harness.cassettes import CassetteError
+from harness.cli.main import main
+from harness.pipeline.replay import ReplayError
+from harness.recording.run import record_requests
+from harness.recording.settings import GenerateAsk, Settings
+from tests.recording.command_support import SPEC
+from tests.recording.providers import (
+    BODY,
+    CA_EVENT,
+    HELLO,
+    TIER,
+    Seen,
+    event,
+    limited,
+)
+from tests.support.raw_server import Connection, plain, raw_server, streaming
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ([], 2, "say what to record: names of cases or cassettes, --missing, or --all"),
+        (["a", "--all"], 2, "say what to record"),
+        (
+            ["nothing"],
+            2,
+            "nothing is no case and no cassette; `harness record nothing --prompt …` says what to ask for a new one",
+        ),
+        (["a", "b", "--prompt", "x"], 2, "--prompt is recorded as one cassette"),
+        (["foo/bar", "--prompt", "x"], 2, "foo of foo/bar is no provider; known are gemini-api, "),
+        (["foo/bar", "--prompt", "x"], 2, "or say --provider"),
+        (["foo/bar", "--prompt", "x", "--provider", "gemini-api"], 1, "foo/bar: no model is named"),
+        (["../out", "--prompt", "x", "--model", "m"], 1, "leads out of"),
+        (["gemini-api/x", "--prompt", "x"], 1, "gemini-api/x: no model is named"),
+        (
+            ["--missing", "--base-url", "http://127.0.0.1:1"],
+            1,
+            "request 1 got no answer at all from 127.0.0.1:1: [Errno 111]",
+        ),
+    ],
+)
+def test_the_command_says_what_is_wrong(
+    project: Path, capsys: pytest.CaptureFixture[str], words: list[str], status: int, said: str
+) -> None:
+    assert main(["record", *words]) == status
+    assert said in capsys.readouterr().err
+    assert not (project / "cassettes").exists() or not list((project / "cassettes").rglob("*.yaml"))
+
+
+NO_SERVER = [
+    "",
+    "foo",
+    "foo:80",
+    "127.0.0.1:8080",
+    "http://",
+    "ftp://x.example",
+    "http://a b",
+    "http://x:99999",
+    "http://[::1",
+]
+
+
+@pytest.mark.parametrize("url", NO_SERVER)
+@pytest.mark.parametrize("command", ["record", "drift"])
+def test_a_base_url_of_no_server_is_told_before_anything_is_asked(
+    project: Path, capsys: pytest.CaptureFixture[str], command: str, url: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([command, "two-turns", "--base-url", url])
+    said = f"argument --base-url: {url!r} is not a base URL; a base URL begins with http:// or https:// and names a host, such as http://127.0.0.1:8080"
+    assert capsys.readouterr().err == f"harness {command}: {said}; see harness {command} --help\n"
+
+
+@pytest.mark.parametrize(
+    ("provider", "name"),
+    [
+        ("gemini-api", "GOOGLE_GEMINI_BASE_URL"),
+        ("vertex-ai", "GOOGLE_VERTEX_BASE_URL"),
+        ("code-assist", "CODE_ASSIST_ENDPOINT"),
+    ],
+)
+def test_an_address_of_no_server_in_the_environment_or_in_the_settings_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provider: str, name: str
+) -> None:
+    def record(base_url: str | None) -> None:
+        record_requests(
+            provider,
+            [GenerateAsk(BODY, "m")],
+            tmp_path / "a.yaml",
+            settings=Settings(api_key="k", base_url=base_url, credentials="t"),
+        )
+
+    monkeypatch.setenv(name, "foo")
+    with pytest.raises(
+        ReplayError, match=f"{name}: 'foo' is not a base URL; a base URL begins with http://"
+    ):
+        record(None)
+    with pytest.raises(ReplayError, match="base_url: 'localhost:80' is not a base URL"):
+        record("localhost:80")
+    with (
+        raw_server(lambda connection: connection.reset()) as url,
+        pytest.raises(CassetteError, match="no answer"),
+    ):
+        record(url)  # goes before the environment
+
+
+def test_the_command_says_what_an_earlier_run_left(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = project / "cassettes" / "gemini-api" / "two-turns.yaml.part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(b"x")
+    assert main(["record", "--missing", "--base-url", "http://127.0.0.1:1"]) == 1
+    assert (
+        "two-turns.yaml.part is what an earlier recording left when it stopped"
+        in capsys.readouterr().err
+    )
+
+
+def test_an_answer_that_is_silent_is_given_up_and_a_line_says_what_is_waited_for(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.cli.record.STILL_S", 0.05)
+    path, gate, seen = (
+        project / "cassettes" / "gemini-api" / "two-turns.yaml",
+        threading.Semaphore(0),
+        Seen(),
+    )
+
+    def silent(_: Connection) -> None:
+        gate.acquire(timeout=30)
+
+    with raw_server(HELLO) as url:
+        assert main(["record", "two-turns", "--base-url", url]) == 0
+    good, given_up = path.read_bytes(), "nothing came for 0.4 s; --timeout waits longer"
+    ask_all = ["record", "--all", "--timeout", "0.4", "--base-url"]
+    with raw_server(HELLO, seen(streaming(event("half"), gate=gate))) as url:
+        assert main([*ask_all, url]) == 1
+        said = capsys.readouterr().err
+        assert (
+            f"gemini-api/two-turns: the answer to request 2 was given up, after 1 read of {len(event('half'))} bytes: {given_up}"
+            in said
+        )
+        assert "harness: gemini-api/two-turns: waiting for request 2, 0 s so far\n" in said
+        assert path.read_bytes() == good
+        assert main([*ask_all, url, "--allow-end", "aborted"]) == 0
+        assert [one.end for one in load(path).exchanges] == ["aborted", "aborted"]
+    assert "x-server-timeout" not in seen.requests[0][1]  # what is waited for here is no header
+    with raw_server(silent) as url:
+        assert main([*ask_all, url]) == 1
+    gate.release(9)
+    assert re.search(
+        rf"request 1 got no answer at all from 127\.0\.0\.1:\d+: {given_up}",
+        capsys.readouterr().err,
+    )
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "86401", "soon"])
+def test_a_timeout_that_is_none_is_told(
+    project: Path, capsys: pytest.CaptureFixture[str], seconds: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["record", "two-turns", f"--timeout={seconds}"])
+    assert (
+        f"argument --timeout: {seconds} is no time to wait; it is a number of seconds, above 0"
+        in capsys.readouterr().err
+    )
+
+
+def test_code_assist_is_given_up_as_well_when_it_is_silent(tmp_path: Path) -> None:
+    gate = threading.Semaphore(0)
+    settings = Settings(credentials="token", timeout_s=0.3)
+
+    def silent(_: Connection) -> None:
+        gate.acquire(timeout=30)
+
+    with raw_server(silent) as url, pytest.raises(CassetteError, match="no answer at all"):
+        record_requests(
+            "code-assist",
+            [GenerateAsk({}, "m")],
+            tmp_path / "a.yaml",
+            settings=replace(settings, base_url=url),
+        )
+    stalled = streaming(CA_EVENT, gate=gate)
+    with (
+        raw_server(plain("200 OK", TIER), stalled) as url,
+        pytest.raises(CassetteError, match=r"given up, .*: nothing came for 0\.3 s"),
+    ):
+        record_requests(
+            "code-assist",
+            [GenerateAsk({}, "m")],
+            tmp_path / "a.yaml",
+            settings=replace(settings, base_url=url),
+        )
+    gate.release(9)
+    assert not (tmp_path / "a.yaml").exists()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_shows_requests_tokens_and_waits(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    with raw_server(HELLO, limited("0.1s"), HELLO) as url:
+        assert main(["record", "two-turns", "--base-url", url]) == 0
+    drawn = terminal.getvalue()
+    assert "gemini-api/two-turns: 3 requests" in drawn
+    assert "12 tokens" in drawn
+    assert "24 tokens" in drawn
+    assert "waiting 0 s: 429 a quota answer" in drawn
+
+
+def test_ctrl_c_says_what_is_recorded(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "specs" / "b.yaml").write_text(SPEC.replace("two-turns", "b"))
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("harness.cli.record.Bar.waiting", stop)
+    with raw_server(HELLO, HELLO, HELLO, limited("5s")) as url:
+        assert main(["record", "--missing", "--base-url", url]) == 130
+    said = capsys.readouterr()
+    assert said.out == "recorded gemini-api/b: 2 exchanges of gemini-api, 24 output tokens\n"
+    assert "stopped; 1 of 2 cassettes are recorded, gemini-api/two-turns is as it was" in said.err
+    assert [path.name for path in (project / "cassettes").rglob("*.yaml")] == ["b.yaml"]
+
+
+def test_a_missing_library_is_said_with_the_command(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "google", None)
+    monkeypatch.setitem(sys.modules, "google.genai", None)
+    assert main(["record", "--missing"]) == 1
+    assert (
+        "google-genai is not installed; pip install 'gemini-conformance[record]'"
+        in capsys.readouterr().err
+    )

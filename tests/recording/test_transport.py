@@ -1,0 +1,225 @@
+"""Recording does not disturb a client: each read when it comes, exact bytes, headers and end."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from harness import load
+from harness.cassettes import Request
+from harness.recording.cassette import Playback, use_cassette
+from harness.recording.tape import Tape
+from harness.recording.transport import transports
+from tests.recording.clients import BODY, EVENTS, LIBRARIES, PATH, _installed, client, stream
+from tests.support.need import need
+from tests.support.raw_server import Connection, plain, raw_server, streaming
+
+
+class Recording(Tape):
+    """A tape without a file."""
+
+    def answer(self, _: Request) -> None:
+        return None
+
+
+def astream(
+    library: str,
+    tape: Any,
+    url: str,
+    after_read: Callable[[int], None] = lambda _: None,
+    stop: int = 1000,
+) -> tuple[list[bytes], Any]:
+    """`stream` for a client that awaits."""
+    need(library, _installed(library), f"{library} is not installed")
+    made = transports(library)
+    got: list[bytes] = []
+
+    async def run() -> None:
+        async with (
+            made.http.AsyncClient(transport=made.asynchronous(tape)) as http,
+            http.stream("POST", url + PATH, json=BODY) as response,
+        ):
+            async for data in response.aiter_raw():
+                got.append(data)
+                after_read(len(got))
+                if len(got) == stop:
+                    break
+
+    try:
+        asyncio.run(run())
+    except Exception as error:  # noqa: BLE001  # whatever the library raises is compared
+        return got, error
+    return got, None
+
+
+RUNS = [
+    pytest.param(run, library, id=f"{library}-{run.__name__}")
+    for run in (stream, astream)
+    for library in LIBRARIES
+]
+
+
+Run = Callable[..., tuple[list[bytes], Any]]
+
+
+@pytest.mark.parametrize(("run", "library"), RUNS)
+@pytest.mark.parametrize(
+    ("end", "error"), [("complete", None), ("cut", "RemoteProtocolError"), ("reset", "ReadError")]
+)
+def test_every_read_reaches_the_client_before_the_next_is_sent(
+    run: Run, library: str, end: str, error: str | None
+) -> None:
+    tape, gate = Recording(), threading.Semaphore(0)
+    with raw_server(streaming(*EVENTS, end=end, gate=gate)) as url:
+        got, raised = run(
+            library, tape, url, after_read=lambda _: gate.release()
+        )  # the server waits for this before it goes on
+    assert got == EVENTS
+    assert (type(raised).__name__ if raised else None) == error
+    (exchange,) = tape.exchanges()
+    assert [data for _, data in exchange.reads] == EVENTS
+    assert exchange.end == end
+    times = [at for at, _ in exchange.reads if at is not None]
+    assert times == sorted(times)
+    assert times[0] > 0
+    assert exchange.request is not None
+    assert (exchange.request.method, exchange.request.url, json.loads(exchange.request.body)) == (
+        "POST",
+        url + PATH,
+        BODY,
+    )
+    assert (exchange.status, exchange.reason_phrase) == (200, "OK")
+    assert exchange.headers == {
+        "Content-Type": ["text/event-stream"],
+        "Transfer-Encoding": ["chunked"],
+    }
+
+
+@pytest.mark.parametrize(("run", "library"), RUNS)
+def test_a_client_that_leaves_is_aborted(run: Run, library: str) -> None:
+    tape, gate = Recording(), threading.Semaphore(0)
+    with raw_server(streaming(*EVENTS, gate=gate)) as url:
+        got, _ = run(library, tape, url, after_read=lambda _: gate.release(), stop=2)
+        gate.release(4)
+    (exchange,) = tape.exchanges()
+    assert [data for _, data in exchange.reads] == EVENTS[:2] == got
+    assert exchange.end == "aborted"
+
+
+@pytest.mark.parametrize(("run", "library"), RUNS)
+@pytest.mark.parametrize("end", ["complete", "cut", "reset", "aborted"])
+def test_what_was_recorded_plays_the_same(run: Run, library: str, end: str, tmp_path: Path) -> None:
+    gate, path, stop = threading.Semaphore(0), tmp_path / "a.yaml", 2 if end == "aborted" else 1000
+    with raw_server(streaming(*EVENTS, end=end, gate=gate)) as url:
+        with use_cassette(path, mode="once", allow_end=["cut", "reset"]) as tape:
+            live, raised = run(library, tape, url, after_read=lambda _: gate.release(), stop=stop)
+        gate.release(4)
+    assert load(path).exchanges[0].end == end
+    with use_cassette(path) as tape:
+        played, again = run(library, tape, "https://generativelanguage.googleapis.com", stop=stop)
+        assert isinstance(tape, Playback)
+        assert tape.problems() == []
+    assert played == live
+    assert (
+        (type(again), str(again)[:20]) == (type(raised), str(raised)[:20])
+        or library == "httpx2"
+        or str(raised) == ""
+    )
+
+
+def test_bytes_stay_as_they_came_over_the_wire() -> None:
+    body, tape = gzip.compress(b"".join(EVENTS)), Recording()
+    with (
+        raw_server(
+            plain("200 Fine", body, "Content-Encoding: gzip", "X-Two: a", "x-two: b")
+        ) as url,
+        client("httpx2", tape) as http,
+    ):
+        assert http.post(url + PATH, json=BODY).content == b"".join(EVENTS)
+    (exchange,) = tape.exchanges()
+    assert exchange.body == body
+    assert exchange.reason_phrase == "Fine"
+    assert exchange.headers == {
+        "Content-Encoding": ["gzip"],
+        "X-Two": ["a", "b"],
+        "Content-Length": [str(len(body))],
+    }
+
+
+def test_exchanges_stand_in_start_order_whoever_is_done_first() -> None:
+    tape, arrived, gate = Recording(), threading.Event(), threading.Event()
+
+    def slow(connection: Connection) -> None:
+        arrived.set()
+        assert gate.wait(30)
+        plain("200 OK", b"first")(connection)
+
+    async def run(url: str) -> list[str]:
+        async with httpx2.AsyncClient(transport=transports("httpx2").asynchronous(tape)) as http:
+            first = asyncio.create_task(http.post(url + "/1"))
+            while not arrived.is_set():
+                await asyncio.sleep(0.001)
+            second = await http.post(url + "/2")
+            gate.set()
+            return [(await first).text, second.text]
+
+    with raw_server(slow, plain("200 OK", b"second")) as url:
+        assert asyncio.run(run(url)) == ["first", "second"]
+    assert [exchange.body for exchange in tape.exchanges()] == [b"first", b"second"]
+
+
+def test_one_client_serves_several_event_loops() -> None:
+    tape = Recording()
+    transport = transports("httpx2").asynchronous(tape)
+
+    async def run(url: str) -> bytes:
+        async with httpx2.AsyncClient(transport=transport) as http:
+            return (await http.post(url)).content
+
+    with raw_server(plain("200 OK", b"x")) as url:
+        assert [asyncio.run(run(url)) for _ in range(2)] == [b"x", b"x"]
+
+
+@pytest.mark.parametrize(
+    ("no_proxy", "asked"), [("", b"POST http://api.invalid"), ("api.invalid", b"")]
+)
+def test_a_proxy_of_the_environment_is_asked(
+    monkeypatch: pytest.MonkeyPatch, no_proxy: str, asked: bytes
+) -> None:
+    tape, seen = Recording(), []
+
+    def answer(connection: Connection) -> None:
+        seen.append(connection.request)
+        plain("200 OK", b"x")(connection)
+
+    with raw_server(answer) as url:
+        monkeypatch.setenv("http_proxy", url)
+        monkeypatch.setenv("no_proxy", no_proxy)
+        stream("httpx2", tape, "http://api.invalid")
+    assert (seen[0] if seen else b"").startswith(asked)
+    assert bool(seen) == bool(asked)
+    assert len(tape.exchanges()) == len(seen)
+
+
+@pytest.mark.parametrize(("run", "library"), RUNS)
+def test_a_request_that_got_no_answer_is_no_exchange_and_the_take_says_why(
+    run: Run, library: str
+) -> None:
+    tape = Recording()
+    with raw_server(lambda connection: connection.reset()) as url:
+        got, raised = run(library, tape, url)
+    assert got == []
+    assert type(raised).__name__ == "ReadError"
+    assert tape.exchanges() == ()
+    assert [take.failure for take in tape.in_flight] == [str(raised) or "ReadError"]
+    _, unreached = run(library, tape, "http://127.0.0.1:1")
+    assert type(unreached).__name__ == "ConnectError"
+    assert tape.in_flight[1].failure == str(unreached) != ""

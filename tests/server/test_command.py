@@ -1,0 +1,117 @@
+"""The command `harness serve`."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from harness.cassettes import dumps
+from tests.server.socket_client import PATH, WAIT_S, answered, asks, tape
+
+
+class Command:
+    """``harness serve`` as a process; gives the line it prints when it listens."""
+
+    def __init__(self, *arguments: str) -> None:
+        command = [
+            sys.executable,
+            "-c",
+            "import sys; from harness.cli.main import main; sys.exit(main())",
+            "serve",
+            *arguments,
+        ]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
+        """Send a signal; returns exit status and stderr. Raises if that takes more than 10 s."""
+        self.process.send_signal(number)
+        _, said = self.process.communicate(timeout=10)
+        return self.process.returncode, said
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[Command]:
+    command = Command(*arguments)
+    try:
+        yield command
+    finally:
+        if command.process.poll() is None:
+            command.process.kill()
+        command.process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_command_prints_its_address_and_ends_with_open_streams(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    path = tmp_path / "one.yaml"
+    path.write_text(dumps(tape(answered(((1.0, b"data: {"), (60_000.0, b"}"))))), encoding="utf-8")
+    with running(str(tmp_path), "--port", "0") as command:
+        address = command.line()
+        assert address.startswith("http://127.0.0.1:")
+        assert address.endswith("\n")
+        host, port = address.strip().removeprefix("http://").split(":")
+        with (
+            socket.create_connection((host, int(port)), timeout=WAIT_S) as peer,
+            socket.create_connection((host, int(port)), timeout=WAIT_S) as idle,
+        ):
+            peer.sendall(
+                f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
+                + asks("hi")
+            )
+            came = b""
+            while b"data: {" not in came:
+                came += peer.recv(1000)
+            status, said = command.end(number)
+            assert idle.recv(10) == b""
+    assert (status, said) == (0, "")
+
+
+def test_the_command_tells_of_a_request_that_nobody_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "one.yaml"
+    path.write_text(dumps(tape(answered())), encoding="utf-8")
+    with running(str(path)) as command:
+        url = command.line().strip()
+        httpx2.post(url + PATH, content=asks("other"))
+        status, said = command.end()
+    assert status == 0
+    assert said.startswith("harness: No recorded exchange answers POST /v1beta/models/")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["missing.yaml"], "missing.yaml: No such file"),
+        (["."], "a folder without a YAML file"),
+        (["junk.yaml"], "junk.yaml"),
+        (["--port", "99999", "x"], "99999 is no port"),
+        (["--pace", "fast", "one.yaml"], "unknown pace 'fast'"),
+    ],
+)
+def test_the_command_refuses_what_it_cannot_do(
+    arguments: list[str], part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    if arguments != ["."]:
+        Path("one.yaml").write_text(dumps(tape(answered())), encoding="utf-8")
+        Path("junk.yaml").write_text("junk: 1\n", encoding="utf-8")
+    with running(*arguments) as command:
+        out, said = command.process.communicate(timeout=20)
+    assert (command.process.returncode, out) == (2, "")
+    assert part in said

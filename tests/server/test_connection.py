@@ -1,0 +1,218 @@
+"""Connections: several requests, bad clients, many clients, changes while a server runs."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from harness import load
+from harness.server import connection as serving_connection
+from harness.server import serve
+from tests.server.socket_client import PATH, READS, WAIT_S, Seen, answered, asks, tape
+
+
+def test_one_connection_carries_request_after_request() -> None:
+    one = (
+        f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
+        + asks("hi")
+    )
+    with serve(tape(answered(((None, b"abc"),))), pace="instant") as server:
+        host, port = server.base_url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
+            peer.sendall(one * 2 + one.replace(b"Host: x", b"Host: x\r\nConnection: close"))
+            came = b""
+            while data := peer.recv(1 << 16):
+                came += data
+    assert came.count(b"3\r\nabc\r\n0\r\n\r\n") == 3
+
+
+@pytest.mark.parametrize(
+    ("raw", "status"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * (1 << 17) + b"\r\n\r\n", b"431"),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999999\r\n\r\n", b"413"),
+        (
+            b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n8000\r\n"
+            + b"a" * 0x8000
+            + b"\r\n",
+            b"413",
+        ),
+        (b"nonsense\r\n\r\n", b"400"),
+    ],
+)
+def test_a_peer_that_sends_too_much_or_nonsense_is_refused(
+    raw: bytes, status: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving_connection, "MAX_BODY", 20_000)
+    with serve(tape(answered())) as server:
+        host, port = server.base_url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
+            peer.sendall(raw)
+            assert peer.recv(1 << 16).split(b" ")[1] == status
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "body"),
+    [
+        ("/", "[", b""),
+        ("*", "x", b""),
+        ("http://[/a?b", "x", b""),
+        ("//[", "x", b""),
+        ("/%ff%00/models/[x]:generateContent", "x", b"{"),
+        (PATH, "x", b'{"contents": 5}'),
+        (
+            PATH,
+            "x",
+            b'{"contents": [5, {"parts": 5}, {"parts": [5, {"functionCall": 5}], "role": 5}]}',
+        ),
+        (PATH, "x", b"[[[[["),
+        (PATH, "x", b'{"contents": ' + b"[" * 5000),
+        (PATH, "x", b'"\xff\xfe'),
+        ("/v1/messages", "x", b'{"messages": 5, "model": 5}'),
+        ("/v1/messages", "x", b"5"),
+        ("/v1/messages/count_tokens", "x", b"]"),
+    ],
+)
+def test_an_odd_request_is_answered_all_the_same(target: str, host: str, body: bytes) -> None:
+    with serve(tape(answered()), pace="step", dialect="anthropic") as server:
+        name, port = server.base_url.removeprefix("http://").split(":")
+        with socket.create_connection((name, int(port)), timeout=WAIT_S) as peer:
+            peer.sendall(
+                f"POST {target} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+                + body
+            )
+            assert peer.recv(1 << 16).split(b" ")[1] in (b"200", b"400", b"404")
+
+
+def test_a_whole_address_as_a_proxy_gets_it_counts_by_its_path() -> None:
+    with serve(tape(answered()), pace="step") as server:
+        assert Seen(
+            server, path=f"http://generativelanguage.googleapis.com{PATH}&key=a://b"
+        ).blocks == [data for _, data in READS]
+
+
+def test_a_peer_that_falls_silent_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving_connection.Connection, "idle_s", 0.2)
+    with serve(tape(answered())) as server:
+        host, port = server.base_url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
+            peer.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab")
+            assert peer.recv(1) == b""
+
+
+def test_a_client_that_waits_to_be_asked_for_its_body_is_asked() -> None:
+    with serve(tape(answered()), pace="step") as server:
+        seen = Seen(server, more="Expect: 100-continue\r\n")
+        host, port = server.base_url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
+            peer.sendall(
+                b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n"
+            )
+            assert peer.recv(100).startswith(b"HTTP/1.1 100 ")
+    assert seen.end == "complete"
+
+
+def test_a_client_that_leaves_disturbs_nobody() -> None:
+    reads = tuple((None, b"x" * 10_000) for _ in range(300))
+    with serve(tape(answered(reads)), pace="step") as server:
+        host, port = server.base_url.removeprefix("http://").split(":")
+        for _ in range(3):
+            with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
+                peer.sendall(
+                    f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
+                    + asks("hi")
+                )
+                assert peer.recv(10)
+        assert Seen(server).end == "complete"
+
+
+def test_twenty_clients_at_once_each_get_their_own_stream() -> None:
+    exchanges = [
+        answered(
+            tuple((50.0 * index, b"%d-%d " % (who, index)) for index in range(10)),
+            body=asks(str(who)),
+        )
+        for who in range(20)
+    ]
+    with serve([tape(*exchanges[:10]), tape(*exchanges[10:])]) as server:
+        seen: dict[int, Seen] = {}
+        threads = [
+            threading.Thread(
+                target=lambda who=who: seen.update({who: Seen(server, asks(str(who)))})
+            )
+            for who in range(20)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert {who: one.blocks for who, one in seen.items()} == {
+        who: [b"%d-%d " % (who, index) for index in range(10)] for who in range(20)
+    }
+
+
+def test_what_is_served_and_how_can_change_while_it_runs() -> None:
+    with serve([], pace="step") as server:
+        assert Seen(server).status == "HTTP/1.1 404 Not Found"
+        server.add(tape(answered()))
+        assert Seen(server).end == "complete"
+        server.behave(fault="cut:1")
+        assert Seen(server).blocks == [b"data: {"]
+        server.clear(pace="step")
+        assert (Seen(server).status, len(server.misses)) == ("HTTP/1.1 404 Not Found", 1)
+
+
+def test_an_address_that_is_taken_is_an_error_of_the_caller() -> None:
+    with (
+        serve([]) as server,
+        pytest.raises(OSError, match="in use"),
+        serve([], port=int(server.base_url.rpartition(":")[2])),
+    ):
+        pass
+
+
+SHIPPED = sorted((Path(__file__).parents[2] / "cassettes").rglob("*.yaml"))
+
+
+ENDS = {
+    "complete": "complete",
+    "unknown": "complete",
+    "cut": "closed",
+    "aborted": "closed",
+    "reset": "reset",
+}
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent.name for path in SHIPPED}))
+def test_every_shipped_exchange_comes_over_a_socket_as_it_stands_in_its_cassette(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving_connection, "GRACE_S", 0.1)
+    for path in (path for path in SHIPPED if path.parent.name == folder):
+        with serve(path, pace="step") as server:
+            for number, exchange in enumerate(load(path).exchanges, 1):
+                request = exchange.request
+                if request is None:
+                    assert exchange.provider == "gemini-cli"
+                    continue
+                seen = Seen(
+                    server, request.body, request.url.partition("googleapis.com")[2], request.method
+                )
+                headers = [
+                    f"{name}: {value}"
+                    for name, values in exchange.headers.items()
+                    for value in values
+                ]
+                assert seen.status == f"HTTP/1.1 {exchange.status} {exchange.reason_phrase}", (
+                    path,
+                    number,
+                )
+                assert [
+                    header for header in seen.headers if header != "Transfer-Encoding: chunked"
+                ] == headers, (path, number)
+                assert seen.blocks == [data for _, data in exchange.reads if data], (path, number)
+                assert seen.end == ENDS[exchange.end], (path, number)
+            assert (server.misses, server.unused) == ([], [])
