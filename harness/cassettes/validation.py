@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin
 
 import msgspec
 
+from harness.stream.json_path import readable_path
 from harness.stream.printable import shorten
 
 if TYPE_CHECKING:
@@ -157,8 +158,7 @@ def show(value: Any) -> str:
 
 def place(path: Path) -> str:
     """``expect.anthropic[0]`` for ``("expect", "anthropic", 0)``."""
-    steps = (f"[{step}]" if isinstance(step, int) else f".{bare(step)}" for step in path)
-    return "".join(steps).removeprefix(".")
+    return readable_path(path) if path else ""
 
 
 def bare(key: str) -> str:

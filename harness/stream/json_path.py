@@ -1,15 +1,16 @@
-"""Puts an object together from pieces that each name their place by a JSON path (RFC 9535).
+"""JSON paths (RFC 9535): reads and writes them, and assembles an object from pieces with paths.
 
-A path is read once however many pieces it brings, and the pieces of a string are joined once, at
-the end: the whole costs as much as its input. A path that leads nowhere changes nothing and is told
-to the caller, and so is an array index far beyond the array's end, for a stream is not to be
-trusted with our memory.
+An assembly reads each path once, however many pieces it brings, and joins the pieces of a string
+once, at the end: the cost grows with the size of the input only. A piece whose path leads nowhere
+changes nothing and is refused; so is an array index far beyond the array's end, because a stream
+must not decide how much memory is used.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from copy import deepcopy
 from typing import Final
 
@@ -19,12 +20,13 @@ Steps = tuple[str | int, ...]
 
 MAX_STEPS: Final = 100
 MAX_GAP: Final = 10_000
-"""So many array elements of one object may be left out and filled with null."""
+"""The limit of array elements of one object that are left out and filled with null."""
 
 _STEP: Final = re.compile(
     r"""\.([^.*\[\]'"]+)|\[([0-9]{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]""",
     re.DOTALL,
 )
+_WORD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 _BARE_QUOTE: Final = re.compile(r'\\(.)|"', re.DOTALL)
 
 
@@ -38,11 +40,10 @@ class Assembly:
         self._gap = MAX_GAP
 
     def add(self, path: str, value: Json, more: bool = False) -> bool:
-        """Put a value at its path, a string after the string that stands there; False if it can't
-        stand there.
+        """Set the value at a path, or append a string to the string there; False if the path leads
+        nowhere or another value is there.
 
-        ``more`` says that a string goes on in a later piece. It changes nothing: a string also goes
-        on where the peer forgot to say so.
+        ``more`` (the string goes on in a later piece) changes nothing: some peers leave it out.
         """
         if path not in self._steps:
             self._steps[path] = read_path(path)
@@ -72,7 +73,7 @@ class Assembly:
         return self._root
 
     def _put(self, steps: Steps, value: Json) -> bool:
-        """Walk what exists, then hang a new branch there; only null is replaced."""
+        """Follow the path as far as it exists, then add a new branch; only null is replaced."""
         holder: Json = self._root
         for at, step in enumerate(steps):
             if type(holder) is dict and type(step) is str:
@@ -105,18 +106,18 @@ class Assembly:
 
 
 def read_path(path: str) -> Steps | None:
-    """The names and indices that a path with one goal consists of, from ``$``; None for any other
-    path.
+    """The names and indices of a path that begins with ``$`` and selects one place; None for any
+    other path.
     """
     if not path.startswith("$"):
         return None
     steps: list[str | int] = []
     position = 1
     while position < len(path):
-        found = _STEP.match(path, position)
-        if found is None or len(steps) == MAX_STEPS:
+        match = _STEP.match(path, position)
+        if match is None or len(steps) == MAX_STEPS:
             return None
-        bare, index, single, double = found.groups()
+        bare, index, single, double = match.groups()
         step = (
             bare
             if bare is not None
@@ -127,7 +128,7 @@ def read_path(path: str) -> Steps | None:
         if step is None:
             return None
         steps.append(step)
-        position = found.end()
+        position = match.end()
     return tuple(steps)
 
 
@@ -138,12 +139,25 @@ def write_path(*steps: str | int) -> str:
     )
 
 
-def _unquote(name: str) -> str | None:
-    """A name without its escapes, which are JSON's and ``\\'``; None if one of them is no
-    escape.
+def readable_path(steps: Iterable[str | int | range]) -> str:
+    """A path for a message, in ASCII: ``usage.total``, ``[3].delta``, ``[12..14]`` for several
+    items, ``["odd key"]`` for a key that is no plain word, ``$`` for the whole value.
     """
+    return "".join(map(_readable_step, steps)).removeprefix(".") or "$"
+
+
+def _readable_step(step: str | int | range) -> str:
+    if isinstance(step, range):
+        return f"[{step.start}..{step.stop - 1}]"
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}" if _WORD.fullmatch(step) else f"[{json.dumps(step)}]"
+
+
+def _unquote(name: str) -> str | None:
+    """A name without its escapes (JSON's and ``\\'``); None if one of them is not known."""
     as_json = _BARE_QUOTE.sub(
-        lambda found: '\\"' if found[0] == '"' else "'" if found[1] == "'" else found[0], name
+        lambda match: '\\"' if match[0] == '"' else "'" if match[1] == "'" else match[0], name
     )
     try:
         return str(json.loads(f'"{as_json}"', strict=False))

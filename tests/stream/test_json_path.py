@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.stream.json_path import MAX_GAP, MAX_STEPS, Assembly, read_path, write_path
+from harness.stream.json_path import (
+    MAX_GAP,
+    MAX_STEPS,
+    Assembly,
+    read_path,
+    readable_path,
+    write_path,
+)
 
 
 @pytest.mark.parametrize(
@@ -104,3 +111,19 @@ def test_a_value_is_not_shared_with_its_sender() -> None:
     sent = {"b": [1]}
     value, _ = assemble(("$.a", sent), ("$.a.b[1]", 2))
     assert (sent, value) == ({"b": [1]}, {"a": {"b": [1, 2]}})
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ((), "$"),
+        (("usage", "total"), "usage.total"),
+        ((3, "delta"), "[3].delta"),
+        ((range(12, 15), "$re"), "[12..14].$re"),
+        (("a b", "é"), '["a b"]["\\u00e9"]'),
+    ],
+)
+def test_a_path_in_a_message_is_short_and_ascii(
+    path: tuple[str | int | range, ...], text: str
+) -> None:
+    assert readable_path(path) == text

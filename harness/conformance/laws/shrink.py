@@ -17,7 +17,7 @@ from typing import Any
 
 from harness.cassettes import Cassette, Exchange, Origin, dumps
 from harness.pipeline.replay import DEFAULT_PROVIDER
-from harness.stream.framing import frame_by_content
+from harness.stream.framing import json_messages
 
 from .variants import plain, with_reads
 
@@ -76,9 +76,7 @@ class _Search:
 
 def _messages(exchange: Exchange) -> list[Any] | None:
     """The JSON messages of a body; None where something in it is none."""
-    framer = frame_by_content()
-    frames = framer.feed(plain(exchange).body) + framer.close()
-    return [frame.json for frame in frames] if all(frame.raw is None for frame in frames) else None
+    return json_messages(plain(exchange).body)
 
 
 def _body_of(messages: list[Any], original: Exchange) -> bytes:

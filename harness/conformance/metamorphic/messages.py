@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from harness.stream import framing
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
-from harness.stream.framing import frame_by_content
 from harness.stream.json_codec import Json
 
 Messages = list[Any]
@@ -18,13 +18,10 @@ Change = Callable[[Exchange], Exchange | None]
 """Changes an exchange; None where there is nothing to change."""
 
 
-def json_messages(body: bytes) -> Messages | None:
+def object_messages(body: bytes) -> Messages | None:
     """The messages of a body; None where some part of it is no JSON object."""
-    framer = frame_by_content()
-    frames = framer.feed(body) + framer.close()
-    messages = [frame.json for frame in frames if frame.raw is None]
-    whole = len(messages) == len(frames) and all(isinstance(item, dict) for item in messages)
-    return messages if messages and whole else None
+    messages = framing.json_messages(body)
+    return messages if messages and all(isinstance(item, dict) for item in messages) else None
 
 
 def answer_messages(exchange: Exchange) -> Messages | None:
@@ -35,7 +32,7 @@ def answer_messages(exchange: Exchange) -> Messages | None:
     """
     if exchange.status >= 300 or exchange.end in INTERRUPTED or exchange.header("content-encoding"):
         return None
-    messages = json_messages(exchange.body)
+    messages = object_messages(exchange.body)
     if messages is None or not any(True for _ in parts(messages)):
         return None
     refusals = ("error", "promptFeedback", "prompt_feedback")

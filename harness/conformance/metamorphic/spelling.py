@@ -13,7 +13,7 @@ from typing import Final
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
 
-from .messages import Change, Messages, answers, as_events, json_messages, responses, with_reads
+from .messages import Change, Messages, answers, as_events, object_messages, responses, with_reads
 
 _CAPITAL: Final = re.compile("[A-Z]")
 _USER_KEYED: Final = frozenset({"args", "properties", "partMetadata", "error", "metadata"})
@@ -25,7 +25,7 @@ def respelled(spell: Callable[[Messages], bytes]) -> Change:
     """Write the messages of any JSON answer anew, in a single read."""
 
     def change(exchange: Exchange) -> Exchange | None:
-        messages = json_messages(exchange.body)
+        messages = object_messages(exchange.body)
         return with_reads(exchange, spell(messages)) if messages is not None else None
 
     return change
@@ -35,7 +35,7 @@ def with_line_ends(line_end: bytes) -> Change:
     """End every line of the body with these bytes."""
 
     def change(exchange: Exchange) -> Exchange | None:
-        if json_messages(exchange.body) is None:
+        if object_messages(exchange.body) is None:
             return None
         return with_reads(exchange, re.sub(rb"\r\n|\r|\n", lambda _: line_end, exchange.body))
 

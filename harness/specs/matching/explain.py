@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from harness.stream.json_codec import Json
+from harness.stream.json_path import readable_path
 
 from .equality import is_plain
 from .lists import explain_list
-from .mismatch import Course, Kind, Mismatch, Path, write_path
+from .mismatch import Course, Kind, Mismatch, Path
 from .operators import NOTHING, Bindings, fields, operator_of, pair_equal, parse_json, read_pattern
 from .patterns import Pattern
 from .validate import CHECKS
@@ -53,7 +54,7 @@ class Explainer:
         if len(self.mismatches) >= self.limit:
             self.hidden += 1
         else:
-            self.mismatches.append(Mismatch(write_path(path), kind, expected, got, note))
+            self.mismatches.append(Mismatch(readable_path(path), kind, expected, got, note))
 
     def _explain_field(self, path: Path, want: Json, got: Json) -> None:
         if got is NOTHING:

@@ -7,7 +7,6 @@ that is no plain word is quoted, and the whole value is ``$``.
 from __future__ import annotations
 
 import json
-import re
 from typing import Final, Literal, Protocol
 
 from msgspec import Struct
@@ -26,8 +25,6 @@ Course = tuple[tuple[int, int], ...]
 
 MAX_SHOWN: Final = 1200
 """Characters of a value in one line."""
-
-_WORD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 
 
 class Mismatch(Struct, frozen=True):
@@ -64,20 +61,6 @@ class Findings(Protocol):
 
     def add(self, path: Path, kind: Kind, expected: Json, got: Json, note: str = "") -> None:
         """Add one finding."""
-
-
-def write_path(path: Path) -> str:
-    """A path as text, in ASCII."""
-    text = "".join(map(_write_step, path))
-    return text.removeprefix(".") or "$"
-
-
-def _write_step(step: str | int | range) -> str:
-    if isinstance(step, range):
-        return f"[{step.start}..{step.stop - 1}]"
-    if isinstance(step, int):
-        return f"[{step}]"
-    return f".{step}" if _WORD.fullmatch(step) else f"[{json.dumps(step)}]"
 
 
 def sides(mismatch: Mismatch) -> tuple[str | None, str | None]:

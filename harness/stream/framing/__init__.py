@@ -8,6 +8,8 @@ is a JSON array (`documents`), anything else server-sent events (`sse`).
 
 from __future__ import annotations
 
+from typing import Any
+
 from .frame import BOM, MAX_FRAME, Frame, Framer, FramingError, make_frame
 from .json_documents import DocumentFramer, JsonArrayFramer
 from .sse import SseFramer
@@ -21,6 +23,7 @@ __all__ = [
     "JsonArrayFramer",
     "SseFramer",
     "frame_by_content",
+    "json_messages",
     "make_frame",
 ]
 
@@ -28,6 +31,13 @@ __all__ = [
 def frame_by_content(max_frame: int = MAX_FRAME) -> Framer:
     """A framer that chooses how to read by the first byte that is not blank."""
     return _ByContent(max_frame)
+
+
+def json_messages(body: bytes) -> list[Any] | None:
+    """The JSON messages of a whole body; None if a part of it is not JSON."""
+    framer = frame_by_content()
+    frames = framer.feed(body) + framer.close()
+    return [frame.json for frame in frames] if all(frame.raw is None for frame in frames) else None
 
 
 class _ByContent:
