@@ -1,8 +1,8 @@
-"""One live recording of each provider: what is served must be what we read. Without a way to ask,
-each test skips with the reason.
+"""Records one short live answer of each provider and reads it.
 
-A test costs one short answer. HARNESS_REQUIRE=live-gemini-api (or live-vertex-ai, live-code-assist,
-live-gemini-cli) makes it fail where it would skip. HARNESS_MODEL names the model.
+Without credentials a test skips with the reason. HARNESS_REQUIRE=live-gemini-api (or
+live-vertex-ai, live-code-assist, live-gemini-cli) makes it fail instead. HARNESS_MODEL names the
+model.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tests.support.need import need
 MODEL = os.environ.get("HARNESS_MODEL", "gemini-3.8-flash")
 
 
-def way_to_ask(provider: str) -> str | None:
-    """Why nobody can be asked; None if somebody can."""
+def reason_to_skip(provider: str) -> str | None:
+    """The reason why the provider can't be asked, or None."""
     keys = [name for name in KEYS if os.environ.get(name)]
     match provider:
         case "gemini-api":
@@ -56,8 +56,8 @@ def way_to_ask(provider: str) -> str | None:
 
 
 @pytest.mark.parametrize("provider", ["gemini-api", "vertex-ai", "code-assist", "gemini-cli"])
-def test_a_live_answer_is_read_whole(provider: str, tmp_path: Path) -> None:
-    reason = way_to_ask(provider)
+def test_a_live_answer_has_only_known_events(provider: str, tmp_path: Path) -> None:
+    reason = reason_to_skip(provider)
     need(f"live-{provider}", reason is None, f"{provider} is not asked: {reason}")
     path = tmp_path / f"{provider}.yaml"
     limits = Limits(attempts=3, requests=4, output_tokens=5_000)

@@ -1,7 +1,6 @@
-"""The unified LLM client asks Gemini itself: a word whole, a word as a stream, and a call of a tool
-with its result.
+"""The unified-llm client asks Gemini: a whole answer, a stream, and a call of a tool.
 
-Four short answers. Without a key each test skips with the reason; HARNESS_REQUIRE=live-gemini-api
+Each answer is short. Without a key each test skips with the reason; HARNESS_REQUIRE=live-gemini-api
 makes it fail instead. HARNESS_MODEL names the model.
 """
 
@@ -28,7 +27,7 @@ def client() -> Iterator[Client]:
         yield client
 
 
-def asking(text: str, **more: Any) -> dict[str, Any]:
+def request(text: str, **more: Any) -> dict[str, Any]:
     return {
         "model": f"gemini:{MODEL}",
         "messages": [{"role": "user", "content": text}],
@@ -37,15 +36,15 @@ def asking(text: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def test_a_word_whole(client: Client) -> None:
-    response = client.complete(asking("Say hello in one word."))
+def test_a_whole_answer(client: Client) -> None:
+    response = client.complete(request("Say hello in one word."))
     assert response.text.strip()
     assert response["finish_reason"]["reason"] == "stop"
     assert response["usage"]["input_tokens"] > 0
 
 
-def test_a_word_as_a_stream(client: Client) -> None:
-    events = list(client.stream(asking("Say hello in one word.")))
+def test_a_stream(client: Client) -> None:
+    events = list(client.stream(request("Say hello in one word.")))
     assert (events[0]["type"], events[-1]["type"]) == ("STREAM_START", "FINISH")
     assert StreamAccumulator(events).response == events[-1]["response"]
 
@@ -67,6 +66,6 @@ def test_a_call_and_its_result(client: Client) -> None:
         },
         "execute": temperature,
     }
-    response = client.generate(asking("How warm is Oslo? Use the tool.", tools=[tool]))
+    response = client.generate(request("How warm is Oslo? Use the tool.", tools=[tool]))
     assert [list(arguments) for arguments in ran] == [["city"]]
     assert "4" in response.text

@@ -1,6 +1,7 @@
-"""The official anthropic client holds recorded conversations through both halves of the dialect, in
-a proxy of the test and with ``harness serve``: it reads our streams, and what it sends next becomes
-the recorded Gemini request."""
+"""The official anthropic client repeats recorded conversations, in a proxy and with ``harness serve``.
+
+It reads our streams, and its next request is translated into the recorded Gemini request.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +36,7 @@ Json = Any
 
 
 class Proxy:
-    """What stands between the client and the recording: a Messages request comes, a Messages stream
-    goes.
-    """
+    """Answers Messages requests with the translated answers of a recording."""
 
     def __init__(self, exchanges: tuple[Exchange, ...]) -> None:
         self.exchanges = list(exchanges)
@@ -49,10 +48,7 @@ class Proxy:
         exchange = self.exchanges[len(self.asked)]
         assert exchange.request is not None
         recorded = json.loads(exchange.request.body)
-        chosen = {
-            **recorded,
-            **recorded.get("request", {}),
-        }  # of an envelope, what a client chooses freely
+        chosen = {**recorded, **recorded.get("request", {})}  # the free fields of an envelope
         self.session.context = {
             name: chosen[name]
             for name in ("project", "user_prompt_id", "session_id")
@@ -73,7 +69,7 @@ class Proxy:
 
 
 def as_sent(content: Json) -> list[Json]:
-    """The blocks that a client holds, without the keys that it fills with null."""
+    """The blocks of the client's message, without the keys that it fills with null."""
     return [
         {key: value for key, value in block.to_dict().items() if value is not None}
         for block in content
@@ -81,7 +77,7 @@ def as_sent(content: Json) -> list[Json]:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_the_official_client_holds_the_conversation(case: Json) -> None:
+def test_the_official_client_repeats_the_conversation(case: Json) -> None:
     need("anthropic", importlib.util.find_spec("anthropic"), "anthropic is not installed")
     anthropic = import_module("anthropic")
     proxy = Proxy(harness.load(ROOT / f"cassettes/{case['cassette']}.yaml").exchanges)
@@ -98,7 +94,7 @@ def test_the_official_client_holds_the_conversation(case: Json) -> None:
                 texts = list(stream.text_stream)
                 message = stream.get_final_message()
             payloads = proxy.answers[-1]
-            told = next(payload for payload in payloads if payload["type"] == "message_delta")
+            delta = next(payload for payload in payloads if payload["type"] == "message_delta")
             assert "".join(texts) == "".join(
                 payload["delta"]["text"]
                 for payload in payloads
@@ -106,12 +102,12 @@ def test_the_official_client_holds_the_conversation(case: Json) -> None:
             )
             assert (
                 message.stop_reason
-                == told["delta"]["stop_reason"]
+                == delta["delta"]["stop_reason"]
                 == ("tool_use" if has_calls(message) else "end_turn")
             )
             assert (message.usage.input_tokens, message.usage.output_tokens) == (
-                told["usage"]["input_tokens"],
-                told["usage"]["output_tokens"],
+                delta["usage"]["input_tokens"],
+                delta["usage"]["output_tokens"],
             )
             if turn is not None:
                 expected = ANTHROPIC.request.follow_up(prompt, payloads, outcomes(turn))
@@ -126,7 +122,7 @@ def test_the_official_client_holds_the_conversation(case: Json) -> None:
                 }
     assert len(proxy.asked) == len(proxy.exchanges)
     for asked, recorded in proxy.asked:
-        if optional:  # the client insists on a limit that the recording does not have
+        if optional:  # the client requires a limit that the recording does not have
             assert asked.get("request", asked).pop("generationConfig") == {"maxOutputTokens": 1}
         assert asked == recorded
 
@@ -136,12 +132,12 @@ SERVED = {
     for name, case in CASES.items()
     if "max_tokens" in case["turns"][0]["prompt"]["anthropic"]
 }
-"""The conversations whose recording has the limit that the client insists on."""
+"""The conversations whose recording has the limit that the client requires."""
 
 
 @contextmanager
 def served(cassette: Path) -> Iterator[str]:
-    """``harness serve --dialect anthropic`` as a process, by its address."""
+    """Runs ``harness serve --dialect anthropic`` as a process; gives its URL."""
     command = [
         sys.executable,
         "-c",
@@ -161,12 +157,13 @@ def served(cassette: Path) -> Iterator[str]:
         yield process.stdout.readline().strip()
     finally:
         process.terminate()
-        _, told = process.communicate(timeout=10)
-    assert told == "", "every request was one of the recorded"
+        _, errors = process.communicate(timeout=10)
+    assert errors == "", "every request was a recorded one"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SERVED.values(), ids=SERVED)
-def test_the_official_client_holds_the_conversation_with_harness_serve(case: Json) -> None:
+def test_the_official_client_repeats_the_conversation_when_served(case: Json) -> None:
     """The server answers a turn only if its Gemini request is the recorded one, each signature at
     its part.
     """
@@ -183,14 +180,13 @@ def test_the_official_client_holds_the_conversation_with_harness_serve(case: Jso
         for exchange, turn in zip(harness.load(cassette).exchanges, [*later, None], strict=True):
             with client.messages.stream(**prompt) as stream:
                 message = stream.get_final_message()
-            harness.request(
-                prompt, dialect="anthropic", session=session
-            )  # so that names and ids are as the server gives them
+            # gives names and ids as the server does
+            harness.request(prompt, dialect="anthropic", session=session)
             payloads = harness.replay(exchange, dialect="anthropic", session=session)
-            (told,) = [payload for payload in payloads if payload["type"] == "message_delta"]
+            (delta,) = [payload for payload in payloads if payload["type"] == "message_delta"]
             assert (message.stop_reason, message.usage.output_tokens) == (
-                told["delta"]["stop_reason"],
-                told["usage"]["output_tokens"],
+                delta["delta"]["stop_reason"],
+                delta["usage"]["output_tokens"],
             )
             if turn is None:
                 break
@@ -216,9 +212,7 @@ RECORDED = [
 
 @pytest.mark.parametrize("exchange", RECORDED)
 def test_the_official_client_reads_every_recorded_answer(exchange: Exchange) -> None:
-    """What it puts together is what `follow_up` takes an application to have; an error raises and
-    takes the message with it.
-    """
+    """Its message equals the message that `follow_up` appends; an error raises."""
     need("anthropic", importlib.util.find_spec("anthropic"), "anthropic is not installed")
     anthropic, http = import_module("anthropic"), import_module("httpx2")
     payloads = harness.replay(exchange, dialect="anthropic")
@@ -246,15 +240,15 @@ def test_the_official_client_reads_every_recorded_answer(exchange: Exchange) -> 
     assert ANTHROPIC.request is not None
     later = ANTHROPIC.request.follow_up(prompt, payloads, "Go on.")["messages"]
     assert as_sent(message.content) == (later[1]["content"] if len(later) == 3 else [])
-    told = payloads[-2]
-    assert message.stop_reason == told["delta"]["stop_reason"]
+    delta = payloads[-2]
+    assert message.stop_reason == delta["delta"]["stop_reason"]
     assert {
         name: count for name, count in message.usage.to_dict().items() if count is not None
-    } == told["usage"]
+    } == delta["usage"]
 
 
-def test_what_is_served_shows_every_kind_of_block() -> None:
-    """Text, thinking, signatures in thinking and calls stand in the conversations above."""
+def test_the_served_conversations_have_every_kind_of_block() -> None:
+    """Text, thinking, signatures in thinking, calls."""
     kinds = set()
     for case in SERVED.values():
         for exchange in harness.load(ROOT / f"cassettes/{case['cassette']}.yaml").exchanges:
@@ -279,6 +273,8 @@ def outcomes(turn: Json) -> list[ToolOutcome] | str:
     if "say" in turn:
         return str(turn["say"])
     return [
-        ToolOutcome(one["error"], failed=True) if "error" in one else ToolOutcome(one["result"])
-        for one in turn["results"]
+        ToolOutcome(result["error"], failed=True)
+        if "error" in result
+        else ToolOutcome(result["result"])
+        for result in turn["results"]
     ]

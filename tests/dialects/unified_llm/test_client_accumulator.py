@@ -98,6 +98,7 @@ PARTS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.lists(PARTS, max_size=4), max_size=5), st.sampled_from([None, "STOP", "MAX_TOKENS"])
 )

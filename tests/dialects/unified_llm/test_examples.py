@@ -1,6 +1,4 @@
-"""The pipelines of examples/, run as a user runs them: as a program, against a cassette that is
-served on loopback.
-"""
+"""The pipelines of examples/ run as programs, against a cassette that is served on loopback."""
 
 from __future__ import annotations
 
@@ -17,11 +15,14 @@ from harness.server import serve
 ROOT = Path(__file__).parents[3]
 CASSETTE = ROOT / "cassettes" / "gemini-api" / "unified-llm-attractor.yaml"
 KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GEMINI_BASE_URL")
+pytestmark = pytest.mark.slow
+"""Each test starts a process."""
+
 REVERSE = "Write a function that reverses a string, in Go."
 
 
 def attractor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The program, without any key of this machine."""
+    """Runs the program, without any key of the environment."""
     clean = {name: value for name, value in os.environ.items() if name not in KEYS}
     command = [sys.executable, str(ROOT / "examples" / "attractor.py"), *arguments]
     return subprocess.run(
@@ -62,10 +63,8 @@ def test_attractor_lint_passes_without_a_key(name: str) -> None:
     )
 
 
-def test_the_agent_searches_until_it_knows_and_its_answer_goes_to_the_next_node() -> None:
-    """Use case 3: the server answers only the recorded requests, so that each result and signature
-    came back at its place.
-    """
+def test_the_agent_searches_and_its_answer_goes_to_the_next_node() -> None:
+    """Use case 3. The server answers only the recorded requests, with each result and signature."""
     seed = ("--project", "examples/project", "--seed", "Who calls Run, and why?")
     with serve(CASSETTE, pace="instant") as server:
         done = attractor(
@@ -76,7 +75,7 @@ def test_the_agent_searches_until_it_knows_and_its_answer_goes_to_the_next_node(
             GEMINI_BASE_URL=server.base_url,
         )
         assert server.misses == []
-        assert len(server.unused) == 1, "all are asked for but the one of gemini.dot"
+        assert len(server.unused) == 1, "all but the exchange of gemini.dot"
     assert (done.returncode, done.stderr) == (0, "")
     assert (
         done.stdout
@@ -84,7 +83,7 @@ def test_the_agent_searches_until_it_knows_and_its_answer_goes_to_the_next_node(
     )
 
 
-def test_without_a_key_it_says_so_and_fails() -> None:
+def test_without_a_key_the_program_fails_with_a_message() -> None:
     done = attractor("run", "examples/gemini.dot", "--seed", REVERSE)
     assert (done.returncode, done.stdout) == (1, "")
     assert (
@@ -93,7 +92,7 @@ def test_without_a_key_it_says_so_and_fails() -> None:
     )
 
 
-def test_an_error_of_the_provider_is_told() -> None:
+def test_an_error_of_the_provider_is_printed() -> None:
     with serve(CASSETTE, pace="instant", fault="status:401") as server:
         done = attractor(
             "run",
@@ -130,13 +129,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_lint_says_what_is_wrong_and_where(
+def test_lint_gives_the_fault_and_its_line(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "wrong.dot"
     path.write_text(text, encoding="utf-8")
     main = runpy.run_path(str(ROOT / "examples" / "attractor.py"))["main"]
     assert main(["lint", str(path)]) == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith(f"attractor: {path}:{WRONG[text]}")
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"attractor: {path}:{WRONG[text]}")
