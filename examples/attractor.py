@@ -1,16 +1,13 @@
-"""A small attractor on `harness.dialects.unified_llm.client`: runs a pipeline of prompts that a DOT
-file describes, or only says what is wrong with it.
+"""Runs or checks a pipeline of prompts from a DOT file, with the unified-llm client of the harness.
 
-A node is ``start``, ``exit`` or ``codergen``: a model (``provider:model``), a prompt, and how many
-turns it may take. A prompt may hold ``{{.seed}}`` and ``{{.NODE_output}}``. The model has one tool,
-``search_file``, which looks for a text in the files of a folder.
+A node is ``start``, ``exit`` or ``codergen``. A codergen node has a model (``provider:model``), a
+prompt and a limit of turns. A prompt may contain ``{{.seed}}`` and ``{{.NODE_output}}``. The model
+has one tool, ``search_file``, which searches the files of a folder for a text.
 
     python examples/attractor.py lint examples/gemini.dot
-    python examples/attractor.py run examples/gemini.dot --seed "Write a function that reverses a
-    string, in Go."
+    python examples/attractor.py run examples/gemini.dot --seed "Write a function."
 
-Running needs GEMINI_API_KEY; GEMINI_BASE_URL points it elsewhere, for instance to ``harness
-serve``. Linting needs neither.
+``run`` needs GEMINI_API_KEY; GEMINI_BASE_URL may name another server, such as ``harness serve``.
 """
 
 from __future__ import annotations
@@ -44,12 +41,12 @@ _PLACE: Final = re.compile(r"{{\s*\.(\w+)\s*}}")
 
 
 class PipelineError(ValueError):
-    """What is wrong with a pipeline: place, fact and expectation."""
+    """A fault of a pipeline, with its file and line."""
 
 
 @dataclass
 class Node:
-    """One step; ``line`` is where it stands in the file."""
+    """One step; ``line`` is its line in the file."""
 
     name: str
     line: int
@@ -62,7 +59,7 @@ class Node:
 
 @dataclass
 class Pipeline:
-    """Nodes by name, and which comes after which."""
+    """Nodes by name; ``edges`` maps a node to the next one."""
 
     path: Path
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -72,13 +69,11 @@ class Pipeline:
         return PipelineError(f"{self.path}:{line}: {reason}")
 
     def steps(self) -> list[Node]:
-        """The nodes from start to exit. Raises `PipelineError` where there is no such way, or a
-        node that is not on it.
-        """
+        """The nodes from start to exit; raises `PipelineError` unless the path has every node."""
         starts = [node for node in self.nodes.values() if node.type == "start"]
         if len(starts) != 1:
             raise self.fail(
-                1, f"there are {len(starts)} nodes of the type start; a pipeline has one"
+                1, f"the pipeline has {len(starts)} nodes of the type start; it needs one"
             )
         steps = starts
         while steps[-1].type != "exit":
@@ -87,15 +82,14 @@ class Pipeline:
             if following is None or following in steps:
                 raise self.fail(
                     last.line,
-                    f"from {last.name} no way leads to an exit; draw an edge to a node that has not"
-                    " been yet",
+                    f"no path leads from {last.name} to an exit; add an edge to another node",
                 )
             steps = [*steps, following]
         for node in self.nodes.values():
             if node not in steps:
                 raise self.fail(
                     node.line,
-                    f"no way leads from start to {node.name}; draw an edge to it, or take it away",
+                    f"no path leads from start to {node.name}; add an edge to it, or remove it",
                 )
         return steps
 
@@ -106,23 +100,19 @@ class Pipeline:
 def tokens(path: Path) -> Iterator[tuple[int, str, str]]:
     """Line, kind and text of each token."""
     text = path.read_text(encoding="utf-8")
-    for found in _TOKEN.finditer(text):
-        if found.lastgroup:
-            yield text.count("\n", 0, found.start()) + 1, found.lastgroup, found[0]
-    for _ in range(4):  # as many as a statement looks ahead
+    for match in _TOKEN.finditer(text):
+        if match.lastgroup:
+            yield text.count("\n", 0, match.start()) + 1, match.lastgroup, match[0]
+    for _ in range(4):  # a statement looks ahead so far
         yield text.count("\n") + 1, "end", "the end of the file"
 
 
 def read(path: Path) -> Pipeline:
-    """The pipeline in a file, every part of it checked. Raises `PipelineError`, and `OSError` for a
-    file that can't be read.
-    """
+    """The pipeline of a file; raises `PipelineError` for a fault in it, or `OSError`."""
     pipeline = Pipeline(path)
     rest = [*tokens(path)]
     if rest[0][2] != "digraph":
-        raise pipeline.fail(
-            rest[0][0], f"{rest[0][2]} stands where a pipeline begins; write: digraph NAME {{ … }}"
-        )
+        raise pipeline.fail(rest[0][0], f"expected digraph NAME {{ … }}, got {rest[0][2]}")
     at = 3 if rest[2][2] == "{" else 2
     while rest[at][2] != "}":
         at = _statement(pipeline, rest, at)
@@ -134,7 +124,7 @@ def read(path: Path) -> Pipeline:
             if place not in known:
                 raise pipeline.fail(
                     node.line,
-                    f"{node.name} asks for {place}, which is not there yet; there are"
+                    f"the prompt of {node.name} has {place}, which has no value yet; known are"
                     f" {', '.join(known)}",
                 )
         known.append(f"{node.name}_output")
@@ -142,12 +132,10 @@ def read(path: Path) -> Pipeline:
 
 
 def _statement(pipeline: Pipeline, rest: Sequence[tuple[int, str, str]], at: int) -> int:
-    """Reads ``name [key=value, …]`` or ``name -> name -> …`` and gives where the next statement
-    begins.
-    """
+    """Reads ``name [key=value, …]`` or ``name -> name -> …``; returns the index of the next one."""
     line, kind, name = rest[at]
     if kind != "word":
-        raise pipeline.fail(line, f"{name} stands where the name of a node belongs")
+        raise pipeline.fail(line, f"expected the name of a node, got {name}")
     at += 1
     attributes: dict[str, str] = {}
     if rest[at][2] == "[":
@@ -156,33 +144,34 @@ def _statement(pipeline: Pipeline, rest: Sequence[tuple[int, str, str]], at: int
             if equals != "=" or kind not in ("word", "string"):
                 raise pipeline.fail(
                     rest[at][0],
-                    f"the attributes of {name} are not of the form [key=value, key=value]",
+                    f"the attributes of {name} need the form [key=value, key=value]",
                 )
             attributes[key] = _unquote(value) if kind == "string" else value
             at += 4
             if rest[at][2] not in (",", "]"):
-                raise pipeline.fail(rest[at][0], f"{rest[at][2]} stands where , or ] belongs")
+                raise pipeline.fail(rest[at][0], f"expected , or ], got {rest[at][2]}")
         at += 1
     if attributes:
         pipeline.nodes[name] = Node(name, line, attributes)
     while rest[at][2] == "->":
         before, name = name, rest[at + 1][2]
         if pipeline.edges.setdefault(before, name) != name:
-            raise pipeline.fail(line, f"two edges leave {before}; this attractor goes one way")
+            raise pipeline.fail(line, f"{before} has two outgoing edges; it may have one")
         at += 2
     return at + (rest[at][2] == ";")
 
 
 def _unquote(text: str) -> str:
     return re.sub(
-        r"\\(.)", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), text[1:-1]
+        r"\\(.)", lambda match: {"n": "\n", "t": "\t"}.get(match[1], match[1]), text[1:-1]
     )
 
 
 def _check(pipeline: Pipeline, node: Node) -> None:
     if node.type not in TYPES:
         raise pipeline.fail(
-            node.line, f"{node.name} has the type {node.type!r}; known are {', '.join(TYPES)}"
+            node.line,
+            f"{node.name} has the unknown type {node.type!r}; known are {', '.join(TYPES)}",
         )
     for key in node.attributes:
         if key not in ATTRIBUTES[node.type]:
@@ -199,12 +188,13 @@ def _check(pipeline: Pipeline, node: Node) -> None:
     if not _MODEL.fullmatch(node.attributes["model"]):
         raise pipeline.fail(
             node.line,
-            f"{node.attributes['model']!r} is no model; write provider:model, as"
+            f"{node.attributes['model']!r} is not a model; write provider:model, such as"
             " gemini:gemini-2.0-flash",
         )
     if not re.fullmatch(r"[1-9][0-9]{0,2}", node.attributes.get("max_turns", "1")):
         raise pipeline.fail(
-            node.line, f"max_turns is {node.attributes['max_turns']!r}; it is a number from 1"
+            node.line,
+            f"max_turns is {node.attributes['max_turns']!r}; it must be a number from 1 to 999",
         )
 
 
@@ -212,12 +202,10 @@ def _check(pipeline: Pipeline, node: Node) -> None:
 
 
 def search_file(project: Path, text: str) -> str:
-    """The lines of a folder's files that hold a text: ``path:line: the line`` each. Raises
-    ValueError for an empty text.
-    """
+    """The lines that contain a text, as ``path:line: …``; raises ValueError for an empty text."""
     if not text:
         raise ValueError("there is nothing to look for")
-    found = [
+    lines = [
         f"{path.relative_to(project).as_posix()}:{number}: {line.strip()}"
         for path in sorted(project.rglob("*"))
         if path.is_file() and not path.is_symlink()
@@ -226,11 +214,11 @@ def search_file(project: Path, text: str) -> str:
         )
         if text in line
     ]
-    return "\n".join(found[:MAX_LINES]) or "not found"
+    return "\n".join(lines[:MAX_LINES]) or "not found"
 
 
 def run(pipeline: Pipeline, seed: str, project: Path) -> Iterator[tuple[str, str]]:
-    """Name and answer of each step as it is done."""
+    """The name and the answer of each step, as it ends."""
     known = {"seed": seed}
     tool = {
         "name": "search_file",
@@ -246,7 +234,7 @@ def run(pipeline: Pipeline, seed: str, project: Path) -> Iterator[tuple[str, str
         for node in pipeline.steps():
             if node.type != "codergen":
                 continue
-            prompt = _PLACE.sub(lambda found: known[found[1]], node.attributes["prompt"])
+            prompt = _PLACE.sub(lambda match: known[match[1]], node.attributes["prompt"])
             turns = int(node.attributes.get("max_turns", MAX_TURNS))
             request: dict[str, Any] = {
                 "model": node.attributes["model"],
@@ -259,24 +247,24 @@ def run(pipeline: Pipeline, seed: str, project: Path) -> Iterator[tuple[str, str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0, or 1 with the reason on stderr."""
+    """The command; returns 0, or 1 with the reason on stderr."""
     parser = argparse.ArgumentParser(
-        prog="attractor", description="Runs a pipeline of prompts that a DOT file describes."
+        prog="attractor", description="Runs or checks a pipeline of prompts from a DOT file."
     )
     commands = parser.add_subparsers(dest="command", required=True)
     for name, text in (
-        ("run", "ask the models, one step after the other"),
-        ("lint", "say what is wrong with the file; asks nobody"),
+        ("run", "ask the models, one node after the other"),
+        ("lint", "check the file without asking a model"),
     ):
         command = commands.add_parser(name, help=text)
         command.add_argument("file", type=Path)
         if name == "run":
-            command.add_argument("--seed", default="", help="what {{.seed}} stands for")
+            command.add_argument("--seed", default="", help="the text for {{.seed}}")
             command.add_argument(
                 "--project",
                 type=Path,
                 default=Path(),
-                help="the folder that search_file looks into",
+                help="the folder that search_file searches",
             )
     chosen = parser.parse_args(arguments)
     try:
@@ -285,7 +273,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for name, answer in run(pipeline, chosen.seed, chosen.project):
                 print(f"{name}: {answer}", flush=True)
         else:
-            print(f"{chosen.file}: {len(pipeline.nodes)} nodes, nothing wrong")
+            print(f"{chosen.file}: {len(pipeline.nodes)} nodes, no faults")
     except (PipelineError, TranslationError, SDKError, OSError) as error:
         print(f"attractor: {error}", file=sys.stderr)
         return 1

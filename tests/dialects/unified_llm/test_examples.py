@@ -58,9 +58,7 @@ def test_attractor_run_gemini_dot_completes_a_simple_codergen_turn() -> None:
 def test_attractor_lint_passes_without_a_key(name: str) -> None:
     done = attractor("lint", f"examples/{name}.dot")
     assert (done.returncode, done.stderr) == (0, "")
-    assert (
-        done.stdout == f"examples/{name}.dot: {3 if name == 'gemini' else 4} nodes, nothing wrong\n"
-    )
+    assert done.stdout == f"examples/{name}.dot: {3 if name == 'gemini' else 4} nodes, no faults\n"
 
 
 def test_the_agent_searches_and_its_answer_goes_to_the_next_node() -> None:
@@ -107,23 +105,23 @@ def test_an_error_of_the_provider_is_printed() -> None:
 
 
 WRONG = {
-    "": "1: the end of the file stands where a pipeline begins",
-    "graph x {}": "1: graph stands where a pipeline begins",
-    "digraph x {": "1: the end of the file stands where the name of a node belongs",
-    "digraph x { a [type=start": "1: the end of the file stands where , or ] belongs",
-    "digraph x { a [type] }": "1: the attributes of a are not of the form [key=value, key=value]",
-    "digraph x { a [type=start] a ->": "1: the end of the file stands where the name of a node belongs",
-    "digraph x { a [type=magic] }": "1: a has the type 'magic'; known are start, codergen, exit",
+    "": "1: expected digraph NAME { … }, got the end of the file",
+    "graph x {}": "1: expected digraph NAME { … }, got graph",
+    "digraph x {": "1: expected the name of a node, got the end of the file",
+    "digraph x { a [type=start": "1: expected , or ], got the end of the file",
+    "digraph x { a [type] }": "1: the attributes of a need the form [key=value, key=value]",
+    "digraph x { a [type=start] a ->": "1: expected the name of a node, got the end of the file",
+    "digraph x { a [type=magic] }": "1: a has the unknown type 'magic'; known are start, codergen, exit",
     "digraph x { a [type=start, modle=m] }": "1: a has an unknown attribute 'modle'; known are type",
     "digraph x {\n a [type=codergen, model=m] }": "2: a has no prompt",
-    'digraph x { a [type=codergen, prompt=p, model="gemini-2.0-flash"] }': "1: 'gemini-2.0-flash' is no model; write provider:model",
-    'digraph x { a [type=codergen, prompt=p, model="gemini:m", max_turns=0] }': "1: max_turns is '0'; it is a number from 1",
-    "digraph x { a [type=exit] }": "1: there are 0 nodes of the type start; a pipeline has one",
-    "digraph x {\n a [type=start]\n}": "2: from a no way leads to an exit",
-    "digraph x { a [type=start] b [type=exit] a -> b a -> c }": "1: two edges leave a",
-    "digraph x { a [type=start] b [type=exit] c [type=exit] a -> b }": "1: no way leads from start to c",
+    'digraph x { a [type=codergen, prompt=p, model="gemini-2.0-flash"] }': "1: 'gemini-2.0-flash' is not a model; write provider:model",
+    'digraph x { a [type=codergen, prompt=p, model="gemini:m", max_turns=0] }': "1: max_turns is '0'; it must be a number from 1",
+    "digraph x { a [type=exit] }": "1: the pipeline has 0 nodes of the type start; it needs one",
+    "digraph x {\n a [type=start]\n}": "2: no path leads from a to an exit",
+    "digraph x { a [type=start] b [type=exit] a -> b a -> c }": "1: a has two outgoing edges; it may have one",
+    "digraph x { a [type=start] b [type=exit] c [type=exit] a -> b }": "1: no path leads from start to c",
     'digraph x { a [type=start] b [type=codergen, model="g:m", prompt="{{.c_output}}"] c [type=exit] a -> b -> c }': (
-        "1: b asks for c_output, which is not there yet; there are seed"
+        "1: the prompt of b has c_output, which has no value yet; known are seed"
     ),
 }
 
