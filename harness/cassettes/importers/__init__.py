@@ -14,7 +14,8 @@ from typing import Final
 
 from harness.stream.exchange import Cassette, CassetteError
 
-from .content import MAX_BYTES, Content
+from ..yaml import MAX_BYTES
+from .content import Content
 from .format import Format
 from .unsupported import UNREAD, describe
 
@@ -53,7 +54,7 @@ _SPEC: Final = re.compile(
 _HEAD: Final = 4096
 """The number of bytes in which that beginning is searched for."""
 
-__all__ = ["FORMATS", "MAX_BYTES", "Format", "read"]
+__all__ = ["FORMATS", "Format", "read"]
 
 
 def read(data: bytes, name: str = "the recording") -> Cassette:

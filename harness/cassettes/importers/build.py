@@ -18,7 +18,8 @@ import msgspec
 from harness.stream.events import End
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
 
-from .content import MAX_BYTES, as_shape, compact_json
+from ..yaml import MAX_BYTES
+from .content import as_shape, compact_json
 
 EVENT_END: Final = b"\r\n\r\n"
 

@@ -19,10 +19,7 @@ import msgspec
 from harness.stream.exchange import CassetteError
 
 from ..validation import msgspec_fault
-from ..yaml import YamlError, parse
-
-MAX_BYTES: Final = 256 * 1024 * 1024
-"""The size limit of a file, and of its bodies with aliases and base64 expanded."""
+from ..yaml import MAX_BYTES, YamlError, parse
 
 _BOM: Final = b"\xef\xbb\xbf"
 _RECORDED_YAML: Final = re.compile(r"^[\"']?(?:http_)?interactions[\"']?[ \t]*:", re.MULTILINE)

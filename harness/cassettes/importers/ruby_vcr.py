@@ -16,6 +16,7 @@ from msgspec import Struct
 from harness.stream.decompression import MAX_RATIO, UNSUSPICIOUS
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
+from ..yaml import MAX_BYTES
 from .build import (
     Status,
     body_bytes,
@@ -24,7 +25,7 @@ from .build import (
     build_request,
     decode_base64,
 )
-from .content import MAX_BYTES, Content, as_shape, each
+from .content import Content, as_shape, each
 from .format import Format
 
 

@@ -153,30 +153,20 @@ class Redactor:
                 return None
             exchange = kept
         request = None if exchange.request is None else self.request(exchange.request)
-        reads = self.reads(exchange.reads)
-        headers = (
-            exchange.headers
-            if reads == exchange.reads
-            else _resized(exchange.headers, exchange.body, b"".join(d for _, d in reads))
-        )
-        phrase = self.text(exchange.reason_phrase)
-        return replace(
+        redacted = replace(
             exchange,
             request=request,
-            headers=self._kept(headers),
-            reads=reads,
-            reason_phrase=phrase,
+            reads=self.reads(exchange.reads),
+            reason_phrase=self.text(exchange.reason_phrase),
         )
+        headers = self._headers(exchange.headers, len(exchange.body), len(redacted.body))
+        return replace(redacted, headers=headers)
 
     def request(self, request: Request) -> Request:
         """The request, redacted: as it is kept and as it is looked up."""
         body = self.body(request.body)
-        headers = (
-            request.headers
-            if body == request.body
-            else _resized(request.headers, request.body, body)
-        )
-        return replace(request, url=self.url(request.url), headers=self._kept(headers), body=body)
+        headers = self._headers(request.headers, len(request.body), len(body))
+        return replace(request, url=self.url(request.url), headers=headers, body=body)
 
     def url(self, url: str) -> str:
         """A URL without credentials in authority, query and fragment; the rest of it stays as it
@@ -239,12 +229,19 @@ class Redactor:
                     REDACTED.encode(),
                 )
 
-    def _kept(self, headers: dict[str, list[str]]) -> dict[str, list[str]]:
-        return {
+    def _headers(
+        self, headers: dict[str, list[str]], old_size: int, size: int
+    ) -> dict[str, list[str]]:
+        """The kept headers; a content length of ``old_size`` becomes ``size``."""
+        kept = {
             name: list(map(self.text, values))
             for name, values in headers.items()
             if name.lower() in KEPT_HEADERS
         }
+        for name, values in kept.items():
+            if name.lower() == "content-length" and values == [str(old_size)]:
+                kept[name] = [str(size)]
+        return kept
 
     def _query(self, query: str) -> str:
         return "&".join(map(self._parameter, query.split("&"))) if query else query
@@ -339,16 +336,6 @@ def _recut(reads: Reads, body: bytes, spans: Sequence[Span]) -> Reads:
         cut.append((at, whole[begin:end]))
         begin = max(begin, end)
     return tuple(read for read in cut if read[1])
-
-
-def _resized(headers: dict[str, list[str]], old: bytes, new: bytes) -> dict[str, list[str]]:
-    """The headers, with the new length of the body where they had the old one."""
-    return {
-        name: [str(len(new))]
-        if name.lower() == "content-length" and values == [str(len(old))]
-        else values
-        for name, values in headers.items()
-    }
 
 
 _BUILT_IN: Final = Redactor()

@@ -24,6 +24,7 @@ from .errors import explain
 from .literal_blocks import lift
 
 MAX_BYTES: Final = 256 * 1024 * 1024
+"""The size limit of a file, and of a recording with its aliases and base64 expanded."""
 MAX_DEPTH: Final = 100
 MAX_VALUES: Final = 1_000_000
 """A small text can have huge data: a value of two characters takes over 100 bytes of memory."""
