@@ -1,0 +1,31 @@
+"""The summary in Markdown."""
+
+from __future__ import annotations
+
+from harness.report import (
+    Run,
+    render,
+)
+from tests.report.document_samples import HEADER, result
+
+
+def test_the_summary_in_markdown_is_a_table_and_what_is_not_passed_and_no_text_becomes_markup() -> (
+    None
+):
+    hostile = "<img src=x> | `a` [x](javascript:y) @me\n# no"
+    text = render(
+        Run(
+            HEADER,
+            [
+                result(),
+                result("failed", "two", requirement=hostile),
+                result("not-carried", "three"),
+            ],
+        )
+    )["summary.md"]
+    assert "| Gemini API | 0 of 1 features<br>✕ 1 failed<br>– 1 not carried |" in text
+    assert (
+        "- ✕ **failed** Gemini API → anthropic: \\<img src=x\\> \\| \\`a\\` \\[x\\]\\(javascript:y\\) \\@me \\# no"
+        in text
+    )
+    assert "three" not in text

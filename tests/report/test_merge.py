@@ -1,0 +1,172 @@
+"""Merging the parts of a run."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import permutations
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from harness.conformance.results import (
+    Breach,
+    CaseResult,
+    Evidence,
+    Read,
+    ResultsError,
+    Sent,
+    Stream,
+)
+from harness.report import (
+    Named,
+    Run,
+    merge,
+    pack,
+    unpack,
+)
+from tests.report.document_samples import HEADER, SEVERAL, STREAM, failing, result
+
+SHARDS = [
+    Run(HEADER, SEVERAL[:2]),
+    Run(replace(HEADER, unread=("a.yaml:1: no",), day="2026-11-22"), SEVERAL[1:4]),
+    Run(
+        replace(HEADER, adapters=(Named("mine", "My adapter", 7),), tools=("other 2",)),
+        [SEVERAL[4], result(case="five", adapter="mine")],
+    ),
+]
+
+
+def test_shards_merge_in_any_order_and_grouping_into_the_same_bytes() -> None:
+    whole = pack(merge(SHARDS))
+    for one, two, three in permutations(SHARDS):
+        assert (
+            pack(merge([merge([one, two]), three]))
+            == pack(merge([one, merge([two, three])]))
+            == pack(merge([one, two, three]))
+            == whole
+        )
+    assert pack(merge([merge(SHARDS), merge(SHARDS)])) == whole
+
+
+def test_a_merged_run_has_every_result_once_and_every_name() -> None:
+    merged = merge(SHARDS)
+    assert len(merged.results) == 6
+    assert [one.name for one in merged.header.adapters] == ["anthropic", "unified-llm", "mine"]
+    assert (merged.header.tools, merged.header.day) == (
+        ("gemini-conformance 1", "other 2"),
+        "2026-11-22",
+    )
+    assert merged.header.unread == ("a.yaml:1: no",)
+
+
+def test_the_same_result_twice_in_one_run_stays_two() -> None:
+    assert len(merge([Run(HEADER, [result(), result()]), Run(HEADER, [result()])]).results) == 2
+
+
+def test_two_runs_that_judge_a_cell_differently_are_no_shards_of_one() -> None:
+    with pytest.raises(
+        ResultsError,
+        match=r"case 'one' for anthropic has different results in two runs \(failed and passed\)",
+    ):
+        merge([Run(HEADER, [result()]), Run(HEADER, [result("failed")])])
+
+
+def tried(*breaches: Breach, laws: bool = True, **changes: Any) -> Run:
+    return Run(
+        HEADER,
+        [
+            result(
+                "failed",
+                evidence=Evidence(STREAM, "b" * 32, breaches=breaches if laws else None),
+                **changes,
+            )
+        ],
+    )
+
+
+def test_a_run_that_tried_the_laws_on_a_cell_and_one_that_did_not_are_shards_of_one() -> None:
+    breach = Breach(3, "Nothing lost", ("a text is missing",))
+    known = tried(breach)
+    for order in permutations([known, tried(laws=False), tried(laws=False)]):
+        assert merge(order).results == known.results
+    assert merge([tried(), tried(laws=False)]).results == tried().results
+
+
+def test_of_other_breaches_of_a_cell_the_same_are_kept_in_any_order_and_grouping() -> None:
+    runs = [
+        tried(),
+        tried(Breach(3, "Nothing lost", ("a",))),
+        tried(Breach(3, "Nothing lost", ("b",))),
+        tried(laws=False),
+    ]
+    whole = merge(runs).results
+    assert whole[0].evidence is not None
+    assert whole[0].evidence.breaches == (Breach(3, "Nothing lost", ("b",)),)
+    for one, two, three, four in permutations(runs):
+        for grouped in (
+            [merge([one, two]), merge([three, four])],
+            [one, merge([two, merge([three, four])])],
+            [one, two, two, three, four],
+        ):
+            assert merge(grouped).results == whole
+
+
+def varied(number: int, reads: int) -> list[CaseResult]:
+    """As `failing`, each stream with times, sizes, cuts, a digest, a request and a beginning of its
+    own.
+    """
+    chance = random.Random(7)
+    results = failing(number)
+    for start in range(0, len(results), 5):
+        times = sorted(round(600 + chance.random() * 3000, 1) for _ in range(reads))
+        rows = tuple(
+            Read(
+                at, chance.randrange(200, 2000), 1, chance.choice(("", "", "message", "character"))
+            )
+            for at in times
+        )
+        url = f"https://generativelanguage.googleapis.com/v1beta/models/gemini-3-pro-preview:streamGenerateContent?alt=sse&session={start}"
+        sent = Sent(
+            "POST",
+            url,
+            json.dumps({"contents": [{"parts": [{"text": f'Question {start}: "what" ' * 40}]}]})[
+                :800
+            ],
+            9000,
+        )
+        digest = f"{chance.getrandbits(128):032x}"
+        stream = Stream(
+            200,
+            sum(read.size for read in rows),
+            digest,
+            rows,
+            reads,
+            sent,
+            sum(bool(read.inside) for read in rows),
+        )
+        for place in range(start, start + 5):
+            before = results[place].evidence
+            assert before is not None
+            evidence = Evidence(
+                stream, layers=before.layers, digest=f"{chance.getrandbits(128):032x}"
+            )
+            results[place] = replace(
+                results[place], evidence=evidence, wire=f'data: {{"text": "word {start}"}}\n\n' * 50
+            )
+    return results
+
+
+def test_shards_that_part_the_cells_of_a_stream_merge_into_the_whole() -> None:
+    chance = random.Random(0)
+    whole = varied(60, 80)
+    shards = [chance.sample((0, 1, 2, 3), chance.choice((1, 1, 2, 3))) for _ in whole]
+    parts = [
+        [one for one, where in zip(whole, shards, strict=True) if number in where]
+        for number in range(4)
+    ]
+    files = [unpack(pack(Run(HEADER, part))) for part in parts]
+    joined = unpack(pack(merge(chance.sample(files, 2))))
+    packed = pack(Run(HEADER, whole))
+    assert pack(merge(chance.sample([joined, *files], 5))) == packed == pack(unpack(packed))

@@ -1,0 +1,419 @@
+"""The content of the pages."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from harness.conformance.results import (
+    VERDICTS,
+    CaseResult,
+    Finding,
+    Origin,
+)
+from harness.report import Named
+from harness.report.tally import describe_origins
+from tests.report.page_reader import Page, pages
+from tests.support.report_samples import (
+    DIALECTS,
+    HEADER,
+    MIXED,
+    result,
+)
+
+
+def test_there_is_an_index_and_a_page_a_provider() -> None:
+    assert list(pages(*MIXED)) == ["index.html", "gemini-api.html", "code-assist.html"]
+
+
+def test_every_verdict_is_said_in_words_and_with_its_symbol() -> None:
+    rendered = pages(*MIXED)
+    for name, words in VERDICTS.items():
+        for page in rendered.values():
+            assert (
+                f'i{"" if name == "passed" else f".{name}"}::before{{content:"{words.symbol} "'
+                in page
+            )
+        assert (
+            "<p>passed: " if name == "passed" else f"<i class={name}>{words.word}</i>"
+        ) in rendered["gemini-api.html"]
+        assert words.sentence in Page(rendered["index.html"]).text
+
+
+def test_a_page_without_a_cell_has_only_what_every_page_has() -> None:
+    without, one = (
+        pages(result())["code-assist.html"],
+        pages(result(provider="code-assist"))["code-assist.html"],
+    )
+    assert "No case replayed this provider in this run." in without
+    assert len(without) < 13_000 < 30_000 < len(one)
+
+
+def test_every_result_is_one_cell() -> None:
+    rendered = pages(*MIXED, MIXED[0])  # the same result twice is two cells
+    found = [Page(page) for page in rendered.values()]
+    assert Counter(verdict for page in found for verdict in page.cells()) == Counter(
+        one.verdict for one in [*MIXED, MIXED[0]]
+    )
+    assert [sum(len(case) - 2 for case in page.data["cases"]) for page in found if page.data] == [
+        12,
+        1,
+    ]
+
+
+def test_a_cell_shows_its_evidence() -> None:
+    found = result(
+        "failed",
+        first_layer="events",
+        findings=(Finding("events[3].path", "differs", '"$.a"', '""', "cut differently"),),
+        findings_total=12,
+        exchange=2,
+        end="cut",
+        origin=Origin(
+            "imported",
+            "2026-02-11T10:00:00Z",
+            "google-genai 1.62.0",
+            "gemini-2.5-flash",
+            "https://example.org/x",
+            "0a1b2c",
+        ),
+    )
+    text = Page(pages(found)["gemini-api.html"]).text
+    for words in (
+        "Two calls stay two calls.",
+        "imported cut 2026-02-11 · cut",
+        "· cut: closed before its declared end",
+        "anthropic failed first in the events",
+        'First difference: events[3].path differs cut differently 1 of 12 findings expected "$.a" got ""',
+        "pytest 'specs/gemini-api/tool-calls.yaml::two-calls[anthropic]'",
+    ):
+        assert words in text
+    data = Page(pages(found)["gemini-api.html"]).data
+    (cassette, exchange, wire, *_), ((name, origin),) = data["streams"][0], data["cassettes"]
+    assert ["client", "google-genai 1.62.0"] in data["origins"][origin]
+    assert (cassette, name, exchange, wire) == (
+        0,
+        "gemini-api/tool-calls",
+        2,
+        'data: {"candidates": []}',
+    )
+    assert data["cases"] == [[0, 2, {"total": 12, "first": "events"}]]
+
+
+def test_what_is_not_passed_is_listed_with_a_link_to_its_cell() -> None:
+    rendered = pages(*MIXED)
+    index = rendered["index.html"]
+    for case in ("lost", "broken", "again", "late", "null", "search", "new"):
+        assert f"href=gemini-api.html#tool-calls.{case}.anthropic>" in index
+    for case in (
+        "lost",
+        "again",
+        "null",
+    ):  # with more to say than why; the others have their anchor from the script
+        assert f"id=tool-calls.{case}.anthropic>" in rendered["gemini-api.html"]
+    assert "null pieces lose their path" in index
+    assert 'href="https://example.org/issues/212"' in index
+
+
+def test_every_link_but_to_a_cell_leads_somewhere_and_every_id_is_there_once() -> None:
+    read_pages = {name: Page(page) for name, page in pages(*MIXED, *MIXED).items()}
+    for name, page in read_pages.items():
+        assert len(page.ids) == len(set(page.ids))
+        for tag, attributes in page.tags:
+            if tag == "a" and not attributes.get("href", "https://").startswith("https://"):
+                target, _, fragment = attributes["href"].partition("#")
+                cell = target == "gemini-api.html" and fragment.startswith("tool-calls.")
+                assert not fragment or cell or fragment in read_pages[target or name].ids
+
+
+def test_cells_with_nothing_to_say_but_why_stand_in_a_list_with_it() -> None:
+    losses = {"art": "usage", "mind": "text", "agent-events": "text"}
+    cells = [
+        result("not-carried", adapter=name, reason=f"{loss}, as declared")
+        for name, loss in losses.items()
+    ]
+    cells += [
+        result(adapter="unified-llm"),
+        result(),
+        result(adapter="b", reason="passed in another way"),
+    ]
+    adapters = [
+        Named(name, name, order)
+        for order, name in enumerate([*losses, "unified-llm", "b", "anthropic"])
+    ]
+    page = pages(*cells, header=replace(HEADER, adapters=tuple(adapters)))["gemini-api.html"]
+    assert re.findall("<p>(?:passed:|<i class).*", page) == [
+        "<p>passed: unified-llm, anthropic",
+        "<p><i class=not-carried>not carried</i> mind, agent-events: text, as declared",
+        "<p><i class=not-carried>not carried</i> art: usage, as declared",
+    ]
+    assert (
+        "<a id=tool-calls.two-calls.b>b <i>passed</i></a> <span class=gist>passed in another way</span>"
+        in page
+    )
+
+
+def test_what_many_cases_share_stands_once_above_them() -> None:
+    several = [
+        result(case=f"case-{n}", line=n + 1, adapter=adapter)
+        for n in range(9)
+        for adapter in DIALECTS
+    ]
+    rendered = pages(*several)["gemini-api.html"]
+    assert rendered.count("pytest 'specs/FILE.yaml::CASE[ADAPTER]'") == 1
+    assert rendered.count("<h5>gemini-api/tool-calls</h5>") == 1
+    assert rendered.count("<b>written</b> <time>2026-11-22</time>") == 1
+    assert rendered.count("passed: unified-llm, anthropic\n") == 9
+    assert [re.findall(r"<li><b>(.*?)</b> Two calls stay two calls\.", rendered)] == [
+        [f"case-{n}" for n in range(9)]
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"command": "run it otherwise"},
+        {"command": "pytest 'specs/gemini-api/tool-calls.yaml::another[anthropic]'"},
+        {"command": "pytest 'specs/gemini-api/tool-calls.yaml::two-calls[of another]'"},
+        {"command": "pytest 'specs/gemini-api/tool-calls.yaml::two-calls[anthropic]' -x"},
+    ],
+)
+def test_cells_of_a_case_whose_commands_have_not_that_form_have_them_whole(
+    other: dict[str, Any],
+) -> None:
+    rendered = pages(result(**other), result(adapter="unified-llm"))["gemini-api.html"]
+    assert (
+        f"<pre>pytest 'specs/gemini-api/tool-calls.yaml::two-calls[unified-llm]'\n{other['command']}</pre>"
+        in rendered
+    )
+    assert "<li id=tool-calls.two-calls>Two calls" in rendered
+
+
+def test_the_command_of_a_page_is_that_of_most_of_its_files_and_others_have_theirs() -> None:
+    commands = ["specs/a", "specs/b", "mine/c", "specs/d", "specs/e-\u202e"]
+    files = [
+        result(spec=f"{place}.yaml", command=f"pytest '{place}.yaml::two-calls[anthropic]'")
+        for place in commands
+    ]
+    rendered = pages(*files)["gemini-api.html"]
+    assert "<code id=\"form\">pytest 'specs/FILE.yaml::CASE[ADAPTER]'</code>" in rendered
+    assert re.findall("<h5>(.*)</h5>", rendered) == ["a", "b", "d"]
+    assert re.findall("<pre>(.*::CASE.*)</pre>", rendered) == [
+        f"pytest '{place}.yaml::CASE[ADAPTER]'" for place in ("mine/c", "specs/e-\\u202e")
+    ]
+
+
+def test_an_anchor_that_does_not_follow_from_the_command_is_written() -> None:
+    twice = pages(result(), result())["gemini-api.html"]
+    assert re.findall(r"<a id=(\S+)>anthropic <i>passed", twice) == [
+        "tool-calls.two-calls.anthropic-2"
+    ]
+    elsewhere = pages(
+        result(command="pytest 'a/b/gemini-api/tool-calls.yaml::two-calls[anthropic]'")
+    )["gemini-api.html"]
+    assert "<li id=tool-calls.two-calls><b>two-calls</b>" in elsewhere
+
+
+def test_another_origin_a_lower_level_or_a_broken_stream_stands_above_its_own_cases() -> None:
+    recorded = Origin("recorded", "2026-11-20")
+    others: list[dict[str, Any]] = [
+        {},
+        {"origin": recorded},
+        {"level": "should"},
+        {"end": "cut"},
+        {"spec": "x.yaml"},
+    ]
+    page = Page(
+        pages(*(result(case=f"case-{n}", line=n + 1, **one) for n, one in enumerate(others)))[
+            "gemini-api.html"
+        ]
+    )
+    lines = [
+        "recorded 2026-11-20",
+        "written 2026-11-22 · should",
+        "written cut 2026-11-22 · cut: closed before its declared end",
+    ]
+    for words in (*lines, "written 2026-11-22 · x.yaml:5"):
+        assert page.text.count(words) == 1
+
+
+def test_a_case_of_two_features_stands_under_the_first_and_is_found_from_the_other() -> None:
+    page = Page(pages(*MIXED)["code-assist.html"])
+    assert page.source.count("<li><b>") == 1
+    assert (
+        page.source.index("id=feature:tool-calls.parallel")
+        < page.source.index("id=feature:usage.totals")
+        < page.source.index("<li><b>")
+    )
+    assert page.data["cases"] == [
+        [0, [2, 0], ""]
+    ]  # documentation 2, and the first feature of the page
+
+
+def test_an_address_of_documentation_stands_once_on_a_page_and_every_use_of_it_leads_there() -> (
+    None
+):
+    page = Page(pages(*MIXED)["gemini-api.html"])
+    assert page.source.count('href="https://ai.google.dev/gemini-api/docs/function-calling"') == 1
+    assert {case[1] for case in page.data["cases"]} == {2}
+    assert (
+        '<a id=d2 href="https://ai.google.dev/gemini-api/docs/function-calling">function-calling</a>'
+        in page.source
+    )
+    assert "<a href=#d1>docs</a>" in page.source
+
+
+def test_what_is_declared_in_advance_is_listed_by_its_reason_with_a_link_to_the_first_of_its_cells() -> (
+    None
+):
+    index = pages(
+        *(
+            result("not-carried", f"search-{n}", line=n + 1, reason="grounding has no place")
+            for n in range(3)
+        )
+    )["index.html"]
+    assert index.count("grounding has no place") == 1
+    assert "<a href=gemini-api.html#tool-calls.search-0.anthropic>search-0</a> and 2 more" in index
+
+
+def test_a_stream_stands_once_in_the_data_of_a_page() -> None:
+    page = pages(
+        result(),
+        result(adapter="unified-llm"),
+        result("failed", adapter="", wire="data: [1]"),
+        result(case="b", line=9),
+    )["gemini-api.html"]
+    assert page.count('data: {\\"candidates') == 1
+
+
+def test_a_feature_shows_its_worst_verdict_and_how_many_have_it_and_features_without_a_case_are_named() -> (
+    None
+):
+    rendered = pages(*MIXED)
+    text = Page(rendered["index.html"]).text
+    assert (
+        "Feature unified-llm anthropic events Tool calls Parallel calls passed failed 1 of 9 passed"
+        in text
+    )
+    assert "2 of 3 features have no case here yet" in text
+    assert "No case yet: Usage, Sound." in Page(rendered["gemini-api.html"]).text
+
+
+def test_a_feature_of_which_some_cells_passed_and_others_are_not_carried_is_carried_in_part() -> (
+    None
+):
+    cells = [result(), result("not-carried", "b", line=9), result("not-carried", "c", line=11)]
+    other = result("not-carried", "d", line=12, features=("usage.totals",))
+    index = Page(pages(*cells, other)["index.html"]).text
+    assert "Gemini API → anthropic: 0 of 2 features, 1 in part, 1 not carried" in index
+    assert "Parallel calls in part 2 of 3" in index
+    assert "Usage not carried" in index
+    broken = Page(pages(*cells, result("failed", "e", line=13))["index.html"]).text
+    assert "Gemini API → anthropic: 0 of 1 feature, 1 failed" in broken
+
+
+def test_declared_losses_are_listed_a_dialect_without_one_too() -> None:
+    text = Page(pages(result(), result(adapter="unified-llm"))["index.html"]).text
+    assert (
+        "unified-llm None is declared. anthropic grounding Search results and their supports."
+        in text
+    )
+
+
+def test_an_adapter_without_a_cell_has_no_column_and_no_losses() -> None:
+    text = Page(pages(result(adapter="unified-llm"))["index.html"]).text
+    assert "Provider unified-llm Gemini API" in text
+    assert "anthropic" not in text
+
+
+def test_a_result_whose_cassette_could_not_be_read_has_a_page() -> None:
+    rendered = pages(
+        result("error", provider="", origin=None, end="unknown", features=(), reason="no such file")
+    )
+    text = Page(rendered["unknown-provider.html"]).text
+    assert "Provider not known" in text
+    assert "origin not known date not known" in text
+    assert "no such file" in text
+
+
+RECORDED = Origin("recorded", date="2026-11-20")
+
+
+@pytest.mark.parametrize(
+    ("results", "sentence"),
+    [
+        ([], "No comparison ran."),
+        ([result("not-run"), result("error", exchange=2)], "No comparison ran."),
+        (
+            [result(layer="requests", cassette="", origin=None)],
+            "Only requests were compared, no stream.",
+        ),
+        (
+            [result("not-run", layer="requests", cassette="", origin=None)],
+            "No comparison ran.",
+        ),
+        (
+            [result(), result(adapter="unified-llm")],
+            "The one stream is written by hand. `harness record` records streams from a live provider.",
+        ),
+        (
+            [result(exchange=n + 1) for n in range(46)],
+            "All 46 streams are written by hand. `harness record` records streams from a live provider.",
+        ),
+        (
+            [result(), result(exchange=2, origin=RECORDED), result(cassette="b", origin=RECORDED)],
+            "2 of 3 streams are recorded from a live provider, 1 is written by hand.",
+        ),
+        (
+            [result(), result(exchange=2, origin=Origin("loopback"))],
+            "1 of 2 streams is recorded from a real client and a local server, 1 is written by hand."
+            " `harness record` records streams from a live provider.",
+        ),
+        ([result(origin=RECORDED)], "The one stream is recorded from a live provider."),
+        (
+            [result(origin=Origin("imported"))],
+            "The one stream is imported from third-party recordings.",
+        ),
+        (
+            [result(origin=None)],
+            "The one stream is of unknown origin. `harness record` records streams from a live provider.",
+        ),
+    ],
+)
+def test_what_a_run_describe_origins_counts_distinct_streams_that_were_compared(
+    results: list[CaseResult], sentence: str
+) -> None:
+    assert describe_origins(results) == sentence
+    assert sentence.replace("`", "") in Page(pages(*results)["index.html"]).text
+
+
+@pytest.mark.parametrize(
+    ("origin", "today", "words", "stale"),
+    [
+        (
+            Origin("recorded", "2026-01-01T10:00:00Z"),
+            "2026-11-22",
+            "recorded 2026-01-01 (325 days old) stale",
+            True,
+        ),
+        (Origin("recorded", "2026-11-20"), "2026-11-22", "recorded 2026-11-20 (2 days old)", False),
+        (
+            Origin("written", "2020-01-01"),
+            "2026-11-22",
+            "written 2020-01-01 (2,517 days old)",
+            False,
+        ),
+        (Origin("recorded", "2020-01-01"), "", "recorded 2020-01-01 gemini-api/tool-calls", False),
+        (Origin("recorded", "soon"), "2026-11-22", "recorded soon gemini-api/tool-calls", False),
+    ],
+)
+def test_an_age_stands_in_a_page_only_for_a_day_that_was_given(
+    origin: Origin, today: str, words: str, stale: bool
+) -> None:
+    page = Page(pages(result(origin=origin), header=replace(HEADER, day=today))["gemini-api.html"])
+    assert words in page.text
+    assert (">stale<" in page.source) == stale

@@ -1,0 +1,118 @@
+"""The JSON of results, and the words of verdicts."""
+
+from __future__ import annotations
+
+import random
+from typing import get_args
+
+import msgspec
+import pytest
+
+from harness.cassettes import Origin as CassetteOrigin
+from harness.conformance.results import (
+    MOST_READS,
+    VERDICTS,
+    Evidence,
+    Finding,
+    Origin,
+    Read,
+    ResultsError,
+    Stream,
+    Verdict,
+    decode,
+    encode,
+    sort_key,
+)
+from tests.support.report_samples import (
+    DIALECTS,
+    result,
+)
+
+
+def test_results_come_back_from_their_json_as_they_were() -> None:
+    whole = [
+        result(
+            "failed", findings=(Finding("payloads[0]", "missing", '"a"', None),), findings_total=3
+        ),
+        result(origin=None),
+    ]
+    assert decode(encode(whole)) == sorted(whole, key=sort_key)
+
+
+def test_json_of_results_does_not_depend_on_the_order_in_which_workers_finished() -> None:
+    several = [
+        result(case=f"case-{n % 3}", adapter=adapter, reason=str(n))
+        for n in range(6)
+        for adapter in DIALECTS
+    ]
+    shuffled = random.Random(1).sample(several, len(several))
+    assert encode(shuffled) == encode(several)
+
+
+def test_a_lone_surrogate_becomes_text_on_the_way_out() -> None:
+    assert decode(encode([result(reason="half \ud83d")]))[0].reason == "half \\ud83d"
+
+
+@pytest.mark.parametrize(
+    ("data", "fact"),
+    [
+        (b"", "the document is not whole"),
+        (b"\xff", "the document is not JSON from byte 0 on"),
+        (b"[{}]", "[0].spec is missing; required keys are "),
+        (
+            encode([result()]).replace(b'"passed"', b'"green"'),
+            "[0].verdict must be 'failed', 'error', ",
+        ),
+        (
+            encode([result()]).replace(b'"line":3', b'"line":0'),
+            "[0].line must be 1 or more",
+        ),
+        (
+            encode([result()]).replace(b'"line"', b'"lime"'),
+            "[0]: unknown key 'lime' (did you mean line?); ",
+        ),
+    ],
+)
+def test_results_that_cannot_be_read_are_a_typed_error(data: bytes, fact: str) -> None:
+    with pytest.raises(ResultsError, match=r"^results: .*; expected the JSON array") as fault:
+        decode(data)
+    assert fact in str(fault.value)
+
+
+def test_results_with_more_reads_of_a_stream_than_any_run_writes_are_refused() -> None:
+    most, more = (
+        result(evidence=Evidence(Stream(200, n, "a" * 32, (Read(1.0, 1),) * n, n)))
+        for n in (MOST_READS, MOST_READS + 1)
+    )
+    assert decode(encode([most])) == [most]
+    with pytest.raises(ResultsError, match="reads"):
+        decode(encode([more]))
+
+
+def test_a_cassettes_origin_is_taken_over_whole() -> None:
+    origin = CassetteOrigin(
+        "imported",
+        date="2026-02-11",
+        client="google-genai 1.62.0",
+        source="https://example.org/x",
+        licence="MIT",
+    )
+    assert msgspec.convert(origin, Origin, from_attributes=True) == Origin(
+        "imported",
+        date="2026-02-11",
+        client="google-genai 1.62.0",
+        source="https://example.org/x",
+        licence="MIT",
+    )
+
+
+def test_every_verdict_has_words_of_its_own_and_an_order() -> None:
+    assert set(VERDICTS) == set(get_args(Verdict))
+    for aspect in ("word", "symbol", "sentence", "order"):
+        assert len({getattr(words, aspect) for words in VERDICTS.values()}) == len(VERDICTS)
+    assert {name for name, words in VERDICTS.items() if words.red} == {"failed", "error", "fixed"}
+    assert {name for name, words in VERDICTS.items() if not words.compared} == {
+        "error",
+        "not-run",
+        "unreviewed",
+    }
