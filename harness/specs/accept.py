@@ -146,8 +146,8 @@ def _line_around(body: str, index: int) -> tuple[int, int]:
 
 
 def _line_end(body: str) -> str:
-    found = _LINE_END.search(body)
-    return found[0] if found else "\n"
+    match = _LINE_END.search(body)
+    return match[0] if match else "\n"
 
 
 def as_read(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Spec files as text, and what reading them gives."""
+"""Texts of spec files, and functions that read them, for the tests of this folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an empty expectation is filled in."""
+"""Filling in an empty expectation."""
 
 from __future__ import annotations
 

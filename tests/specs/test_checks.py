@@ -1,4 +1,4 @@
-"""What is wrong with a spec file: each fault with its line and its message."""
+"""The faults of a spec file, each with its line and its message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How spec files are read, and what text they survive."""
+"""The reader of spec files, with hostile text too."""
 
 from __future__ import annotations
 

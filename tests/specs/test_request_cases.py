@@ -1,5 +1,5 @@
-"""Request and conversation cases: what they may hold, and how they are judged; a tiny request half
-stands in for a dialect's.
+"""Request and conversation cases: how they are checked and judged, with a small request translator
+in place of a dialect's.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def test_each_fault_has_its_line_and_message(
 
 
 def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
-    """Sends what it is told, with every remembered signature at its call."""
+    """Sends the prompt as contents, each with all remembered signatures."""
     if not prompt:
         raise TranslationError("messages", "there are none")
     contents = [

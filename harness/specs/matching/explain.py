@@ -93,7 +93,7 @@ class Explainer:
             case "$literal", _, _ if is_plain(argument):
                 self.explain(path, argument, actual)
             case "$same", str(), _ if argument in self.bindings.bound:
-                note = f"not what $same: {argument} stood for at first"
+                note = f"differs from the first value of $same: {argument}"
                 self.add(path, "changed", self.bindings.bound[argument], actual, note)
             case "$absent", _, _:
                 self.add(path, "extra", None, actual, "the key must not be there")
@@ -111,7 +111,7 @@ class Explainer:
                 continue
             label = _label(item)
             near = next((at for at in rest if label and label == _label(actual[at])), None)
-            got, note = None, "no item after the ones before it matches"
+            got, note = None, "no item after the previous match is as expected"
             if near is not None:
                 got, note = actual[near], f"{note}; the next of its kind is [{near}]"
             self.add((*path, "$contains", index), "missing", item, got, note)
@@ -130,7 +130,7 @@ class Explainer:
             return
         for index in sorted(lost):
             place_of_item = (*path, "$unordered", index)
-            self.add(place_of_item, "missing", wanted[index], None, "no item matches")
+            self.add(place_of_item, "missing", wanted[index], None, "no item is as expected")
         for place in left:
             self.add((*path, place), "extra", None, actual[place])
 

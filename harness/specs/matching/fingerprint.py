@@ -186,7 +186,7 @@ def _join_side(
             shared, growth, stop = narrowed, step, stop + 1
         if shared:
             frame = max(shared, key=lambda frame: (variety[frame], -frame))
-            texts = tuple(found[frame] for found in frames[start:stop])
+            texts = tuple(item[frame] for item in frames[start:stop])
             key = (frame, "".join(texts))
             exact = (*key, first.numbers)
             units.append(Unit(offset + start, items[start:stop], exact, key, frame, texts))

@@ -1,4 +1,4 @@
-"""Which values are equal, and where a finding stands."""
+"""Equality of values, and the paths of findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the two sides of a finding are shown."""
+"""The text of the two sides of a finding."""
 
 from __future__ import annotations
 

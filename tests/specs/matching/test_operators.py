@@ -1,4 +1,4 @@
-"""What operators accept, and how their findings and faults read."""
+"""Operators: the values they accept, their findings, and the faults in how they are written."""
 
 from __future__ import annotations
 
@@ -267,4 +267,4 @@ def test_contains_shows_the_next_item_of_the_same_kind(item: Json, got: Json) ->
         item,
         got,
     )
-    assert mismatch.note.startswith("no item after the ones before it matches")
+    assert mismatch.note.startswith("no item after the previous match is as expected")
