@@ -131,11 +131,13 @@ def shipped() -> Proof:
     return prove(cells, project.cassette)
 
 
+@pytest.mark.slow
 def test_the_shipped_specs_notice_every_operator(shipped: Proof) -> None:
     assert shipped.faults == []
     assert shipped.controls > 1000
 
 
+@pytest.mark.slow
 def test_every_operator_makes_enough_mutants_of_every_dialect(shipped: Proof) -> None:
     assert {(result.dialect, result.operator.name) for result in shipped.results} == {
         (name, operator.name)
@@ -258,7 +260,8 @@ NO_NEED = (
 )
 
 
-def test_it_reads_the_folders_where_it_stands_and_needs_no_development_package(
+@pytest.mark.slow
+def test_it_needs_no_development_package(
     tmp_path: Path,
 ) -> None:
     script = f"import sys; sys.modules.update(dict.fromkeys({NO_NEED!r})); from harness.cli.main import main; sys.exit(main(['prove']))"

@@ -115,9 +115,7 @@ def test_a_faithful_translation_loses_nothing_but_what_is_declared(dialect: str)
         if payload["type"] not in ("session.started", "END")
     ],
 )
-def test_every_payload_that_carries_a_fact_is_missed_when_it_is_dropped(
-    dialect: str, index: int
-) -> None:
+def test_every_dropped_payload_with_a_fact_is_missed(dialect: str, index: int) -> None:
     wire, payloads = FAITHFUL[dialect]
     assert losses(wire, gather(dialect, [*payloads[:index], *payloads[index + 1 :]]), dialect)
 

@@ -194,7 +194,7 @@ def test_flush_reads_the_line_without_an_end_once(rest: str, expected: list[Payl
     assert parser.flush() == []
 
 
-def test_reset_forgets_the_line_and_the_tools_but_never_repeats_an_event_id() -> None:
+def test_reset_forgets_the_line_but_never_repeats_an_id() -> None:
     parser = GeminiParser("a", {"teamName": "t"}, clock=lambda: 7.5)
     parser.parse_chunk(b'{"type":"tool_use","tool_name":"f","tool_id":"1"}\n{"type":')
     parser.reset()

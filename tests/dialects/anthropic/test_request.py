@@ -74,7 +74,7 @@ def said_by(events: list[Json], texts: str) -> tuple[list[Json], list[Json]]:
 
 @pytest.mark.parametrize("provider", ["gemini-api", "code-assist"])
 @pytest.mark.parametrize(("exchange", "events"), list(answers_with_calls()))
-def test_every_recorded_call_goes_back_with_id_name_arguments_and_signature(
+def test_every_recorded_call_goes_back_complete(
     exchange: Exchange, events: list[Json], provider: str
 ) -> None:
     session = Session()
@@ -234,7 +234,7 @@ def asked_again(session: Session, **call: Any) -> Json:
     ][1]["parts"][0]
 
 
-def test_signature_and_id_come_from_the_session_unless_the_block_has_its_own() -> None:
+def test_signature_and_id_come_from_the_session_by_default() -> None:
     session = Session()
     session.remember("c1", "f", "S1", "w1")
     session.remember("c2", "f", None)

@@ -182,7 +182,7 @@ def test_a_split_block_has_a_signature_once_and_the_call_has_it(at: int) -> None
         ('{"file_path": "a"}', [], block('{"file_path": "a"}')),
     ],
 )
-def test_a_bare_payload_is_named_by_the_table_and_then_by_the_declared_tools(
+def test_a_bare_payload_is_named_by_the_table_then_by_tools(
     text: str, tools: list[Tool], expected: Json
 ) -> None:
     assert said([{"text": block(text)}], tools=tools) == [expected]

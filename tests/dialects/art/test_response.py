@@ -15,7 +15,7 @@ import harness
 from harness.dialects.art import DIALECT as ART
 from harness.stream import events as ev
 from harness.stream.session import Session, Tool
-from tests.dialects.anthropic.test_response import carried, legal_events
+from tests.support.legal_events import carried, legal_events
 
 WHO = {"threadId": "thread", "traceId": "trace"}
 START = ev.Start("gemini-3-pro", "r1")
@@ -260,7 +260,8 @@ def test_replay_tells_the_mode_and_the_clock() -> None:
 
 @given(legal_events(), st.booleans())
 @settings(max_examples=300, deadline=None)
-def test_payloads_of_legal_events_walk_the_order_table_and_carry_the_text(
+@pytest.mark.slow
+def test_payloads_of_legal_events_are_in_order_and_complete(
     events: list[ev.Event], streamed: bool
 ) -> None:
     payloads = translate(*events, streamed=streamed)

@@ -84,9 +84,7 @@ def test_files_and_environment_are_the_programs() -> None:
         (b"\xff\n", [{"stdout": "\\xff\n"}]),
     ],
 )
-def test_a_record_is_told_without_its_time_and_anything_else_as_it_stands(
-    printed: bytes, payloads: list[Any]
-) -> None:
+def test_a_record_loses_its_time_and_nothing_else(printed: bytes, payloads: list[Any]) -> None:
     assert told(printed) == [*payloads, {"exit": 3, "asked": 0}]
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from harness.dialects.mind import DIALECT as MIND
 from harness.stream import events as ev
 from harness.stream.session import RememberedCall, Session, Tool
-from tests.dialects.anthropic.test_response import carried, legal_events
+from tests.support.legal_events import carried, legal_events
 
 EPOCH = "1970-01-01T00:00:00.000Z"
 START = ev.Start("gemini-3-pro", "r1")
@@ -188,9 +188,10 @@ def test_the_session_remembers_calls_and_their_signatures() -> None:
     assert session.calls == remembered
 
 
+@pytest.mark.slow
 @given(legal_events())
 @settings(max_examples=300, deadline=None)
-def test_records_of_legal_events_walk_the_order_table_and_carry_text_and_calls(
+def test_records_of_legal_events_are_in_order_and_complete(
     events: list[ev.Event],
 ) -> None:
     records = translate(*events)

@@ -365,7 +365,7 @@ def test_bytes_are_sent_as_base64() -> None:
     ]
 
 
-def test_parallel_results_stand_in_one_content_in_the_order_of_their_calls() -> None:
+def test_parallel_results_stand_in_one_content_in_call_order() -> None:
     body = ask(
         {
             "messages": [
@@ -512,7 +512,7 @@ def sent_calls(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("exchange", WITH_CALLS)
-def test_every_call_of_an_answer_goes_back_with_its_id_name_arguments_and_signature(
+def test_every_call_of_an_answer_goes_back_complete(
     exchange: Exchange,
 ) -> None:
     session = Session()
@@ -534,7 +534,7 @@ def test_every_call_of_an_answer_goes_back_with_its_id_name_arguments_and_signat
 @pytest.mark.parametrize(
     "exchange", [pytest.param(exchange, id=name) for name, exchange in generating()]
 )
-def test_every_signature_of_an_answer_goes_back_in_order_also_without_a_session(
+def test_every_signature_goes_back_also_without_a_session(
     exchange: Exchange,
 ) -> None:
     payloads = harness.replay(exchange)

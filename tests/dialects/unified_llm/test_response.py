@@ -57,7 +57,7 @@ def test_text_is_one_block_with_start_deltas_and_end() -> None:
     }
 
 
-def test_reasoning_is_a_block_of_its_own_and_signatures_stand_at_the_end_of_theirs() -> None:
+def test_reasoning_is_a_block_and_signatures_end_their_blocks() -> None:
     payloads = translate(
         START,
         ev.Reasoning("hm", "S1"),
@@ -140,7 +140,7 @@ def test_two_calls_never_share_an_id() -> None:
     ] == ["c", "call_1", "call_2", "call_3"]
 
 
-def test_ids_come_from_the_callers_generator_and_are_remembered_with_name_and_signature() -> None:
+def test_ids_come_from_the_callers_generator() -> None:
     own = counted_ids()
     session = Session(ids=lambda prefix: f"mine-{own(prefix)}")
     payloads = translate(START, ev.CallStart(1, "f", None, "S"), ev.CallEnd(1, {}), session=session)
@@ -315,7 +315,7 @@ def test_an_error_ends_the_stream_with_what_came_before_it() -> None:
     assert translate(ev.Error("x", 401))[0]["error"]["retryable"] is False
 
 
-def test_an_interrupted_call_shows_the_arguments_so_far_and_never_ends() -> None:
+def test_an_interrupted_call_shows_its_arguments_so_far() -> None:
     events = [
         ev.CallStart(1, "f", "c"),
         ev.CallPiece(1, "$.a", "x", True),

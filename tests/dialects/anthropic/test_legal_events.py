@@ -1,0 +1,84 @@
+"""The Messages stream of any legal events: its order, and what it carries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from harness.dialects.anthropic import DIALECT as ANTHROPIC
+from harness.stream import events as ev
+from harness.stream.session import Session
+from tests.support.legal_events import PARTS, carried, legal_events
+
+from .test_response import translate
+
+Payload = dict[str, Any]
+
+
+def deltas(payloads: list[Payload], kind: str, key: str) -> list[str]:
+    return [
+        p["delta"][key]
+        for p in payloads
+        if p["type"] == "content_block_delta" and p["delta"]["type"] == kind
+    ]
+
+
+def test_every_kind_has_a_strategy() -> None:
+    assert PARTS.keys() == ev.KINDS.keys()
+
+
+@pytest.mark.slow
+@given(legal_events())
+@settings(max_examples=300, deadline=None)
+def test_payloads_of_legal_events_walk_the_order_table(events: list[ev.Event]) -> None:
+    payloads = translate(*events)
+    state = "fresh"
+    for payload in payloads:
+        state = ANTHROPIC.order[state][ANTHROPIC.label(payload)]
+    assert state in ANTHROPIC.final
+    assert [p["index"] for p in payloads if p["type"] == "content_block_start"] == list(
+        range(sum(p["type"] == "content_block_start" for p in payloads))
+    )
+    open_index = -1
+    for payload in payloads:
+        open_index += payload["type"] == "content_block_start"
+        assert payload.get("index", open_index) == open_index
+    assert any(isinstance(event, (ev.Error, ev.Incomplete)) for event in events) == (
+        payloads[-1]["type"] == "error"
+    )
+
+
+@pytest.mark.slow
+@given(legal_events())
+@settings(max_examples=300, deadline=None)
+def test_everything_of_legal_events_is_carried(
+    events: list[ev.Event],
+) -> None:
+    session = Session()
+    payloads = translate(*events, session=session)
+    answer = carried(events)
+    texts, signatures, names = [], [], []
+    for event in answer:
+        match event:
+            case ev.Text(text=piece):
+                texts.append(piece)
+            case ev.NamelessCall(payload={"z": 1}, raw=piece):
+                texts.append(piece)
+            case ev.NamelessCall():
+                names.append("TodoWrite")
+            case ev.CallStart(name=name):
+                names.append(name)
+        if not isinstance(event, ev.ToolResult) and getattr(event, "signature", None):
+            # the line above asked for it
+            signatures.append(event.signature)  # type: ignore[attr-defined]
+    assert "".join(deltas(payloads, "text_delta", "text")) == "".join(texts)
+    thoughts = [event.text for event in answer if isinstance(event, ev.Reasoning)]
+    assert "".join(deltas(payloads, "thinking_delta", "thinking")) == "".join(thoughts)
+    blocks = [p["content_block"] for p in payloads if p["type"] == "content_block_start"]
+    assert [block["name"] for block in blocks if block["type"] == "tool_use"] == names
+    remembered = [call.signature for call in session.calls.values() if call.signature]
+    assert sorted(deltas(payloads, "signature_delta", "signature") + remembered) == sorted(
+        signatures
+    )

@@ -1,0 +1,429 @@
+"""The facts of canonical events and of the dialects that carry nearly everything: every fault in
+them is found.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from harness.facts import Facts
+from harness.providers.oracle import gather_body, gather_events
+from tests.providers.oracle.test_oracle import (
+    ERROR,
+    FIRST,
+    LAST,
+    START,
+    STRING,
+    piece,
+    stream_of_calls,
+)
+from tests.support.facts import gather as gather_dialect
+from tests.support.facts import losses
+
+WIRE = Facts(
+    text="Hello",
+    thoughts="hm",
+    calls=[("f", {"a": 1, "deep": {"b": [True]}}), ("g", {})],
+    signatures=[("text", "QQ=="), ("call", "Qg=="), ("thought", "Qw==")],
+    finish="MAX_TOKENS",
+    finish_message="cut",
+    usage={
+        "promptTokenCount": 9,
+        "candidatesTokenCount": 2,
+        "thoughtsTokenCount": 3,
+        "cachedContentTokenCount": 4,
+        "totalTokenCount": 14,
+    },
+)
+EVENTS: list[dict[str, Any]] = [
+    {"kind": "start", "model": "m"},
+    {"kind": "usage", "raw": {}, "input": 9, "output": 2, "reasoning": 3, "cached": 4, "total": 14},
+    {"kind": "reasoning", "text": "hm", "signature": "Qw=="},
+    {"kind": "text", "text": "Hel"},
+    {"kind": "text", "text": "lo", "signature": "QQ=="},
+    {"kind": "text", "text": "another", "candidate": 1},
+    {"kind": "call_start", "call": 1, "name": "f", "signature": "Qg=="},
+    {"kind": "call_piece", "call": 1, "path": "$.a", "value": 1},
+    {"kind": "call_end", "call": 1, "arguments": {"a": 1, "deep": {"b": [True]}}},
+    {"kind": "call_start", "call": 2, "name": "g"},
+    {"kind": "call_end", "call": 2, "arguments": {}},
+    {"kind": "finish", "reason": "length", "raw": "MAX_TOKENS", "message": "cut"},
+]
+UNIFIED: list[dict[str, Any]] = [
+    {"type": "STREAM_START"},
+    {"type": "REASONING_START"},
+    {"type": "REASONING_DELTA", "reasoning_delta": "hm"},
+    {"type": "REASONING_END", "signature": "Qw=="},
+    {"type": "TEXT_START", "text_id": "t"},
+    {"type": "TEXT_DELTA", "text_id": "t", "delta": "Hello"},
+    {"type": "TEXT_END", "text_id": "t", "signature": "QQ=="},
+    {"type": "TOOL_CALL_START", "tool_call": {"id": "1", "name": "f"}},
+    {
+        "type": "TOOL_CALL_END",
+        "tool_call": {
+            "id": "1",
+            "name": "f",
+            "arguments": {"a": 1, "deep": {"b": [True]}},
+            "signature": "Qg==",
+        },
+    },
+    {"type": "TOOL_CALL_START", "tool_call": {"id": "2", "name": "g"}},
+    {"type": "TOOL_CALL_END", "tool_call": {"id": "2", "name": "g", "arguments": {}}},
+    {
+        "type": "FINISH",
+        "finish_reason": {"reason": "tool_calls", "raw": "MAX_TOKENS", "message": "cut"},
+        "usage": {
+            "input_tokens": 9,
+            "output_tokens": 2,
+            "reasoning_tokens": 3,
+            "cache_read_tokens": 4,
+            "total_tokens": 14,
+            "raw": {},
+        },
+    },
+]
+ANTHROPIC: list[dict[str, Any]] = [
+    {"type": "message_start", "message": {"usage": {"input_tokens": 0, "output_tokens": 0}}},
+    {
+        "type": "content_block_start",
+        "index": 0,
+        "content_block": {"type": "thinking", "thinking": ""},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "thinking_delta", "thinking": "hm"},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "signature_delta", "signature": "Qw=="},
+    },
+    {"type": "content_block_stop", "index": 0},
+    {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Hello"}},
+    {"type": "content_block_stop", "index": 1},
+    {
+        "type": "content_block_start",
+        "index": 2,
+        "content_block": {"type": "thinking", "thinking": ""},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 2,
+        "delta": {"type": "signature_delta", "signature": "QQ=="},
+    },
+    {"type": "content_block_stop", "index": 2},
+    {
+        "type": "content_block_start",
+        "index": 3,
+        "content_block": {"type": "tool_use", "id": "1", "name": "f", "input": {}},
+    },
+    {
+        "type": "content_block_delta",
+        "index": 3,
+        "delta": {"type": "input_json_delta", "partial_json": '{"a":1,"deep":{"b":[true]}}'},
+    },
+    {"type": "content_block_stop", "index": 3},
+    {
+        "type": "content_block_start",
+        "index": 4,
+        "content_block": {"type": "tool_use", "id": "2", "name": "g", "input": {}},
+    },
+    {"type": "content_block_stop", "index": 4},
+    {
+        "type": "message_delta",
+        "delta": {"stop_reason": "tool_use"},
+        "usage": {"input_tokens": 5, "output_tokens": 5, "cache_read_input_tokens": 4},
+    },
+    {"type": "message_stop"},
+]
+
+
+def gather(
+    dialect: str, payloads: list[dict[str, Any]], signatures: dict[str, str | None] | None = None
+) -> Facts:
+    return gather_dialect(dialect, payloads, {"1": "Qg=="} if signatures is None else signatures)
+
+
+CARRIED = {"events": EVENTS, "unified-llm": UNIFIED, "anthropic": ANTHROPIC}
+
+
+@pytest.mark.parametrize("dialect", CARRIED)
+def test_a_faithful_translation_loses_nothing(dialect: str) -> None:
+    assert losses(WIRE, gather(dialect, CARRIED[dialect]), dialect) == []
+
+
+WITHOUT_A_FACT = {
+    *("start", "call_piece", "STREAM_START", "TEXT_START", "REASONING_START", "TOOL_CALL_START"),
+    *("message_start", "content_block_start", "content_block_stop", "message_stop"),
+}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "index"),
+    [
+        (dialect, index)
+        for dialect, payloads in CARRIED.items()
+        for index, payload in enumerate(payloads)
+        if payload.get("kind", payload.get("type")) not in WITHOUT_A_FACT
+        and not payload.get("candidate")
+    ],
+)
+def test_every_dropped_item_with_a_fact_is_missed(dialect: str, index: int) -> None:
+    payloads = copy.deepcopy(CARRIED[dialect])
+    del payloads[index]
+    assert losses(WIRE, gather(dialect, payloads), dialect)
+
+
+@pytest.mark.parametrize("dialect", CARRIED)
+@pytest.mark.parametrize(
+    ("attribute", "value", "sentence"),
+    [
+        ("text", "Hellu", "text lost"),
+        ("thoughts", "", "thought invented"),
+        ("calls", [("f", {"a": 1, "deep": {"b": [1]}}), ("g", {})], "argument lost"),
+        ("calls", [("f", {"a": 1, "deep": {"b": [True]}})], "call invented"),
+        ("calls", [("g", {}), ("f", {"a": 1, "deep": {"b": [True]}})], "call order"),
+        ("signatures", [("text", "QQ=="), ("call", "Qg==")], "signature invented"),
+        ("signatures", [("text", "QQ=="), ("text", "Qg=="), ("thought", "Qw==")], "signature lost"),
+        ("usage", {"promptTokenCount": 9}, "usage"),
+        ("errors", [(503, "overloaded")], "error lost"),
+    ],
+)
+def test_each_difference_is_said_in_a_sentence(
+    dialect: str, attribute: str, value: Any, sentence: str
+) -> None:
+    wire = copy.deepcopy(WIRE)
+    setattr(wire, attribute, value)
+    found = losses(wire, gather(dialect, CARRIED[dialect]), dialect)
+    assert any(sentence.split()[0] in line for line in found), found
+    assert len(found) <= 4
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "sentence"),
+    [
+        ("finish_message", None, 'finish message invented: null became "cut"'),
+        ("block_reason", "SAFETY", 'block reason lost: "SAFETY" became '),
+        ("media", 1, "media lost: 1 became 0"),
+        ("code", 1, "code lost: 1 became 0"),
+        ("others", {"hologram"}, "field lost: hologram"),
+        ("unreadable", ["{broken"], 'unreadable lost: "{broken" left no trace'),
+    ],
+)
+@pytest.mark.parametrize("dialect", ["events", "unified-llm"])
+def test_what_the_richer_layers_must_carry_is_missed_there(
+    dialect: str, attribute: str, value: Any, sentence: str
+) -> None:
+    wire = copy.deepcopy(WIRE)
+    setattr(wire, attribute, value)
+    assert any(
+        line.startswith(sentence)
+        for line in losses(wire, gather(dialect, CARRIED[dialect]), dialect)
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "sentence"),
+    [
+        (503, "overloaded", None),
+        (500, "overloaded", "error changed: number 503 became 500"),
+        (503, "no", 'error lost: "overloaded" became "no"'),
+    ],
+)
+def test_an_error_keeps_its_number_and_its_message(
+    code: int, message: str, sentence: str | None
+) -> None:
+    carried = gather_events([{"kind": "error", "code": code, "message": message}])
+    assert losses(Facts(errors=[(503, "overloaded")]), carried, "events") == (
+        [sentence] if sentence else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("wire", "stop"),
+    [
+        (Facts(finish="STOP"), "end_turn"),
+        (Facts(finish="MAX_TOKENS"), "max_tokens"),
+        (Facts(finish="CONTINUATION"), "pause_turn"),
+        (Facts(finish="SPII"), "refusal"),
+        (Facts(finish="MODEL_ARMOR"), "refusal"),
+        (Facts(finish="BRAND_NEW"), "end_turn"),
+        (Facts(block_reason="OTHER"), "refusal"),
+        (Facts(), "end_turn"),
+    ],
+)
+def test_the_stop_reason_follows_from_the_finish_reason(wire: Facts, stop: str) -> None:
+    for reason in ("end_turn", "max_tokens", "pause_turn", "refusal", "tool_use"):
+        carried = gather(
+            "anthropic", [{"type": "message_delta", "delta": {"stop_reason": reason}}], {}
+        )
+        assert bool(losses(wire, carried, "anthropic")) is (reason != stop)
+
+
+@pytest.mark.parametrize("name", ["promptTokenCount", "toolUsePromptTokenCount"])
+def test_a_raw_object_does_not_hide_a_missing_count(name: str) -> None:
+    wire = Facts(usage={name: 1})
+    unified = gather("unified-llm", [{"type": "FINISH", "usage": {"raw": {name: 1}}}])
+    assert bool(losses(wire, unified, "unified-llm")) is (name == "promptTokenCount")
+    assert bool(losses(wire, gather_events([{"kind": "usage", "raw": {name: 1}}]), "events"))
+
+
+def test_another_candidate_is_no_fact_of_the_answer() -> None:
+    other = {"kind": "media", "raw": {"inlineData": {}}, "candidate": 1, "signature": "QQ=="}
+    assert gather_events([other]) == Facts()
+    assert gather("unified-llm", [{"type": "PROVIDER_EVENT", "raw": other}]) == Facts()
+
+
+def test_a_signature_that_the_session_forgets_is_missed() -> None:
+    assert losses(WIRE, gather("anthropic", ANTHROPIC, {}), "anthropic") == [
+        'signature lost: "Qg==" of call'
+    ]
+
+
+def test_facts_after_an_error_count_only_in_events() -> None:
+    wire = gather_body(f"data: {FIRST}\n\n{ERROR}data: {LAST}\n\n".encode())
+    unified: list[dict[str, Any]] = [
+        {"type": "TEXT_DELTA", "delta": "Hé"},
+        {
+            "type": "ERROR",
+            "error": {"type": "Server", "message": "overloaded", "status_code": 503},
+            "usage": {"input_tokens": 3},
+        },
+    ]
+    assert losses(wire, gather("unified-llm", unified), "unified-llm") == []
+    events: list[dict[str, Any]] = [
+        {"kind": "text", "text": "Hé"},
+        {"kind": "error", "code": 503, "message": "overloaded"},
+    ]
+    assert any("call lost" in line for line in losses(wire, gather_events(events), "events"))
+
+
+def test_a_cut_is_an_error_that_the_wire_does_not_have() -> None:
+    wire = gather_body(f"data: {FIRST}\n\n".encode())
+    payloads: list[dict[str, Any]] = [
+        {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "Hé"}},
+        {"type": "error", "error": {"message": "cut"}},
+    ]
+    carried = gather("anthropic", payloads, {})
+    assert losses(wire, carried, "anthropic", interrupted=True) == []
+    assert losses(wire, carried, "anthropic") == ['error invented: None "cut"']
+
+
+def test_an_interrupted_call_counts_with_the_arguments_that_arrived() -> None:
+    wire = gather_body(
+        stream_of_calls(START, piece("$.a", '"stringValue":"x","willContinue":true'))
+    )
+    events: list[dict[str, Any]] = [
+        {"kind": "call_start", "call": 1, "name": "f", "signature": "QQ=="},
+        {"kind": "call_piece", "call": 1, "path": "$.a", "value": "x", "more": True},
+        {"kind": "incomplete", "end": "cut"},
+    ]
+    assert losses(wire, gather_events(events), "events", interrupted=True) == []
+    del events[1]
+    assert losses(wire, gather_events(events), "events", interrupted=True) == [
+        'argument lost: f has {"a": "x"}, carried is {}'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("payloads", "lost"),
+    [
+        ([("text", "a"), ("nameless_call", {"x": 1}), ("text", "b")], False),
+        ([("text", 'a<tool_code>{"x":1}</tool_code>b')], False),
+        ([("text", "ab")], True),
+        ([("nameless_call", {"x": 1})], True),
+    ],
+)
+def test_a_tool_code_block_is_either_a_call_or_text(
+    payloads: list[tuple[str, Any]], lost: bool
+) -> None:
+    wire = gather_body(
+        rb'{"candidates":[{"content":{"parts":[{"text":"a<tool_code>{\"x\":1}</tool_code>b"}]}}]}',
+        tool_code=True,
+    )
+    events = [
+        {"kind": kind, "text" if kind == "text" else "payload": value, "call": 1}
+        for kind, value in payloads
+    ]
+    assert bool(losses(wire, gather_events(events), "events")) is lost
+
+
+def test_a_response_that_differs_from_its_stream_is_found() -> None:
+    content = [
+        {"kind": "text", "text": "Hell"},
+        {"kind": "tool_call", "tool_call": {"name": "f", "arguments": {}}},
+    ]
+    response = {"message": {"content": content}}
+    payloads: list[dict[str, Any]] = [
+        {"type": "TEXT_DELTA", "delta": "Hello"},
+        {"type": "FINISH", "response": response},
+    ]
+    found = losses(Facts(text="Hello"), gather("unified-llm", payloads), "unified-llm")
+    assert found == [
+        "the Response has other text than the stream",
+        "the Response has other calls than the stream",
+    ]
+
+
+INTERRUPTED = {
+    "unified-llm": [
+        {"type": "TOOL_CALL_START", "tool_call": {"id": "1", "name": "f"}},
+        {
+            "type": "TOOL_CALL_DELTA",
+            "delta": '{"a":"x"}',
+            "tool_call": {"id": "1", "name": "f", "signature": "QQ=="},
+        },
+        {"type": "ERROR", "error": {"type": "StreamError", "message": "cut"}},
+    ],
+    "anthropic": [
+        {
+            "type": "content_block_start",
+            "content_block": {"type": "tool_use", "id": "1", "name": "f", "input": {}},
+        },
+        {
+            "type": "content_block_delta",
+            "delta": {"type": "input_json_delta", "partial_json": '{"a":"x"}'},
+        },
+        {"type": "error", "error": {"type": "api_error", "message": "cut"}},
+    ],
+}
+
+
+@pytest.mark.parametrize("dialect", INTERRUPTED)
+def test_an_interrupted_call_is_carried_open(dialect: str) -> None:
+    wire = gather_body(stream_of_calls(START, STRING))
+    carried = gather(dialect, INTERRUPTED[dialect], {"1": "QQ=="})
+    assert carried.open_call
+    assert losses(wire, carried, dialect, interrupted=True) == []
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"executableCode": {}, "thoughtSignature": "QQ=="},
+        {"hologram": 1, "thoughtSignature": "QQ=="},
+    ],
+)
+def test_a_part_without_a_payload_of_its_own_is_read_as_wire(
+    raw: dict[str, Any],
+) -> None:
+    wire = gather_body(stream_of_calls(json.dumps(raw)))
+    assert (
+        losses(wire, gather("unified-llm", [{"type": "PROVIDER_EVENT", "raw": raw}]), "unified-llm")
+        == []
+    )
+    assert len(losses(wire, gather("unified-llm", []), "unified-llm")) >= 2
+
+
+def test_findings_can_be_printed_anywhere() -> None:
+    (finding,) = losses(Facts(text="\x1b[2J\x9b1m\ud800\u202eé"), Facts(), "events")
+    assert (
+        finding
+        == 'text lost: at character 0 the wire has "\\u001b[2J\\u009b1m\\ud800\\u202eé", carried is ""'
+    )
