@@ -1,3 +1,3 @@
-"""The types that every layer shares: events, exchanges, sessions, generation requests, JSON and
-framing.
+"""The types and functions that every layer shares: events, exchanges, sessions, generation
+requests, JSON and framing.
 """

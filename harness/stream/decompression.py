@@ -1,8 +1,7 @@
-"""Undoes gzip and deflate as bytes come, in small pieces, and stops where a body can only be a
-bomb.
+"""Decompresses gzip and deflate incrementally, and stops at decompression bombs.
 
-Input goes to zlib a little at a time: what zlib has not used yet it copies, so that a body of very
-many members, or one that unpacks to very much, would otherwise cost the square of its length.
+zlib copies the input that it has not used yet. Without small pieces of input, the cost of a body
+with very many members, or of one that expands very much, would grow with the square of its length.
 """
 
 from __future__ import annotations
@@ -13,18 +12,17 @@ from typing import Any, Final
 
 CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate"})
 MAX_UNPACKED: Final = 256 * 1024 * 1024
-"""Bytes of one body, the same as of a whole recording."""
+"""The limit for one body, in bytes; the same as for a whole recording."""
 
 UNSUSPICIOUS: Final = 16 * 1024 * 1024
-"""Up to here a body may be packed as tightly as it likes: zlib itself reaches 1 : 1000."""
+"""Up to this size any ratio is allowed: zlib itself reaches 1 : 1000."""
 
 MAX_RATIO: Final = 200
-"""Beyond that, so many bytes for each one that was sent; answers of models, repetitive as their
-frames are, stay far below.
+"""The limit of the ratio for larger bodies; answers of models, although repetitive, stay far below.
 """
 
 FIRST_BYTES: Final = b"\x1f\x78"
-"""What gzip and zlib begin with."""
+"""The first bytes of gzip and of zlib data."""
 
 _INPUT: Final = 16 * 1024
 _OUTPUT: Final = 1024 * 1024
@@ -32,8 +30,8 @@ _WBITS: Final = 47  # gzip or zlib, told by the first bytes
 
 
 class Unpacker:
-    """Undoes one content coding; bytes that are not packed pass as they are (some recorders unpack
-    them and keep the header).
+    """Decodes one content encoding. Uncompressed bytes pass unchanged, because some recorders
+    decompress them and keep the header.
     """
 
     def __init__(self, coding: str | None) -> None:
@@ -43,8 +41,8 @@ class Unpacker:
         self._stream: Any = None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The plain bytes, in pieces; raises zlib.error for data that is broken, or that unpacks to
-        too much.
+        """The decompressed bytes, in pieces; raises zlib.error for broken data and for data that
+        expands to too much.
         """
         if self._waiting and data:
             self._waiting = False
@@ -74,13 +72,13 @@ class Unpacker:
             more = bool(rest) or (len(piece) == _OUTPUT and not self._stream.eof)
 
     def close(self) -> None:
-        """Raises zlib.error if the packed data stopped before its end."""
+        """Raise zlib.error if the compressed data stopped before its end."""
         if self._stream is not None and not self._stream.eof:
             raise zlib.error("the compressed body stops before its end")
 
 
 def unpack(body: bytes, coding: str | None) -> bytes:
-    """A whole body without its coding, as far as it goes if it is cut; raises zlib.error as
+    """A whole body, decompressed as far as it goes if it is cut; raises zlib.error as
     `Unpacker.feed` does.
     """
     return b"".join(Unpacker(coding).feed(body))

@@ -1,13 +1,14 @@
-"""Canonical events: what a Gemini stream says, whoever sent it and however it was spelled.
+"""Canonical events: the facts of a Gemini stream, whichever provider sent it and in whichever
+spelling.
 
-Normalizers (``providers/``) make them, translators (``dialects/``) read them. One event is one fact
-of the wire, in wire order; nothing is merged here and nothing is left out: what no kind describes
-is an `Unknown`. Within one frame the order is start, metadata, usage, parts, annotations, finish,
-so that whoever meets content already knows the model and the counts so far.
+Normalizers (`harness.providers`) make them, translators (`harness.dialects`) read them. An event is
+one fact of the wire, in wire order. Nothing is merged and nothing is left out: an `Unknown` holds
+whatever no kind describes. Within one frame the order is start, metadata, usage, parts,
+annotations, finish, so that a reader of content already knows the model and the counts so far.
 
-Events are msgspec structs, because frame → event → payload is the hot path; ``msgspec.to_builtins``
-gives the ``{"kind": …}`` form of ``harness.replay(layer="events")``. Fields that hold their default
-are left out of that form.
+Events are msgspec structs, because frame → event → payload is the hot path. ``msgspec.to_builtins``
+gives the ``{"kind": …}`` form of ``harness.replay(layer="events")``, which leaves out fields that
+hold their default.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from .json_codec import Json
 FinishClass = Literal[
     "stop", "length", "content_filter", "malformed", "continuation", "other", "failed"
 ]
-"""What a finish reason amounts to; each dialect has one row a class. ``failed``: the wire says that
-it failed, and nothing more.
+"""The classes of finish reasons; each dialect maps every class. ``failed``: the wire says that the
+answer failed and gives no reason.
 """
 
 End = Literal["complete", "cut", "reset", "aborted", "unknown"]
-"""How an exchange ended: whole; closed before its declared end; connection reset; left by the
-client; not known.
+"""How an exchange ended. ``cut``: closed before its declared end; ``reset``: the connection was
+reset; ``aborted``: the client left; ``unknown``: not recorded.
 """
 
 INTERRUPTED: Final = frozenset({"cut", "reset", "aborted"})
@@ -35,16 +36,14 @@ INTERRUPTED: Final = frozenset({"cut", "reset", "aborted"})
 
 
 class Event(Struct, tag_field="kind", omit_defaults=True, gc=False):
-    """The base of all kinds. ``candidate`` is the answer's index where a kind belongs to one; 0 is
-    *the* answer.
+    """The base of all kinds. ``candidate``, where a kind has it, is the index of the candidate; 0
+    is the answer.
     """
 
 
 class Start(Event, tag="start"):
-    """The first response of the stream. ``model`` and ``id`` as the wire names them; without, the
-    model asked for, and None.
-
-    ``implied``: the wire has a message that says so, and it did not come.
+    """The stream begins. ``model`` and ``id`` are the wire's; without them the model that was asked
+    for, and None. ``implied``: the wire has a message for the beginning, and it did not come.
     """
 
     model: str | None = None
@@ -53,11 +52,11 @@ class Start(Event, tag="start"):
 
 
 class Metadata(Event, tag="metadata"):
-    """A fact about the whole reply, sent when it first appears and again when it changes.
+    """A fact about the whole reply, sent when it first appears and when it changes.
 
     ``name`` is ``model``, ``id``, ``created``, ``model_status``, ``trace_id``, ``credits``,
-    ``envelope``, ``session`` or ``echo`` (the prompt, sent back); ``raw`` the wire's object with
-    just that field (``{"createTime": "…"}``).
+    ``envelope``, ``session`` or ``echo`` (the prompt, sent back). ``raw`` is the wire's object with
+    only that field (``{"createTime": "…"}``).
     """
 
     name: str
@@ -67,8 +66,8 @@ class Metadata(Event, tag="metadata"):
 class Text(Event, tag="text"):
     """A piece of the answer's text, untrimmed, perhaps empty. ``signature``: base64 as on the wire.
 
-    ``role``: who says it, where the wire does not say that it is the assistant: ``""`` the model,
-    under another name or none; else the wire's word, and then it is no answer (``system``).
+    ``role`` is None for the assistant, ``""`` for the model under another name or none, else the
+    wire's word; text of such a role (``system``) is not part of the answer.
     """
 
     text: str
@@ -101,8 +100,8 @@ class CallPiece(Event, tag="call_piece"):
     """A piece of the arguments of call ``call``, where the wire streams them.
 
     ``path`` is an RFC 9535 JSON path; ``value`` a string piece, number, boolean or None; ``more``:
-    the value goes on in a later piece. A piece without a value (the wire opens a new array element)
-    has ``path`` ``""``.
+    the value goes on in a later piece. A piece without a value, with which the wire opens a new
+    array element, has the path ``""``.
     """
 
     call: int
@@ -121,8 +120,8 @@ class CallEnd(Event, tag="call_end"):
 
 
 class NamelessCall(Event, tag="nameless_call"):
-    """A ``<tool_code>`` block with an object but no tool name: the dialect infers one, or passes
-    ``raw`` on as text.
+    """A ``<tool_code>`` block with an object but without a tool name. The dialect infers a name or
+    passes ``raw`` on as text.
     """
 
     call: int
@@ -133,11 +132,11 @@ class NamelessCall(Event, tag="nameless_call"):
 
 
 class ToolResult(Event, tag="tool_result"):
-    """The result of a tool that ran on the other side. ``response`` as the wire has it; ``error``
-    the message of a failed one.
+    """The result of a tool that ran on the other side. ``response`` as on the wire; ``error``: the
+    message of a failed one.
 
-    ``status``: the wire's word for how it went, ``""`` where it should say one and doesn't; None on
-    a wire without such a word. ``raw``: what else the wire says about it.
+    ``status``: the wire's word for success or failure, ``""`` where it is missing, None on a wire
+    that has no such word. ``raw``: other fields of the result.
     """
 
     id: str | None = None
@@ -172,7 +171,7 @@ class Code(Event, tag="code"):
 
 
 class CodeResult(Event, tag="code_result"):
-    """What that code printed; ``outcome`` as on the wire."""
+    """The output of code that the server ran; ``outcome`` as on the wire."""
 
     outcome: str
     output: str
@@ -182,7 +181,7 @@ class CodeResult(Event, tag="code_result"):
 
 
 class ServerCall(Event, tag="server_call"):
-    """A call of a built-in tool, made and answered by the server; ``raw`` is the wire's part."""
+    """A call of a built-in tool that the server makes and answers; ``raw`` is the wire's part."""
 
     raw: dict[str, Json]
     signature: str | None = None
@@ -211,11 +210,11 @@ class Annotation(Event, tag="annotation"):
 
 
 class Usage(Event, tag="usage"):
-    """Token counts as this frame gives them: running totals, never deltas; a count that the frame
-    lacks is None.
+    """Token counts of this frame: running totals, never deltas; None for a count that the frame
+    lacks.
 
-    ``output`` is without ``reasoning``; ``input`` includes ``cached``. ``raw`` is the wire's object
-    with everything else in it.
+    ``output`` excludes ``reasoning``; ``input`` includes ``cached``. ``raw`` is the wire's whole
+    object.
     """
 
     raw: dict[str, Json]
@@ -235,7 +234,7 @@ class Blocked(Event, tag="blocked"):
 
 
 class Finish(Event, tag="finish"):
-    """A candidate says why it ended. Several may come: the last counts. ``raw`` is the wire's
+    """A candidate gives its finish reason. Several may come; the last counts. ``raw`` is the wire's
     word.
     """
 
@@ -263,8 +262,8 @@ class Error(Event, tag="error"):
 
 
 class Notice(Event, tag="notice"):
-    """The provider's client warns or complains in the stream, which goes on; ``severity`` in the
-    wire's word, ``raw`` its whole message.
+    """A warning of the provider's client, after which the stream goes on. ``severity`` is the
+    wire's word, ``raw`` the whole message.
     """
 
     severity: str
@@ -273,7 +272,7 @@ class Notice(Event, tag="notice"):
 
 
 class Incomplete(Event, tag="incomplete"):
-    """The stream stopped before its end; ``rest`` is the text of the message that it stopped
+    """The stream stopped before its end. ``rest`` is the text of the message that it stopped
     inside.
     """
 
@@ -282,10 +281,10 @@ class Incomplete(Event, tag="incomplete"):
 
 
 class Unknown(Event, tag="unknown"):
-    """Something that no kind describes.
+    """A fact that no kind describes.
 
-    ``where`` says what it is (``frame``, ``rest``: a last one that has no end, ``field
-    responseFoo``, ``part kind bar``); ``raw`` is all of it.
+    ``where`` names it (``frame``; ``rest``: a last frame without an end; ``field responseFoo``;
+    ``part kind bar``). ``raw`` is all of it.
     """
 
     where: str
@@ -326,8 +325,8 @@ ORDER: Final[dict[str, dict[str, str]]] = {
     },
     "over": {},
 }
-"""Legal order as a table: state → kind → next state, from ``fresh``. A stream may end in any state:
-``calling`` is an open call.
+"""The legal order: state → kind → next state, from ``fresh``. A stream may end in any state;
+``calling``: a call is open.
 """
 
 

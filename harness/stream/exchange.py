@@ -1,6 +1,4 @@
-"""What a recording is, whatever file it came in: exchanges, their reads, and where they are
-from.
-"""
+"""A recording in any file format: exchanges with their reads, and their origin."""
 
 from __future__ import annotations
 
@@ -25,11 +23,11 @@ class CassetteError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a recording is from.
+    """The origin of a recording.
 
-    ``recorded`` (live provider), ``loopback`` (real client, served upstream), ``imported`` (someone
-    else's recording: source, commit, licence) or ``written`` (by hand, from the documented wire).
-    ``date`` is ISO 8601; ``model`` the one asked for.
+    ``recorded`` (from a live provider), ``loopback`` (a real client, served upstream), ``imported``
+    (someone else's recording: source, commit, licence) or ``written`` (by hand, from the documented
+    wire). ``date`` is ISO 8601; ``model`` the one that was asked for.
     """
 
     kind: OriginKind
@@ -44,7 +42,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the client sent. ``headers``: name as sent → values."""
+    """A request. ``headers``: name as sent → values."""
 
     method: str
     url: str
@@ -57,9 +55,9 @@ class Exchange:
     """One request and its answer.
 
     ``reads`` are the network reads in order: milliseconds since the request was sent (None if not
-    known) and the bytes as they came, still compressed if they were. ``end`` says how the answer
-    ended. ``provider``, ``generates``, ``streamed`` and ``model`` (the one asked for) are detected
-    from URL and body when a file is loaded; ``streamed`` is None until then.
+    known) and the bytes as they came, with their content encoding. ``provider``, ``generates``,
+    ``streamed`` and ``model`` (the one that was asked for) are detected from URL and body when a
+    file is loaded; ``streamed`` is None until then.
     """
 
     request: Request | None
@@ -75,7 +73,7 @@ class Exchange:
 
     @property
     def body(self) -> bytes:
-        """All bytes of the answer."""
+        """All bytes of the response body."""
         return b"".join(data for _, data in self.reads)
 
     def header(self, name: str) -> str | None:
@@ -89,7 +87,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Cassette:
-    """Exchanges in start order, and where they are from."""
+    """Exchanges in the order of their requests, and their origin."""
 
     exchanges: tuple[Exchange, ...]
     origin: Origin

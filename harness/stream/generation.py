@@ -1,8 +1,8 @@
-"""What an application asks of Gemini, between its own event model and a provider's wire.
+"""A request for an answer, between an application's event model and a provider's wire.
 
-A dialect turns its prompt into an `GenerateRequest`: the body of a generate request, spelled as the
-Gemini API documents it (https://ai.google.dev/api/generate-content). A provider wraps that for its
-wire.
+A dialect turns its prompt into a `GenerateRequest`: the body of a generate request as the Gemini
+API documents it (https://ai.google.dev/api/generate-content). A provider puts it into the envelope
+of its wire.
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ from typing import Any
 
 
 class TranslationError(ValueError):
-    """A prompt that can't be translated; the message names the place in the prompt and what is
-    wrong there.
-
-    ``place`` is the path alone (``messages[2].content[0].tool_call_id``), "" for the prompt as a
-    whole.
+    """A prompt that can't be translated. ``place`` is the path in the prompt
+    (``messages[2].content[0].tool_call_id``), ``""`` for the prompt as a whole; the message gives
+    place and reason.
     """
 
     def __init__(self, place: str, reason: str) -> None:
@@ -25,17 +23,16 @@ class TranslationError(ValueError):
 
 
 class TranslationWarning(UserWarning):
-    """Something of a prompt that Gemini has no word for was left out; the message names it and its
-    place.
+    """A part of a prompt that Gemini cannot express was left out; the message names the part and
+    its place.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class GenerateRequest:
-    """A generate request before its provider has wrapped it.
-
-    ``body``: the JSON object, keys in camelCase. ``model``: the one to ask, None if the prompt
-    names none. ``warnings``: what was left out, each with its place.
+    """A generate request without an envelope. ``body``: the JSON object, keys in camelCase.
+    ``model``: None if the prompt names none. ``warnings``: the parts that were left out, each with
+    its place.
     """
 
     body: dict[str, Any]
@@ -45,7 +42,7 @@ class GenerateRequest:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What running one call gave: any JSON value, or with ``failed`` what went wrong."""
+    """The result of one tool call: any JSON value; with ``failed`` a description of the failure."""
 
     result: Any
     failed: bool = False

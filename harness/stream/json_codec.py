@@ -1,8 +1,7 @@
-"""JSON text: decoding that keeps every value whole, and finding the end of a document in pieces of
-text.
+"""Decodes JSON without loss, and finds the end of a JSON document in pieces of text.
 
-msgspec decodes; what it refuses and JSON allows (a lone surrogate) goes to ``json``. Depth is
-judged before either recurses.
+msgspec decodes; ``json`` decodes the text that msgspec refuses and JSON allows (a lone surrogate).
+The nesting is checked before either recurses.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ _decode = msgspec.json.Decoder().decode
 
 
 def decode_json(data: bytes | memoryview) -> Any:
-    """One JSON document, numbers at their full size; raises ValueError for anything else, also for
-    NaN and nesting over `MAX_NESTING`.
+    """Decode one JSON document, numbers at full precision. Raises ValueError for anything else,
+    also for NaN and for nesting deeper than `MAX_NESTING`.
     """
     if len(data) > 2 * MAX_NESTING and _nests_deeply(data):
         raise ValueError(f"nested deeper than {MAX_NESTING} levels")
@@ -37,8 +36,8 @@ _STRING_OR_BRACKET: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]', re
 
 
 def _nests_deeply(data: bytes | memoryview) -> bool:
-    """Whether the brackets of a JSON text nest too deeply; looks closer only where there are
-    many.
+    """Whether the brackets of a JSON text nest too deeply. Counts them first, because most texts
+    have few.
     """
     whole = cast(bytes, data.obj) if isinstance(data, memoryview) else data  # a view cannot count
     if whole.count(b"[") + whole.count(b"{") <= MAX_NESTING:
@@ -70,7 +69,7 @@ _INSIDE: Final = re.compile(rb'["\\]')
 
 
 class Brackets:
-    """Follows the brackets of a JSON document over any cut, to find where it ends."""
+    """Follows the brackets of a JSON document across pieces, to find its end."""
 
     def __init__(self) -> None:
         self.depth = 0

@@ -1,9 +1,9 @@
-"""What one conversation remembers between its turns: ids that were given out, tool names by id,
+"""The memory of one conversation between its turns: ids that were given out, tool names and
 signatures by id.
 
-A fresh `Session` is made for every replay unless the caller passes one; passing the same one to
-several replays is how a later request can send back what the earlier answers contained. It is
-bounded: the oldest entry goes first.
+A replay makes a fresh `Session` unless the caller passes one. With the same one in several replays,
+a later request can send back the ids and signatures of earlier answers. A session is bounded; its
+oldest entry is dropped first.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that the request declared: its name and the JSON Schema of its arguments (either of
-    Gemini's two schema dialects).
+    """A tool that a request declares: its name and the JSON Schema of its arguments, in either of
+    Gemini's two schema dialects.
     """
 
     name: str
@@ -26,8 +26,8 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class RememberedCall:
-    """A call: what a later turn needs to send it back. ``name`` is the wire's; ``wire_id`` is what
-    the wire called it, if it did.
+    """A call that a later turn sends back. ``name`` is the wire's; ``wire_id`` is the id on the
+    wire, None if it had none.
     """
 
     name: str
@@ -36,19 +36,18 @@ class RememberedCall:
 
 
 class Session:
-    """Ids, tool names and signatures of one conversation, and where the replay of its present
-    answer stands.
+    """Ids, tool names and signatures of one conversation, and the state of the present replay.
 
     ``ids`` makes the next id for a prefix (``"call"`` → ``"call_1"``, ``"call_2"``, …); a caller
-    may replace it. ``context`` is what the caller says about the conversation, for event models
-    that carry it (names as in the model). At most ``limit`` calls are remembered.
+    may replace it. ``context`` are the caller's values for the conversation, named as in the event
+    model. At most ``limit`` calls are remembered.
 
-    ``own_names`` are the caller's tools whose names the latest request had to change: the wire's
-    name → the caller's.
+    ``own_names`` maps the wire's names of tools to the caller's, for tools that the latest request
+    had to rename.
 
-    ``at_ms`` is the recording's clock: milliseconds from the request to the read that completed the
-    present frame, None if it has none. ``streamed`` tells a streamed answer from a unary one. Both
-    are set by whoever replays.
+    The pipeline sets ``at_ms``, the milliseconds from the request to the read that completed the
+    present frame (None if not recorded), and ``streamed``, which tells a streamed answer from a
+    unary one.
     """
 
     def __init__(
@@ -75,22 +74,20 @@ class Session:
         return self._give(fresh)
 
     def call_id(self, wire_id: str | None, prefix: str) -> str:
-        """The wire's own id; a counted one where there is none, or where another call of this
-        session has it already.
-        """
+        """The wire's id; a counted one if there is none or another call of this session has it."""
         if wire_id and wire_id not in self._given:
             return self._give(wire_id)
         return self.next_id(prefix)
 
     def reserve(self, call_id: str) -> None:
-        """Never give out an id that the caller's history has from elsewhere."""
+        """Reserve an id of the caller's history, so that it is never given out."""
         if call_id not in self._given:
             self._give(call_id)
 
     def remember(
         self, call_id: str, name: str, signature: str | None, wire_id: str | None = None
     ) -> None:
-        """Keep a call's name, signature and id on the wire for the turns to come."""
+        """Keep name, signature and wire id of a call for later turns."""
         self.calls.pop(call_id, None)
         self.calls[call_id] = RememberedCall(name, signature, wire_id)
         if len(self.calls) > self._limit:
@@ -104,7 +101,7 @@ class Session:
 
 
 def counted_ids() -> Callable[[str], str]:
-    """Ids that are the same in every run: each prefix counts from 1."""
+    """Ids that are the same in every run: every prefix counts from 1."""
     counters: dict[str, count[int]] = {}
 
     def next_id(prefix: str) -> str:

@@ -1,14 +1,13 @@
-"""Finds tool calls that a model wrote as text: ``<tool_code>`` blocks, whatever the cuts, and what
-their bodies say.
+"""Finds tool calls that a model wrote as text: ``<tool_code>`` blocks in pieces of text, and the
+calls in their bodies.
 
-A block begins at the first ``<tool_code>`` and ends at the next ``</tool_code>``, also one inside a
-string; both are case-sensitive. What could be the beginning of a tag is held back until it is or
-isn't one, so that a tag is neither leaked nor lost. Each character is looked at a fixed number of
-times, however small the pieces.
+A block begins at the first ``<tool_code>`` and ends at the next ``</tool_code>``, even inside a
+string; both are case-sensitive. Text that could be the beginning of a tag is held back until the
+next piece decides. Each character is read a fixed number of times, however small the pieces are.
 
-A body is a JSON object or a Python call with literal arguments, bare or fenced. Python is parsed,
-never evaluated, and only after a scan has bounded what the parser gets: the text comes from a model
-that may have read anything.
+A body is a JSON object or a Python call with literal arguments, bare or in a fence. Python is
+parsed, never evaluated, and only after a scan has bounded the input of the parser: the text comes
+from a model and is not trusted.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ MAX_TOKENS: Final = 50_000
 
 
 class Block(NamedTuple):
-    """A whole block: what stands between its tags, and all of it."""
+    """A whole block: ``body`` is the text between its tags, ``raw`` the block with its tags."""
 
     body: str
     raw: str
 
 
 class Splitter:
-    """Text in pieces → text and blocks, in order."""
+    """Splits text that comes in pieces into text and blocks, in order."""
 
     def __init__(self) -> None:
         self._body: list[str] | None = None  # the pieces of the open block
@@ -45,7 +44,7 @@ class Splitter:
         self._held = ""
 
     def feed(self, text: str) -> list[str | Block]:
-        """What this piece of text completes; empty text never comes out."""
+        """The text and blocks that this piece completes; empty text never comes out."""
         if "<" not in text and self._body is None and not self._held:  # nearly all text
             return [text] if text else []
         found: list[str | Block] = []
@@ -76,8 +75,8 @@ class Splitter:
         return found
 
     def close(self) -> str:
-        """What is still held: a block that never ended or the beginning of a tag, unchanged.
-        Afterwards the splitter is as new.
+        """The text that is still held: a block that never ended or the beginning of a tag,
+        unchanged. Resets the splitter.
         """
         opened = "" if self._body is None else START + "".join(self._body)
         held, self._held, self._body = opened + self._held, "", None
@@ -85,14 +84,14 @@ class Splitter:
 
 
 def _beginning(text: str, position: int, tag: str) -> int:
-    """How many characters at the end of the text could be the beginning of the tag."""
+    """The number of characters at the end of the text that could begin the tag."""
     at = text.rfind("<", max(position, len(text) - len(tag) + 1))
     return len(text) - at if at >= 0 and tag.startswith(text[at:]) else 0
 
 
 class Body(NamedTuple):
-    """What a block says: ``name`` of the tool, if it says one; ``arguments``; ``extra``: what else
-    stands beside the two.
+    """The call in a block: ``name`` of the tool or None, ``arguments``, and ``extra``: other fields
+    beside the two.
     """
 
     name: str | None
@@ -105,7 +104,7 @@ ARGUMENT_KEYS: Final = ("parameters", "args", "arguments", "input")
 
 
 def parse_body(text: str) -> Body | None:
-    """The call in a block's body; None if it is none of the known forms."""
+    """The call in a block's body; None if the body has no known form."""
     text = text.strip()
     if len(text) >= 6 and text.startswith("```") and text.endswith("```"):
         inner = text[3:-3]
@@ -196,11 +195,10 @@ def _parse_python(text: str) -> Body | None:
 
 
 def _scan_arguments(text: str, position: int) -> tuple[str, int]:
-    """The arguments of a call as far as they are tokens of literals, and the index of what comes
-    after them.
+    """The arguments of a call as far as they are tokens of literals, and the index behind them.
 
-    That is the bracket that closes the call, unless there is more in it than literals, or too many,
-    or they nest too deep.
+    That is the index of the bracket that closes the call, unless the arguments have other tokens,
+    too many tokens, or nest too deep.
     """
     depth = 0
     source: list[str] = []
@@ -226,7 +224,7 @@ _ODD_ESCAPE: Final = re.compile(r"\\(?:([4-7][0-7]{2})|([^\n\\'\"abfnrtvxNuU0-7]
 
 
 def _plain_escape(found: re.Match[str]) -> str:
-    """An escape that Python knows but warns about, as one that it doesn't."""
+    """An escape that Python accepts with a warning, written so that it gives no warning."""
     octal, unknown = found.groups()
     return f"\\u{int(octal, 8):04x}" if octal else f"\\\\{unknown}" if unknown else found[0]
 
@@ -263,7 +261,7 @@ def _add(pairs: dict[str, Json], key: Json, value: Json) -> None:
 
 
 class Declared(Protocol):
-    """A tool that the request declared; ``parameters`` is the JSON Schema of its arguments."""
+    """A tool that a request declares; ``parameters`` is the JSON Schema of its arguments."""
 
     @property
     def name(self) -> str: ...
@@ -272,10 +270,10 @@ class Declared(Protocol):
 
 
 def infer_name(payload: Mapping[str, Json], tools: Iterable[Declared]) -> str | None:
-    """The declared tool whose schema fits a bare payload best: keys it knows less keys it doesn't,
-    at least 0, the first of equals.
+    """The declared tool whose schema fits an object without a name best.
 
-    A tool that requires a key which the payload lacks is out.
+    The score is the number of known keys less the number of unknown keys, at least 0; the first of
+    equals wins. A tool that requires a key which the object lacks is out.
     """
     keys = payload.keys()
     best, best_score = None, -1

@@ -1,9 +1,10 @@
-"""Bytes of an answer into frames: each one message of the provider, with its place in the body.
+"""Cuts the bytes of an answer into frames: each one message of the provider, with its offset in the
+body.
 
-Framers are incremental: bytes may be cut anywhere, each byte is looked at a fixed number of times,
-and what is not complete is held as the pieces it came in. Nothing is thrown away: what is no
-message comes out as a frame with ``raw`` text. `frame_by_content` chooses by the first byte: ``[``
-is a JSON array (`documents`), anything else server-sent events (`sse`).
+Framers are incremental: bytes may be cut anywhere, each byte is read a fixed number of times, and
+an incomplete message is held as the pieces that came. Nothing is dropped: a text that is no message
+becomes a frame with ``raw``. `frame_by_content` chooses by the first byte: ``[`` begins a JSON
+array (`json_documents`), anything else server-sent events (`sse`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ __all__ = [
 
 
 def frame_by_content(max_frame: int = MAX_FRAME) -> Framer:
-    """A framer that chooses how to read by the first byte that is not blank."""
+    """A framer that chooses the framing by the first byte that is not blank."""
     return _ByContent(max_frame)
 
 
@@ -41,7 +42,7 @@ def json_messages(body: bytes) -> list[Any] | None:
 
 
 class _ByContent:
-    """Skips a byte order mark and blanks; the first other byte tells the framing."""
+    """Skips a byte order mark and blanks; the next byte decides the framing."""
 
     def __init__(self, max_frame: int) -> None:
         self.max_frame = max_frame

@@ -1,6 +1,4 @@
-"""What every framer makes and rests on: the frame, its fault, and bytes that are held until a
-message is complete.
-"""
+"""The base of all framers: the frame, its fault, and the buffer for an incomplete message."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ class FramingError(ValueError):
 
 
 class Frame(msgspec.Struct, gc=False):
-    """One message: ``json`` if it was valid JSON (then ``raw`` is None), else its text.
+    """One message: ``json`` if it is valid JSON (then ``raw`` is None), else its text in ``raw``.
 
     ``offset`` is the byte where the message begins, ``at_ms`` the time of the read that completed
     it. ``partial``: the stream ended inside it.
@@ -33,19 +31,19 @@ class Frame(msgspec.Struct, gc=False):
 
 
 class Framer(Protocol):
-    """Bytes in, frames out; one instance a body."""
+    """Bytes in, frames out; one instance for each body."""
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
         """The frames that these bytes complete."""
 
     def close(self) -> list[Frame]:
-        """What is left when the body has ended."""
+        """The frames that are left when the body has ended."""
 
 
 def make_frame(
     data: bytes | memoryview, offset: int, at_ms: float | None, partial: bool = False
 ) -> Frame:
-    """A frame of these bytes: decoded, or as text where they are no JSON."""
+    """A frame of these bytes: decoded, or as text if they are not JSON."""
     try:
         value = decode_json(data)
     except ValueError:
@@ -61,14 +59,12 @@ def too_long(start: int, limit: int) -> FramingError:
 
 
 def as_text(data: bytes | memoryview) -> str:
-    """What is no JSON, as text; bytes that are no UTF-8 are escaped."""
+    """Bytes that are not JSON as text; bytes that are not UTF-8 are escaped."""
     return bytes(data).decode("utf-8", "backslashreplace")
 
 
 class Pieces:
-    """Bytes that are held until a message is complete: appending costs the same whatever is held
-    already.
-    """
+    """The pieces of an incomplete message. Appending costs the same however much is held."""
 
     def __init__(self, max_frame: int) -> None:
         self.max_frame = max_frame

@@ -1,5 +1,5 @@
-"""JSON that stands by itself: documents over one or many lines, the elements of an array, a whole
-body as one message.
+"""Frames JSON without server-sent events: documents over one or many lines, the elements of an
+array, a whole body as one message.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def _skip_blanks(data: bytes, position: int) -> int:
 
 
 class BareJson:
-    """JSON documents that stand by themselves, over one or many lines; what else stands there is
-    raw, a line at a time.
+    """JSON documents over one or many lines. Other text between them becomes raw frames, one for
+    each line.
     """
 
     def __init__(self, max_frame: int) -> None:
@@ -53,7 +53,7 @@ class BareJson:
             position = end
 
     def close(self, frames: list[Frame], partial: bool = False) -> None:
-        """End a document that was left open."""
+        """Give the document that is still open as a frame."""
         if self.pieces.held:
             self.brackets = Brackets()
             frames.append(
@@ -62,8 +62,8 @@ class BareJson:
 
 
 class JsonArrayFramer:
-    """The elements of one JSON array, each as soon as it is complete; ``feed`` expects the array to
-    begin the body.
+    """The elements of one JSON array, each as soon as it is complete. The body must begin with the
+    array.
     """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
@@ -126,8 +126,8 @@ class JsonArrayFramer:
 
 
 class DocumentFramer:
-    """The whole body as one message: for answers that are errors, whose text must stay in one piece
-    whatever it is.
+    """The whole body as one message, for HTTP errors: their text must stay in one piece, whatever
+    it is.
     """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:

@@ -1,10 +1,9 @@
-"""Frames the standard output of the Gemini CLI: JSON lines, and everything else that a terminal
-program says among them.
+"""Frames the output of the Gemini CLI: JSON lines, between other output of the program.
 
-A line is a message. Where a line is no JSON, the messages that are glued to something in it are cut
-out, and the rest is text; where the output is one JSON document over many lines (``--output-format
-json``), that document is the message. A message is known by what the caller says is one, so that an
-object inside a damaged line is not taken for a line of its own.
+A line is a message. If a line is not JSON, the messages inside it are cut out and the rest is text.
+If the output is one JSON document over many lines (``--output-format json``), that document is the
+message. Only objects with a type and a timestamp are messages inside other text, so that an object
+inside a damaged line does not become a message.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from ..json_codec import Brackets, decode_json
 from . import MAX_FRAME, Frame, FramingError, make_frame
 
 MAX_GLUED: Final = 32
-"""So many places of one line are tried as the beginning of a message."""
+"""The limit of places in one line that are tried as the beginning of a message."""
 
 _BOM: Final = b"\xef\xbb\xbf"
 _OBJECT: Final = re.compile(rb'\{\s*"')
@@ -106,7 +105,7 @@ class JsonLinesFramer:
         frames: list[Frame],
         partial: bool = False,
     ) -> None:
-        """A line outside a document; a blank one says nothing."""
+        """Read a line outside a document; a blank one is skipped."""
         if not line.strip():
             return
         whole = make_frame(line.strip(), offset + len(line) - len(line.lstrip()), at_ms, partial)
@@ -132,8 +131,8 @@ class JsonLinesFramer:
     def _in_document(
         self, line: bytes, offset: int, at_ms: float | None, frames: list[Frame]
     ) -> None:
-        """A line after one that opens an object: the first must look like a field of it, and none
-        may be a message itself.
+        """Read a line after one that opens an object: the first must look like a field of it, and
+        none may be a message itself.
         """
         if (len(self.document) == 1 and not _GOES_ON.match(line)) or _message(
             line.strip()
@@ -153,7 +152,7 @@ class JsonLinesFramer:
             self._read(line[end:], offset + end, at_ms, frames)
 
     def _give_up(self, at_ms: float | None, frames: list[Frame]) -> None:
-        """What looked like a document is text, a line at a time."""
+        """Give the lines that looked like a document as text, each as one frame."""
         (start, first), *others = self.document
         for offset, line in [(start - len(self.before), self.before + first), *others]:
             _add_text(line, offset, at_ms, frames)
@@ -161,7 +160,7 @@ class JsonLinesFramer:
 
 
 def _glued(line: bytes) -> list[tuple[int, int, Any]]:
-    """The messages inside a line that is no JSON: where each begins and ends, and what it says."""
+    """The messages inside a line that is not JSON: (start, end, message)."""
     found: list[tuple[int, int, Any]] = []
     position = tried = 0
     while tried < MAX_GLUED and (candidate := _OBJECT.search(line, position)):
@@ -176,7 +175,7 @@ def _glued(line: bytes) -> list[tuple[int, int, Any]]:
 
 
 def _message(data: bytes) -> dict[str, Any] | None:
-    """An event of the CLI: all of them have a type and a timestamp
+    """The message, if the data is an event of the CLI: an object with a type and a timestamp
     (https://geminicli.com/docs/cli/headless).
     """
     if not data.startswith(b"{"):

@@ -1,9 +1,8 @@
-"""Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), with two
-liberties that Gemini's wire needs.
+"""Frames server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html), with
+two extensions for Gemini's wire.
 
-A JSON document may stand bare: an error in mid-stream comes so, a unary reply is nothing else, and
-JSON lines are many of them. And ``data:`` lines of one event that are only valid JSON one by one
-are one message each.
+A JSON document may stand outside an event: an error in mid-stream, a unary reply, or JSON lines. If
+only the single ``data:`` lines of an event are valid JSON, each of them is a message.
 """
 
 from __future__ import annotations
@@ -78,8 +77,8 @@ class SseFramer:
         return frames
 
     def _take_whole(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
-        """The usual read, which is one event of one line and nothing else; whether it was that, and
-        its line valid JSON.
+        """Read the usual piece: one event of one line. Returns False for any other piece and for a
+        line that is not JSON.
         """
         size = len(data)
         if size > self.usual_size or self.line.held or self.data or self.bare.pieces.held:
@@ -118,7 +117,7 @@ class SseFramer:
             self.bare.feed(line, at_ms, offset, frames)
 
     def _close_field(self, line: bytes, frames: list[Frame]) -> None:
-        """The last line has no line end: its message counts only if it is whole."""
+        """Read a last line without a line end: its message counts only if it is whole."""
         value = _field_value(line)
         if line.startswith(b"data:") and value.endswith((b"}", b"]")):
             whole = make_frame(value, self.offset, None)
@@ -130,7 +129,7 @@ class SseFramer:
             frames.append(Frame(self.offset, None, as_text(line), None, partial=True))
 
     def _end_event(self, at_ms: float | None, frames: list[Frame], partial: bool = False) -> None:
-        """The data lines so far are one message; or one a line, where only that is JSON."""
+        """End the event: its data lines are one message, or one each if only that is JSON."""
         if not self.data:
             return
         start, self.data_size = self.starts[0], 0
@@ -172,16 +171,16 @@ def _is_field(line: bytes) -> bool:
 
 
 def _length(line: bytes) -> int:
-    """Without its line end, which may come in two reads."""
+    """The length without the line end, which may come in two reads."""
     return len(line) - line.endswith((b"\n", b"\r")) - line.endswith(b"\r\n")
 
 
 _LONG: Final = 1 << 20
-"""Lines from here on are looked at through a view: a copy would take as much memory again."""
+"""Longer lines are read through a view, because a copy would take as much memory again."""
 
 
 def _field_value(line: bytes) -> bytes:
-    """What stands after ``data:``, without line end and without the one space that the standard
-    allows there.
+    """The text after ``data:``, without its line end and without the one space that the standard
+    allows.
     """
     return line[6 if line[5:6] == b" " else 5 :].removesuffix(b"\n").removesuffix(b"\r")
