@@ -1,3 +1,3 @@
-"""A walk over a folder of other people's recordings: every one is loaded, replayed and held against
-two independent readers.
+"""Walks a folder of third-party recordings: each is loaded, replayed and compared with two
+independent readers.
 """

@@ -1,3 +1,1 @@
-"""Coverage-guided fuzzing of whatever reads bytes or text of others: ``python -m tests.fuzz
-TARGET``.
-"""
+"""Coverage-guided fuzzing of the readers of untrusted bytes: ``python -m tests.fuzz TARGET``."""

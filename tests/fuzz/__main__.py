@@ -1,8 +1,7 @@
-"""The command: ``python -m tests.fuzz TARGET [--executions N] [--corpus DIR] [--seed N]``; all
-targets without one, for the night.
+"""The command ``python -m tests.fuzz [TARGET] [--executions N] [--corpus DIR] [--seed N]``.
 
-Exit 0: nothing was raised; 1: something was, and the input is kept in the corpus as ``found-…``, to
-become a case. Ctrl-C ends it early and keeps what there is.
+Without a target it runs all of them, which takes hours. Exit 0: no input raised an exception; 1: an
+input did, and it is kept in the corpus as ``found-…``, so that the next run starts from it.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ watch("harness")
 from .targets import TARGETS, Target  # noqa: E402  # it imports what is watched
 
 TOLD_EVERY = 5.0
-"""Seconds."""
+"""The seconds between two progress lines."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Fuzz, and print what is covered and found."""
+    """Fuzz, and print the coverage and the findings."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("target", nargs="?", choices=TARGETS)
     parser.add_argument(

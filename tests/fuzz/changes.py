@@ -1,5 +1,6 @@
-"""Changes of an input: of bytes, of lines, and of what the source of the readers speaks about; all
-of them small, and a few at once.
+"""Random small changes of an input: to its bytes, its lines, and its words.
+
+Words come from the source of the readers.
 """
 
 from __future__ import annotations
@@ -43,14 +44,15 @@ VALUES = (
         b"\xff",
     ),
 )
-"""What readers of JSON, YAML and streams may trip over."""
+"""Pieces of text that readers of JSON, YAML and streams may fail on."""
 
 Change = Callable[[random.Random, bytearray, Sequence[bytes], Sequence[bytes]], None]
 
 
 def changed(chance: random.Random, corpus: Sequence[bytes], words: Sequence[bytes]) -> bytes:
-    """One of the corpus, rather a late one, changed in one to eight places; at most `LONGEST`
-    bytes.
+    """An input of the corpus with one to eight changes, in at most `LONGEST` bytes.
+
+    Later inputs are more likely.
     """
     data = bytearray(corpus[max(chance.randrange(len(corpus)), chance.randrange(len(corpus)))])
     for _ in range(1 << max(0, chance.randrange(5) - 1)):

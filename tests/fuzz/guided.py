@@ -1,8 +1,7 @@
-"""A fuzzer that keeps what reaches new code: inputs are changed at random, and one that takes an
-edge nobody took joins the corpus.
+"""A fuzzer guided by coverage: an input that takes a new edge joins the corpus.
 
-Before it joins, it is cut down to what still takes that edge, so that the corpus stays short and
-the executions many. All chance comes from one seed, so that a run can be had again.
+Before it joins, it is shortened as long as it still takes that edge, so that the corpus stays short
+and readable.
 """
 
 from __future__ import annotations
@@ -16,13 +15,15 @@ from .limits import TooSlow
 
 NOTHING = ""
 ANYWHERE = (TooSlow, MemoryError, RecursionError)
-"""Where these are raised is chance."""
+"""Exceptions whose place is random."""
 
 
 @dataclass
 class Result:
-    """``started`` and ``edges`` count what the first corpus covered and what is covered now;
-    ``found`` are inputs with what they raised.
+    """The counts of a run.
+
+    ``started`` and ``edges`` count the edges of the first corpus and those covered now. ``found``
+    are the inputs that raised an exception, with that exception.
     """
 
     executions: int = 0
@@ -33,11 +34,11 @@ class Result:
 
 
 class Fuzzer:
-    """Runs ``run`` on inputs, for as long as `once` is called. ``taken`` is where what ``run``
-    calls leaves a 1 for every edge.
+    """Runs ``run`` on one changed input at each call of `once`.
 
-    What is raised is a finding; each kind at each place counts once. ``words`` gives, for each
-    edge, what an input might say.
+    ``taken`` is the array in which the code under test sets a 1 for every edge that it takes. An
+    exception is a finding; each kind counts once at each place. ``words`` gives, for each edge, the
+    strings in the source of its file.
     """
 
     def __init__(
@@ -55,8 +56,9 @@ class Fuzzer:
         self._known = {NOTHING}
 
     def begin(self, kept: Iterable[bytes], first: Iterable[bytes]) -> None:
-        """Read what an earlier run kept, then the first corpus; what takes no new edge is left
-        out.
+        """Read the corpus of an earlier run, then the first corpus.
+
+        Inputs that take no new edge are left out.
         """
         kept, first = sorted(kept, key=len), sorted(first, key=len)
         self._taken[:] = bytes(len(self._taken))  # what making the corpus took is not the target's
@@ -69,7 +71,7 @@ class Fuzzer:
         self.result.started = self.result.edges
 
     def once(self) -> None:
-        """One more input."""
+        """Run one changed input."""
         self._read(changed(self._chance, self.result.kept, self._words))
 
     def _read(self, data: bytes, *, cut_down: bool = True) -> None:
@@ -98,8 +100,9 @@ class Fuzzer:
         self.result.found.append((data, f"{kind}: {message}"))
 
     def _raised(self, data: bytes) -> tuple[str, str]:
-        """What kind of exception and where, and its message; nothing if it was read, or refused as
-        it should be.
+        """The kind and place of the exception, and its message.
+
+        Both are empty if the input was read, or refused with a typed error.
         """
         self.result.executions += 1
         try:
@@ -110,8 +113,9 @@ class Fuzzer:
         return NOTHING, ""
 
     def _cut_down(self, data: bytes) -> bytes:
-        """The shortest part of it that takes all the edges that it took first. Others that are met
-        on the way are left to be found.
+        """The shortest part of an input that takes the same new edges.
+
+        Other new edges that the search meets are left for later inputs.
         """
         whole = bytes(self._taken)
         fresh = [number for number, taken in enumerate(whole) if taken and not self._seen[number]]

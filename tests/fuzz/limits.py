@@ -1,5 +1,6 @@
-"""What an input may take of time and memory: more is raised inside of what reads it, and so is a
-finding like any other.
+"""Limits of time and memory for one input.
+
+An exception is raised inside the reader that exceeds a limit, so it is a finding like any other.
 """
 
 from __future__ import annotations
@@ -13,9 +14,7 @@ from typing import Never
 
 SECONDS = 5.0
 MEMORY = 1 << 30
-"""Bytes that the whole process may map; with all that is imported it needs about a third of
-that.
-"""
+"""The bytes that the process may map; the imports need about a third of them."""
 
 
 class TooSlow(Exception):
@@ -23,8 +22,9 @@ class TooSlow(Exception):
 
 
 def in_time(run: Callable[[bytes], None]) -> Callable[[bytes], None]:
-    """The same, but `TooSlow` is raised inside when it takes too long. Only what runs on the main
-    thread can be stopped.
+    """``run`` with a limit of time: `TooSlow` is raised inside it.
+
+    Only code on the main thread can be stopped.
     """
 
     def stop(number: int, frame: FrameType | None) -> Never:
@@ -42,7 +42,7 @@ def in_time(run: Callable[[bytes], None]) -> Callable[[bytes], None]:
 
 
 def bound_memory() -> None:
-    """From now on, `MemoryError` is raised at `MEMORY`, where the system can do that."""
+    """Let the system raise `MemoryError` at `MEMORY` bytes, where it can."""
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(
         resource.RLIMIT_AS, (MEMORY if hard == resource.RLIM_INFINITY else min(MEMORY, hard), hard)
@@ -50,12 +50,12 @@ def bound_memory() -> None:
 
 
 def most_resident() -> int:
-    """The most memory that this process has held so far, in KiB on Linux."""
+    """The peak memory of this process in KiB (on Linux)."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def peak(run: Callable[[bytes], None], data: bytes) -> int:
-    """The most bytes that Python holds while it reads this, beside what stood there before."""
+    """The peak of the bytes that Python allocates while ``run`` reads ``data``."""
     run(data)  # what is made once for all inputs is made now
     tracemalloc.start()
     try:

@@ -1,8 +1,7 @@
-"""What is fuzzed, and what it starts from: the shipped cassettes, their answers and the specs, and
-a sample of every foreign recording.
+"""The targets of fuzzing and their first corpus.
 
-A target takes what its part may raise, typed errors, and nothing else; what it gives has to be what
-was promised.
+The corpus is made of the shipped cassettes, their answers, the specs, and a sample of each foreign
+recording format.
 """
 
 from __future__ import annotations
