@@ -278,6 +278,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
+@pytest.mark.slow
 def test_pytest_writes_results_and_says_what_changed_since_a_baseline(
     project: pytest.Pytester,
 ) -> None:

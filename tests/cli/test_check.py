@@ -1,0 +1,139 @@
+"""harness check"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.cassettes import Cassette, Origin, dumps
+from harness.cli.main import main
+from tests.cli.project import EXCHANGE, SPEC, write
+
+
+def test_check_judges_specs_features_and_cassettes_without_running_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write(
+        "cassettes/gemini-api/a.yaml",
+        Path("two.yaml").read_text(encoding="utf-8").replace("&key=AIza", "&kei=AIzb"),
+    )
+    write("specs/a.yaml", SPEC)
+    write("specs/other.yaml", "x: 1\n")
+    assert main(["check"]) == 0
+    assert capsys.readouterr().out == "1 spec, 1 cassette, 1 other file in order, 0 problems\n"
+
+
+@pytest.mark.parametrize("option", ["--specs", "--cassettes"])
+def test_check_of_a_named_folder_that_is_not_there_is_a_problem(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", option, "nosuch"]) == 1
+    assert "nosuch: no such file or folder" in capsys.readouterr().out
+
+
+PROBLEMS = [
+    (
+        ("specs/a.yaml", SPEC.replace("cassette:", "casette:")),
+        "specs/a.yaml:7: unknown key 'casette'",
+    ),
+    (
+        ("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini-api/b")),
+        "specs/a.yaml:7: no cassette gemini-api/b: cassettes/gemini-api/b.yaml does not exist; record or import one there, or name another",
+    ),
+    (
+        ("specs/a.yaml", SPEC.replace("exchange: 2", "exchange: 3")),
+        "specs/a.yaml:8: cassette gemini-api/a has 2 exchanges; the case names number 3",
+    ),
+    (
+        ("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini_api/a")),
+        "specs/a.yaml:7: no cassette gemini_api/a: cassettes/gemini_api/a.yaml does not exist; did you mean gemini-api/a?",
+    ),
+    (
+        ("specs/a.yaml", SPEC.replace("  exchange: 2\n", "")),
+        "specs/a.yaml:7: exchange 1 of cassette gemini-api/a does not generate; there is nothing to replay",
+    ),
+    (("specs/a.yaml", SPEC.replace("text.streaming", "text.steaming")), "specs/a.yaml:5: "),
+    (
+        (
+            "specs/a.yaml",
+            SPEC
+            + "  known_failing: {unified-llm: {reason: r, link: 'https://x.example', expires: 2001-01-01}}\n",
+        ),
+        "specs/a.yaml:10: ",
+    ),
+    (
+        ("specs/a.yaml", SPEC.replace("gemini-api/a", "gemini-api/a.yaml")),
+        "specs/a.yaml:7: cassette 'gemini-api/a.yaml' ends in .yaml, which is left out here",
+    ),
+    (
+        ("specs/b.yaml", SPEC.replace("harness: 1", "harnes: 1")),
+        "specs/b.yaml:1: has `cases:` but does not begin with `harness: 1`",
+    ),
+    (
+        ("cassettes/c.yaml", dumps(Cassette((EXCHANGE,), Origin("imported")))),
+        "cassettes/c.yaml: line 8 shows a Google API key",
+    ),
+    (
+        ("specs/features.yaml", "harness: 1\nfeatures: 7\n"),
+        "specs/features.yaml:2: features must be a list, not the number 7",
+    ),
+    (
+        ("cassettes/b.yaml", "version: 1\nmetadata:\n  harness: 1\n  origin: x\n"),
+        "cassettes/b.yaml:4: metadata.origin must be 'recorded', ",
+    ),
+]
+
+
+@pytest.mark.parametrize(("file", "problem"), PROBLEMS)
+def test_check_lists_problems_with_file_and_line(
+    file: tuple[str, str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(
+        "cassettes/gemini-api/a.yaml",
+        Path("two.yaml").read_text(encoding="utf-8").replace("&key=AIza", "&kei=AIzb"),
+    )
+    write("specs/a.yaml", SPEC)
+    write(*file)
+    assert main(["check"]) == 1
+    assert any(line.startswith(problem) for line in capsys.readouterr().out.splitlines())
+
+
+def test_check_reports_a_damaged_cassette_once_however_many_specs_name_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write("cassettes/gemini-api/a.yaml", "version: 1\nmetadata:\n  harness: 1\n  origin: x\n")
+    write("specs/a.yaml", SPEC)
+    write("specs/b.yaml", SPEC)
+    assert main(["check", "specs"]) == 1
+    assert [line.partition(": ")[0] for line in capsys.readouterr().out.splitlines()[:-1]] == [
+        "specs/a.yaml:7",
+        "specs/b.yaml:7",
+    ]
+    assert main(["check"]) == 1
+    known = "'recorded', 'loopback', 'imported' or 'written'"
+    problem = f"cassettes/gemini-api/a.yaml:4: metadata.origin must be {known}, not 'x'"
+    assert capsys.readouterr().out.splitlines() == [problem, "nothing in order, 1 problem"]
+
+
+def test_check_reports_broken_features_once_however_many_specs_rest_on_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write("specs/a.yaml", SPEC)
+    write("specs/b.yaml", SPEC)
+    write("specs/features.yaml", "harness: 1\nfeatures: 7\n")
+    assert main(["check"]) == 1
+    problem = "specs/features.yaml:2: features must be a list, not the number 7"
+    assert capsys.readouterr().out.splitlines() == [problem, "nothing in order, 1 problem"]
+
+
+def test_check_of_nothing_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check"]) == 1
+    assert capsys.readouterr().out.startswith(
+        "nothing to check: neither specs nor cassettes has a YAML file"
+    )
+
+
+def test_check_of_a_path_that_is_not_there_is_a_problem(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "nowhere"]) == 1
+    assert capsys.readouterr().out.splitlines()[0] == "nowhere: no such file or folder"

@@ -1,0 +1,76 @@
+"""harness import and export"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from harness import load
+from harness.cassettes import Cassette, Exchange, Origin, dumps
+from harness.cli.main import main
+from tests.cli.project import BODY, EXCHANGE, write
+
+
+def test_import_does_not_write_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link.yaml").symlink_to(tmp_path / "outside.yaml")
+    assert main(["import", "two.yaml", "-o", "link.yaml"]) == 2
+    assert not (tmp_path / "outside.yaml").exists()
+
+
+def test_import_keeps_no_secret_and_says_where_it_is_from(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert (
+        main(
+            [
+                "import",
+                "two.yaml",
+                "-o",
+                "new/dir/kept.yaml",
+                "--source",
+                "s",
+                "--commit",
+                "c",
+                "--licence",
+                "l",
+            ]
+        )
+        == 0
+    )
+    text = Path("new/dir/kept.yaml").read_text(encoding="utf-8")
+    assert "hush" not in text
+    assert "AIza" not in text
+    cassette = load("new/dir/kept.yaml")
+    assert (cassette.origin.source, cassette.origin.commit, cassette.origin.licence) == (
+        "s",
+        "c",
+        "l",
+    )
+    assert cassette.exchanges[1].body == BODY
+    assert cassette.exchanges[1].request is not None
+    assert cassette.exchanges[1].request.url.endswith("?alt=sse&key=REDACTED")
+
+
+SECRETS = [
+    "AIzaSyA-0123456789-0123456789-0123456",
+    "ya29.a0AfH6SMBx-0123456789abcdef",
+    "AQ.Ab8RN6Jx0123456789abcdefghij",
+]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("command", ["import", "export"])
+def test_a_secret_in_a_body_refuses_the_file(
+    command: str, secret: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leaky = Exchange(EXCHANGE.request, 200, {}, ((None, BODY + f': "{secret}"\n'.encode()),))
+    write("leaky.yaml", dumps(Cassette((leaky,), Origin("imported"))))
+    assert main([command, "leaky.yaml", "-o", "out.yaml"]) == 2
+    err = capsys.readouterr().err
+    assert re.match(
+        r"harness: leaky\.yaml: line \d+ shows an? .*; a file must not contain secrets", err
+    )
+    assert secret not in err
+    assert not Path("out.yaml").exists()

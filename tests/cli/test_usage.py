@@ -1,0 +1,175 @@
+"""Usage, help and faults of all commands."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from harness.cli.main import main
+from tests.cli.project import BODY, write
+
+FAILURES = [
+    (
+        ["replay", "none.yaml"],
+        1,
+        "harness: none.yaml: nothing to replay: no exchange generates; `harness show --list` lists the exchanges",
+    ),
+    (
+        ["show", "none.yaml"],
+        1,
+        "harness: none.yaml: no exchange generates; --list lists the exchanges",
+    ),
+    (
+        ["replay", "two.yaml", "--exchange", "1"],
+        2,
+        "harness: this exchange does not generate: POST https://generativelanguage",
+    ),
+    (
+        ["replay", "two.yaml", "--exchange", "3"],
+        2,
+        "harness: two.yaml: there is no exchange 3; it has 2; `harness show --list` lists them",
+    ),
+    (
+        ["export", "bare.txt"],
+        2,
+        "harness: bare.txt: exchange 1 has no request, and vcrpy finds a response by its request; add one by hand",
+    ),
+    (["replay", "missing.yaml"], 2, "harness: missing.yaml: No such file or directory"),
+    (["replay", "bad.txt"], 2, "harness: bad.txt"),
+    (
+        ["import", "two.yaml", "-o", "none.yaml"],
+        2,
+        "harness: none.yaml already exists; name another file, or delete it first",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "status", "message"), FAILURES)
+def test_failures_are_one_line_and_a_status(
+    arguments: list[str], status: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("bad.txt", "hello\x1b[2J\n")
+    Path("bare.txt").write_bytes(BODY)
+    assert main(arguments) == status
+    err = capsys.readouterr().err
+    assert err.startswith(message)
+    assert err.count("\n") == 1
+    assert "\x1b" not in err
+
+
+USAGE = [
+    (
+        ["replay"],
+        "harness replay: the following arguments are required: file; see harness replay --help\n",
+    ),
+    (
+        ["replay", "a", "--dialect", "\x1b[2J"],
+        "harness replay: argument --dialect: invalid choice: '\\x1b[2J' (choose from ",
+    ),
+    (["replai"], "harness: argument COMMAND: invalid choice: 'replai' (choose from "),
+    (
+        ["serve", "x", "--port", "y"],
+        "harness serve: argument --port: y is no port; ports are 0 to 65535; see harness serve --help\n",
+    ),
+    (
+        ["serve", "x", "--port", "65536"],
+        "harness serve: argument --port: 65536 is no port; ports are 0 to 65535; see harness serve --help\n",
+    ),
+    (
+        ["record", "--requests", "y"],
+        "harness record: argument --requests: y is no limit; it is a number, 1 or more; see harness record --help\n",
+    ),
+    (
+        ["drift", "--attempts", "0"],
+        "harness drift: argument --attempts: 0 is no limit; it is a number, 1 or more; see harness drift --help\n",
+    ),
+    (["check", "--nosuch"], "harness: unrecognized arguments: --nosuch; see harness --help\n"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), USAGE)
+def test_bad_usage_is_status_2_and_one_line(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    err = capsys.readouterr().err
+    assert stop.value.code == 2
+    assert err.startswith(message)
+    assert err.count("\n") == 1
+
+
+def test_a_pipe_or_device_is_not_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("pipe", "/dev/zero"):
+        assert main(["replay", path]) == 2
+        assert capsys.readouterr().err == f"harness: {path}: not a regular file\n"
+
+
+COMMANDS = [
+    "replay",
+    "request",
+    "show",
+    "check",
+    "import",
+    "export",
+    "schema",
+    "report",
+    "serve",
+    "record",
+    "drift",
+    "prove",
+    "mutate",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_says_of_every_option_with_a_value_what_it_is_by_default(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "500")
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    options = re.split(r"\n(?=  -)", capsys.readouterr().out.partition("options:\n")[2])
+    valued = [option for option in options if re.match(r" *(-\w \S+, )?--[\w-]+ [A-Z{]", option)]
+    assert valued
+    assert [
+        option for option in valued if "default: " not in option and "(required)" not in option
+    ] == []
+
+
+def test_version_is_the_installed_package_s(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (
+        0,
+        f"gemini-conformance {version('gemini-conformance')}\n",
+    )
+
+
+def test_serving_on_a_port_that_is_taken_says_which_and_what_to_do(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["serve", "two.yaml", "--port", str(port)]) == 2
+    assert (
+        capsys.readouterr().err
+        == f"harness: port {port} is in use; choose another with --port, or 0 for any\n"
+    )
+
+
+@pytest.mark.parametrize("host", ["no host", "192.0.2.1"])  # the second is of nobody's: RFC 5737
+def test_serving_on_an_address_of_another_machine_says_which_and_what_to_do(
+    host: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "two.yaml", "--host", host]) == 2
+    assert (
+        capsys.readouterr().err
+        == f"harness: --host {host} is no address of this machine; 127.0.0.1 is one, 0.0.0.0 all\n"
+    )

@@ -1,0 +1,32 @@
+"""Fixtures of the plugin's tests."""
+
+from __future__ import annotations
+
+import deepdiff
+import pytest
+
+import harness.conformance.project
+import harness.report
+from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
+from tests.pytest_plugin.project import CASE, HELLO, URL, write
+
+# pytester forgets the modules that a run imports; modules imported here are not loaded per test
+assert deepdiff
+assert harness.conformance.project
+assert harness.report
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A project with one cassette and one spec."""
+    monkeypatch.delenv("CI", raising=False)
+    exchange = Exchange(
+        Request("POST", URL), 200, {}, ((1.0, HELLO[:50]), (9.0, HELLO[50:])), "complete"
+    )
+    write(
+        pytester,
+        "cassettes/gemini-api/hello.yaml",
+        dumps(Cassette((exchange,), Origin("written", date="2026-11-21"))),
+    )
+    write(pytester, "specs/hello.yaml", CASE)
+    return pytester

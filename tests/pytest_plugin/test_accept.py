@@ -1,0 +1,70 @@
+"""--harness-accept fills empty expectations."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pytest_plugin.project import CASE, SHOP, run, write
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.mark.parametrize("options", [[], ["-n", "1"]], ids=["alone", "with a worker"])
+def test_what_was_filled_in_is_said_at_the_end(
+    project: pytest.Pytester, options: list[str]
+) -> None:
+    project.makeini(SHOP)
+    write(project, "shop.py", "def replay(exchange):\n    return [{'say': 'Hel'}]\n")
+    write(project, "specs/hello.yaml", CASE + "    turn:\n")
+    result = project.runpytest_subprocess(
+        "specs", "-p", "no:cacheprovider", "-q", "--harness-accept", *options
+    )
+    assert [line for line in result.outlines if line.startswith("filled in")] == [
+        "filled in: specs/hello.yaml::hello[turn], `reviewed: no`"
+    ]
+    assert "  reviewed: no\n" in (project.path / "specs" / "hello.yaml").read_text(encoding="utf-8")
+    again = project.runpytest_subprocess(
+        "specs", "-p", "no:cacheprovider", "-q", "--harness-accept"
+    )
+    again.stdout.no_fnmatch_line("filled in: *")
+
+
+def test_accept_fills_what_is_empty_and_waits_for_review(project: pytest.Pytester) -> None:
+    path = write(
+        project,
+        "specs/hello.yaml",
+        CASE[: CASE.index("    unified-llm")] + "    unified-llm:\n    anthropic:  # later\n",
+    )
+    run(project).assert_outcomes(skipped=2)
+    run(project, "--harness-accept", "-rs").stdout.fnmatch_lines(
+        ["*unreviewed: filled in hello.yaml; read it, then delete `reviewed: no`"]
+    )
+    text = path.read_text(encoding="utf-8")
+    assert '"delta": "Hel"' in text
+    assert "reviewed: no" in text
+    assert "# later" in text
+    run(project).assert_outcomes(skipped=2)
+    path.write_text(text.replace("  reviewed: no\n", ""), encoding="utf-8")
+    run(project).assert_outcomes(passed=2)
+
+
+def test_accept_fills_nothing_in_where_the_adapter_raises_and_says_so(
+    project: pytest.Pytester,
+) -> None:
+    write(project, "broken_adapter.py", "def run(exchange):\n    raise KeyError('parts')\n")
+    project.makeini("[pytest]\nharness_adapters = mine = broken_adapter:run\n")
+    path = write(project, "specs/hello.yaml", CASE[: CASE.index("    unified-llm")] + "    mine:\n")
+    result = run(project, "--harness-accept")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*nothing could be filled in: the adapter raised KeyError at broken_adapter.py:2: 'parts'*"
+        ]
+    )
+    assert "    mine:\n" in path.read_text(encoding="utf-8")
+
+
+def test_accept_is_refused_in_ci(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    result = run(project, "--harness-accept")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
