@@ -20,6 +20,9 @@ from harness.stream.json_codec import Json
 COUNTERS: Final = frozenset({"index", "call"})
 """Keys of numbers that count blocks or calls along the stream."""
 
+TAGS: Final = frozenset({"type", "kind"})
+"""Keys that name the type of an item; their values are never pieces of a text."""
+
 MAX_TEXTS: Final = 12
 MAX_TOKENS: Final = 100
 """Items with more strings or more tokens are not treated as pieces of a text."""
@@ -97,7 +100,7 @@ def _flatten(
         number = counted(key, value)
         if number is not None:
             numbers.append((len(tokens), number))
-        elif isinstance(value, str):
+        elif isinstance(value, str) and key not in TAGS:
             texts.append((len(tokens), value))
         tokens.append(value)
 

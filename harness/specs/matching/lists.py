@@ -20,7 +20,7 @@ from harness.stream.json_codec import Json
 from .align import Pairs, align, best_pairs
 from .counters import Shift, Sighting, find_shifts, sightings
 from .equality import equal, is_plain
-from .fingerprint import Fingerprint, Unit, fingerprint, join, single
+from .fingerprint import TAGS, Fingerprint, Unit, fingerprint, join, single
 from .mismatch import Findings, Kind, Path
 from .operators import Bindings
 
@@ -31,8 +31,6 @@ OPEN_STEPS: Final = 50_000
 """The step limits of an alignment by keys, and of one that asks items with operators."""
 MAX_SLIDE: Final = 50
 """The most units by which a run is moved up to the start of a block."""
-TAGS: Final = ("type", "kind")
-"""Keys that name the type of an item."""
 
 PieceTexts = tuple[tuple[str, ...], tuple[str, ...]]
 

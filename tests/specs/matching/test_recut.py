@@ -148,3 +148,10 @@ def test_a_cut_and_a_lost_block_are_two_findings() -> None:
         ("[8]", "recut"),
         ("[31..33]", "missing"),
     ]
+
+
+def test_the_type_of_an_item_is_no_text() -> None:
+    assert findings([{"type": "message_stop"}], [{"type": "message"}, {"type": "_stop"}]) == [
+        ("[0]", "missing"),
+        ("[0..1]", "extra"),
+    ]
