@@ -143,17 +143,17 @@ def _exact(value: Json) -> Json:
     return value
 
 
-def text_findings(what: str, wire: str, carried: str) -> list[str]:
+def text_findings(name: str, wire: str, carried: str) -> list[str]:
     """The first place where a concatenated text differs."""
     if wire == carried:
         return []
     at = next(
-        (at for at, (one, other) in enumerate(zip(wire, carried, strict=False)) if one != other),
+        (at for at, pair in enumerate(zip(wire, carried, strict=False)) if pair[0] != pair[1]),
         min(len(wire), len(carried)),
     )
     verb = "lost" if len(carried) < len(wire) else "invented"
     return [
-        f"{what} {verb}: at character {at} the wire has {short_json(wire[at:])}, carried is"
+        f"{name} {verb}: at character {at} the wire has {short_json(wire[at:])}, carried is"
         f" {short_json(carried[at:])}"
     ]
 
@@ -164,48 +164,50 @@ def call_findings(
     """Calls by name and arguments; with ``ordered`` also their order."""
     extra = list(carried)
     missing = [call for call in wire if not take(extra, call)]
-    found = []
+    findings = []
     for name, arguments in missing:
         twin = next((call for call in extra if call[0] == name), None)
         if twin is None:
-            found.append(f"call lost: {name}({short_json(arguments)})")
+            findings.append(f"call lost: {name}({short_json(arguments)})")
         else:
             extra.remove(twin)
-            found.append(
+            findings.append(
                 f"argument lost: {name} has {short_json(arguments)},"
                 f" carried is {short_json(twin[1])}"
             )
-    found += [f"call invented: {name}({short_json(arguments)})" for name, arguments in extra]
-    if not found and ordered and [name for name, _ in wire] != [name for name, _ in carried]:
-        found.append(
+    findings += [f"call invented: {name}({short_json(arguments)})" for name, arguments in extra]
+    if not findings and ordered and [name for name, _ in wire] != [name for name, _ in carried]:
+        findings.append(
             f"call order: {short_json([name for name, _ in wire])} became"
             f" {short_json([name for name, _ in carried])}"
         )
-    return found
+    return findings
 
 
 def error_findings(wire: Facts, carried: Facts, interrupted: bool, *, numbered: bool) -> list[str]:
     """Errors in order, by message and, with ``numbered``, by number. An interrupted answer may
     carry one more.
     """
-    found = []
+    findings = []
     for (code, message), (carried_code, carried_message) in zip(
         wire.errors, carried.errors, strict=False
     ):
         if numbered and code != carried_code:
-            found.append(f"error changed: number {code} became {carried_code}")
+            findings.append(f"error changed: number {code} became {carried_code}")
         if message and message not in carried_message:
-            found.append(f"error lost: {short_json(message)} became {short_json(carried_message)}")
-    found += [
+            findings.append(
+                f"error lost: {short_json(message)} became {short_json(carried_message)}"
+            )
+    findings += [
         f"error lost: {code} {short_json(message)}"
         for code, message in wire.errors[len(carried.errors) :]
     ]
     if not interrupted:
-        found += [
+        findings += [
             f"error invented: {code} {short_json(message)}"
             for code, message in carried.errors[len(wire.errors) :]
         ]
-    return found
+    return findings
 
 
 def signature_findings(
@@ -223,13 +225,13 @@ def signature_findings(
     ]
 
 
-def value_findings(what: str, wire: str | None, carried: str | None) -> list[str]:
+def value_findings(name: str, wire: str | None, carried: str | None) -> list[str]:
     """One value that the wire or the carried account may lack."""
     return (
         []
         if wire == carried
         else [
-            f"{what} {'invented' if wire is None else 'lost'}: {short_json(wire)} became"
+            f"{name} {'invented' if wire is None else 'lost'}: {short_json(wire)} became"
             f" {short_json(carried)}"
         ]
     )
@@ -237,12 +239,12 @@ def value_findings(what: str, wire: str | None, carried: str | None) -> list[str
 
 def usage_findings(wire: dict[str, int], carried: dict[str, int]) -> list[str]:
     """Token counts by name."""
-    found = [
+    findings = [
         f"usage lost: {name} is {count}, carried is {carried.get(name)}"
         for name, count in wire.items()
         if carried.get(name) != count
     ]
-    return found + [
+    return findings + [
         f"usage invented: {name} {count}" for name, count in carried.items() if name not in wire
     ]
 
@@ -251,8 +253,8 @@ def part_findings(wire: Facts, carried: Facts) -> list[str]:
     """The numbers of media parts and of code parts."""
     pairs = (("media", wire.media, carried.media), ("code", wire.code, carried.code))
     return [
-        f"{what} {'lost' if there > here else 'invented'}: {there} became {here}"
-        for what, there, here in pairs
+        f"{name} {'lost' if there > here else 'invented'}: {there} became {here}"
+        for name, there, here in pairs
         if there != here
     ]
 

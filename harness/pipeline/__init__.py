@@ -1,1 +1,1 @@
-"""The pipeline: an exchange becomes payloads, a prompt becomes a request."""
+"""The pipeline: replays exchanges into payloads, and translates prompts into requests."""

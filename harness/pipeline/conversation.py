@@ -1,9 +1,8 @@
-"""What request cases and conversation cases give: plain data to compare, every request as the API
-would read it.
+"""Runs request cases and conversation cases: gives their requests in canonical form, as plain data.
 
 A request is ``{"request": body}``, with ``"warnings"`` if something was left out, or ``{"error":
-text}`` for a prompt that can't be translated. A conversation is a list of them, one a turn: each
-turn's answer is replayed, and the event model itself says how its application goes on from there.
+text}`` for a prompt that can't be translated. A conversation is a list of them, one for each turn:
+the answer of a turn is replayed, and the dialect makes the next prompt from it.
 """
 
 from __future__ import annotations
@@ -27,27 +26,29 @@ Sent = dict[str, Any]
 
 def sent(
     prompt: Any,
-    half: RequestTranslator,
+    translator: RequestTranslator,
     provider: str,
     options: Mapping[str, Any],
     session: Session,
 ) -> Sent:
-    """The request that a prompt is sent as, or why it can't be."""
+    """The request of a prompt, or the reason why it can't be translated."""
     try:
-        asked = half.translate(prompt, options, session)
-        body = canonical_request(wrap(asked, provider, session))
+        generate = translator.translate(prompt, options, session)
+        body = canonical_request(wrap(generate, provider, session))
     except TranslationError as error:
         return {"error": str(error)}
     return (
-        {"request": body, "warnings": list(asked.warnings)} if asked.warnings else {"request": body}
+        {"request": body, "warnings": list(generate.warnings)}
+        if generate.warnings
+        else {"request": body}
     )
 
 
 def converse(
-    case: Case, dialect: str, exchanges: Sequence[Exchange], half: RequestTranslator
+    case: Case, dialect: str, exchanges: Sequence[Exchange], translator: RequestTranslator
 ) -> list[Sent]:
-    """The request of every turn; ``exchanges`` are the turns' recorded ones. Stops after a prompt
-    that can't be translated.
+    """The request of every turn; ``exchanges`` are the recorded ones. Stops after a prompt that
+    can't be translated.
     """
     session = Session(limit=case.remembers)
     requests: list[Sent] = []
@@ -55,11 +56,13 @@ def converse(
     payloads: list[Any] = []
     for turn, exchange in zip(case.turns, exchanges, strict=True):
         prompt = (
-            turn.prompt[dialect] if turn.prompt else half.follow_up(prompt, payloads, _then(turn))
+            turn.prompt[dialect]
+            if turn.prompt
+            else translator.follow_up(prompt, payloads, _then(turn))
         )
         provider = choose_provider(exchange, case.provider)
         session.context = _context(exchange)
-        requests.append(sent(prompt, half, provider, case.options.get(dialect, {}), session))
+        requests.append(sent(prompt, translator, provider, case.options.get(dialect, {}), session))
         if "error" in requests[-1]:
             break
         payloads = replay(
@@ -69,9 +72,7 @@ def converse(
 
 
 def expected_requests(case: Case, expected: Any, exchanges: Sequence[Exchange]) -> Any:
-    """The expectation of a request or conversation, its requests as the API would read them, to be
-    compared with what came.
-    """
+    """The expectation of a request or conversation, with its requests in canonical form."""
     if expected == RECORDED:
         return [
             {"request": canonical_request(_recorded(case, number, exchange))}
@@ -83,8 +84,8 @@ def expected_requests(case: Case, expected: Any, exchanges: Sequence[Exchange]) 
 
 
 def _as_read(expected: Any) -> Any:
-    """With an operator in it, an expectation stands as it was written: what an operator replaces
-    has no spelling.
+    """The canonical form of an expected request; one with an operator stays as it is written,
+    because a value behind an operator has no spelling.
     """
     if (
         isinstance(expected, dict)
@@ -112,10 +113,10 @@ def _then(turn: Turn) -> str | list[ToolOutcome]:
         return turn.say
     outcomes = turn.results or ()
     return [
-        ToolOutcome(one.error, failed=True)
-        if "error" in one.model_fields_set
-        else ToolOutcome(one.result)
-        for one in outcomes
+        ToolOutcome(outcome.error, failed=True)
+        if "error" in outcome.model_fields_set
+        else ToolOutcome(outcome.result)
+        for outcome in outcomes
     ]
 
 
@@ -130,8 +131,8 @@ def _recorded(case: Case, number: int, exchange: Exchange) -> Any:
 
 
 def _context(exchange: Exchange) -> Mapping[str, Any]:
-    """What a client chose freely for an envelope: taken from the recorded one, since nothing else
-    can tell it.
+    """The values that a client chose freely for an envelope, from the recorded request: nothing
+    else has them.
     """
     try:
         body = decode_json(exchange.request.body if exchange.request else b"")

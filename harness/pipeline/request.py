@@ -1,4 +1,4 @@
-"""The way back: an event model's prompt → the request that a provider's wire would carry."""
+"""Translates a prompt of an event model into the request of a provider's wire."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def request(
     names and signatures are sent back from it.
 
     Raises `TranslationError`, naming message and field, for a prompt that can't be translated, for
-    a dialect without a request side (agent-events) and a provider that is sent none (gemini-cli);
-    `ReplayError` for unknown names. What Gemini has no word for is left out with a
-    `TranslationWarning`.
+    a dialect without a request side (agent-events) and for a provider that is sent no request
+    (gemini-cli); `ReplayError` for unknown names. A `TranslationWarning` names each part that
+    Gemini cannot express and that is left out.
     """
     session = Session() if session is None else session
-    asked = ask(prompt, dialect=dialect, options=options, session=session)
-    body = wrap(asked, provider, session)
-    for warning in asked.warnings:
+    generate = ask(prompt, dialect=dialect, options=options, session=session)
+    body = wrap(generate, provider, session)
+    for warning in generate.warnings:
         warnings.warn(printable(warning), TranslationWarning, stacklevel=2)
     return body
 
@@ -48,11 +48,11 @@ def request(
 def ask(
     prompt: Any, *, dialect: str, options: Mapping[str, Any] | None, session: Session
 ) -> GenerateRequest:
-    """The request before any provider's envelope; errors as in `request`."""
+    """The request without an envelope; errors as in `request`."""
     return request_translator(dialect).translate(prompt, options or {}, session)
 
 
-def wrap(asked: GenerateRequest, provider: str, session: Session) -> dict[str, Any]:
+def wrap(generate: GenerateRequest, provider: str, session: Session) -> dict[str, Any]:
     """The body as ``provider`` is sent it; errors as in `request`."""
     check_known("provider", provider, PROVIDERS)
     envelope = PROVIDERS[provider].wrap
@@ -60,18 +60,17 @@ def wrap(asked: GenerateRequest, provider: str, session: Session) -> dict[str, A
         raise TranslationError(
             "", f"{provider} is sent no request; its program takes the prompt on the command line"
         )
-    return envelope(asked, session)
+    return envelope(generate, session)
 
 
 def request_translator(dialect: str) -> RequestTranslator:
     """The request half of a dialect; raises `TranslationError` for one that has none."""
     check_known("dialect", dialect, DIALECTS)
-    requests = DIALECTS[dialect].request
-    if requests is None:
-        able = ", ".join(name for name, one in DIALECTS.items() if one.request)
+    translator = DIALECTS[dialect].request
+    if translator is None:
+        names = ", ".join(name for name, known in DIALECTS.items() if known.request)
         raise TranslationError(
             "",
-            f"{dialect} only listens and has no request side; dialects with one are"
-            f" {able or 'none yet'}",
+            f"{dialect} only listens and has no request side; dialects with one are {names}",
         )
-    return requests
+    return translator

@@ -1,9 +1,9 @@
-"""Finds the recorded exchange that a request asks for: by a hash of the request as the API reads
-it, so that a look-up costs the same in a cassette of ten thousand.
+"""Finds the recorded exchange that answers a request, by a hash of the canonical request: the cost
+does not grow with the cassette.
 
-Where a request went (host, port, what a gateway puts before the path, API version, project and
-location) does not count, nor does a key or what only numbers a call. The request is redacted as the
-recording was, so that what was taken out of one can't tell it from the other.
+Host, port, gateway prefix, API version, project and location are ignored; so are keys and numbers
+of the call. The request is redacted like the recording, so that redacted values cannot make a
+difference.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _VERSION: Final = re.compile(r"(?:^|/)(?:v1|v1beta|v1alpha|v1beta1)/")
 _INTERNAL: Final = re.compile(r"(?:^|/)(v1internal[:/].*)")
 _PROJECT: Final = re.compile(r"projects/[^/]+/locations/[^/]+/")
 _CALL_NUMBERS: Final = frozenset({"userPromptId", "requestId", "sessionId"})
-"""What Code Assist's clients make up anew for each prompt or call; the model never sees it."""
+"""Values that Code Assist's clients make for each prompt or call; the model never sees them."""
 _NOT_ASKED: Final = SECRET_PARAMETERS | {"$.xgafv", "prettyprint", "quotauser"}
 
 MAX_COMPARED: Final = 200
 MAX_COMPARED_BYTES: Final = 8_000_000
-"""So many recorded requests are looked at to find the nearest, at least one."""
+"""The limit of recorded requests that are compared to find the nearest; at least one is."""
 MAX_FINDINGS: Final = 20
 
 _ENCODE: Final = msgspec.json.Encoder(order="deterministic").encode
@@ -43,9 +43,9 @@ _ENCODE: Final = msgspec.json.Encoder(order="deterministic").encode
 class RequestIndex:
     """The exchanges of a cassette by their requests, each to be used once, in start order.
 
-    ``again``: when all equal ones have been used, the last of them answers again. ``redact`` takes
-    secrets out of a live request the way they were taken out of the recorded ones:
-    `redact_request`, or the ``request`` of a `Redactor` with the user's rules.
+    ``again``: when all equal ones have been used, the last of them answers again. ``redact``
+    redacts a live request like the recorded ones: `redact_request`, or the ``request`` of a
+    `Redactor` with the user's rules.
     """
 
     def __init__(
@@ -63,30 +63,32 @@ class RequestIndex:
         self._next = 0
         for index, exchange in enumerate(exchanges):
             if exchange.request is not None:
-                self._free.setdefault(_digest(_asked(redact(exchange.request))), []).append(index)
+                self._free.setdefault(
+                    _digest(_compared_parts(redact(exchange.request))), []
+                ).append(index)
         for places in self._free.values():
             places.reverse()
 
     def find(self, method: str, url: str, body: bytes) -> int | None:
-        """The index of the exchange that answers this request, which counts as used from now on;
-        None if there is none.
+        """The index of the exchange that answers this request, which is used from now on; None if
+        there is none.
         """
-        digest = _digest(_asked(self._redact(Request(method, url, {}, body))))
+        digest = _digest(_compared_parts(self._redact(Request(method, url, {}, body))))
         places = self._free.get(digest)
         if places:
-            found = self._last[digest] = places.pop()
-            self._next = found + 1
-            return found
+            index = self._last[digest] = places.pop()
+            self._next = index + 1
+            return index
         return self._last.get(digest) if self._again else None
 
     def nearest(self, method: str, url: str, body: bytes) -> tuple[int, list[Mismatch]] | None:
         """The recorded request most like this one, and how this one differs from it; None if no
         request was recorded.
 
-        The findings speak of ``method``, ``path``, ``query`` and ``body`` as they are compared. A
-        used exchange may be the nearest; then, if it is equal, there is no finding.
+        The findings name ``method``, ``path``, ``query`` and ``body`` in canonical form. A used
+        exchange may be the nearest; if it is equal, there is no finding.
         """
-        live = _asked(self._redact(Request(method, url, {}, body)))
+        live = _compared_parts(self._redact(Request(method, url, {}, body)))
         traits = Counter(_traits(live))
         best: tuple[float, int, dict[str, Any]] | None = None
         size = 0
@@ -94,7 +96,7 @@ class RequestIndex:
             size += len(request.body)
             if best is not None and (count >= MAX_COMPARED or size > MAX_COMPARED_BYTES):
                 break
-            recorded = _asked(self._redact(request))
+            recorded = _compared_parts(self._redact(request))
             theirs = Counter(_traits(recorded))
             likeness = (traits & theirs).total() / max(1, (traits | theirs).total())
             if best is None or likeness > best[0]:
@@ -108,8 +110,9 @@ class RequestIndex:
         return sorted(index for places in self._free.values() for index in places)
 
     def _candidates(self, live: dict[str, Any]) -> Iterator[tuple[int, Request]]:
-        """Recorded requests: those of the same path first, then those of the same method on another
-        model; unused before used, and those first that stand near the one whose turn it is."""
+        """Recorded requests, the likeliest first: same path, then same method on another model,
+        then others; unused before used; near the next one in order.
+        """
         unused = set(self.unused())
         ranked = []
         for index, exchange in enumerate(self._exchanges):
@@ -125,22 +128,22 @@ class RequestIndex:
             yield index, request
 
 
-def _asked(request: Request) -> dict[str, Any]:
-    """What of a request counts."""
-    asked: dict[str, Any] = {"method": request.method.upper(), "path": _path(request.url)}
+def _compared_parts(request: Request) -> dict[str, Any]:
+    """The parts of a request that are compared."""
+    parts: dict[str, Any] = {"method": request.method.upper(), "path": _path(request.url)}
     query = _query(request.url)
     if query:
-        asked["query"] = query
+        parts["query"] = query
     if request.body:
         try:
-            asked["body"] = _body(decode_json(request.body))
+            parts["body"] = _body(decode_json(request.body))
         except ValueError:
-            asked |= _plain(request.body)
-    return asked
+            parts |= _plain(request.body)
+    return parts
 
 
 def _path(url: str) -> str:
-    """The path behind host, gateway, API version, project and location."""
+    """The path without host, gateway, API version, project and location."""
     place, slashes, path = url.partition("?")[0].partition("#")[0].partition("://")
     path = unquote("/" + path.partition("/")[2] if slashes else place)
     internal = _INTERNAL.search(path)
@@ -150,21 +153,19 @@ def _path(url: str) -> str:
 
 
 def _query(url: str) -> list[list[str]]:
-    """The parameters that change the answer; ``alt=json`` is what comes without ``alt``."""
+    """The parameters that change the answer; ``alt=json`` is the default."""
     query = url.partition("#")[0].partition("?")[2]
-    asked = []
+    parameters = []
     for parameter in query.split("&") if query else ():
         name, _, value = map(unquote_plus, parameter.partition("="))
         name = "alt" if name == "$alt" else name
         if parameter and name.lower() not in _NOT_ASKED and (name, value) != ("alt", "json"):
-            asked.append([name, value])
-    return sorted(asked)
+            parameters.append([name, value])
+    return sorted(parameters)
 
 
 def _body(decoded: Any) -> Any:
-    """The canonical request, in an envelope without the numbers of the call and the project that
-    pays for it.
-    """
+    """The canonical request; an envelope loses the numbers of the call and the project."""
     read = canonical_request(decoded)
     if type(read) is dict and type(read.get("request")) is dict:
         read = {
@@ -179,22 +180,22 @@ def _body(decoded: Any) -> Any:
 
 
 def _plain(body: bytes) -> dict[str, str]:
-    """A body that is not JSON, for a comparison byte by byte."""
+    """A body that is not JSON, to be compared byte by byte."""
     try:
         return {"text": body.decode()}
     except UnicodeDecodeError:
         return {"base64": b64encode(body).decode()}
 
 
-def _digest(asked: dict[str, Any]) -> bytes:
+def _digest(parts: dict[str, Any]) -> bytes:
     try:
-        text = _ENCODE(asked)
+        text = _ENCODE(parts)
     except (
         UnicodeEncodeError,
         OverflowError,
         ValueError,
     ):  # a lone surrogate, or an integer beyond 64 bits
-        text = json.dumps(asked, sort_keys=True).encode()
+        text = json.dumps(parts, sort_keys=True).encode()
     return blake2b(text, digest_size=16).digest()
 
 
@@ -203,7 +204,7 @@ def _verb(path: str) -> str:
 
 
 def _literal(value: Any) -> Any:
-    """An expectation of just this value: what a user wrote is no operator of ours."""
+    """An expectation of exactly this value: keys of the user must not become operators."""
     if isinstance(value, dict):
         if len(value) == 1 and next(iter(value)).startswith("$"):
             return {"$literal": value}
@@ -212,9 +213,7 @@ def _literal(value: Any) -> Any:
 
 
 def _traits(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Every plain value with the key it stands at: what two requests have in common, wherever it
-    is.
-    """
+    """Every plain value with its key: the traits by which two requests are alike."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _traits(inner, name)

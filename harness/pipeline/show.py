@@ -1,4 +1,4 @@
-"""What ``harness show`` prints: a stream at a glance, one line a frame."""
+"""The lines of ``harness show``: a stream at a glance, one line for each frame."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COUNTED = (
 
 
 def list_exchanges(cassette: Cassette) -> Iterator[str]:
-    """One line an exchange: number, provider, status, reads and bytes, end, URL."""
+    """One line for each exchange: number, provider, status, reads and bytes, end, URL."""
     origin = cassette.origin
     yield (
         f"{origin.kind} {origin.date or 'date unknown'}  {origin.client or ''} "
@@ -42,7 +42,9 @@ def list_exchanges(cassette: Cassette) -> Iterator[str]:
 
 
 def show_frames(exchange: Exchange, provider: str | None = None) -> Iterator[str]:
-    """One line a frame: byte offset, time, parts, calls, signatures, finish, usage, unknowns."""
+    """One line for each frame: byte offset, time, parts, calls, signatures, finish, usage,
+    unknowns.
+    """
     for frame, events in trace(exchange, provider=provider):
         if frame is not None or events:
             yield f"{_place(frame)}  {'  '.join(_facts(events))}".rstrip()

@@ -26,26 +26,26 @@ def _detect(first: FirstMessages) -> Identity | None:
     return None
 
 
-def _wrap(asked: GenerateRequest, session: Session) -> dict[str, Any]:
+def _wrap(request: GenerateRequest, session: Session) -> dict[str, Any]:
     """Put the body into the envelope: model, project and ids stand beside the request.
 
     A request with functions and without a mode gets the mode ``VALIDATED``. ``project``,
     ``user_prompt_id`` and ``session_id`` come from the session's context. Without them there is no
     project, prompts are counted, and the session is ``session_1``.
     """
-    if not asked.model:
+    if not request.model:
         raise TranslationError(
             "model",
             "no model is named, and Code Assist has no other place for it; name one in the prompt",
         )
-    body = dict(asked.body)
+    body = dict(request.body)
     if "toolConfig" not in body and any(
         "functionDeclarations" in tool for tool in body.get("tools", ())
     ):
         body["toolConfig"] = {"functionCallingConfig": {"mode": "VALIDATED"}}
     project = {"project": session.context["project"]} if "project" in session.context else {}
     return {
-        "model": asked.model,
+        "model": request.model,
         **project,
         "user_prompt_id": session.context.get("user_prompt_id") or session.next_id("prompt"),
         "request": {**body, "session_id": session.context.get("session_id", "session_1")},

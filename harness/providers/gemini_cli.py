@@ -1,11 +1,11 @@
-"""The Gemini CLI without a terminal: what it prints as ``stream-json``, an event a line, or as
+"""The Gemini CLI without a terminal: its output as ``stream-json``, one event a line, or as
 ``json``, one document.
 
 Source: https://geminicli.com/docs/cli/headless and, for the fields, ``stream-json-formatter.ts`` of
-https://github.com/google-gemini/gemini-cli. Here the tools run on the other side: calls and their
-results are both part of the answer. A field that is not read becomes an `Unknown`; the timestamps
-of lines are the clock of the recording and no fact of the answer, but for the first. Older
-spellings (``name``, ``id``, ``input``, ``tool_use_id``) are read as well.
+https://github.com/google-gemini/gemini-cli. The tools run in the CLI: calls and their results are
+both part of the answer. A field that is not read becomes an `Unknown`. The timestamps of lines,
+except the first, are the clock of the run and no fact of the answer. Older spellings (``name``,
+``id``, ``input``, ``tool_use_id``) are read as well.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .oracle import gather_cli
 from .provider import EXIT_CODE, STDERR, Answer, FirstMessages, Identity, Provider
 
 _DOCUMENT: Final = frozenset({"response", "stats", "error"})
-"""What the document of ``--output-format json`` has at least one of."""
+"""The fields of which the document of ``--output-format json`` has at least one."""
 
 _COUNTS: Final[dict[str, str]] = {
     "input": "prompt",
@@ -88,20 +88,19 @@ class CliNormalizer:
         return [*[Unknown("rest", text) for text in rest], *self._read_exit()]
 
     def _read_exit(self) -> list[Event]:
-        """The error of a run that failed without saying so: exit code and stderr are recorded
-        beside its output.
+        """The error of a run whose exit code reports a failure and whose output does not.
 
-        One that was ended by a signal is incomplete, and no more than that: its exit code says the
-        same.
+        Exit code and stderr are recorded beside the output. A run that a signal ended is only
+        incomplete: its exit code says the same.
         """
         code = self._answer.headers.get(EXIT_CODE, "0")
         if self._ended or code == "0":
             return []
-        said = self._answer.headers.get(STDERR, "")
+        stderr = self._answer.headers.get(STDERR, "")
         return [
             Error(
-                f"exit code {code}" + (f": {said}" if said else ""),
-                raw={"exit_code": code, "stderr": said},
+                f"exit code {code}" + (f": {stderr}" if stderr else ""),
+                raw={"exit_code": code, "stderr": stderr},
             )
         ]
 
@@ -124,7 +123,7 @@ class CliNormalizer:
         ]
 
     def _start(self, out: list[Event]) -> None:
-        """Whoever meets content has met a start."""
+        """Content implies a start."""
         if not self._started:
             self._started = True
             out.append(Start(self._answer.model, implied=True))
@@ -170,15 +169,17 @@ class CliNormalizer:
         call_id = call_id if call_id is None or type(call_id) is str else str(call_id)
         error = left.pop("error", None)
         status = left.pop("status", None)
-        told = error.get("message") if type(error) is dict else error
+        reason = error.get("message") if type(error) is dict else error
         out.append(
             ToolResult(
                 call_id,
                 self._names.get(call_id) if call_id is not None else None,
                 left.pop("output", None),
-                told if type(told) is str else None,
+                reason if type(reason) is str else None,
                 status=status if type(status) is str else "" if status is None else str(status),
-                raw={"error": error} if error is not None and error != {"message": told} else None,
+                raw={"error": error}
+                if error is not None and error != {"message": reason}
+                else None,
             )
         )
 
@@ -212,7 +213,7 @@ class CliNormalizer:
         out.append(Finish("stop" if word == "success" else "failed", word))
 
     def _read_document(self, left: dict[str, Json], out: list[Event]) -> None:
-        """The whole run in one object; ``response`` is the text of its last turn."""
+        """Read the whole run in one object; ``response`` is the text of its last turn."""
         stats = _take(left, dict, "stats")
         models = stats.get("models") if stats else None
         named = list(models) if type(models) is dict else []
@@ -230,8 +231,8 @@ class CliNormalizer:
         warnings = left.pop("warnings", None) or []
         for warning in warnings if type(warnings) is list else [warnings]:
             raw = warning if type(warning) is dict else {"warning": warning}
-            said = next((value for value in (warning, *raw.values()) if type(value) is str), "")
-            out.append(Notice("warning", said, raw))
+            text = next((value for value in (warning, *raw.values()) if type(value) is str), "")
+            out.append(Notice("warning", text, raw))
         out += [
             Unknown(f"field {name}", {name: value})
             for name, value in left.items()
@@ -250,13 +251,15 @@ _READERS: Final[
     "error": CliNormalizer._error,
     "result": CliNormalizer._result,
 }
-"""Type of a line → its reader: takes what it reads out of the first dict; the second is the whole
-line.
+"""Type of a line → its reader, which removes the fields that it reads from its first dict; the
+second is the whole line.
 """
 
 
 def _take(left: dict[str, Json], kind: type, name: str) -> Any:
-    """A field of that type, or None; one of another type stays, null is nothing."""
+    """Remove a field of this type and return its value, else None. A value of another type stays;
+    null is removed.
+    """
     value = left.get(name)
     if value is None or type(value) is kind:
         left.pop(name, None)
@@ -265,17 +268,17 @@ def _take(left: dict[str, Json], kind: type, name: str) -> Any:
 
 
 def _first(left: dict[str, Json], *names: str) -> Json:
-    """The first of several spellings that is not null; another that says something else stays."""
-    found = next((left[name] for name in names if left.get(name) is not None), None)
+    """The first of several spellings that is not null. A later one with another value stays."""
+    value = next((left[name] for name in names if left.get(name) is not None), None)
     for name in names:
-        if left.get(name) is None or left[name] == found:
+        if left.get(name) is None or left[name] == value:
             left.pop(name, None)
-    return found
+    return value
 
 
 def _take_arguments(left: dict[str, Json], name: str) -> dict[str, Json]:
-    """The arguments in either spelling, perhaps as JSON text; of ``write_todos`` the one that has a
-    list.
+    """The arguments in either spelling, perhaps as JSON text; of ``write_todos`` the spelling that
+    has a list.
     """
     given = {
         spelling: value
@@ -325,9 +328,9 @@ def _document_usage(stats: dict[str, Json]) -> Usage:
         else []
     )
     counts: dict[str, int] = {}
-    for one in tokens:
+    for model in tokens:
         for field, name in _COUNTS.items():
-            count = _count(one.get(name)) if type(one) is dict else None
+            count = _count(model.get(name)) if type(model) is dict else None
             if count is not None:
                 counts[field] = counts.get(field, 0) + count
     return Usage(stats, **counts)

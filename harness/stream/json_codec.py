@@ -43,8 +43,8 @@ def _nests_deeply(data: bytes | memoryview) -> bool:
     if whole.count(b"[") + whole.count(b"{") <= MAX_NESTING:
         return False
     depth = deepest = 0
-    for found in _STRING_OR_BRACKET.finditer(data):
-        mark = found[0][0]
+    for match in _STRING_OR_BRACKET.finditer(data):
+        mark = match[0][0]
         if mark in b"[{":
             depth += 1
             deepest = max(deepest, depth)
@@ -81,8 +81,8 @@ class Brackets:
         if self.after_backslash and position < len(data):
             self.after_backslash = False
             position += 1
-        while found := (_INSIDE if self.in_string else _OUTSIDE).search(data, position):
-            position = found.end()
+        while match := (_INSIDE if self.in_string else _OUTSIDE).search(data, position):
+            position = match.end()
             mark = data[position - 1]
             if mark == 0x5C:  # backslash
                 self.after_backslash = position == len(data)

@@ -47,7 +47,7 @@ class Splitter:
         """The text and blocks that this piece completes; empty text never comes out."""
         if "<" not in text and self._body is None and not self._held:  # nearly all text
             return [text] if text else []
-        found: list[str | Block] = []
+        pieces: list[str | Block] = []
         text = self._held + text
         position = 0
         while True:
@@ -58,21 +58,21 @@ class Splitter:
             before = text[position:at]
             if self._body is None:
                 if before:
-                    found.append(before)
+                    pieces.append(before)
                 self._body = []
             else:
                 body = "".join(self._body) + before
-                found.append(Block(body, START + body + END))
+                pieces.append(Block(body, START + body + END))
                 self._body = None
             position = at + len(tag)
         stop = len(text) - _beginning(text, position, tag)
         self._held = text[stop:]
         if position < stop:
             if self._body is None:
-                found.append(text[position:stop])
+                pieces.append(text[position:stop])
             else:
                 self._body.append(text[position:stop])
-        return found
+        return pieces
 
     def close(self) -> str:
         """The text that is still held: a block that never ended or the beginning of a tag,
@@ -202,8 +202,8 @@ def _scan_arguments(text: str, position: int) -> tuple[str, int]:
     """
     depth = 0
     source: list[str] = []
-    while len(source) < MAX_TOKENS and (found := _TOKEN.match(text, position)):
-        kind, token = str(found.lastgroup), found[0]
+    while len(source) < MAX_TOKENS and (match := _TOKEN.match(text, position)):
+        kind, token = str(match.lastgroup), match[0]
         if kind == "string" and token[0] not in "rR":
             token = _ODD_ESCAPE.sub(_plain_escape, token)
         elif kind == "close":
@@ -212,21 +212,21 @@ def _scan_arguments(text: str, position: int) -> tuple[str, int]:
             depth += 1
         named = kind == "name" and token not in _CONSTANTS
         if not 0 <= depth <= MAX_DEPTH or (
-            named and (depth > 0 or not _EQUALS.match(text, found.end()))
+            named and (depth > 0 or not _EQUALS.match(text, match.end()))
         ):
             break
         source.append(token)
-        position = found.end()
+        position = match.end()
     return "".join(source), position
 
 
 _ODD_ESCAPE: Final = re.compile(r"\\(?:([4-7][0-7]{2})|([^\n\\'\"abfnrtvxNuU0-7])|.)", re.DOTALL)
 
 
-def _plain_escape(found: re.Match[str]) -> str:
+def _plain_escape(match: re.Match[str]) -> str:
     """An escape that Python accepts with a warning, written so that it gives no warning."""
-    octal, unknown = found.groups()
-    return f"\\u{int(octal, 8):04x}" if octal else f"\\\\{unknown}" if unknown else found[0]
+    octal, unknown = match.groups()
+    return f"\\u{int(octal, 8):04x}" if octal else f"\\\\{unknown}" if unknown else match[0]
 
 
 _CONSTANTS: Final = frozenset({"True", "False", "None"})

@@ -97,8 +97,8 @@ class Candidates:
         ]
         if reason not in _NO_REASON:
             word = name_reason(reason)
-            said = next(iter(message.values())) if message else None
-            out.append(Finish(FINISH_REASONS.get(word, "other"), word, said, index))
+            text = next(iter(message.values())) if message else None
+            out.append(Finish(FINISH_REASONS.get(word, "other"), word, text, index))
         elif message:
             out.append(Unknown("candidate field finishMessage", message, index))
 

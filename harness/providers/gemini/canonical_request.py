@@ -1,11 +1,10 @@
-"""A request as the API reads it: two bodies that ask for the same become equal, whichever way they
-are spelled.
+"""The canonical form of a request: bodies that ask for the same become equal, whatever their
+spelling.
 
-A table says of each message what its fields hold. Keys go to camelCase
-(https://protobuf.dev/programming-guides/json/), but not inside what a user keyed: arguments,
-results, JSON Schemas, labels. Bytes go to one base64, numbers to one form, a single object where a
-list belongs to a list of one, and what says no more than its absence is left out. What the table
-does not know is kept.
+A table gives the kind of every field of each message. Keys become camelCase
+(https://protobuf.dev/programming-guides/json/), except the user's own keys in arguments, results,
+JSON Schemas and labels. Bytes become one base64, numbers one form, a single object in place of a
+list a list of one; a field that means the same as its absence is left out. Unknown fields are kept.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from typing import Any, Final
 from harness.stream.json_codec import Json
 
 FREE: Final = "free"
-"""What a user keyed, or what is no message at all: only its numbers have a form."""
+"""Values with the user's own keys, or no message at all: only their numbers get a form."""
 BYTES: Final = "bytes"
 NUMBER: Final = "number"
 TYPE: Final = "type"
-"""The ``type`` of a Schema: an enum that the API reads in either case."""
+"""The ``type`` of a Schema: an enum that the API reads in upper and lower case."""
 SCHEMAS: Final = "schemas"
-"""A user's names → Schemas."""
+"""The user's names → Schemas."""
 MESSAGE: Final = "message"
-"""A message that the table does not list, or all of whose fields are plain."""
+"""A message that the table does not list, or whose fields are all plain."""
 
 _ANYWHERE: Final = {
     **dict.fromkeys(
@@ -89,13 +88,13 @@ FIELDS: Final[dict[str, dict[str, str]]] = {
         **dict.fromkeys(("items", "anyOf", "prefixItems", "additionalProperties"), "schema"),
     },
 }
-"""Message → field → what it holds; https://ai.google.dev/api/generate-content and
+"""Message → field → its kind; https://ai.google.dev/api/generate-content and
 https://ai.google.dev/api/caching#Schema.
 """
 
 REPEATED: Final = frozenset({"contents", "parts", "tools", "functionDeclarations"})
-"""Lists of messages. Google's own samples write a list of one as its item; an empty one is an
-absent one.
+"""Lists of messages. Google's samples write a list of one as its item; an empty list means the same
+as none.
 """
 EMPTY_SAYS_NOTHING: Final = frozenset(
     {"generationConfig", "toolConfig", "labels", "safetySettings"}
@@ -105,7 +104,7 @@ FALSE_SAYS_NOTHING: Final = frozenset({"thought", "willContinue"})
 DUMMY_SIGNATURES: Final = frozenset(
     {"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"}
 )
-"""Sent plain or as base64, to the same effect:
+"""Placeholders, plain or as base64, which the API accepts:
 https://ai.google.dev/gemini-api/docs/thought-signatures.
 """
 
@@ -129,12 +128,11 @@ _STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def canonical_request(body: Any) -> Any:
-    """A decoded JSON request in the one spelling of all that mean the same; bare or in Code
-    Assist's envelope.
+    """The canonical form of a decoded JSON request, bare or in Code Assist's envelope.
 
-    Of generateContent, streamGenerateContent and countTokens every documented field is known; in
-    other requests keys, bytes and numbers get their form. Never raises; idempotent; ``body`` itself
-    is not touched. What nests too deeply comes back as it is.
+    Every documented field of generateContent, streamGenerateContent and countTokens is known; in
+    other requests keys, bytes and numbers get their form. Never raises; idempotent; does not change
+    ``body``. A body that nests too deeply is returned unchanged.
     """
     try:
         return _read(body, "body")
@@ -143,7 +141,7 @@ def canonical_request(body: Any) -> Any:
 
 
 def _read(value: Json, kind: str) -> Json:
-    """A value of one kind; in a list every item is of that kind."""
+    """The form of a value of one kind; in a list every item is of that kind."""
     if type(value) is dict:
         if kind is FREE:
             return {key: _read(inner, FREE) for key, inner in value.items()}
@@ -192,7 +190,7 @@ def _read_message(wire: dict[str, Json], kind: str) -> dict[str, Json]:
 
 
 def _says_nothing(name: str, value: Json) -> bool:
-    """Whether a field is what it would be if it were not there."""
+    """Whether a field means the same as its absence."""
     if value is None:
         return True
     if value is False:
@@ -203,8 +201,8 @@ def _says_nothing(name: str, value: Json) -> bool:
 
 
 def _read_bytes(text: str) -> str:
-    """One base64 for the same bytes: either alphabet, with or without padding; a text that is none
-    as it is.
+    """One base64 for the same bytes, from either alphabet, with or without padding. Other text
+    stays as it is.
     """
     if text in DUMMY_SIGNATURES:
         return text

@@ -1,11 +1,9 @@
-"""Reads errors, in every shape in which Google and what stands between say that something went
-wrong.
+"""Reads errors in every shape that Google's servers and the servers between send.
 
 The usual body is ``{"error": {code, message, status, details[]}}``, a google.rpc.Status
-(https://cloud.google.com/apis/design/errors); others are that in a one-element array, with the
+(https://cloud.google.com/apis/design/errors). Others are that in a one-element array, with the
 older list ``errors[]``, with a word as code, ``{"error": "text"}``, an object without ``error``,
-plain text, HTML, and nothing at all. Nothing here raises and nothing is thrown away: ``raw`` is the
-whole body.
+plain text, HTML, or nothing. Nothing here raises; ``raw`` is the whole body.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from harness.stream.json_codec import Json
 from ..provider import Answer
 
 MAX_PLAIN_TEXT: Final = 500
-"""A longer text is no message but a page."""
+"""A longer text is a page, not a message."""
 
 _DURATION: Final = re.compile(
     r"(?:([0-9.]{1,30})h)?(?:([0-9.]{1,30})m)?(?:([0-9.]{1,30})s)?(?:([0-9.]{1,30})ms)?"
@@ -29,12 +27,12 @@ _SECONDS: Final = (3600.0, 60.0, 1.0, 0.001)
 
 
 def read_error(body: Json, answer: Answer) -> Error:
-    """The error in a parsed body; ``code`` is the HTTP status where that says it, else the error's
-    own number.
+    """The error in a parsed body. ``code`` is the HTTP status if that says it, else the error's own
+    number.
     """
-    said = body[0] if type(body) is list and body else body
-    error = said.get("error", said) if type(said) is dict else said
-    around = said if type(said) is dict else {}
+    document = body[0] if type(body) is list and body else body
+    error = document.get("error", document) if type(document) is dict else document
+    around = document if type(document) is dict else {}
     own = error if type(error) is dict else {}
     code, status = own.get("code"), own.get("status")
     number = (
@@ -67,7 +65,7 @@ def read_error(body: Json, answer: Answer) -> Error:
 
 
 def read_error_text(text: str, answer: Answer) -> Error:
-    """The error that an HTTP status and a body that is no JSON make; ``text`` may be empty."""
+    """The error of an HTTP status and a body that is not JSON; ``text`` may be empty."""
     plain = text.strip()
     message = (
         plain
@@ -85,7 +83,7 @@ def _no_message(answer: Answer, number: int | None) -> str:
 
 
 def _message(error: Json, own: dict[str, Json], around: dict[str, Json]) -> str | None:
-    """The first text that a person could read."""
+    """The first text that a person can read."""
     legacy = [item.get("message") for item in _objects(own.get("errors"))]
     beside = [around.get(key) for key in ("error_description", "message", "detail")]
     places = [own.get("message"), *legacy, *beside, own.get("detail"), error]
@@ -102,8 +100,8 @@ def _quota(violation: dict[str, Any]) -> str | None:
 
 
 def _retry_after(details: list[dict[str, Any]], answer: Answer) -> float | None:
-    """Seconds, from RetryInfo or else from the header ``Retry-After``, where that is a number: a
-    date would need a clock.
+    """Seconds, from RetryInfo or else from the header ``Retry-After`` if it is a number: a date
+    would need a clock.
     """
     for detail in details:
         seconds = read_duration(detail.get("retryDelay", detail.get("retry_delay")))
@@ -126,13 +124,13 @@ def read_duration(duration: Json) -> float | None:
             if type(nanos) is int
             else None
         )
-    found = _DURATION.fullmatch(duration) if type(duration) is str and duration else None
-    if found is None:
+    match = _DURATION.fullmatch(duration) if type(duration) is str and duration else None
+    if match is None:
         return None
     try:
         total = sum(
             float(amount) * unit
-            for amount, unit in zip(found.groups(), _SECONDS, strict=True)
+            for amount, unit in zip(match.groups(), _SECONDS, strict=True)
             if amount
         )
     except ValueError:

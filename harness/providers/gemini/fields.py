@@ -1,9 +1,10 @@
-"""Reads the objects of the wire whichever way they are spelled, and loses no field of them.
+"""Reads objects of the wire in either spelling without losing a field.
 
 Protocol buffers have two JSON spellings, ``finishReason`` and ``finish_reason``, and Google's
-libraries write both (https://protobuf.dev/programming-guides/json/). `Fields` knows a field by its
-camelCase name and keeps the wire's own spelling for what is passed on raw. A field that is null is
-absent. What nobody took is left over, with its name: a new field can't get lost, only be unknown.
+libraries write both (https://protobuf.dev/programming-guides/json/). `Fields` names a field in
+camelCase and keeps the wire's spelling for values that are passed on raw. A field that is null is
+absent. Fields that nobody takes are left over with their names, so that a new field becomes an
+unknown event.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ _CAPITAL: Final = re.compile("[A-Z]")
 
 
 def spellings(names: str) -> dict[str, str]:
-    """Every spelling of some camelCase names, separated by blanks → the name."""
+    """Every spelling of some camelCase names, which are separated by blanks → the name."""
     return {
         spelling: name
         for name in names.split()
-        for spelling in (_CAPITAL.sub(lambda found: f"_{found[0].lower()}", name), name)
+        for spelling in (_CAPITAL.sub(lambda match: f"_{match[0].lower()}", name), name)
     }
 
 
 class Fields:
-    """The fields of one object that are still to be read, by camelCase name."""
+    """The fields of one object that have not been read, by camelCase name."""
 
     __slots__ = ("_keys", "_left", "values")
 
@@ -40,8 +41,8 @@ class Fields:
                 self._put(known.get(key), key, value)
 
     def _put(self, name: str | None, key: str, value: Json) -> None:
-        """Where both spellings are there, camelCase counts; the other one is left over if it says
-        something else.
+        """Note a field. If both spellings are there, camelCase counts; the other is left over if
+        its value differs.
         """
         if name is None:
             self._left.append((key, value))
@@ -56,8 +57,8 @@ class Fields:
             self._left.append((key, value))
 
     def take(self, name: str, *types: type) -> Json:
-        """The value of a field, None if it is absent or of none of these types; then it is left
-        over. No types: any.
+        """Remove a field and return its value; None if it is absent. A value of none of ``types``
+        is left over; no types: any.
         """
         value = self.values.pop(name, None)
         if value is None or not types or type(value) in types:
@@ -66,13 +67,13 @@ class Fields:
         return None
 
     def take_raw(self, name: str, *types: type) -> dict[str, Json] | None:
-        """The object with just this field as the wire spells it; None as in `take`."""
+        """An object with only this field, in the wire's spelling; None as in `take`."""
         value = self.take(name, *types)
         return None if value is None else {self._keys[name]: value}
 
     def merge(self, inner: Fields) -> None:
-        """Read the fields of another object as if they stood here; those of this one are left over
-        where both have them.
+        """Add the fields of another object. A field of this object is left over if the other has it
+        with another value.
         """
         for name, value in inner.values.items():
             if name in self.values and self.values[name] != value:
@@ -82,7 +83,7 @@ class Fields:
         self._left += inner._left
 
     def left(self) -> Iterator[tuple[str, Json]]:
-        """What was not taken, by the wire's own names."""
+        """The fields that were not taken, with the wire's names."""
         yield from self._left
         for name, value in self.values.items():
             yield self._keys[name], value

@@ -1,4 +1,4 @@
-"""What the reasons amount to for which a candidate ends
+"""The classes of the reasons for which a candidate ends
 (https://ai.google.dev/api/generate-content#FinishReason).
 """
 
@@ -29,13 +29,13 @@ _CLASSES: Final[dict[FinishClass, str]] = {
 FINISH_REASONS: Final[dict[str, FinishClass]] = {
     word: kind for kind, words in _CLASSES.items() for word in words.split()
 }
-"""Every known reason; the set is open, and one that isn't here is ``other`` too."""
+"""Every known reason → its class. A reason that is not here is ``other`` too."""
 
 _NUMBERED: Final = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")
 
 
 def name_reason(reason: str | int) -> str:
-    """The reason's word; numbers above 4 differ between the surfaces and stay ``#N``."""
+    """The word of a reason. Numbers above 4 differ between the surfaces and stay ``#N``."""
     if isinstance(reason, str):
         return reason
     return _NUMBERED[reason] if 0 <= reason < len(_NUMBERED) else f"#{reason}"

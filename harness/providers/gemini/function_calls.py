@@ -1,10 +1,10 @@
 """Reads tool calls: whole ones, and ones whose arguments are streamed in pieces.
 
-A whole call has a name and no ``willContinue``. A streamed one (``partialArgs``,
-https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc) goes
-on in parts that have neither name nor id, and ends with ``{}``, with a part that doesn't say
-``willContinue``, with another name, or because other content or a finish reason follows. Its
-arguments are put together by JSON path; a piece that has no place is an `Unknown` event.
+A whole call has a name and no ``willContinue``. A streamed call (``partialArgs``,
+https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/function-calling#streaming-fc)
+continues in parts without name and id. It ends with ``{}``, with a part without ``willContinue``,
+with another name, or when other content or a finish reason follows. Its arguments are assembled by
+JSON path; a piece without a place becomes an `Unknown` event.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _NULLS: Final = spellings("nullValue").keys()
 
 
 class _OpenCall:
-    """A call whose arguments are still coming. ``signatures`` are those that came after its first
-    part: they follow the call.
+    """A call whose arguments are still streamed. ``signatures`` came after its first part; they
+    follow the call.
     """
 
     __slots__ = ("arguments", "candidate", "id", "name", "number", "signatures")
@@ -46,17 +46,17 @@ class Calls:
         self.open_call: _OpenCall | None = None
 
     def next_number(self) -> int:
-        """The number of a call that begins now."""
+        """The number of a new call."""
         self._count += 1
         return self._count
 
     def is_open(self, candidate: int) -> bool:
-        """Whether a call of this candidate is still being streamed."""
+        """Whether a call of this candidate is open."""
         return self.open_call is not None and self.open_call.candidate == candidate
 
     def make_way(self, candidate: int, out: list[Event]) -> bool:
-        """Other content of a candidate begins: that ends an open call. False if the call is the
-        answer's and the content isn't.
+        """Other content of a candidate begins: end the open call. Returns False if the open call is
+        the answer's and the content is another candidate's.
         """
         if self.open_call is None:
             return True
@@ -66,7 +66,7 @@ class Calls:
         return True
 
     def end(self, out: list[Event]) -> None:
-        """The open call is whole, if there is one."""
+        """End the open call, if there is one."""
         call, self.open_call = self.open_call, None
         if call is not None:
             out.append(CallEnd(call.number, call.arguments.value()))
@@ -80,46 +80,48 @@ class Calls:
         candidate: int,
         out: list[Event],
     ) -> None:
-        """One ``functionCall``; ``part`` is what it stands in."""
-        said = _Said(wire, signature)
+        """Read one ``functionCall``; ``part`` is the part that holds it."""
+        fields = _CallFields(wire, signature)
         call = self.open_call if self.is_open(candidate) else None
-        if call is not None and said.continues(call):
-            self._go_on(call, said, out)
-        elif said.name or said.arguments:
+        if call is not None and fields.continues(call):
+            self._go_on(call, fields, out)
+        elif fields.name or fields.arguments:
             if not self.make_way(candidate, out):
                 out.append(Unknown("call inside a call of another candidate", part, candidate))
                 return
-            self._begin(said, candidate, out)
-        elif not said.is_empty():
+            self._begin(fields, candidate, out)
+        elif not fields.is_empty():
             out.append(Unknown("call without a beginning", part, candidate))
             return
-        out += [Unknown(f"call field {key}", {key: value}, candidate) for key, value in said.left]
+        out += [Unknown(f"call field {key}", {key: value}, candidate) for key, value in fields.left]
 
-    def _begin(self, said: _Said, candidate: int, out: list[Event]) -> None:
-        start = CallStart(self.next_number(), said.name or "", said.id, said.signature, candidate)
+    def _begin(self, fields: _CallFields, candidate: int, out: list[Event]) -> None:
+        start = CallStart(
+            self.next_number(), fields.name or "", fields.id, fields.signature, candidate
+        )
         out.append(start)
-        if said.more or said.pieces:
+        if fields.more or fields.pieces:
             self.open_call = _OpenCall(start)
-            if said.arguments or said.pieces:
-                said.signature = None
-                self._go_on(self.open_call, said, out)
+            if fields.arguments or fields.pieces:
+                fields.signature = None
+                self._go_on(self.open_call, fields, out)
         else:
-            out.append(CallEnd(start.call, said.arguments or {}))
+            out.append(CallEnd(start.call, fields.arguments or {}))
 
-    def _go_on(self, call: _OpenCall, said: _Said, out: list[Event]) -> None:
-        """One part of a streamed call. One that only says that it goes on opens a new array
+    def _go_on(self, call: _OpenCall, fields: _CallFields, out: list[Event]) -> None:
+        """Read a part of a streamed call. A part that only says ``willContinue`` opens a new array
         element.
         """
-        if said.signature is not None:
-            call.signatures.append(said.signature)
-        for key, value in (said.arguments or {}).items():
+        if fields.signature is not None:
+            call.signatures.append(fields.signature)
+        for key, value in (fields.arguments or {}).items():
             piece = CallPiece(call.number, write_path(key), value)
             out.append(
                 piece
                 if call.arguments.add(piece.path, piece.value)
                 else Unknown("call piece", {key: value}, call.candidate)
             )
-        for wire in said.pieces or ():
+        for wire in fields.pieces or ():
             read, left = _read_piece(call.number, wire)
             placed = read is not None and call.arguments.add(read.path, read.value, read.more)
             out.append(
@@ -130,14 +132,14 @@ class Calls:
                 for key, value in left
                 if placed
             ]
-        if not said.more:
+        if not fields.more:
             self.end(out)
-        elif not said.arguments and not said.pieces:
+        elif not fields.arguments and not fields.pieces:
             out.append(CallPiece(call.number, ""))
 
 
-class _Said:
-    """What one part says about a call."""
+class _CallFields:
+    """The fields of one ``functionCall``."""
 
     __slots__ = ("arguments", "id", "left", "more", "name", "pieces", "signature")
 
@@ -154,7 +156,7 @@ class _Said:
         self.left = list(fields.left())
 
     def continues(self, call: _OpenCall) -> bool:
-        """Whether this goes on with an open call: it has no name, or repeats name and id."""
+        """Whether this continues an open call: it has no name, or repeats name and id."""
         if self.name:
             return self.id is not None and (self.name, self.id) == (call.name, call.id)
         if self.id is not None:
@@ -162,12 +164,12 @@ class _Said:
         return True
 
     def is_empty(self) -> bool:
-        """``{}``: what ends a streamed call, also one that has ended already."""
+        """Whether it is ``{}``, which ends a streamed call, also one that has ended already."""
         return not (self.id or self.pieces or self.more or self.left or self.signature)
 
 
 def _parse_arguments(arguments: Json) -> dict[str, Json] | None:
-    """An object, or one as JSON text; None for anything else."""
+    """The arguments: an object, or an object as JSON text; None for anything else."""
     if type(arguments) is str:
         try:
             arguments = decode_json(arguments.encode())
@@ -177,8 +179,8 @@ def _parse_arguments(arguments: Json) -> dict[str, Json] | None:
 
 
 def _read_piece(number: int, wire: Json) -> tuple[CallPiece | None, list[tuple[str, Json]]]:
-    """A piece, None where it has not just one path and one value, and its unknown fields. Null is a
-    value if there is no other.
+    """A piece and its unknown fields. The piece is None unless it has one path and one value; null
+    is a value if there is no other.
     """
     if type(wire) is not dict:
         return None, []

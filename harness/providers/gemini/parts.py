@@ -1,9 +1,9 @@
 """Reads the parts of an answer: text, thoughts, calls, media, code, results of tools.
 
-A part has one field that says what it is, and others ride along: ``thought``, ``thoughtSignature``,
-settings of media (https://ai.google.dev/api/caching#Part). Whatever else it has comes out by name.
-Text goes through a `Splitter` where ``<tool_code>`` is looked for; what that holds back comes out
-as it was when anything else follows, so that the order stays the wire's.
+One field of a part says what it is; others stand beside it: ``thought``, ``thoughtSignature``,
+settings of media (https://ai.google.dev/api/caching#Part). Every other field becomes an event with
+its name. Where ``<tool_code>`` is looked for, text goes through a `Splitter`; text that it holds
+back is released when another part follows, so that the order stays the wire's.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ _INSIDE: Final = "content inside a call of another candidate"
 
 
 class Parts:
-    """The parts of one answer, of all its candidates; ``tool_code``: whether calls are looked for
-    in its text.
+    """The parts of one answer, of all its candidates. ``tool_code``: calls are looked for in the
+    text.
     """
 
     def __init__(self, tool_code: bool) -> None:
@@ -73,7 +73,7 @@ class Parts:
         self._splitters: dict[int, Splitter] | None = {} if tool_code else None
 
     def read(self, part: Json, candidate: int, out: list[Event]) -> None:
-        """One part; the usual one, which is text, first."""
+        """Read one part; text first, because most parts are text."""
         if type(part) is not dict:
             out.append(Unknown("part", part, candidate))
             return
@@ -89,7 +89,7 @@ class Parts:
         self._read_any(part, candidate, out)
 
     def release(self, candidate: int, out: list[Event]) -> None:
-        """Something follows that is no text of this candidate: what was held back is text."""
+        """Another part follows: text of this candidate that was held back is text."""
         splitter = self._splitters.get(candidate) if self._splitters else None
         held = splitter.close() if splitter else ""
         if held:
@@ -100,13 +100,13 @@ class Parts:
             )
 
     def end(self, candidate: int, out: list[Event]) -> None:
-        """The candidate gives a reason to end: nothing of it stays open."""
+        """The candidate gives a finish reason: release its text and end its open call."""
         self.release(candidate, out)
         if self.calls.is_open(candidate):
             self.calls.end(out)
 
     def release_all(self, out: list[Event]) -> None:
-        """As `release`, for every candidate."""
+        """Release the text of every candidate."""
         for candidate in self._splitters or ():
             self.release(candidate, out)
 
@@ -138,7 +138,7 @@ class Parts:
     def _split(
         self, splitter: Splitter, text: str, signature: str | None, candidate: int, out: list[Event]
     ) -> None:
-        """Text and calls of one text part; its signature goes to the last of them."""
+        """The text and calls of one text part; its signature goes to the last of them."""
         signed: _Signed | None = None
         for piece in splitter.feed(text):
             signed, others = (
@@ -155,8 +155,8 @@ class Parts:
                 signed.signature = signature
 
     def _read_block(self, block: Block, candidate: int) -> tuple[_Signed, list[Event]]:
-        """What a block says: the event that can be signed, and those after it. A body of no known
-        form makes the block text.
+        """The events of a block: the one that can be signed, and those after it. A block whose body
+        has no known form is text.
         """
         body = parse_body(block.body)
         if body is None:
@@ -174,7 +174,7 @@ class Parts:
         ]
 
     def _read_any(self, part: _Wire, candidate: int, out: list[Event]) -> None:
-        """A part of any kind, of several, or of none that is known."""
+        """Read a part of any kind, of several, or of an unknown one."""
         fields = Fields(part, _PART)
         thought, signature = (
             fields.take("thought", bool),
@@ -261,8 +261,8 @@ def _read_server_result(
 
 
 def _read_result(part: _Wire, value: _Wire, signature: str | None, candidate: int) -> list[Event]:
-    """The result of a tool that ran on the other side; media in it and the like follow as a part's
-    annotation.
+    """The result of a tool that ran on the other side; its media and settings follow as an
+    annotation of the part.
     """
     fields = Fields(value, _RESULT)
     response = fields.take("response")
@@ -288,14 +288,14 @@ def _read_result(part: _Wire, value: _Wire, signature: str | None, candidate: in
 
 
 def _text(value: Json) -> str:
-    """A text; where another thing stands, ``raw`` has it."""
+    """The value if it is a text; ``raw`` holds any other."""
     return value if type(value) is str else ""
 
 
 _WHOLE: Final = frozenset(
     {"inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"}
 )
-"""The kinds whose events have the wire's whole part."""
+"""The kinds whose events hold the whole part of the wire."""
 
 _READERS: Final[dict[str, Callable[[_Wire, _Wire, str | None, int], list[Event]]]] = {
     "functionResponse": _read_result,

@@ -1,4 +1,4 @@
-"""Reads which tools a request declared."""
+"""Reads the tools that a request declares."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def declared_tools(request_body: bytes) -> list[Tool]:
     lists = [Fields(tool, _TOOL).take("functionDeclarations") for tool in _objects(tools)]
     return [
         tool
-        for one in lists
-        for declaration in _objects(one)
+        for declarations in lists
+        for declaration in _objects(declarations)
         if (tool := _read_declaration(declaration))
     ]
 

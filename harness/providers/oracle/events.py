@@ -1,4 +1,4 @@
-"""Gathers the facts that canonical events carry, for the comparison with the raw body."""
+"""The reader of canonical events: gives their facts, for the comparison with the raw body."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _START = {"model": "modelVersion", "id": "responseId"}
 
 
 def gather_events(events: Iterable[Mapping[str, Json]]) -> Facts:
-    """The facts of candidate 0 in canonical events (``{"kind": …}``, fields at their default left
-    out).
+    """The facts of candidate 0 in canonical events (``{"kind": …}``, without fields at their
+    default).
     """
     reader = _EventReader()
     for event in events:
@@ -38,7 +38,7 @@ class _EventReader:
         self.open: dict[int, StreamedArguments] = {}
 
     def read(self, event: Mapping[str, Json]) -> None:
-        """Note what one event says; kinds without a fact of ours are passed over."""
+        """Note the facts of one event; other kinds have none."""
         facts, kind = self.facts, event["kind"]
         signed_as = "other"
         match kind:

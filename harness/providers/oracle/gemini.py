@@ -1,11 +1,10 @@
-"""Reads the raw body of one exchange, slowly and plainly: the whole body at once, the standard
-library's JSON, nothing of ours.
+"""The oracle of Gemini's messages: reads a raw body slowly and plainly, with the standard library's
+JSON.
 
-It shares no code and no cleverness with the framers and normalizers, so that a fault of theirs
-cannot hide here. Whatever the framing (SSE, JSON array, JSON lines, one document, raw errors
-between events), the body is walked once: a ``data:`` line belongs to an SSE message, a brace opens
-a JSON document that is read where it stands, brackets and commas between documents are skipped,
-everything else is unreadable.
+It shares no code with the framers and normalizers, so that a fault of theirs cannot hide here. The
+body is walked once, whatever its framing (SSE, JSON array, JSON lines, one document, raw errors
+between events): a ``data:`` line belongs to an SSE message, a brace opens a JSON document that is
+read at its place, brackets and commas between documents are skipped, everything else is unreadable.
 """
 
 from __future__ import annotations
@@ -60,12 +59,12 @@ def gather_value(message: Json) -> Facts:
 
 
 def _messages(text: str) -> Iterator[str | tuple[Json]]:
-    """Every JSON value of the body, each in a tuple, and every piece that is none as a string."""
+    """Every JSON value of the body, each in a tuple, and every other piece as a string."""
     at = 0
     data: list[str] = []
     while at < len(text):
-        found = _LINE_END.search(text, at)
-        line = text[at : found.start() if found else len(text)]
+        match = _LINE_END.search(text, at)
+        line = text[at : match.start() if match else len(text)]
         if text[at] == "{":
             yield from _data_message(data)
             value, end = _document(text, at)
@@ -90,9 +89,7 @@ def _messages(text: str) -> Iterator[str | tuple[Json]]:
 
 
 def _data_message(lines: list[str]) -> Iterator[str | tuple[Json]]:
-    """The message that some ``data:`` lines make together, or each by itself where only that is
-    JSON; the list is emptied.
-    """
+    """The message of some ``data:`` lines, or of each if only that is JSON; empties the list."""
     each, joined = list(lines), "\n".join(lines)
     lines.clear()
     if not joined.strip() or joined.strip() == "[DONE]":
@@ -108,8 +105,8 @@ def _data_message(lines: list[str]) -> Iterator[str | tuple[Json]]:
 
 
 def _document(text: str, at: int) -> tuple[Any, int]:
-    """The JSON value that begins at ``at`` and where it ends; unreadable up to the end of the line
-    where it is none.
+    """The JSON value at an index and its end. A value that is not JSON is unreadable up to the end
+    of its line.
     """
     try:
         value, end = _DECODER.raw_decode(text, at)
@@ -122,23 +119,23 @@ def _document(text: str, at: int) -> tuple[Any, int]:
 
 
 def _pick(holder: dict[str, Json], name: str) -> Json:
-    """A field in either of its two spellings; None where it is missing or null."""
+    """A field in either spelling; None if it is missing or null."""
     value = holder.get(name)
     return (
         value
         if value is not None
-        else holder.get(_CAPITAL.sub(lambda found: "_" + found[0].lower(), name))
+        else holder.get(_CAPITAL.sub(lambda match: "_" + match[0].lower(), name))
     )
 
 
 def camel(name: str) -> str:
-    """A field's name in the wire's own spelling."""
-    return re.sub(r"_([a-z0-9])", lambda found: found[1].upper(), name)
+    """The camelCase name of a field."""
+    return re.sub(r"_([a-z0-9])", lambda match: match[1].upper(), name)
 
 
 def _present(holder: dict[str, Json], known: set[str]) -> set[str]:
-    """The names of other fields that say something; ``{}``, ``[]`` and ``""`` say as little as
-    null.
+    """The names of the other fields that have a value; ``{}``, ``[]`` and ``""`` count as none,
+    like null.
     """
     return {
         camel(name) for name, value in holder.items() if value not in (None, {}, [], "")
@@ -146,16 +143,14 @@ def _present(holder: dict[str, Json], known: set[str]) -> set[str]:
 
 
 def _objects(value: Json) -> list[dict[str, Json]]:
-    """The objects of a list, or the one object that stands where a list should."""
+    """The objects of a list, or the one object in place of a list."""
     return [
         item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)
     ]
 
 
 class _Reader:
-    """Reads message after message into one `Facts`; the only state is the call whose arguments are
-    being streamed.
-    """
+    """Reads messages into one `Facts`. Its only state is the call whose arguments are streamed."""
 
     def __init__(self, status: int) -> None:
         self.facts = Facts()
@@ -163,7 +158,7 @@ class _Reader:
         self._streamed: StreamedArguments | None = None
 
     def read_message(self, message: Json) -> None:
-        """Note what one JSON value of the body says."""
+        """Note the facts of one JSON value of the body."""
         if isinstance(message, list):
             for item in message:
                 self.read_message(item)
@@ -182,7 +177,7 @@ class _Reader:
         self._read_response(message)
 
     def finish(self, tool_code: bool) -> Facts:
-        """Close what is open and hand over."""
+        """Return the facts of the whole body."""
         facts = self.facts
         facts.open_call = self._streamed is not None
         if self._status >= 300 and not facts.errors:
@@ -204,8 +199,8 @@ class _Reader:
         if isinstance(usage, dict):
             self.facts.usage |= {
                 camel(name): count
-                for name, said in usage.items()
-                if (count := _whole(said)) is not None
+                for name, value in usage.items()
+                if (count := _whole(value)) is not None
             }
         for candidate in _objects(message.get("candidates")):
             if not _pick(candidate, "index"):
@@ -295,9 +290,9 @@ class _Reader:
         if self._streamed and not self._streamed.put(path, values[0] if values else None):
             self.facts.others.add("partialArgs")
 
-    def _close_call(self, said_something: bool) -> None:
-        """Answer text between two pieces of a call means that the call is over."""
-        if said_something:
+    def _close_call(self, has_text: bool) -> None:
+        """Answer text between two pieces of a call ends the call."""
+        if has_text:
             self._streamed = None
 
     def _read_error(self, error: Json) -> None:
@@ -312,7 +307,7 @@ class _Reader:
 
 
 def _whole(count: Json) -> int | None:
-    """A count, also one that a client wrote as a string or a float."""
+    """A count as a number, also if it is a string or a float on the wire."""
     if isinstance(count, str) and re.fullmatch("-?[0-9]{1,19}", count):
         return int(count)
     if isinstance(count, float) and count.is_integer():
@@ -321,7 +316,7 @@ def _whole(count: Json) -> int | None:
 
 
 def _word(reason: Json, numbered: tuple[str, ...]) -> str:
-    """A reason as a word; numbers are the order of the published enumeration."""
+    """The word of a reason; numbers follow the order of the published enumeration."""
     if isinstance(reason, int) and not isinstance(reason, bool):
         return numbered[reason] if 0 <= reason < len(numbered) else f"#{reason}"
     return str(reason)

@@ -1,9 +1,8 @@
-"""Reads the raw output of a Gemini CLI process: the other wire of the witness, as slow and plain as
-``body.py``.
+"""The oracle of the Gemini CLI: reads the raw output of a run slowly and plainly.
 
-Output is lines. One that is JSON is an event, or no event at all; in any other, objects with a type
-and a timestamp are events, and what stands around them is unreadable. A document over many lines is
-read where one begins.
+A line that is JSON is an event, or no event at all. In any other line, objects with a type and a
+timestamp are events, and the text around them is unreadable. A document over many lines is read
+where it begins.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ _DOCUMENT_COUNTS = {
 
 
 def gather_cli(body: bytes, exit_code: str = "0", stderr: str = "") -> Facts:
-    """The facts in the output of one run. ``delta`` is no fact, and neither are the times of lines
-    but the first.
+    """The facts in the output of one run. ``delta`` is no fact; of the times of lines only the
+    first is.
 
-    An ``exit_code`` other than 0 is an error where the output says nothing of the end; ``stderr``
-    is its first line.
+    An ``exit_code`` other than 0 is an error if the output does not tell how the run ended;
+    ``stderr`` is its first line.
     """
     facts = Facts()
     for item in _items(body.decode("utf-8", "surrogateescape").removeprefix("\ufeff")):
@@ -58,11 +57,11 @@ def gather_cli(body: bytes, exit_code: str = "0", stderr: str = "") -> Facts:
 
 
 def _items(text: str) -> Iterator[str | dict[str, Json]]:
-    """Objects, and what is none as a string."""
-    found = _OPENS.search(text)
-    document = _object(text, found.start()) if found else None
-    if found and document and "timestamp" not in document[0]:
-        yield from _line_items(text[: found.start()])
+    """Objects, and other text as strings."""
+    match = _OPENS.search(text)
+    document = _object(text, match.start()) if match else None
+    if match and document and "timestamp" not in document[0]:
+        yield from _line_items(text[: match.start()])
         yield document[0]
         yield from _line_items(text[document[1] :])
     else:
@@ -70,7 +69,7 @@ def _items(text: str) -> Iterator[str | dict[str, Json]]:
 
 
 def _line_items(text: str) -> Iterator[str | dict[str, Json]]:
-    for line in filter(None, (one.strip() for one in text.split("\n"))):
+    for line in filter(None, map(str.strip, text.split("\n"))):
         whole = _object(line, 0)
         if whole and whole[1] == len(line):
             yield whole[0]
@@ -164,8 +163,8 @@ def _read_document(facts: Facts, document: dict[str, Json]) -> None:
 
 
 def count_stats(facts: Facts, stats: dict[str, Json]) -> None:
-    """Statistics in either form: the named counts, of all models together, and every other whole
-    number at their top.
+    """Note statistics in either form: the named counts of all models together, and every other
+    whole number at the top level.
     """
     facts.usage |= gather_value({"usageMetadata": stats}).usage
     models = stats.get("models")
@@ -177,15 +176,15 @@ def count_stats(facts: Facts, stats: dict[str, Json]) -> None:
         else [model.get("tokens") for model in models.values()]
     )
     sums: dict[str, int] = {}
-    for one in filter(None, tokens):
+    for counts in filter(None, tokens):
         for name, wire in names.items():
-            if isinstance(one.get(name), int):
-                sums[wire] = sums.get(wire, 0) + one[name]
+            if isinstance(counts.get(name), int):
+                sums[wire] = sums.get(wire, 0) + counts[name]
     facts.usage |= sums
 
 
 def _decoded(value: Json) -> Json:
-    """Arguments that some write as JSON text."""
+    """Arguments, which some versions write as JSON text."""
     try:
         return json.loads(value) if isinstance(value, str) else value
     except ValueError:

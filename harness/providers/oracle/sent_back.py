@@ -1,9 +1,8 @@
-"""What goes back: reads the request that follows an answer, and says where it lacks what the
-answer's calls were.
+"""Reads the request that follows an answer, and compares its calls and results with the answer.
 
 The rules are those of https://ai.google.dev/gemini-api/docs/thought-signatures: every call stands
-where it stood, with its id, name, arguments and signature, and the results stand together behind
-all of them, in call order.
+at its place with its id, name, arguments and signature, and the results stand together behind the
+calls, in call order.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from harness.stream.printable import short_json
 
 @dataclass
 class Returned:
-    """Calls and results of a request, in order: (name, arguments) and (name), with the id and the
-    signature of each, None if it has none.
+    """The calls and results of a request, in order: calls are (name, arguments), results (name,
+    id). ``marks``: the id and the signature of each call, None where it has none.
 
-    ``contents`` says for each call and then for each result which content it stands in.
-    ``signatures`` are those of all other parts.
+    ``call_contents`` and ``result_contents``: the index of the content that holds each.
+    ``signatures``: those of all other parts.
     """
 
     calls: list[tuple[str, Json]] = field(default_factory=list)
@@ -58,14 +57,14 @@ def gather_request(body: Json) -> Returned:
 
 
 def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> list[str]:
-    """What the request after an answer lacks of its calls, a sentence each; ``signed``: other kinds
-    of parts that keep a signature.
+    """The facts of an answer's calls that the request after it lacks, a sentence each. ``signed``:
+    the other kinds of parts that must keep their signatures.
     """
-    found = call_findings(wire.calls, returned.calls, ordered=True)
-    if found:
-        return [f"sent back: {finding}" for finding in found]
+    findings = call_findings(wire.calls, returned.calls, ordered=True)
+    if findings:
+        return [f"sent back: {finding}" for finding in findings]
     for number, (there, here) in enumerate(zip(wire.marks, returned.marks, strict=True), 1):
-        found += [
+        findings += [
             f"{what} of call {number} {'lost' if had else 'invented'}: {short_json(had)}"
             f" is sent back as {short_json(sent)}"
             for what, had, sent in zip(("id", "signature"), there, here, strict=True)
@@ -74,8 +73,8 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
     wanted = [
         (name, mark[0]) for (name, _), mark in zip(returned.calls, returned.marks, strict=True)
     ]
-    if not same([list(one) for one in returned.results], [list(one) for one in wanted]):
-        found.append(
+    if not same([list(result) for result in returned.results], [list(call) for call in wanted]):
+        findings.append(
             f"results {short_json(returned.results)} do not answer the calls"
             f" {short_json(wanted)}, one each and in their order"
         )
@@ -84,10 +83,10 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
         and returned.results
         and returned.call_contents[-1] >= returned.result_contents[0]
     ):
-        found.append("a call stands behind the first result")
+        findings.append("a call stands behind the first result")
     others = [signature for kind, signature in wire.signatures if kind in signed]
-    return found + [
-        f"signature lost: {short_json(one)} is not sent back"
-        for one in others
-        if one not in returned.signatures
+    return findings + [
+        f"signature lost: {short_json(signature)} is not sent back"
+        for signature in others
+        if signature not in returned.signatures
     ]

@@ -1,5 +1,5 @@
-"""Finds ``<tool_code>`` blocks in a whole text, for the comparison only: one pattern, three forms
-of body, the standard library.
+"""Finds ``<tool_code>`` blocks in a whole text for the oracle: one pattern, three forms of body,
+the standard library.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _ARGUMENTS = ("parameters", "args", "arguments", "input")
 
 
 def find_blocks(text: str) -> list[Block]:
-    """(raw text of the block, tool name or None, arguments) of every block that can be read; the
-    others stay text.
+    """(raw text, tool name or None, arguments) of every block that can be read; other blocks stay
+    text.
     """
     return [
-        (found[0], *call)
-        for found in _BLOCK.finditer(text)
-        if (call := _read(found[1].strip())) is not None
+        (match[0], *call)
+        for match in _BLOCK.finditer(text)
+        if (call := _read(match[1].strip())) is not None
     ]
 
 
@@ -79,7 +79,7 @@ def _python_call(body: str) -> tuple[str, dict[str, Json]] | None:
 
 
 def _plain(value: Json) -> Json:
-    """A literal as JSON: a tuple is a list."""
+    """A literal as JSON: a tuple becomes a list."""
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return (

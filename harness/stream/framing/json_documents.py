@@ -15,8 +15,8 @@ _AFTER_SCALAR: Final = re.compile(rb"[,\]]")
 
 
 def _skip_blanks(data: bytes, position: int) -> int:
-    found = _VALUE.search(data, position)
-    return found.start() if found else len(data)
+    match = _VALUE.search(data, position)
+    return match.start() if match else len(data)
 
 
 class BareJson:
@@ -115,8 +115,8 @@ class JsonArrayFramer:
         if self.place == "nested":
             end = self.brackets.find_end(data, position)
         else:
-            found = _AFTER_SCALAR.search(data, position)
-            end = found.start() if found else -1
+            match = _AFTER_SCALAR.search(data, position)
+            end = match.start() if match else -1
         self.pieces.add(data[position:] if end < 0 else data[position:end], self.offset + position)
         if end < 0:
             return len(data)

@@ -146,7 +146,7 @@ class JsonLinesFramer:
             return
         start = self.document[0][0]
         _add_text(self.before, start - len(self.before), at_ms, frames)
-        frames.append(make_frame(b"\n".join(one for _, one in self.document), start, at_ms))
+        frames.append(make_frame(b"\n".join(text for _, text in self.document), start, at_ms))
         self.document.clear()
         if line[end:].strip():
             self._read(line[end:], offset + end, at_ms, frames)
@@ -161,7 +161,7 @@ class JsonLinesFramer:
 
 def _glued(line: bytes) -> list[tuple[int, int, Any]]:
     """The messages inside a line that is not JSON: (start, end, message)."""
-    found: list[tuple[int, int, Any]] = []
+    messages: list[tuple[int, int, Any]] = []
     position = tried = 0
     while tried < MAX_GLUED and (candidate := _OBJECT.search(line, position)):
         tried += 1
@@ -169,9 +169,9 @@ def _glued(line: bytes) -> list[tuple[int, int, Any]]:
         end = Brackets().find_end(line, candidate.start())
         message = _message(line[candidate.start() : end]) if end > 0 else None
         if message is not None:
-            found.append((candidate.start(), end, message))
+            messages.append((candidate.start(), end, message))
             position = end
-    return found
+    return messages
 
 
 def _message(data: bytes) -> dict[str, Any] | None:
