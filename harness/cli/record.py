@@ -1,23 +1,31 @@
-"""The command ``harness record``: cassettes made by asking a provider what their cases, their own
-requests or the command line say.
+"""The command ``harness record``: records cassettes from a live provider.
+
+The requests come from cases, from the cassette's own recorded requests, or from the command line.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 from harness.cassettes import CassetteError, Exchange
 from harness.conformance.configuration import add_folders, project_of
 from harness.conformance.project import Project, yaml_files
 from harness.pipeline.replay import ReplayError
 from harness.providers import PROVIDERS
+from harness.recording.asks import NotRecordable, ask_prompts
+from harness.recording.endpoints import find_fault
+from harness.recording.journal_writer import left_behind
+from harness.recording.policy import status_of
+from harness.recording.run import Spent, record_requests
+from harness.recording.settings import Limits, MissingLibrary, Settings
 from harness.specs import Case
 from harness.stream.generation import TranslationError
 from harness.stream.printable import printable
@@ -28,71 +36,67 @@ from .record_plan import (
     find_names,
     name_provider,
     plan_cassette,
-    read_spoken,
+    read_sources,
 )
-
-if TYPE_CHECKING:
-    from harness.recording.run import Spent
-    from harness.recording.settings import Limits, Settings
 
 REFUSED: Final = 1
 INTERRUPTED: Final = 130
 STILL_S: Final = 15.0
-"""So long after the last news a run without a terminal says that it is still there."""
+"""Seconds without news after which a run without a terminal prints that it is still waiting."""
 DAY_S: Final = 86_400.0
 ANSWERED: Final = ("recorded", "loopback")
-"""Origins of cassettes that can be had anew: what somebody wrote or imported can not."""
+"""Origins of cassettes that can be recorded again; written and imported ones cannot."""
 
 
-def add_arguments(one: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
-    one.add_argument("what", nargs="*", metavar="CASE", help="cases or cassettes, by name")
-    one.add_argument(
+    parser.add_argument("what", nargs="*", metavar="CASE", help="cases or cassettes, by name")
+    parser.add_argument(
         "--missing",
         action="store_true",
-        help="every cassette that a case names and that does not exist",
+        help="record every cassette that a case names and that does not exist",
     )
-    one.add_argument(
-        "--all", action="store_true", help="those, and anew every one that was recorded before"
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="the same, and again every cassette that was recorded",
     )
-    one.add_argument(
+    parser.add_argument(
         "--prompt",
         action="append",
         metavar="TEXT",
         help=(
-            "ask this, for the cassette CASE (repeatable: the turns of a conversation; default:"
-            " what the case or cassette says)"
+            "send this prompt, for the cassette CASE (repeatable: the turns of a conversation;"
+            " default: the prompts of the case or the cassette)"
         ),
     )
     whom = (
-        "whom to ask (default: as the case says, else the cassette's folder); with --missing and"
-        " --all: only this provider's cassettes"
+        "the provider to record from (default: the case's, else the cassette's folder); with"
+        " --missing and --all: only this provider's cassettes"
     )
-    one.add_argument("--provider", choices=PROVIDERS, help=whom)
+    parser.add_argument("--provider", choices=PROVIDERS, help=whom)
     anew = (
-        "record also over a cassette that was written by hand, imported, or can't be read (default:"
+        "also overwrite cassettes that were written by hand, imported, or can't be read (default:"
         " refuse)"
     )
-    one.add_argument("--rewrite", action="store_true", help=anew)
-    one.add_argument(
+    parser.add_argument("--rewrite", action="store_true", help=anew)
+    parser.add_argument(
         "--unary", action="store_true", help="ask for the answer in one piece, not as a stream"
     )
     ends = (
-        "take answers that end so, before they are whole, too (repeatable; default: as the recorded"
-        " cassette ends)"
+        "also keep incomplete answers with this end (repeatable; default: the ends of the old"
+        " cassette)"
     )
-    one.add_argument(
+    parser.add_argument(
         "--allow-end", action="append", choices=("cut", "reset", "aborted"), default=[], help=ends
     )
-    add_asking(one)
-    one.set_defaults(run=_record)
+    add_asking(parser)
+    parser.set_defaults(run=_record)
 
 
-def add_asking(one: argparse.ArgumentParser) -> None:
-    """Add what every command has that asks a provider: whom, as whom, where what is asked
-    stands.
-    """
-    one.add_argument(
+def add_asking(parser: argparse.ArgumentParser) -> None:
+    """Add the options of every command that asks a provider."""
+    parser.add_argument(
         "--model",
         metavar="NAME",
         help="the model to ask (default: the prompt's, then HARNESS_MODEL)",
@@ -101,52 +105,54 @@ def add_asking(one: argparse.ArgumentParser) -> None:
         "such as v1beta (default: GOOGLE_GENAI_API_VERSION or CODE_ASSIST_API_VERSION, then the"
         " client's own)"
     )
-    one.add_argument("--api-version", metavar="VERSION", help=version)
+    parser.add_argument("--api-version", metavar="VERSION", help=version)
     server = (
         "the server to ask (default: GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL or"
         " CODE_ASSIST_ENDPOINT, then Google's)"
     )
-    one.add_argument("--base-url", type=_base_url, metavar="URL", help=server)
-    one.add_argument(
+    parser.add_argument("--base-url", type=_base_url, metavar="URL", help=server)
+    parser.add_argument(
         "--project",
         metavar="ID",
         help="Vertex AI, Code Assist: the project (default: GOOGLE_CLOUD_PROJECT)",
     )
-    one.add_argument(
+    parser.add_argument(
         "--location",
         metavar="NAME",
         help="Vertex AI: the location (default: GOOGLE_CLOUD_LOCATION, then global)",
     )
-    one.add_argument(
+    parser.add_argument(
         "--program",
         default="gemini",
         metavar="COMMAND",
-        help="gemini-cli: the program, and arguments of yours (default: gemini)",
+        help="gemini-cli: the program and its own arguments (default: gemini)",
     )
     allowed = (
-        "take answers of this HTTP status, from 400 on, too (repeatable; default: those that the"
-        " recorded cassette has)"
+        "also keep answers of this HTTP status, 400 or higher (repeatable; default: the statuses of"
+        " the old cassette)"
     )
-    one.add_argument(
+    parser.add_argument(
         "--allow-status", action="append", type=int, default=[], metavar="CODE", help=allowed
     )
     silence = (
-        "give up an answer that is silent for so long, and a connection (default: 300); a program"
-        " after so long in all (default: 600)"
+        "give up an answer after so many seconds without a byte, and a connection attempt (default:"
+        " 300); a program after so many seconds in all (default: 600)"
     )
-    one.add_argument("--timeout", type=_seconds, metavar="SECONDS", help=silence)
-    one.add_argument(
+    parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", help=silence)
+    parser.add_argument(
         "--attempts",
         type=read_count,
         default=4,
         metavar="N",
         help="at most N tries of one request (default: 4)",
     )
-    asked = "at most N requests in the whole run, tries included (default: 50)"
-    one.add_argument("--requests", type=read_count, default=50, metavar="N", help=asked)
+    requests = "at most N requests in the whole run, retries included (default: 50)"
+    parser.add_argument("--requests", type=read_count, default=50, metavar="N", help=requests)
     tokens = "at most N output tokens in the whole run, thinking included (default: 50000)"
-    one.add_argument("--output-tokens", type=read_count, default=50_000, metavar="N", help=tokens)
-    add_folders(one)
+    parser.add_argument(
+        "--output-tokens", type=read_count, default=50_000, metavar="N", help=tokens
+    )
+    add_folders(parser)
 
 
 def read_count(text: str) -> int:
@@ -156,7 +162,7 @@ def read_count(text: str) -> int:
     except ValueError:
         number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is no limit; it is a number, 1 or more")
+        raise argparse.ArgumentTypeError(f"{text} is not a limit; use a number, 1 or more")
     return number
 
 
@@ -167,25 +173,19 @@ def _seconds(text: str) -> float:
         number = 0
     if not 0 < number <= DAY_S:
         raise argparse.ArgumentTypeError(
-            f"{text} is no time to wait; it is a number of seconds, above 0 and at most {DAY_S:.0f}"
+            f"{text} is not a time; use a number of seconds, above 0 and at most {DAY_S:.0f}"
         )
     return number
 
 
 def _base_url(text: str) -> str:
-    from harness.recording.endpoints import find_fault
-
     if fault := find_fault(text):
         raise argparse.ArgumentTypeError(fault)
     return text
 
 
 def settings_of(parsed: argparse.Namespace) -> Settings:
-    """Where and as whom the options of `add_asking` ask."""
-    import shlex
-
-    from harness.recording.settings import Settings
-
+    """The settings from the options of `add_asking`."""
     return Settings(
         model=parsed.model,
         api_version=parsed.api_version,
@@ -198,16 +198,11 @@ def settings_of(parsed: argparse.Namespace) -> Settings:
 
 
 def limits_of(parsed: argparse.Namespace) -> Limits:
-    """What a run may cost by the options of `add_asking`."""
-    from harness.recording.settings import Limits
-
+    """The limits from the options of `add_asking`."""
     return Limits(parsed.attempts, parsed.requests, parsed.output_tokens)
 
 
 def _record(parsed: argparse.Namespace) -> int:
-    from harness.recording.asks import NotRecordable
-    from harness.recording.run import Spent
-
     project = project_of(parsed)
     plans = list(_plans(parsed, project))
     if not plans:
@@ -221,29 +216,24 @@ def _record(parsed: argparse.Namespace) -> int:
             done += 1
         except NotRecordable as error:
             print(printable(f"harness: {plan.name}: not recordable: {error}"), file=sys.stderr)
-            failed += bool(parsed.what)  # nobody has asked for this one
+            failed += bool(parsed.what)  # else the user has not named this one
         except (CassetteError, ReplayError, TranslationError) as error:
             print(printable(f"harness: {plan.name}: {error}"), file=sys.stderr)
             failed += 1
         except KeyboardInterrupt:
-            stopped = (
-                f"stopped; {done} of {len(plans)} cassettes are recorded, {plan.name} is as it was"
-            )
-            print(printable(f"harness: {stopped}"), file=sys.stderr)
+            counts = f"{done} of {len(plans)} cassettes are recorded"
+            message = f"harness: stopped; {counts}, {plan.name} is as it was"
+            print(printable(message), file=sys.stderr)
             return INTERRUPTED
     return REFUSED if failed else 0
 
 
 def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent: Spent) -> None:
-    from harness.recording.journal_writer import left_behind
-    from harness.recording.policy import status_of
-    from harness.recording.run import record_requests
-
     path = project.cassette_path(plan.name)
     if not parsed.rewrite:
         _check_place(plan.name, path, project)
-    if left := left_behind(path):
-        print(printable(f"harness: {left}"), file=sys.stderr)
+    if message := left_behind(path):
+        print(printable(f"harness: {message}"), file=sys.stderr)
     with Bar(plan.name) as bar:
         cassette = record_requests(
             plan.provider,
@@ -254,31 +244,31 @@ def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent:
             spent=spent,
             allow_status=parsed.allow_status,
             allow_end=parsed.allow_end,
-            before=_anew(plan, project),
+            before=_old_exchanges(plan, project),
             progress=bar,
         )
     count = len(cassette.exchanges)
     odd = [
-        f"exchange {number} status {status_of(one)}"
-        for number, one in enumerate(cassette.exchanges, 1)
-        if status_of(one) != 200
+        f"exchange {number} status {status_of(exchange)}"
+        for number, exchange in enumerate(cassette.exchanges, 1)
+        if status_of(exchange) != 200
     ]
     odd += [
-        f"exchange {number} {one.end}"
-        for number, one in enumerate(cassette.exchanges, 1)
-        if one.end != "complete"
+        f"exchange {number} {exchange.end}"
+        for number, exchange in enumerate(cassette.exchanges, 1)
+        if exchange.end != "complete"
     ]
-    told = [
+    facts = [
         f"{count} exchange{'' if count == 1 else 's'} of {plan.provider}",
         f"{bar.tokens} output tokens",
         *odd,
     ]
-    print(f"recorded {printable(plan.name)}: {', '.join(told)}")
+    print(f"recorded {printable(plan.name)}: {', '.join(facts)}")
 
 
 def _check_place(name: str, path: Path, project: Project) -> None:
-    """Raises `CassetteError` where a cassette stands that no provider answered: it can't be had
-    again.
+    """Raises `CassetteError` if a cassette exists that was not recorded, because it could not be
+    recorded again.
     """
     if not path.exists():
         return
@@ -287,18 +277,18 @@ def _check_place(name: str, path: Path, project: Project) -> None:
         kind = project.cassette(name).origin.kind
     except CassetteError as error:
         raise CassetteError(
-            f"{error}; nothing is recorded over what can't be read: {way_out}"
+            f"{error}; a file that can't be read is not overwritten: {way_out}"
         ) from None
     if kind not in ANSWERED:
-        made = "written by hand" if kind == "written" else kind
+        origin = "written by hand" if kind == "written" else kind
         raise CassetteError(
-            f"{path} was {made}, and only what a provider answered is recorded over; {way_out}"
+            f"{path} was {origin}, and only recorded cassettes are overwritten; {way_out}"
         )
 
 
-def _anew(plan: Plan, project: Project) -> tuple[Exchange, ...]:
-    """The exchanges that are asked for anew; none if there are none that can be read."""
-    if not plan.anew or not project.cassette_path(plan.name).exists():
+def _old_exchanges(plan: Plan, project: Project) -> tuple[Exchange, ...]:
+    """The exchanges that the recording replaces; none if they can't be read."""
+    if plan.new or not project.cassette_path(plan.name).exists():
         return ()
     try:
         return project.cassette(plan.name).exchanges
@@ -307,14 +297,10 @@ def _anew(plan: Plan, project: Project) -> tuple[Exchange, ...]:
 
 
 class Bar:
-    """How far a recording is, on a terminal; elsewhere nothing is drawn, and a line says now and
-    then that it still waits.
-    """
+    """A progress bar on a terminal; elsewhere a line now and then that the run still waits."""
 
     def __init__(self, name: str) -> None:
-        from harness.recording.settings import MissingLibrary
-
-        try:
+        try:  # an optional extra
             from tqdm import tqdm
         except ImportError:
             raise MissingLibrary(
@@ -324,7 +310,7 @@ class Bar:
         self.tokens = 0
         self._name = name
         self._bar = tqdm(desc=name, unit=" requests", file=sys.stderr, leave=False, disable=None)
-        self._news, self._what = time.monotonic(), "for request 1"
+        self._last_news, self._waits_for = time.monotonic(), "for request 1"
         self._over = threading.Event()
 
     def __enter__(self) -> Self:
@@ -343,24 +329,24 @@ class Bar:
 
     def _say_still(self) -> None:
         while not self._over.wait(STILL_S):
-            silent = time.monotonic() - self._news
+            silent = time.monotonic() - self._last_news
             if silent >= STILL_S:
                 print(
                     printable(
-                        f"harness: {self._name}: waiting {self._what}, {silent:.0f} s so far"
+                        f"harness: {self._name}: waiting {self._waits_for}, {silent:.0f} s so far"
                     ),
                     file=sys.stderr,
                     flush=True,
                 )
 
     def asked(self, requests: int, output_tokens: int) -> None:
-        self._news, self._what = time.monotonic(), f"for request {requests + 1}"
+        self._last_news, self._waits_for = time.monotonic(), f"for request {requests + 1}"
         self._bar.update(requests - self.requests)
         self.requests, self.tokens = requests, output_tokens
         self._bar.set_postfix_str(f"{output_tokens} tokens")
 
     def waiting(self, seconds: float, why: str) -> None:
-        self._what = (
+        self._waits_for = (
             f"{seconds:.0f} s after {why} to request {self.requests}, then for request"
             f" {self.requests + 1}"
         )
@@ -368,67 +354,62 @@ class Bar:
 
 
 def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
-    """What to record, in the order of the names; raises `CassetteError` for names of nothing."""
-    from harness.recording.asks import ask_prompts
-
+    """The cassettes to record, in the order of the names; `CassetteError` for an unknown name."""
     if parsed.prompt:
         if len(parsed.what) != 1 or parsed.missing or parsed.all:
             raise CassetteError(
-                "--prompt is recorded as one cassette: name it, such as gemini-api/hello, and"
-                " nothing else"
+                "--prompt records one cassette: name it, such as gemini-api/hello, and nothing else"
             )
         name, prompts = parsed.what[0], parsed.prompt
-        provider = parsed.provider or _asked_provider(name)
+        provider = parsed.provider or _new_provider(name)
         yield Plan(
             name,
             provider,
             lambda: ask_prompts(prompts, provider, streamed=not parsed.unary),
-            anew=False,
+            new=True,
         )
         return
     if bool(parsed.what) + parsed.missing + parsed.all != 1:
-        raise CassetteError("say what to record: names of cases or cassettes, --missing, or --all")
-    spoken = read_spoken(project)
+        raise CassetteError("name what to record: cases or cassettes, --missing, or --all")
+    sources = read_sources(project)
     found = (
-        find_names(parsed.what, spoken, project, parsed.provider)
+        find_names(parsed.what, sources, project, parsed.provider)
         if parsed.what
-        else _wanted(spoken, project, everything=parsed.all)
+        else _wanted(sources, project, everything=parsed.all)
     )
     for name, case in found.items():
-        provider = spoken.provider(name, case)
+        provider = sources.provider(name, case)
         if parsed.what:
             yield plan_cassette(
-                name, parsed.provider or provider, case, spoken, project, streamed=not parsed.unary
+                name, parsed.provider or provider, case, sources, project, streamed=not parsed.unary
             )
         elif parsed.provider in (None, provider):
             yield plan_cassette(
-                name, provider, case, spoken, project, streamed=not parsed.unary, named=False
+                name, provider, case, sources, project, streamed=not parsed.unary, named=False
             )
 
 
 def _wanted(
-    spoken: RecordingSources, project: Project, *, everything: bool
+    sources: RecordingSources, project: Project, *, everything: bool
 ) -> dict[str, Case | None]:
-    """Cassettes that are missing; with ``everything`` also those that a provider answered before.
-    What was written by hand stays.
-    """
-    names = {name for name in spoken.cassettes if not project.cassette_path(name).exists()}
+    """Cassettes that are missing; with ``everything``, those that were recorded before too."""
+    names = {name for name in sources.cassettes if not project.cassette_path(name).exists()}
     if everything:
         for file in yaml_files(project.cassettes):
             name = file.relative_to(project.cassettes).with_suffix("").as_posix()
             if project.cassette(name).origin.kind in ANSWERED:
                 names.add(name)
-    return {name: spoken.request(name) for name in sorted(names)}
+    return {name: sources.request(name) for name in sorted(names)}
 
 
-def _asked_provider(name: str) -> str:
-    """`name_provider` for a cassette that nobody has asked for yet; raises `CassetteError` for a
-    folder that is no provider.
+def _new_provider(name: str) -> str:
+    """The provider of a new cassette, by its folder. Raises `CassetteError` for another
+    folder.
     """
     folder, slash, _ = name.partition("/")
     if slash and folder not in (*PROVIDERS, ".."):
         raise CassetteError(
-            f"{folder} of {name} is no provider; known are {', '.join(PROVIDERS)}: name the folder"
-            " so, or say --provider"
+            f"{folder} of {name} is not a provider; known are {', '.join(PROVIDERS)}: use one as"
+            " the folder, or add --provider"
         )
     return name_provider(name)

@@ -1,4 +1,4 @@
-"""The command ``harness serve``: cassettes as a live endpoint until somebody ends it."""
+"""The command ``harness serve``: serves cassettes as a live endpoint until it is stopped."""
 
 from __future__ import annotations
 
@@ -9,79 +9,72 @@ import signal
 import socket
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness.cassettes import CassetteError
 from harness.conformance.project import yaml_files
 from harness.providers import PROVIDERS
+from harness.server import Server
 from harness.stream.printable import printable
 
-if TYPE_CHECKING:
-    from harness.server import Server
 
-
-def add_arguments(one: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command to its parser."""
-    one.add_argument(
+    parser.add_argument(
         "recordings",
         type=Path,
         nargs="+",
         metavar="CASSETTE",
         help="recordings, or folders of cassettes",
     )
-    one.add_argument(
+    parser.add_argument(
         "--port",
         type=_port,
         default=0,
         metavar="N",
         help="the port to listen on (default: 0, a free one)",
     )
-    reach = "the address to listen on (default: 127.0.0.1, which this machine alone can reach)"
-    one.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=reach)
+    host = "the address to listen on (default: 127.0.0.1, which only this machine can reach)"
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=host)
     pace = (
-        "when each read is sent: at its time (recorded), so many times as fast (a number), a"
-        " millisecond apart (step), at once (instant)"
+        "when each read is sent: at its recorded time (recorded), so many times as fast (a number),"
+        " a millisecond apart (step), without waiting (instant)"
     )
-    one.add_argument(
+    parser.add_argument(
         "--pace", default="recorded", metavar="PACE", help=f"{pace} (default: recorded)"
     )
     cuts = (
-        "where bodies are cut into reads: as recorded, nowhere, or behind each byte (default:"
+        "where bodies are cut into reads: as recorded, nowhere, or after each byte (default:"
         " recorded)"
     )
-    one.add_argument(
+    parser.add_argument(
         "--cuts", choices=("recorded", "whole", "bytes"), default="recorded", help=cuts
     )
     fault = (
         "cut:N, reset:N or stall:N, after N reads; status:CODE, an error from 400 to 599; slow,"
         " half a second before each read"
     )
-    one.add_argument(
-        "--fault", metavar="FAULT", help=f"what goes wrong with answers: {fault} (default: nothing)"
-    )
+    parser.add_argument("--fault", metavar="FAULT", help=f"break answers: {fault} (default: none)")
     match = (
-        "which exchange answers: the one recorded for the request; with path, the next of its"
-        " method, path and model (default: request)"
+        "which exchange answers: the one recorded for the same request; with path, the next with"
+        " the same method, path and model (default: request)"
     )
-    one.add_argument("--match", choices=("request", "path"), default="request", help=match)
-    whose = "whose answers recordings without a request are (default: as the body tells)"
-    one.add_argument("--provider", choices=PROVIDERS, help=whose)
-    one.add_argument(
+    parser.add_argument("--match", choices=("request", "path"), default="request", help=match)
+    provider = "the provider of recordings without a request (default: detected from the body)"
+    parser.add_argument("--provider", choices=PROVIDERS, help=provider)
+    parser.add_argument(
         "--dialect", choices=("anthropic",), help="answer POST /v1/messages as well (default: no)"
     )
-    one.set_defaults(run=_serve)
+    parser.set_defaults(run=_serve)
 
 
 def _port(text: str) -> int:
     port = int(text) if text.isdecimal() else -1
     if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{text} is no port; ports are 0 to 65535")
+        raise argparse.ArgumentTypeError(f"{text} is not a port; ports are 0 to 65535")
     return port
 
 
 def _serve(parsed: argparse.Namespace) -> int:
-    from harness.server import Server
-
     files = [
         file
         for path in parsed.recordings
@@ -96,7 +89,7 @@ def _serve(parsed: argparse.Namespace) -> int:
         name: getattr(parsed, name)
         for name in ("pace", "cuts", "fault", "match", "provider", "dialect")
     }
-    server = Server(files, port=parsed.port, host=parsed.host, on_miss=_tell, **words)
+    server = Server(files, port=parsed.port, host=parsed.host, on_miss=_print_miss, **words)
     try:
         asyncio.run(_run(server))
     except OSError as error:
@@ -108,8 +101,8 @@ def _serve(parsed: argparse.Namespace) -> int:
         if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
             raise OSError(
                 error.errno,
-                f"--host {parsed.host} is no address of this machine; 127.0.0.1 is one,"
-                " 0.0.0.0 all",
+                f"--host {parsed.host} is not an address of this machine; use 127.0.0.1, or"
+                " 0.0.0.0 for all addresses",
             ) from None
         raise
     return 0
@@ -124,5 +117,5 @@ async def _run(server: Server) -> None:
     await server.run(lambda: print(server.base_url, flush=True))
 
 
-def _tell(miss: str) -> None:
+def _print_miss(miss: str) -> None:
     print(f"harness: {printable(miss)}", file=sys.stderr, flush=True)

@@ -74,19 +74,19 @@ USAGE = [
     (["replai"], "harness: argument COMMAND: invalid choice: 'replai' (choose from "),
     (
         ["serve", "x", "--port", "y"],
-        "harness serve: argument --port: y is no port; ports are 0 to 65535; see harness serve --help\n",
+        "harness serve: argument --port: y is not a port; ports are 0 to 65535; see harness serve --help\n",
     ),
     (
         ["serve", "x", "--port", "65536"],
-        "harness serve: argument --port: 65536 is no port; ports are 0 to 65535; see harness serve --help\n",
+        "harness serve: argument --port: 65536 is not a port; ports are 0 to 65535; see harness serve --help\n",
     ),
     (
         ["record", "--requests", "y"],
-        "harness record: argument --requests: y is no limit; it is a number, 1 or more; see harness record --help\n",
+        "harness record: argument --requests: y is not a limit; use a number, 1 or more; see harness record --help\n",
     ),
     (
         ["drift", "--attempts", "0"],
-        "harness drift: argument --attempts: 0 is no limit; it is a number, 1 or more; see harness drift --help\n",
+        "harness drift: argument --attempts: 0 is not a limit; use a number, 1 or more; see harness drift --help\n",
     ),
     (["check", "--nosuch"], "harness: unrecognized arguments: --nosuch; see harness --help\n"),
 ]
@@ -171,5 +171,5 @@ def test_serving_on_an_address_of_another_machine_says_which_and_what_to_do(
     assert main(["serve", "two.yaml", "--host", host]) == 2
     assert (
         capsys.readouterr().err
-        == f"harness: --host {host} is no address of this machine; 127.0.0.1 is one, 0.0.0.0 all\n"
+        == f"harness: --host {host} is not an address of this machine; use 127.0.0.1, or 0.0.0.0 for all addresses\n"
     )

@@ -260,8 +260,8 @@ def test_what_nobody_says_how_to_record_is_listed_and_fails_only_by_name(
                 )
             )
         )
-    unsaid = "gemini-api/unsaid: not recordable: no conversation case says what to ask; write one, or say it to `harness record` with --prompt"
-    program = "gemini-cli/run: not recordable: what a program prints does not say how it was set up; record it by its name"
+    unsaid = "gemini-api/unsaid: not recordable: no conversation case has its prompts; write one, or use `harness record` with --prompt"
+    program = "gemini-cli/run: not recordable: the output of a program does not show how it was configured; configure it, and record the cassette by its name"
     empty = "gemini-api/bare: not recordable: exchange 1 of gemini-api/bare holds no request that can be sent again"
     with raw_server(HELLO) as url:
         assert main(["record", "--missing", "--base-url", url]) == 0
@@ -390,11 +390,11 @@ def test_a_status_is_expected_only_where_it_was(tmp_path: Path) -> None:
     [
         (
             "origin: written",
-            "hand.yaml was written by hand, and only what a provider answered is recorded over; ",
+            "hand.yaml was written by hand, and only recorded cassettes are overwritten; ",
         ),
         (
             "origin: imported\n  source: x",
-            "hand.yaml was imported, and only what a provider answered is recorded over; ",
+            "hand.yaml was imported, and only recorded cassettes are overwritten; ",
         ),
         ("origin: unheard-of", "hand.yaml:4: "),
     ],

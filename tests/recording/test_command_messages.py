@@ -35,16 +35,20 @@ from tests.support.raw_server import Connection, plain, raw_server, streaming
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        ([], 2, "say what to record: names of cases or cassettes, --missing, or --all"),
-        (["a", "--all"], 2, "say what to record"),
+        ([], 2, "name what to record: cases or cassettes, --missing, or --all"),
+        (["a", "--all"], 2, "name what to record"),
         (
             ["nothing"],
             2,
-            "nothing is no case and no cassette; `harness record nothing --prompt …` says what to ask for a new one",
+            "nothing is not a case and not a cassette; to record a new one, use `harness record nothing --prompt …`",
         ),
-        (["a", "b", "--prompt", "x"], 2, "--prompt is recorded as one cassette"),
-        (["foo/bar", "--prompt", "x"], 2, "foo of foo/bar is no provider; known are gemini-api, "),
-        (["foo/bar", "--prompt", "x"], 2, "or say --provider"),
+        (["a", "b", "--prompt", "x"], 2, "--prompt records one cassette"),
+        (
+            ["foo/bar", "--prompt", "x"],
+            2,
+            "foo of foo/bar is not a provider; known are gemini-api, ",
+        ),
+        (["foo/bar", "--prompt", "x"], 2, "or add --provider"),
         (["foo/bar", "--prompt", "x", "--provider", "gemini-api"], 1, "foo/bar: no model is named"),
         (["../out", "--prompt", "x", "--model", "m"], 1, "leads out of"),
         (["gemini-api/x", "--prompt", "x"], 1, "gemini-api/x: no model is named"),
@@ -178,7 +182,7 @@ def test_a_timeout_that_is_none_is_told(
     with pytest.raises(SystemExit, match="2"):
         main(["record", "two-turns", f"--timeout={seconds}"])
     assert (
-        f"argument --timeout: {seconds} is no time to wait; it is a number of seconds, above 0"
+        f"argument --timeout: {seconds} is not a time; use a number of seconds, above 0"
         in capsys.readouterr().err
     )
 

@@ -99,7 +99,7 @@ def test_the_command_tells_of_a_request_that_nobody_recorded(tmp_path: Path) -> 
         (["missing.yaml"], "missing.yaml: No such file"),
         (["."], "a folder without a YAML file"),
         (["junk.yaml"], "junk.yaml"),
-        (["--port", "99999", "x"], "99999 is no port"),
+        (["--port", "99999", "x"], "99999 is not a port"),
         (["--pace", "fast", "one.yaml"], "unknown pace 'fast'"),
     ],
 )

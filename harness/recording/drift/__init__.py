@@ -1,10 +1,9 @@
-"""Drift: how the shape of what a provider answers differs between two recordings, whatever the
-answers say.
+"""Drift: differences in shape between two recordings of a provider, whatever the answers say.
 
-A shape (`shapes`) is what is left of an exchange without its wording: paths of fields with their
-types, words of enums, the order of parts, which messages carry counts, how it ended. `comparing`
-tells two shapes apart, `places` says which feature a difference touches and how bad it is. No text
-of an answer goes into a finding: only paths, types, and words of enums.
+The shape of an exchange (`shape`) is its form without its text: paths of fields with their types,
+values of enums, the order of parts, which messages carry counts, how it ended. `compare` finds the
+differences between two shapes; `severity` gives each a feature and a severity. A difference never
+contains text of an answer, only paths, types, and enum values.
 """
 
 from __future__ import annotations

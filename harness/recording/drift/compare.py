@@ -1,6 +1,4 @@
-"""Tells two shapes apart: what a recording has that another has not, each with a severity and the
-feature it touches.
-"""
+"""Compares two shapes; each difference has a severity and the feature that it concerns."""
 
 from __future__ import annotations
 
@@ -17,49 +15,52 @@ from .severity import ENDS, FINISH, KINDS, SEVERITIES, SIGNED, Severity, place_o
 from .shape import Presence, Shape, collapse, shape_of
 
 _SILENT: Final = frozenset({"unknown", "aborted"})
-"""Ends that tell nothing of the provider."""
+"""Ends that say nothing about the provider."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """One difference in shape: ``exchange`` from 1, ``path`` where it is (a field, or a word such
-    as ``status``), ``says`` what it is.
+    """One difference in shape. ``exchange`` counts from 1; ``path``: a field's path, or a word such
+    as ``status``; ``difference``: a text; ``feature``: an id of the features file.
     """
 
     severity: Severity
     exchange: int
     path: str
-    says: str
+    difference: str
     feature: str
 
 
 def compare_cassettes(recorded: Cassette, now: Cassette) -> list[Drift]:
-    """How ``now`` differs in shape from ``recorded``, exchange by exchange, the worst first."""
-    found: list[Drift] = []
+    """The differences in shape of ``now`` from ``recorded``, the most severe first."""
+    drifts: list[Drift] = []
     for number, (old, new) in enumerate(zip(recorded.exchanges, now.exchanges, strict=False), 1):
-        found += [
-            Drift(severity, number, path, says, feature)
-            for severity, path, says, feature in _differences(_shape(old), _shape(new))
+        drifts += [
+            Drift(severity, number, path, difference, feature)
+            for severity, path, difference, feature in _differences(_shape(old), _shape(new))
         ]
     had, has = len(recorded.exchanges), len(now.exchanges)
     if had != has:
-        says = f"{had} exchanges were recorded, now there are {has}"
-        found.append(Drift("breaking", min(had, has) + 1, "exchanges", says, "tool-calls.single"))
-    return sorted(found, key=lambda one: (SEVERITIES.index(one.severity), one.exchange, one.path))
+        difference = f"{had} exchanges were recorded, now there are {has}"
+        place = min(had, has) + 1
+        drifts.append(Drift("breaking", place, "exchanges", difference, "tool-calls.single"))
+    return sorted(
+        drifts, key=lambda drift: (SEVERITIES.index(drift.severity), drift.exchange, drift.path)
+    )
 
 
 def _shape(exchange: Exchange) -> Shape:
-    with warnings.catch_warnings(action="ignore"):  # whose wire it is does not matter here
+    with warnings.catch_warnings(action="ignore"):  # an unknown provider does not matter here
         return shape_of(exchange, frames_of(exchange, provider=exchange.provider))
 
 
-_Found = tuple[Severity, str, str, str]
+_Difference = tuple[Severity, str, str, str]
 
 
-def _differences(old: Shape, new: Shape) -> Iterator[_Found]:
+def _differences(old: Shape, new: Shape) -> Iterator[_Difference]:
     yield from _answers(old, new)
     if (old.status < 400) != (new.status < 400):
-        return  # an error and an answer have nothing in common to compare
+        return  # an error and an answer have nothing in common
     yield from _fields(old, new)
     yield from _words(old, new)
     yield from _order(old, new)
@@ -67,8 +68,8 @@ def _differences(old: Shape, new: Shape) -> Iterator[_Found]:
     yield from _counts(old, new)
 
 
-def _answers(old: Shape, new: Shape) -> Iterator[_Found]:
-    """How it was answered, framed and ended."""
+def _answers(old: Shape, new: Shape) -> Iterator[_Difference]:
+    """Status, framing and end."""
     if old.status != new.status:
         yield "breaking", "status", f"{old.status} → {new.status}", "errors.http"
     if old.end != new.end and not _SILENT & {old.end, new.end}:
@@ -95,14 +96,14 @@ def _answers(old: Shape, new: Shape) -> Iterator[_Found]:
     if old.line_end != new.line_end and old.line_end and new.line_end:
         yield "notable", "line end", f"{old.line_end} → {new.line_end}", "framing.line-ends"
     if old.readable and not new.readable:
-        yield "breaking", "messages", "something among them is no JSON now", "unknown.frames"
+        yield "breaking", "messages", "some are not JSON now", "unknown.frames"
 
 
 def _framing(shape: Shape) -> str:
     return "framing.event-fields" if shape.media_type == "text/event-stream" else "framing.unary"
 
 
-def _fields(old: Shape, new: Shape) -> Iterator[_Found]:
+def _fields(old: Shape, new: Shape) -> Iterator[_Difference]:
     gone, added = old.types.keys() - new.types.keys(), new.types.keys() - old.types.keys()
     for path in _tops(gone):
         yield (
@@ -130,7 +131,7 @@ def _fields(old: Shape, new: Shape) -> Iterator[_Found]:
 
 
 def _feature(path: str, shape: Shape) -> str:
-    """The feature of a place, where the rest of the answer has a say in it."""
+    """The feature of a path; for errors and signatures it depends on the rest of the answer."""
     feature = place_of(path).feature
     if feature == "errors.in-stream" and shape.status >= 400:
         return "errors.http"
@@ -143,7 +144,7 @@ def _feature(path: str, shape: Shape) -> str:
 
 
 def _tops(paths: set[str]) -> list[str]:
-    """The paths below none of the others: what a field holds comes and goes with it."""
+    """The paths that are not below another one: the members of a field come and go with it."""
     return sorted(
         path
         for path in paths
@@ -151,19 +152,19 @@ def _tops(paths: set[str]) -> list[str]:
     )
 
 
-def _words(old: Shape, new: Shape) -> Iterator[_Found]:
+def _words(old: Shape, new: Shape) -> Iterator[_Difference]:
     for path in sorted(old.words.keys() & new.words.keys()):
         if more := new.words[path] - old.words[path]:
             yield (
                 place_of(path).word,
                 path,
-                f"new word {_listed(more)}, so far {_listed(old.words[path])}",
+                f"new value {_listed(more)}, so far {_listed(old.words[path])}",
                 _feature(path, new),
             )
 
 
-def _order(old: Shape, new: Shape) -> Iterator[_Found]:
-    """Only among kinds that both have; the others are missing or new fields."""
+def _order(old: Shape, new: Shape) -> Iterator[_Difference]:
+    """Compares only kinds that both have; the others are missing or new fields."""
     both = {*old.parts} & {*new.parts}
     was, now = (collapse(kind for kind in shape.parts if kind in both) for shape in (old, new))
     if was != now:
@@ -184,7 +185,7 @@ def _order(old: Shape, new: Shape) -> Iterator[_Found]:
         )
 
 
-def _finish(old: Shape, new: Shape) -> Iterator[_Found]:
+def _finish(old: Shape, new: Shape) -> Iterator[_Difference]:
     if old.finish != new.finish and old.finish and new.finish:
         yield (
             "breaking",
@@ -196,19 +197,19 @@ def _finish(old: Shape, new: Shape) -> Iterator[_Found]:
         yield "notable", "finish reason", _moved(old.finish_at, new.finish_at), "finish.several"
 
 
-def _counts(old: Shape, new: Shape) -> Iterator[_Found]:
-    """Which messages carry counts; where all of one object moved alike, it is told of the object
-    alone.
+def _counts(old: Shape, new: Shape) -> Iterator[_Difference]:
+    """Which messages carry counts. If all members of an object moved alike, only the object is
+    reported.
     """
-    told: set[tuple[str, Presence, Presence]] = set()
+    reported: set[tuple[str, Presence, Presence]] = set()
     for path in sorted(old.counts.keys() & new.counts.keys()):
         was, now = old.counts[path], new.counts[path]
         if not was or not now or was & now:
             continue
         above = path.rpartition(".")[0]
-        if (above, was, now) in told:
+        if (above, was, now) in reported:
             continue
-        told.add((path, was, now))
+        reported.add((path, was, now))
         severity: Severity = "breaking" if "not in the last" in now else "notable"
         feature = "usage.final-only" if "final" in now else place_of(path).feature
         yield severity, path, _moved(was, now), feature

@@ -1,7 +1,7 @@
-"""What a difference touches and how bad it is, by its place in the message.
+"""The feature and the severity of a difference, by its path in the message.
 
 Breaking: an application that reads the stream as it was recorded loses something or stops. Notable:
-it goes on, and somebody should look. Harmless: chance, or what the API announces as optional.
+it works, but somebody should look. Harmless: by chance, or documented as optional.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from harness.stream.events import FinishClass
 
 Severity = Literal["breaking", "notable", "harmless"]
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
-"""From the worst on."""
+"""The most severe first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``gone``, ``new``: how bad it is when a field here is missing or new; ``word``: when an enum
-    here has a new word.
+    """The severity of a field that is missing (``gone``) or new (``new``), and of a new enum value
+    (``word``).
     """
 
     feature: str
@@ -91,7 +91,7 @@ PLACES: Final[tuple[tuple[str, Place], ...]] = (
     ),
     (r"^response$", Place("code-assist.envelope", new="breaking")),
 )
-"""Pattern of a path → what is there; the first that fits. Paths are looked up in camelCase."""
+"""Pattern of a path → feature and severities. The first match counts; paths are in camelCase."""
 
 ELSEWHERE: Final = Place("unknown.fields", "notable", "notable")
 
@@ -102,7 +102,7 @@ FINISH: Final[dict[FinishClass, str]] = {
     "malformed": "finish.malformed",
     "continuation": "finish.continuation",
 }
-"""What a finish reason amounts to → feature; any other is `finish.other`."""
+"""Class of a finish reason → feature; any other is `finish.other`."""
 
 ENDS: Final[dict[str, str]] = {
     "complete": "stream-end.clean",
@@ -116,21 +116,21 @@ KINDS: Final[dict[str, str]] = {
     "call": "tool-calls.parallel",
     "signature": "signatures.several",
 }
-"""Kind of a part → the feature that its place among the others is about."""
+"""Kind of a part → the feature that its order concerns."""
 
 SIGNED: Final[dict[str, str]] = {
     "call": "signatures.call",
     "text": "signatures.text",
     "thought": "signatures.thought",
 }
-"""What stands before a signature → feature."""
+"""Kind of the part before a signature → feature."""
 
 _SNAKE: Final = re.compile(r"_([a-z])")
 
 
 def place_of(path: str) -> Place:
-    """What stands at a path, in either spelling."""
-    camel = _SNAKE.sub(lambda found: found[1].upper(), path)
+    """Feature and severities of a path, in either spelling."""
+    camel = _SNAKE.sub(lambda match: match[1].upper(), path)
     return next(
         (
             place

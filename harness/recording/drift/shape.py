@@ -1,9 +1,9 @@
-"""The shape of an exchange: everything about its form and nothing of its wording.
+"""The shape of an exchange: its form without its text.
 
-Told from the raw messages, not from events: a field that no provider of ours reads has to be seen
-here. A path is as on the wire, ``candidates[].content.parts[].text``; a line of the Gemini CLI
-stands under its type, ``lines[result].status``, an object with an ``@type`` in its list under its
-last word, and what is data (arguments, results, names of models) is not walked into.
+It is made from the raw messages, not from events, because it must contain fields that our providers
+do not read. A path is as on the wire: ``candidates[].content.parts[].text``. A line of the Gemini
+CLI is under its type, ``lines[result].status``; an object with an ``@type`` is under its last word
+in its list. Data (arguments, results, names of models) is not walked.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
 
 Presence = frozenset[str]
-"""In which messages something stands: ``running`` (from one on in all), ``final`` (in the last
-alone), ``not in the last``, ``here and there``. In a short stream several may be true."""
+"""Which messages have something: ``running`` (all from the first one on), ``final`` (only the
+last), ``not in the last``, ``here and there``. In a short stream several can be true."""
 
 HIDDEN: Final = "another word"
-"""Stands for a word that does not look like one of an enum, and so may be wording."""
+"""Replaces a word that does not look like an enum value, and so may be text."""
 
 _DATA: Final = re.compile(
     r"(?:(?:functionCall|function_call|toolCall|tool_call)\.args|(?:functionResponse|function_response|toolResponse|tool_response)\.response"
@@ -38,7 +38,7 @@ _ENUM: Final = re.compile(
     r"(?:reason|status|type|category|probability|severity|modality|outcome|language|role|tier|stage|state|level|mode)$",
     re.IGNORECASE,
 )
-"""Names of fields that hold a word of a list."""
+"""Names of fields that hold an enum value."""
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_./+-]{0,63}")
 _COUNTS: Final = re.compile(
     r"(?:^|\.)(?:usageMetadata|usage_metadata|lines\[result\]\.stats|^stats)(?:\.[^.\[]+)?$"
@@ -47,7 +47,7 @@ _FINISH: Final = re.compile(r"candidates\[\]\.(?:finishReason|finish_reason)$")
 _ASIDE: Final = frozenset(
     spellings("thought thoughtSignature videoMetadata partMetadata mediaResolution")
 )
-"""What stands beside the content of a part."""
+"""Fields of a part beside its content."""
 _LINES: Final = {"tool_use": "call", "tool_result": "tool result", "error": "notice"}
 _KINDS: Final = {
     "functionCall": "call",
@@ -60,7 +60,7 @@ _KINDS: Final = {
 @dataclass(frozen=True, slots=True)
 class Shape:
     """``types``: path → JSON types; ``words``: path of an enum → its words; ``parts``: kinds of the
-    first candidate's parts, runs of one kind as one; ``counts``: path of a count → its `Presence`;
+    first candidate's parts, runs of one kind joined; ``counts``: path of a count → its `Presence`;
     ``finish``: the last finish reason, and in which messages one stands."""
 
     status: int
@@ -86,11 +86,11 @@ def shape_of(exchange: Exchange, frames: Sequence[Frame]) -> Shape:
     for walk in walked:
         for path, kinds in walk.types.items():
             types.setdefault(path, set()).update(kinds)
-        for path, said in walk.words.items():
-            words.setdefault(path, set()).update(said)
-    telling = [walk for walk in walked if not walk.is_error]
+        for path, values in walk.words.items():
+            words.setdefault(path, set()).update(values)
+    answers = [walk for walk in walked if not walk.is_error]
     counts = {
-        path: rhythm([path in walk.types for walk in telling])
+        path: presence_of([path in walk.types for walk in answers])
         for path in types
         if _COUNTS.search(path)
     }
@@ -103,16 +103,18 @@ def shape_of(exchange: Exchange, frames: Sequence[Frame]) -> Shape:
         exit_code=exchange.header(EXIT_CODE) or "",
         readable=all(frame.raw is None for frame in frames),
         types={path: frozenset(kinds) for path, kinds in types.items()},
-        words={path: frozenset(said) for path, said in words.items() if not _FINISH.search(path)},
+        words={
+            path: frozenset(values) for path, values in words.items() if not _FINISH.search(path)
+        },
         parts=collapse(kind for message in messages for kind in _parts(message)),
         counts=counts,
         finish=next((finish for finish in reversed(finishes) if finish), None),
-        finish_at=rhythm([bool(finish) for finish in finishes]),
+        finish_at=presence_of([bool(finish) for finish in finishes]),
     )
 
 
-def rhythm(stands: Sequence[bool]) -> Presence:
-    """In which messages, from whether it stands in each."""
+def presence_of(stands: Sequence[bool]) -> Presence:
+    """The `Presence` of something, from whether each message has it."""
     if True not in stands:
         return frozenset()
     if not stands[-1]:
@@ -125,7 +127,7 @@ def rhythm(stands: Sequence[bool]) -> Presence:
 
 
 def collapse(kinds: Iterable[str]) -> tuple[str, ...]:
-    """Runs of one kind as one."""
+    """Joins runs of one kind."""
     found: list[str] = []
     for kind in kinds:
         if found[-1:] != [kind]:
@@ -134,7 +136,7 @@ def collapse(kinds: Iterable[str]) -> tuple[str, ...]:
 
 
 class _Walk:
-    """One message, walked through."""
+    """Collects the types and enum values of one message."""
 
     def __init__(self, message: Json) -> None:
         self.types: dict[str, set[str]] = {}
@@ -170,7 +172,7 @@ def shown_key(key: str) -> str:
 
 
 def shown_word(value: str) -> str:
-    """A word of an enum; `HIDDEN` for anything else."""
+    """An enum value; `HIDDEN` for anything else."""
     return value if _WORD.fullmatch(value) else HIDDEN
 
 
@@ -196,7 +198,7 @@ def _typed(item: Json) -> str:
 
 
 def _is_line(message: Json) -> bool:
-    """Whether it is a line of the Gemini CLI."""
+    """Whether a message is a line of the Gemini CLI."""
     return type(message) is dict and type(message.get("type")) is str and "timestamp" in message
 
 
@@ -221,8 +223,8 @@ def _parts(message: Json) -> list[str]:
 
 
 def _part(part: dict[str, Json]) -> list[str]:
-    """What a part holds, and its signature as a thing of its own: text that is cut in other places
-    is signed in other pieces.
+    """The kinds of a part. A signature is a kind of its own, because text that is cut elsewhere is
+    signed in other pieces.
     """
     held = [_KINDS.get(name, shown_key(name)) for name in part if name not in _ASIDE]
     if held == ["text"]:
@@ -237,6 +239,6 @@ def _part(part: dict[str, Json]) -> list[str]:
 
 
 def _line_end(body: bytes) -> str:
-    """What ends the first line; nothing for a body of one line."""
+    """The line end of the first line; empty for a body of one line."""
     line, _, _ = body.partition(b"\n")
     return "" if len(line) == len(body) else "CRLF" if line.endswith(b"\r") else "LF"

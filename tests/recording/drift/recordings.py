@@ -256,14 +256,14 @@ ALTERED: Final[list[tuple[Callable[[Messages], Any], list[tuple[str, str, str, s
             (
                 "harmless",
                 "candidates[].safetyRatings[].probability",
-                "new word MEDIUM, so far NEGLIGIBLE",
+                "new value MEDIUM, so far NEGLIGIBLE",
                 "annotations.safety-ratings",
             )
         ],
     ),
     (
         lambda m: first(m)["content"].update(role="assistant"),
-        [("breaking", f"{CONTENT}.role", "new word assistant, so far model", "text.empty-parts")],
+        [("breaking", f"{CONTENT}.role", "new value assistant, so far model", "text.empty-parts")],
     ),
     (
         lambda m: first(m)["content"].update(role=f"{SECRET_TEXT}!"),
@@ -271,7 +271,7 @@ ALTERED: Final[list[tuple[Callable[[Messages], Any], list[tuple[str, str, str, s
             (
                 "breaking",
                 f"{CONTENT}.role",
-                "new word another word, so far model",
+                "new value another word, so far model",
                 "text.empty-parts",
             )
         ],

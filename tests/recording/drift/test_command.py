@@ -190,7 +190,7 @@ def test_by_default_only_what_was_recorded_is_asked_anew(
 ) -> None:
     keep(replace(tape(exchange(recorded())), origin=Origin("written")))
     assert drift(tape()) == 0
-    assert "nothing was recorded from a provider" in capsys.readouterr().err
+    assert "no cassette was recorded from a provider" in capsys.readouterr().err
     assert drift(tape(exchange(recorded())), "gemini-api/a") == 0
     assert capsys.readouterr().out.startswith("gemini-api/a: no drift")
     keep(replace(tape(exchange(recorded())), origin=Origin("loopback")))
@@ -202,12 +202,12 @@ def test_by_default_only_what_was_recorded_is_asked_anew(
         "1 of 1 cassettes compared: 0 breaking, 0 notable, 0 harmless\n"
     )
     assert drift(tape(), "--provider", "vertex-ai", "gemini-api/a") == 0
-    assert "nothing was recorded" in capsys.readouterr().err
+    assert "no cassette was recorded" in capsys.readouterr().err
 
 
 def test_a_name_of_nothing_is_bad_usage(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert drift(tape(), "gemini-api/none") == 2
-    assert "gemini-api/none is no case and no cassette" in capsys.readouterr().err
+    assert "gemini-api/none is not a case and not a cassette" in capsys.readouterr().err
 
 
 RUN: Final = """
@@ -255,5 +255,5 @@ def test_a_run_of_the_cli_is_run_again_with_the_prompt_that_it_was_given(
     assert main(["drift", name, "--program", program("error", 3)]) == 3
     assert capsys.readouterr().out.splitlines()[1:-1] == [
         "  breaking  exchange 1  exit code: 0 → 3  [gemini-cli.errors]",
-        "  breaking  exchange 1  lines[result].status: new word error, so far success  [gemini-cli.errors]",
+        "  breaking  exchange 1  lines[result].status: new value error, so far success  [gemini-cli.errors]",
     ]

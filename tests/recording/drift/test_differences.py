@@ -151,7 +151,7 @@ ANSWERS: Final[list[tuple[Exchange, list[tuple[str, str, str, str]]]]] = [
     ),
     (
         exchange(recorded(), reads=(*exchange(recorded()).reads, (9.0, b"data: not json\r\n\r\n"))),
-        [("breaking", "messages", "something among them is no JSON now", "unknown.frames")],
+        [("breaking", "messages", "some are not JSON now", "unknown.frames")],
     ),
 ]
 
@@ -211,7 +211,7 @@ RETRY: Final = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay
                     "breaking",
                     1,
                     "error.status",
-                    "new word UNAVAILABLE, so far RESOURCE_EXHAUSTED",
+                    "new value UNAVAILABLE, so far RESOURCE_EXHAUSTED",
                     "errors.http",
                 )
             ],
@@ -223,7 +223,7 @@ RETRY: Final = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay
                     "breaking",
                     1,
                     "error.details[ErrorInfo].reason",
-                    "new word QUOTA_EXHAUSTED, so far RATE_LIMIT_EXCEEDED",
+                    "new value QUOTA_EXHAUSTED, so far RATE_LIMIT_EXCEEDED",
                     "errors.http",
                 )
             ],
@@ -249,7 +249,7 @@ def test_errors_have_a_shape_of_their_own(now: Exchange, found: list[Drift]) -> 
 def test_fewer_exchanges_are_told() -> None:
     one = exchange(recorded())
     (found,) = compare_cassettes(tape(one, one), tape(one))
-    assert (found.severity, found.exchange, found.says) == (
+    assert (found.severity, found.exchange, found.difference) == (
         "breaking",
         2,
         "2 exchanges were recorded, now there are 1",
