@@ -1,9 +1,9 @@
-"""What the official SDK keeps from ART's adapter: how its StreamEvents differ from those of the raw
-wire, and what it refuses to read.
+"""The losses of the official SDK: how the StreamEvents of ART's adapter differ from those of the raw
+wire, and the input that the SDK refuses.
 
-Both tables are checked against every shipped cassette: a difference that no entry explains is red,
-and so is an entry that nothing shows. What the SDK drops and StreamEvents have no place for anyway
-(``finishMessage``) is not here.
+Both tables are checked against every shipped cassette: a difference without an entry fails, and so
+does an entry that no cassette shows. Fields that the SDK drops, but StreamEvents have no place for,
+are not here.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ SPELLED: Final = frozenset({"promptFeedback", "usageMetadata", "finishReason"})
 
 
 class Answer(NamedTuple):
-    """One answer: its raw ``body``, and the names of all fields that the SDK's objects of it had
-    (``kept``). Nothing of these is a loss.
+    """One answer: its raw ``body``, and the names of the fields that the SDK's objects of it have
+    (``kept``), which are no losses.
     """
 
     body: bytes
@@ -30,8 +30,8 @@ class Answer(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """``explains(wire, sdk, answer)``: whether it is why the wire gives one StreamEvent (or None)
-    of this answer and the SDK the other.
+    """``explains(wire, sdk, answer)`` says whether this loss makes one StreamEvent (or None) of the
+    wire into that of the SDK.
     """
 
     meaning: str
@@ -41,9 +41,8 @@ class Loss(NamedTuple):
 def _unknown_is_gone(wire: Payload | None, sdk: Payload | None, answer: Answer) -> bool:
     if not _is(wire, "UNKNOWN") or _is_create_time(wire):
         return False
-    lost = _lost_names(_data(wire), _data(sdk)) - {
-        "thoughtSignature"
-    }  # of a part that has nothing else left it is a declared loss
+    # a signature without another field is a declared loss
+    lost = _lost_names(_data(wire), _data(sdk)) - {"thoughtSignature"}
     return (
         bool(lost)
         and lost.isdisjoint(answer.kept)
@@ -96,11 +95,11 @@ def _snake_case_is_unread(wire: Payload | None, sdk: Payload | None, answer: Ans
     return bool(spelled) and nothing
 
 
-def _rest_is_untold(wire: Payload | None, sdk: Payload | None, _: Answer) -> bool:
+def _rest_is_missing(wire: Payload | None, sdk: Payload | None, _: Answer) -> bool:
     if not (_is(wire, "ERROR") and _is(sdk, "ERROR")):
         return False
-    whole, told = str(_data(wire)["message"]), str(_data(sdk)["message"])
-    return re.sub(r", \d+ characters into a message$", "", whole) == told != whole
+    whole, shown = str(_data(wire)["message"]), str(_data(sdk)["message"])
+    return re.sub(r", \d+ characters into a message$", "", whole) == shown != whole
 
 
 def _error_is_not_first(wire: Payload | None, sdk: Payload | None, answer: Answer) -> bool:
@@ -145,7 +144,7 @@ SDK_LOSSES: Final[Mapping[str, Loss]] = {
     "snake-case": Loss(
         "fields in snake_case, which the API's own JSON may also have", _snake_case_is_unread
     ),
-    "rest": Loss("how much of a message had come when the connection broke", _rest_is_untold),
+    "rest": Loss("how much of a message had come when the connection broke", _rest_is_missing),
     "error-behind-other-keys": Loss(
         "an error in the stream whose object does not stand first in its message",
         _error_is_not_first,
@@ -158,7 +157,7 @@ SDK_LOSSES: Final[Mapping[str, Loss]] = {
         _event_is_later,
     ),
 }
-"""Name → loss, where the adapter goes on."""
+"""Name → loss; the adapter goes on."""
 
 SDK_REFUSALS: Final[Mapping[str, str]] = {
     r"UnknownApiResponseError: .*Raw response: \ufeff": "a byte order mark",
@@ -180,8 +179,8 @@ SDK_REFUSALS: Final[Mapping[str, str]] = {
     r"AttributeError: 'dict' object has no attribute 'upper'": "an object where it has an enum",
     r"TypeError: '<=' not supported": "an error in the stream without a number",
 }
-"""What the message of its exception begins with → what it refuses; the adapter gives what came
-before, then ERROR, END.
+"""The beginning of the SDK's message → the refused input; the adapter gives the events before it,
+then ERROR and END.
 """
 
 
@@ -222,7 +221,7 @@ def _holds_less(whole: Any, part: Any) -> bool:
 
 
 def _lost_names(whole: Any, part: Any) -> set[str]:
-    """The names of fields that ``part`` lacks: of an object that is there, those inside it."""
+    """The names of the fields that ``part`` lacks, also those inside its objects."""
     if not isinstance(whole, dict) or not isinstance(part, dict):
         return set()
     inside = [_lost_names(value, part[key]) for key, value in whole.items() if key in part]
