@@ -1,3 +1,1 @@
-"""Adapters with one fault each, to show that the cases and the laws go red: one module a
-dialect.
-"""
+"""Adapters with one fault each: the cases and the laws must go red on every one of them."""

@@ -1,5 +1,6 @@
-"""Faults of agent-events adapters: of the parser that the event model comes from, in its states,
-and of what its neighbours met.
+"""Faults of agent-events adapters.
+
+The parser that the event model comes from had them, in one of its states, or a similar parser.
 """
 
 from __future__ import annotations

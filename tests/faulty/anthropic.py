@@ -1,5 +1,6 @@
-"""Faults of anthropic adapters: of the proxy that the event model comes from, in its two states,
-but for ``<tool_code>``.
+"""Faults of anthropic adapters, except those about ``<tool_code>``.
+
+The proxy that the event model comes from had them. It has two states: the first and the later one.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Faults of art adapters: of the adapter that the event model comes from, in its two states, where
-it reads answers.
+"""Faults of art adapters when they read answers.
+
+The adapter that the event model comes from had them. It has two states: the first and the later one.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ def calls_alone_are_invalid(payloads: Items) -> Items:
     """An answer that only calls tools, and says why it ended, is an invalid response (the first
     state).
     """
-    told = [payload["type"] for payload in payloads]
-    if told == ["METADATA", "END"] and payloads[0]["data"].get("stopReason") == "STOP":
+    types = [payload["type"] for payload in payloads]
+    if types == ["METADATA", "END"] and payloads[0]["data"].get("stopReason") == "STOP":
         data = {
             "name": "Error",
             "message": "Invalid response structure from Gemini SDK: No text content found.",
@@ -103,15 +104,15 @@ def metadata_before_an_error(payloads: Items) -> Items:
     """METADATA stands before an ERROR that comes after text (what the tests of the adapter guard
     against).
     """
-    told: Items = []
+    changed: Items = []
     for payload in payloads:
-        told += (
+        changed += (
             [{**payload, "type": "METADATA", "data": {}}]
-            if payload["type"] == "ERROR" and told
+            if payload["type"] == "ERROR" and changed
             else []
         )
-        told.append(payload)
-    return told
+        changed.append(payload)
+    return changed
 
 
 @ART.event

@@ -1,8 +1,8 @@
-"""Faulty clients of unified-llm: the Go code's, and those of its siblings, in the faults that only
-a call at work shows.
+"""Faults of unified-llm clients that only a running client shows.
 
-Each is our own client with one piece replaced. Cases under ``specs/unified-llm`` that expect
-something of ``unified-llm-client`` judge what it sends, how long it waits and what its caller gets.
+The Go code and its siblings had them. Each is our client with a changed piece. The cases under
+``specs/unified-llm`` with an expectation for ``unified-llm-client`` judge its requests, its waits
+and its results.
 """
 
 from __future__ import annotations

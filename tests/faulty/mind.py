@@ -1,5 +1,6 @@
-"""Faults of mind programs, as far as one answer shows them: of the four states of the agent that
-the records come from.
+"""Faults of mind programs that one answer shows.
+
+The agent that the records come from had them, in one of its four states.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ def only_the_first_call(payloads: Items) -> Items:
 @MIND.payloads
 def call_printed_twice(payloads: Items) -> Items:
     """A call after text is printed by the loop and by the tool (the second state)."""
-    told: Items = []
+    changed: Items = []
     for payload in payloads:
-        told += [payload] * (2 if told and payload["type"] == "tool_code" else 1)
-    return told
+        changed += [payload] * (2 if changed and payload["type"] == "tool_code" else 1)
+    return changed
 
 
 @MIND.wrapper
@@ -141,14 +142,14 @@ def result_of_the_last_piece(payloads: Items) -> Items:
     """The result of an answer in more than two pieces is its last piece, not the whole text (what
     its readers guard against).
     """
-    said = [
+    texts = [
         payload["message"]["content"][0]["text"]
         for payload in payloads
         if payload["type"] == "assistant"
     ]
     for payload in payloads:
-        if payload["type"] == "result" and len(said) > 2:
-            payload["result"] = said[-1]
+        if payload["type"] == "result" and len(texts) > 2:
+            payload["result"] = texts[-1]
     return payloads
 
 
@@ -183,11 +184,11 @@ def thoughts_are_printed(event: ev.Event) -> ev.Event:
 
 @MIND.payloads
 def rate_limit_by_its_words(payloads: Items) -> Items:
-    """Whether an error is a rate limit is told by words of its message (the last state)."""
+    """Whether an error is a rate limit is changed by words of its message (the last state)."""
     for payload in payloads:
         if payload["type"] == "error":
-            found = any(word in payload["message"] for word in RATE_LIMIT_WORDS)
-            payload["code"] = "RATE_LIMIT_EXCEEDED" if found else "AGENT_ERROR"
+            limited = any(word in payload["message"] for word in RATE_LIMIT_WORDS)
+            payload["code"] = "RATE_LIMIT_EXCEEDED" if limited else "AGENT_ERROR"
     return payloads
 
 

@@ -1,10 +1,8 @@
-"""Faulty mind programs: the agent that the records come from, in the faults that only a program at
-work shows.
+"""Faults of mind programs that only a running program shows.
 
-Each is the mind program of the package with one of its pieces replaced, run as
-`harness.dialects.mind.program.main.main` in a folder and an environment of its own. Cases under
-``specs/mind`` that expect something of ``mind-program`` judge what it prints, what it sends and how
-it exits.
+The agent that the records come from had them. Each is our program with a replaced piece, run in a
+folder and an environment of its own. The cases under ``specs/mind`` with an expectation for
+``mind-program`` judge its output, its requests and its exit code.
 """
 
 from __future__ import annotations
@@ -50,8 +48,12 @@ class ProgramFault:
             arguments: Sequence[str], environment: Mapping[str, str], folder: str
         ) -> tuple[bytes, int]:
             printed = io.BytesIO()
-            out, said = io.TextIOWrapper(printed), io.StringIO()
-            with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(said):
+            out, errors = io.TextIOWrapper(printed), io.StringIO()
+            with (
+                pytest.MonkeyPatch.context() as patch,
+                redirect_stdout(out),
+                redirect_stderr(errors),
+            ):
                 patch.chdir(folder)
                 for name in os.environ.keys() - environment.keys():
                     patch.delenv(name)
@@ -89,11 +91,11 @@ def only_answering(calls: Callable[[Sequence[Payload]], list[Payload]]) -> Piece
         dropped = [
             call
             for call in waiting_calls(records)
-            if all(call is not one for one in calls(records))
+            if not any(call is answered for answered in calls(records))
         ]
         return follow_up(
             prompt,
-            [record for record in records if all(record is not one for one in dropped)],
+            [record for record in records if not any(record is call for call in dropped)],
             then,
         )
 
@@ -155,7 +157,7 @@ def wrong_arguments_end_the_program() -> Pieces:
 
     def find(name: str, args: Mapping[str, Any]) -> str | None:
         known = DECLARATIONS[name]["parameters"]["properties"] if name in DECLARATIONS else args
-        odd = next((one for one in args if one not in known), None)
+        odd = next((argument for argument in args if argument not in known), None)
         return odd and f"main.<locals>.{name}() got an unexpected keyword argument {odd!r}"
 
     return ending(find)
@@ -250,8 +252,8 @@ def results_have_other_names() -> Pieces:
     functions = {"glob": "glob_files", "replace": "replace_text"}
 
     def named(call: Payload, outcome: ToolOutcome) -> Payload:
-        told = tool_result(call, outcome)
-        return told | {"name": functions.get(told["name"], told["name"])}
+        record = tool_result(call, outcome)
+        return record | {"name": functions.get(record["name"], record["name"])}
 
     return {"tool_result": named}
 
@@ -311,8 +313,8 @@ def rate_limits_by_their_words() -> Pieces:
 
     class Printer(main.Printer):
         def fail(self, message: str, code: str = "AGENT_ERROR") -> int:
-            found = any(word in message for word in RATE_LIMIT_WORDS)
-            return super().fail(message, "RATE_LIMIT_EXCEEDED" if found else code)
+            limited = any(word in message for word in RATE_LIMIT_WORDS)
+            return super().fail(message, "RATE_LIMIT_EXCEEDED" if limited else code)
 
     return {"Printer": Printer}
 

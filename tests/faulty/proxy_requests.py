@@ -1,7 +1,6 @@
-"""Faults of anthropic adapters where they ask: more of the proxy's way from a Messages request to
-Gemini, and its frame around an answer.
+"""More faults of the proxy of `anthropic`: most of them in its requests.
 
-`requests`, `anthropic` and `tool_code` have the others.
+The others are in `requests`, `anthropic` and `tool_code`.
 """
 
 from __future__ import annotations
@@ -65,6 +64,11 @@ def ids_by_chance(payloads: Items) -> Items:
 # Names and ids
 
 
+def declarations(body: Body) -> list[Body]:
+    """The declared functions of a request."""
+    return [function for tool in body.get("tools", []) for function in tool["functionDeclarations"]]
+
+
 @of_asked("anthropic")
 def names_are_not_mapped_back(
     asked: GenerateRequest, prompt: Json, session: Session
@@ -89,7 +93,7 @@ def names_become_alike(body: Body) -> None:
 @of_asked("anthropic")
 def letters_stay(asked: GenerateRequest, prompt: Json, session: Session) -> GenerateRequest:
     """A letter of any alphabet stays in the name of a tool, which Gemini refuses (both states)."""
-    declared = [tool for one in asked.body.get("tools", []) for tool in one["functionDeclarations"]]
+    declared = declarations(asked.body)
     for tool, declaration in zip(prompt.get("tools") or [], declared, strict=True):
         if not tool["name"].isascii():
             declaration["name"] = re.sub(r"[^\w.:-]", "_", tool["name"])
@@ -188,9 +192,9 @@ def files_of_results_are_text(body: Body) -> None:
     for part in parts(body, "functionResponse"):
         response = part["functionResponse"]
         files = {f"file_{number}": file for number, file in enumerate(response.pop("parts", []), 1)}
-        for key, said in response["response"].items():
-            if isinstance(said, list):
-                response["response"][key] = [files.get(one.get("$ref"), one) for one in said]
+        for key, items in response["response"].items():
+            if isinstance(items, list):
+                response["response"][key] = [files.get(item.get("$ref"), item) for item in items]
 
 
 @of_prompt("anthropic")
@@ -312,7 +316,7 @@ def keywords_that_the_api_refuses(
     """``multipleOf`` and ``uniqueItems`` are sent, which Gemini's Schema does not have (both
     states).
     """
-    declared = [tool for one in asked.body.get("tools", []) for tool in one["functionDeclarations"]]
+    declared = declarations(asked.body)
     for tool, declaration in zip(prompt.get("tools") or [], declared, strict=True):
         fields = (declaration.get("parameters") or {}).get("properties", {})
         for name, field in (tool["input_schema"].get("properties") or {}).items():

@@ -1,8 +1,8 @@
-"""Faults of the request side: of the systems that the event models come from, and of their
-siblings, where they ask Gemini.
+"""Faults of request translators.
 
-A fault changes the prompt before our own translation reads it, or the body or the session that it
-leaves. Its docstring says what is wrong and where that was seen.
+The systems that the event models come from had them, or their siblings. A fault changes the prompt
+before our translation, or the request or the session after it. Its docstring says what is wrong and
+where that was seen.
 """
 
 from __future__ import annotations
@@ -136,7 +136,11 @@ def without_parts(body: Body, kind: str) -> None:
 def messages_with(prompt: Json, *roles: str) -> list[Body]:
     """The messages of these roles; what is no message is none."""
     return (
-        [one for one in prompt if isinstance(one, dict) and one.get("role") in roles]
+        [
+            message
+            for message in prompt
+            if isinstance(message, dict) and message.get("role") in roles
+        ]
         if isinstance(prompt, list)
         else []
     )
@@ -159,8 +163,10 @@ def system_before_the_next_user(prompt: Json, options: Json) -> None:
             pending.append(message)
             prompt.remove(message)
         elif pending and isinstance(message.get("content"), str):
-            said = [one["content"] for one in pending if isinstance(one.get("content"), str)]
-            message["content"], pending = "\n\n".join([*said, message["content"]]), []
+            texts = [
+                earlier["content"] for earlier in pending if isinstance(earlier.get("content"), str)
+            ]
+            message["content"], pending = "\n\n".join([*texts, message["content"]]), []
     if pending:
         prompt[:0] = pending
 
@@ -344,9 +350,9 @@ def developers_ignored(prompt: Json, options: Json) -> None:
     """What a developer says is left out (the Go code knows the role of the system alone)."""
     if isinstance(prompt.get("messages"), list):
         prompt["messages"] = [
-            one
-            for one in prompt["messages"]
-            if not (isinstance(one, dict) and one.get("role") == "developer")
+            message
+            for message in prompt["messages"]
+            if not (isinstance(message, dict) and message.get("role") == "developer")
         ]
 
 
@@ -523,10 +529,10 @@ def calls_and_results_in_turns(body: Body) -> None:
         results = [part for part in answer["parts"] if "functionResponse" in part]
         if len(calls) > 1 and len(calls) == len(results):
             before = [part for part in call["parts"] if "functionCall" not in part]
-            for one, other in zip(calls, results, strict=True):
+            for part, result in zip(calls, results, strict=True):
                 apart += [
-                    {"role": "model", "parts": [*before, one]},
-                    {"role": "user", "parts": [other]},
+                    {"role": "model", "parts": [*before, part]},
+                    {"role": "user", "parts": [result]},
                 ]
                 before = []
             answer["parts"] = []

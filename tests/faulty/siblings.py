@@ -1,8 +1,6 @@
-"""Faults of unified-llm adapters: more of what the siblings of the Go code do otherwise than the
-event model wants.
+"""More faults of the siblings of the Go code, for unified-llm: first in answers, then in requests.
 
-What they make of answers comes first, then what they ask. `unified_llm` and `requests` have the
-others.
+The others are in `unified_llm` and `requests`.
 """
 
 from __future__ import annotations
@@ -69,12 +67,12 @@ def counts_are_an_event(payloads: Items) -> Items:
     """What was counted is an event of its own, here where thoughts were counted (a sibling in
     Python).
     """
-    told: Items = []
+    changed: Items = []
     for payload in payloads:
         counted = payload.get("usage", {}) if payload["type"] == "FINISH" else {}
-        told += [{"type": "USAGE", "usage": counted}] if counted.get("reasoning_tokens") else []
-        told.append(payload)
-    return told
+        changed += [{"type": "USAGE", "usage": counted}] if counted.get("reasoning_tokens") else []
+        changed.append(payload)
+    return changed
 
 
 @SIBLINGS.payloads

@@ -1,5 +1,6 @@
-"""Faults of the same proxy where it finds calls in text: its first state parses ``<tool_code>``,
-its later one does not.
+"""Faults of the same proxy with calls in text.
+
+Its first state parses ``<tool_code>``, its later one does not.
 """
 
 from __future__ import annotations

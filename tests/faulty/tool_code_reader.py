@@ -1,4 +1,7 @@
-"""Finds tool calls in answer text as our provider does, on canonical events; faults are subclasses."""
+"""Finds tool calls in answer text as our provider does, but on canonical events.
+
+Faults are subclasses of `ToolCodeReader`.
+"""
 
 from __future__ import annotations
 
@@ -55,20 +58,20 @@ class ToolCodeReader:
         """The texts and calls in a text; the last of them has its signature."""
         splitter = self.splitters.setdefault(event.candidate, self.make_splitter())
         signed: ev.Text | ev.CallStart | ev.NamelessCall | None = None
-        found: list[ev.Event] = []
+        completed: list[ev.Event] = []
         for piece in splitter.feed(event.text):
             signed, others = (
                 (ev.Text(piece, None, event.candidate), [])
                 if isinstance(piece, str)
                 else self.read_block(piece, event.candidate)
             )
-            found += [signed, *others]
+            completed += [signed, *others]
         if event.signature is not None:
             if signed is None:
                 signed = ev.Text("", None, event.candidate)
-                found.append(signed)
+                completed.append(signed)
             signed.signature = event.signature
-        yield from found
+        yield from completed
 
     def read_block(
         self, block: Block, candidate: int

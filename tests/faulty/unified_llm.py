@@ -1,5 +1,6 @@
-"""Faults of unified-llm adapters: of the Go code that the event model comes from, and of its
-siblings in Python and TypeScript.
+"""Faults of unified-llm adapters.
+
+The Go code that the event model comes from had them, or its siblings in Python and TypeScript.
 """
 
 from __future__ import annotations
@@ -89,14 +90,14 @@ def told_when_it_is_over(payloads: Items) -> Items:
     awaits the whole answer).
     """
     last = payloads[-2].get("text_id") if len(payloads) > 1 else None
-    told: Items = []
+    changed: Items = []
     for payload in payloads:
-        before = told[-1] if told else {}
+        before = changed[-1] if changed else {}
         if payload["type"] == before.get("type") == "TEXT_DELTA" and payload["text_id"] != last:
             before["delta"] += payload["delta"]
         else:
-            told.append(payload)
-    return told
+            changed.append(payload)
+    return changed
 
 
 @UNIFIED_LLM.event
@@ -373,18 +374,18 @@ def delta_with_the_whole_call(payloads: Items) -> Items:
     """A call that came whole is told as if it were streamed: a delta with all its arguments (a
     sibling in Python).
     """
-    told: Items = []
+    changed: Items = []
     for payload in payloads:
         if payload["type"] == "TOOL_CALL_END" and is_counted(payload["tool_call"]["id"]):
-            told.append(
+            changed.append(
                 {
                     **payload,
                     "type": "TOOL_CALL_DELTA",
                     "delta": json.dumps(payload["tool_call"]["arguments"]),
                 }
             )
-        told.append(payload)
-    return told
+        changed.append(payload)
+    return changed
 
 
 @UNIFIED_LLM.events
