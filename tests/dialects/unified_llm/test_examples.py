@@ -36,7 +36,7 @@ def attractor(*arguments: str, **environment: str) -> subprocess.CompletedProces
     )
 
 
-def test_attractor_run_gemini_dot_completes_a_simple_codergen_turn() -> None:
+def test_attractor_run_completes_a_codergen_turn() -> None:
     with serve(CASSETTE, pace="instant") as server:
         done = attractor(
             "run",

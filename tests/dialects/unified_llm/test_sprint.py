@@ -36,7 +36,7 @@ CASES = {
 """Line of the document → its case below ``specs/unified-llm``."""
 
 TESTS = {
-    "attractor run examples/gemini.dot": "test_examples::test_attractor_run_gemini_dot_completes_a_simple_codergen_turn",
+    "attractor run examples/gemini.dot": "test_examples::test_attractor_run_completes_a_codergen_turn",
     "attractor lint examples/gemini.dot": "test_examples::test_attractor_lint_passes_without_a_key",
     "Integration test skips cleanly": "test_sprint::test_the_integration_test_skips_cleanly_without_a_key",
     "No hardcoded API keys": "test_sprint::test_no_hardcoded_api_keys",
