@@ -11,6 +11,7 @@ whether it accepts an item, with names unbound, so the result does not depend on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final, Literal
 
 from msgspec import Struct
@@ -226,10 +227,7 @@ class _Plan:
         others = [*(single(j, fingerprint(self.actual[j])) for j in before), *others]
         known, shift = [(k, k) for k in range(len(before))], len(before)
         pairs = [*known, *((u + shift, v + shift) for u, v in pairs)]
-        for gap, other_gap, pair in _between(units, others, self._slide_runs(units, others, pairs)):
-            yield from self._gap(gap, other_gap)
-            if pair:
-                yield from _together(*pair)
+        yield from _steps(units, others, self._slide_runs(units, others, pairs), self._gap)
 
     def _fingerprint(self, i: int) -> Fingerprint:
         return fingerprint(self.expected[i], is_open=not self.is_plain(i))
@@ -312,12 +310,8 @@ class _Plan:
         frames = {unit.frame for unit in (*units, *others)}
         is_text = len(units) == len(others) == len(frames) == 1 and None not in frames
         joined = len(left) > len(units) or len(right) > len(others)
-        for gap, other_gap, pair in _between(
-            left, right, self._align(left, right) if joined else []
-        ):
-            yield from self._leftovers(gap, other_gap, is_text=is_text)
-            if pair:
-                yield from _pairs(pair[0].start, pair[1].start)
+        pairs = self._align(left, right) if joined else []
+        yield from _steps(left, right, pairs, partial(self._leftovers, is_text=is_text))
 
     def _leftovers(self, left: list[Unit], right: list[Unit], *, is_text: bool) -> Iterator[Step]:
         """Steps through items that equal no item of the other side.
@@ -338,10 +332,9 @@ class _Plan:
                     self.expected[left[a].start], self.actual[right[b].start], self.loose
                 ),
             )
-        for gap, other_gap, pair in _between(left, right, pairs):
-            yield from _apart(_span(gap), _span(other_gap))
-            if pair:
-                yield from _pairs(pair[0].start, pair[1].start)
+        yield from _steps(
+            left, right, pairs, lambda gap, other_gap: _apart(_span(gap), _span(other_gap))
+        )
 
 
 def _common_ends(
@@ -353,20 +346,24 @@ def _common_ends(
     return head, next((place for place in range(rest) if not same_from_end(place)), rest)
 
 
-def _between(
-    left: list[Unit], right: list[Unit], pairs: Pairs
-) -> Iterator[tuple[list[Unit], list[Unit], tuple[Unit, Unit] | None]]:
-    """The units before each pair on either side, and the pair; at the end the rest and None."""
+def _steps(
+    left: list[Unit],
+    right: list[Unit],
+    pairs: Pairs,
+    gap_steps: Callable[[list[Unit], list[Unit]], Iterator[Step]],
+) -> Iterator[Step]:
+    """The steps through pairs of units, with those of ``gap_steps`` for the units between them."""
     a = b = 0
     for u, v in pairs:
-        yield left[a:u], right[b:v], (left[u], right[v])
+        yield from gap_steps(left[a:u], right[b:v])
+        yield from _together(left[u], right[v])
         a, b = u + 1, v + 1
-    yield left[a:], right[b:], None
+    yield from gap_steps(left[a:], right[b:])
 
 
 def _together(unit: Unit, other: Unit) -> Iterator[Step]:
-    """Steps through two units with the same text: pairs where the cuts are the same, and one recut
-    from the first different cut to the last.
+    """Steps through two partners: one pair, or for texts pairs where the cuts are the same and one
+    recut from the first different cut to the last.
     """
     left, right = unit.texts, other.texts
     if None in (unit.frame, other.frame):
