@@ -123,7 +123,7 @@ def test_compressed_bodies_are_read_over_any_cut(packed: bytes) -> None:
     assert replay(encoded, cuts="bytes") == replay(exchange())
 
 
-def test_a_body_that_only_claims_to_be_compressed_is_read_as_it_is() -> None:
+def test_a_body_that_is_not_compressed_is_read_as_it_is() -> None:
     assert replay(exchange(content_encoding="gzip")) == replay(exchange())
 
 
@@ -217,7 +217,7 @@ def test_nothing_in_a_stream_raises(body: bytes, status: int) -> None:
     "body",
     [b"", b"<html>Oops</html>", b"[7]", b'{"totalTokens": 3}', b"data: [DONE]\n\n", b"\x1f\x8b"],
 )
-def test_an_answer_without_a_request_is_one_of_the_provider_that_the_caller_names(
+def test_the_caller_names_the_provider_without_a_request(
     body: bytes,
 ) -> None:
     alone = Exchange(None, 200, {}, ((None, body),), "complete")
@@ -231,9 +231,7 @@ def test_an_answer_without_a_request_is_one_of_the_provider_that_the_caller_name
         assert all(replay(alone, provider=provider, dialect=dialect) for dialect in DIALECTS)
 
 
-def test_lines_of_an_older_gemini_cli_have_no_times_and_are_read_where_the_caller_names_it() -> (
-    None
-):
+def test_lines_without_times_are_read_for_the_named_provider() -> None:
     lines = b'{"type":"message","role":"assistant","content":"Hi"}\n{"type":"result","status":"success"}\n'
     alone = Exchange(None, 200, {}, ((None, lines),), "complete")
     kinds = [
@@ -262,9 +260,7 @@ def test_load_reads_cassettes_and_foreign_recordings_by_content(tmp_path: Path) 
         b"version: 1\nmetadata:\n  harness: 1\n  origin: nowhere\n",
     ],
 )
-def test_a_file_that_is_no_recording_is_a_cassette_error_that_names_it(
-    tmp_path: Path, content: bytes
-) -> None:
+def test_a_file_that_is_no_recording_is_named_in_the_error(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "x.bin"
     path.write_bytes(content)
     with pytest.raises(CassetteError, match=r"x\.bin"):

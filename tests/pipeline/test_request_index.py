@@ -115,7 +115,7 @@ def test_a_body_is_found_in_every_spelling() -> None:
     )
 
 
-def test_numbers_of_a_call_and_the_project_do_not_matter_in_an_envelope() -> None:
+def test_call_numbers_and_project_of_an_envelope_are_ignored() -> None:
     url = "https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse"
     one = {
         "model": "m",
@@ -179,7 +179,7 @@ def test_nothing_recorded_nothing_near() -> None:
     assert RequestIndex([Exchange(None, 200, {}, ())]).nearest("POST", STREAM, asks("a")) is None
 
 
-def test_in_a_long_cassette_those_near_the_one_whose_turn_it_is_are_compared() -> None:
+def test_in_a_long_cassette_requests_near_the_next_are_compared() -> None:
     requests = [("POST", STREAM, asks(f"{number} of many")) for number in range(3 * MAX_COMPARED)]
     index = RequestIndex(recorded(*requests))
     near = 2 * MAX_COMPARED

@@ -43,7 +43,7 @@ def test_a_body_that_cannot_be_unpacked_is_read_as_it_is() -> None:
     assert PROVIDERS["gemini-api"].facts(exchange).unreadable
 
 
-def test_an_answer_has_the_headers_in_lower_case_and_the_provider_s_default() -> None:
+def test_an_answer_has_lower_case_headers_and_the_default() -> None:
     exchange = Exchange(None, 503, {"Retry-After": ["3"]}, ())
     answer = PROVIDERS["code-assist"].answer(exchange, "m", None)
     assert answer == Answer(503, {"retry-after": "3"}, "m", tool_code=True)

@@ -122,7 +122,7 @@ def test_any_bytes_in_any_cut_give_the_same_frames(body: bytes, data: st.DataObj
     assert frames(body, cuts) == frames(body)
 
 
-def test_the_time_of_a_frame_is_that_of_the_read_that_completed_it() -> None:
+def test_a_frame_has_the_time_of_the_read_that_completed_it() -> None:
     framer = frame_by_content()
     assert framer.feed(b'data: {"a":', 1.0) == []
     (frame,) = framer.feed(b"1}\n\n", 2.5)
@@ -139,9 +139,7 @@ NUMBERS = [
 
 
 @pytest.mark.parametrize(("text", "value"), NUMBERS)
-def test_values_that_a_fast_decoder_rounds_or_refuses_keep_their_value(
-    text: bytes, value: Any
-) -> None:
+def test_numbers_and_surrogates_keep_their_value(text: bytes, value: Any) -> None:
     got = decode_json(text)
     assert got == value
     assert type(got) is type(value)
@@ -194,16 +192,14 @@ def test_a_line_of_the_greatest_length_is_read_for_every_cut(
 
 @pytest.mark.parametrize("line", [b"x" * 150, b": " + b"x" * 150, b"event: " + b"x" * 150])
 @pytest.mark.parametrize("step", [1, 7, 1000])
-def test_a_line_over_the_limit_that_is_no_message_is_refused_for_every_cut(
-    line: bytes, step: int
-) -> None:
+def test_a_line_over_the_limit_is_refused_for_every_cut(line: bytes, step: int) -> None:
     with pytest.raises(FramingError, match="the message at byte 0 is longer than 100 bytes"):
         frames(
             line + b"\n", list(range(step, len(line) + 1, step)), frame_by_content(max_frame=100)
         )
 
 
-def test_the_memory_of_a_large_message_is_bounded_by_a_multiple_of_it() -> None:
+def test_the_memory_for_a_large_message_is_bounded() -> None:
     size, piece = 16 * 2**20, 65536
     tracemalloc.start()
     try:

@@ -69,7 +69,7 @@ def assemble(*pieces: tuple[str, Any]) -> tuple[dict[str, Any], list[bool]]:
     return assembly.value(), placed
 
 
-def test_pieces_of_a_string_are_joined_whatever_the_spelling_of_the_path() -> None:
+def test_string_pieces_join_in_any_spelling_of_the_path() -> None:
     assert assemble(("$.a[0]", "Bos"), ("$['a'][0]", "ton"), ('$["a"][0]', "")) == (
         {"a": ["Boston"]},
         [True, True, True],

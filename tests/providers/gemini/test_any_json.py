@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import to_builtins
@@ -158,6 +159,7 @@ def words(value: Json) -> Iterator[str]:
                 yield from words(item)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(
     messages=st.lists(MESSAGE, max_size=6),
@@ -185,6 +187,7 @@ def test_nothing_is_lost_and_the_order_is_legal(
     assert not lost or open_call
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(messages=st.lists(MESSAGE, min_size=1, max_size=5), cut=st.integers(0, 4))
 def test_a_shorter_stream_gives_fewer_events_and_the_same(messages: list[Json], cut: int) -> None:

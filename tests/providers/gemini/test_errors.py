@@ -85,7 +85,7 @@ def test_a_failed_answer_with_nothing_in_it_is_an_error() -> None:
     assert read(status=503) == [{"kind": "error", "message": "HTTP 503", "code": 503}]
 
 
-def test_the_text_of_a_failed_answer_is_one_error_whatever_its_lines() -> None:
+def test_the_lines_of_a_failed_answer_are_one_error() -> None:
     assert read("<html>", "<p>x", status=404) == [
         {"kind": "error", "message": "HTTP 404", "code": 404, "raw": "<html>\n<p>x"}
     ]

@@ -203,7 +203,7 @@ def test_whole_arguments_beside_pieces_are_pieces_too() -> None:
     assert wire["args"] == {"a b": [1]}
 
 
-def test_a_repeated_name_with_the_same_id_goes_on_and_with_another_begins() -> None:
+def test_the_id_decides_whether_a_repeated_name_goes_on() -> None:
     first = {"id": "1", "name": "f", "willContinue": True}
     assert streamed(first, {**first, **text_piece("$.a", "x")}, {}) == [
         {**START, "id": "1"},
@@ -359,7 +359,7 @@ def test_what_is_held_back_at_the_end_is_text() -> None:
     ]
 
 
-def test_signatures_beside_blocks_go_to_the_last_event_of_their_part() -> None:
+def test_a_signature_goes_to_the_last_event_of_its_part() -> None:
     def signed(said: str) -> list[Json]:
         return content(parts({"text": said, "thoughtSignature": "S"}), tool_code=True)
 
