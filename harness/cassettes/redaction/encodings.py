@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from binascii import a2b_base64
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final
 
 _LINE_START: Final = re.compile(rb"(?<=\n)")
@@ -23,13 +24,14 @@ _BACKSLASH: Final = re.compile(
     rb"\\++(?:x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|([0abefnrtvNLP_])|(.)?)",
     re.DOTALL,
 )
-_BASE64: Final = re.compile(rb"[0-9A-Za-z+/_-]{11,}")  # 11 characters hold 8 bytes
+_BASE64: Final = re.compile(rb"[0-9A-Za-z+/]{11,}")  # 11 characters hold 8 bytes
+_MAX_WORD: Final = 40
 _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 
 class Reading:
-    """One reading: the joined ``pieces``, each with the offset in ``source`` (by default: in the
-    file) where it comes from.
+    """One reading: the joined ``pieces``, each with the offset where it comes from, in the file or
+    in the ``source`` that was decoded.
     """
 
     def __init__(self, pieces: Iterable[tuple[int, bytes]], source: Reading | None = None) -> None:
@@ -38,28 +40,32 @@ class Reading:
         self.text: Final = b"".join(piece for _, piece in self._pieces)
 
     def place(self, offset: int) -> int:
-        """The offset in the file of what stands at ``offset`` here; exact where nothing was
-        decoded, else in the right line or text.
+        """The offset in the file of what stands at ``offset`` here: exact in the file itself, in
+        the right line or text without escapes, the beginning of the run in base64.
         """
         for start, piece in self._pieces:
             if offset < len(piece):
-                place = start + offset
-                return self._source.place(place) if self._source else place
+                return self._source.place(start) if self._source else start + offset
             offset -= len(piece)
         raise IndexError(offset)
 
 
 def readings(data: bytes) -> Iterator[Reading]:
-    """All readings of ``data``, itself first."""
+    """All readings of ``data``, itself first; a reading that equals another is left out."""
     yield Reading([(0, data)])
     escaped = b"%" in data or b"\\" in data
-    texts = [match.span(1) for match in _TEXT.finditer(data)]
+    texts = (match.span(1) for match in _TEXT.finditer(data))
+    seen = {b""}
     for spans in (_between(_LINE_START, data), _between(_LINE_BREAK, data), texts):
         pieces = [(start, data[start:stop]) for start, stop in spans]
         if escaped:
             pieces = [(start, unescape(piece)) for start, piece in pieces]
         plain = Reading(pieces)
-        yield plain
+        if (text := plain.text.strip()) in seen:
+            continue
+        seen.add(text)
+        if plain.text != data:
+            yield plain
         yield Reading(_decoded_runs(plain.text), plain)
 
 
@@ -92,11 +98,20 @@ def _between(separator: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, i
 
 
 def _decoded_runs(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """The bytes of each run of base64 and its offset, four times: the text before a run may look
-    like base64, so a group may begin at each of its first four characters.
+    """The offset and the decoded bytes of each run of base64."""
+    for match in _BASE64.finditer(text.translate(_STANDARD)):
+        run = match[0]
+        yield match.start(), _decode_word(run) if len(run) < _MAX_WORD else _decode(run)
+
+
+def _decode(run: bytes) -> bytes:
+    """The bytes of a run four times: the text before base64 may look like base64, so a group may
+    begin at each of the first four characters.
     """
-    for match in _BASE64.finditer(text):
-        run = match[0].translate(_STANDARD) + b"AAA"  # so that the last group is whole
-        for first in range(4):
-            digits = run[first : len(run) - (len(run) - first) % 4]
-            yield match.start(), unescape(a2b_base64(digits)) + b"\n"
+    padded = run + b"AAA"  # so that the last group is whole
+    size = len(padded)
+    groups = (padded[first : size - (size - first) % 4] for first in range(4))
+    return b"".join(unescape(a2b_base64(digits)) + b"\n" for digits in groups)
+
+
+_decode_word = lru_cache(4096)(_decode)  # most runs are words that a text repeats
