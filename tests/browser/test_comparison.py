@@ -19,7 +19,7 @@ from tests.support.report_samples import (
 )
 
 
-def test_a_page_tells_what_changed_since_a_run_whose_results_are_chosen_from_disk(
+def test_a_page_compares_with_results_chosen_from_disk(
     reader: Reader, mixed: Path, tmp_path: Path
 ) -> None:
     before = [

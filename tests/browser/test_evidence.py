@@ -60,9 +60,7 @@ def test_a_cell_of_the_index_leads_to_its_evidence(reader: Reader, mixed: Path) 
     assert (visit.asked[1:], visit.said) == ([(mixed / "gemini-api.html").as_uri()], [])
 
 
-def test_the_layers_mark_the_first_difference_and_what_it_was_made_of(
-    reader: Reader, mixed: Path
-) -> None:
+def test_the_layers_mark_the_first_difference_and_its_source(reader: Reader, mixed: Path) -> None:
     page = reader.open(mixed / "gemini-api.html", "#tool-calls.lost.anthropic").page
     assert page.locator(".layers > section > h6").all_inner_texts() == [
         "Wire: frames",
@@ -97,9 +95,7 @@ def test_the_timeline_is_a_picture_with_a_table_beside_it(reader: Reader, mixed:
     )
 
 
-def test_every_turn_of_a_conversation_shows_its_stream_and_its_request(
-    reader: Reader, tmp_path: Path
-) -> None:
+def test_every_turn_shows_its_stream_and_its_request(reader: Reader, tmp_path: Path) -> None:
     first = replace(STREAM, reads=(Read(7.0, 30),), reads_total=1)
     write_files(
         render(
@@ -134,7 +130,7 @@ def test_a_passed_cell_opens_too_and_closes_again(reader: Reader, mixed: Path) -
     assert visit.page.locator(".panel").count() == 0
 
 
-def test_the_command_is_right_also_where_a_folder_is_named_like_what_stands_for_it(
+def test_the_command_is_right_for_a_folder_named_like_a_placeholder(
     reader: Reader, tmp_path: Path
 ) -> None:
     command = "pytest 'FILES/MY-CASES[ADAPTER].yaml::two-calls[anthropic]'"

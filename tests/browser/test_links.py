@@ -18,9 +18,7 @@ def test_a_link_to_a_cell_that_a_filter_hides_shows_it(reader: Reader, mixed: Pa
     assert visit.cells() == 11
 
 
-def test_a_link_to_a_cell_that_a_search_hides_has_the_focus_and_an_open_cell_that_is_filtered_away_is_shut(
-    reader: Reader, mixed: Path
-) -> None:
+def test_a_link_to_a_hidden_cell_shows_and_focuses_it(reader: Reader, mixed: Path) -> None:
     visit = reader.open(mixed / "gemini-api.html")
     visit.page.get_by_label("Search").fill("nowhere")
     visit.page.evaluate("location.hash = '#tool-calls.lost.anthropic'")
@@ -89,9 +87,7 @@ def test_the_checklist_that_a_page_reckons_is_that_of_the_index(
             assert rows == tables.nth(place).locator("tbody tr").evaluate_all(words)
 
 
-def test_a_mark_of_a_checklist_leads_to_the_first_cell_that_has_its_verdict_from_the_index_too(
-    reader: Reader, mixed: Path
-) -> None:
+def test_a_mark_of_a_checklist_leads_to_its_first_cell(reader: Reader, mixed: Path) -> None:
     for visit in (reader.open(mixed / "index.html"), reader.open(mixed / "gemini-api.html")):
         row = visit.page.get_by_role("row", name="Parallel calls").filter(has_text="1 of 9")
         row.get_by_role("link", name="failed").click()
@@ -100,9 +96,7 @@ def test_a_mark_of_a_checklist_leads_to_the_first_cell_that_has_its_verdict_from
         assert visit.page.evaluate("document.activeElement.id") == "tool-calls.lost.anthropic"
 
 
-def test_a_link_to_documentation_leads_straight_to_it_and_a_case_under_another_feature_is_linked(
-    reader: Reader, mixed: Path
-) -> None:
+def test_links_lead_to_documentation_and_to_other_features(reader: Reader, mixed: Path) -> None:
     page = reader.open(mixed / "code-assist.html").page
     links = page.get_by_role("link", name="docs").evaluate_all("all => all.map(one => one.href)")
     assert set(links) == {

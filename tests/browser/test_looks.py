@@ -124,7 +124,7 @@ def test_print_shows_all_of_it_and_no_tools(reader: Reader, mixed: Path) -> None
     )
 
 
-def test_ages_are_reckoned_in_the_page_and_an_old_recording_is_stale(
+def test_the_page_calculates_ages_and_marks_stale_recordings(
     reader: Reader, tmp_path: Path
 ) -> None:
     run = Run(

@@ -37,7 +37,7 @@ def dangerous(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def test_every_page_opens_with_the_network_off_asks_for_nothing_and_complains_of_nothing(
+def test_every_page_opens_without_a_network_or_an_error(
     reader: Reader, specs: Path, mixed: Path
 ) -> None:
     for file in (*pages(specs), *pages(mixed)):
@@ -57,9 +57,7 @@ def test_the_report_has_as_many_cells_as_the_run_had_items(reader: Reader, specs
     assert sum(shown) == items == len(read_run(specs / "results.json").results) > 900
 
 
-def test_without_a_script_the_matrix_and_why_each_cell_is_as_it_is_are_there(
-    reader: Reader, mixed: Path
-) -> None:
+def test_pages_show_verdicts_and_reasons_without_a_script(reader: Reader, mixed: Path) -> None:
     index = reader.open(mixed / "index.html", script=False).page
     assert (
         index.locator(".pairs").inner_text().startswith("Provider\tunified-llm\tanthropic\tevents")

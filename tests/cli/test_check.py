@@ -11,7 +11,7 @@ from harness.cli.main import main
 from tests.cli.project import EXCHANGE, SPEC, write
 
 
-def test_check_judges_specs_features_and_cassettes_without_running_them(
+def test_check_validates_specs_features_and_cassettes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     write(
@@ -99,7 +99,7 @@ def test_check_lists_problems_with_file_and_line(
     assert any(line.startswith(problem) for line in capsys.readouterr().out.splitlines())
 
 
-def test_check_reports_a_damaged_cassette_once_however_many_specs_name_it(
+def test_check_reports_a_damaged_cassette_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     write("cassettes/gemini-api/a.yaml", "version: 1\nmetadata:\n  harness: 1\n  origin: x\n")
@@ -116,7 +116,7 @@ def test_check_reports_a_damaged_cassette_once_however_many_specs_name_it(
     assert capsys.readouterr().out.splitlines() == [problem, "nothing in order, 1 problem"]
 
 
-def test_check_reports_broken_features_once_however_many_specs_rest_on_them(
+def test_check_reports_a_damaged_features_file_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     write("specs/a.yaml", SPEC)

@@ -73,7 +73,7 @@ def tapes() -> None:
 
 @pytest.mark.usefixtures("tapes")
 @pytest.mark.parametrize(("name", "text"), FOLDERS)
-def test_commands_read_the_folders_that_pytests_configuration_names(
+def test_commands_read_the_folders_of_pytests_configuration(
     name: str, text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(name, text)
@@ -89,7 +89,7 @@ def test_commands_read_the_folders_that_pytests_configuration_names(
 
 
 @pytest.mark.usefixtures("tapes")
-def test_a_folder_on_the_command_line_goes_before_pytests_configuration(
+def test_options_override_the_folders_of_the_configuration(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     write("pytest.ini", "[pytest]\nharness_specs = nosuch\nharness_cassettes = nosuch\n")

@@ -58,7 +58,7 @@ def test_a_provider_that_nothing_tells_is_said(capsys: pytest.CaptureFixture[str
     )
 
 
-def test_what_moves_a_cursor_or_turns_text_is_escaped_and_still_the_same_json(
+def test_control_characters_in_json_are_escaped(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     odd = "\x7f\x9b\u202e\u2066"

@@ -48,7 +48,7 @@ def test_the_folder_of_a_report_stands_for_its_results(
     )
 
 
-def test_report_merges_shards_in_any_order_and_from_its_own_output(tmp_path: Path) -> None:
+def test_report_merges_shards_in_any_order(tmp_path: Path) -> None:
     one, two = (
         write(tmp_path / "1.json", Run(HEADER, MIXED[:5])),
         write(tmp_path / "2.json", Run(HEADER, MIXED[4:])),
@@ -62,7 +62,7 @@ def test_report_merges_shards_in_any_order_and_from_its_own_output(tmp_path: Pat
         assert files(tmp_path / name) == render(RUN)
 
 
-def test_report_says_what_changed_and_how_old_things_are_when_told(
+def test_report_shows_changes_and_ages_on_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = write(tmp_path / "base.json", Run(HEADER, [replace(MIXED[1], verdict="passed")]))
@@ -104,7 +104,7 @@ def test_report_says_what_changed_and_how_old_things_are_when_told(
         (["compare", "cut.json", "whole.json"], "cut.json: "),
     ],
 )
-def test_what_can_not_be_used_is_refused_with_status_2_and_nothing_is_written(
+def test_bad_results_are_refused_with_status_2(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -123,7 +123,7 @@ def test_what_can_not_be_used_is_refused_with_status_2_and_nothing_is_written(
 @pytest.mark.parametrize(
     "epoch", ["soon", "-1", "+1", "1_0", "1.5", "²", "٣", "99999999999999", "9" * 30, "9" * 5000]
 )
-def test_an_epoch_that_is_no_number_of_seconds_or_no_day_is_refused(
+def test_an_epoch_that_is_not_a_day_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], epoch: str
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
@@ -174,7 +174,7 @@ def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == schema()
 
 
-def test_compare_prints_every_change_and_its_status_says_if_something_broke(
+def test_compare_prints_changes_and_fails_for_a_broken_cell(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     base = write(
@@ -234,7 +234,7 @@ def fill(folder: Path) -> None:
     (folder / "badges" / "a-link.svg").symlink_to(folder / "badges" / "all.svg")
 
 
-def test_a_report_takes_away_what_an_earlier_one_left_and_nothing_else(tmp_path: Path) -> None:
+def test_a_report_deletes_only_files_of_an_earlier_report(tmp_path: Path) -> None:
     out = tmp_path / "out"
     fill(out)
     assert main(["report", write(tmp_path / "r.json", RUN), "-o", str(out)]) == 0
@@ -279,7 +279,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 @pytest.mark.slow
-def test_pytest_writes_results_and_says_what_changed_since_a_baseline(
+def test_pytest_writes_results_and_compares_with_a_baseline(
     project: pytest.Pytester,
 ) -> None:
     options = ["specs", "-q", "-p", "no:cacheprovider"]

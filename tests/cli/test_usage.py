@@ -129,7 +129,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_says_of_every_option_with_a_value_what_it_is_by_default(
+def test_help_shows_the_default_of_every_option(
     command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "500")
@@ -152,7 +152,7 @@ def test_version_is_the_installed_package_s(capsys: pytest.CaptureFixture[str]) 
     )
 
 
-def test_serving_on_a_port_that_is_taken_says_which_and_what_to_do(
+def test_serving_on_a_used_port_names_the_port(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -165,7 +165,7 @@ def test_serving_on_a_port_that_is_taken_says_which_and_what_to_do(
 
 
 @pytest.mark.parametrize("host", ["no host", "192.0.2.1"])  # the second is of nobody's: RFC 5737
-def test_serving_on_an_address_of_another_machine_says_which_and_what_to_do(
+def test_serving_on_a_foreign_address_names_the_address(
     host: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["serve", "two.yaml", "--host", host]) == 2

@@ -48,7 +48,7 @@ def test_accept_fills_what_is_empty_and_waits_for_review(project: pytest.Pyteste
     run(project).assert_outcomes(passed=2)
 
 
-def test_accept_fills_nothing_in_where_the_adapter_raises_and_says_so(
+def test_accept_fills_in_nothing_if_the_adapter_raises(
     project: pytest.Pytester,
 ) -> None:
     write(project, "broken_adapter.py", "def run(exchange):\n    raise KeyError('parts')\n")

@@ -28,7 +28,7 @@ def test_a_cell_is_an_item_and_a_pass(project: pytest.Pytester) -> None:
     )
 
 
-def test_a_failure_shows_requirement_layer_path_expected_and_got_and_nothing_of_our_code(
+def test_a_failure_shows_its_mismatch_and_none_of_our_code(
     project: pytest.Pytester,
 ) -> None:
     write(
@@ -63,7 +63,7 @@ def test_a_failure_shows_requirement_layer_path_expected_and_got_and_nothing_of_
     ],
 )
 @pytest.mark.parametrize("options", [[], ["-n", "1"]], ids=["alone", "with a worker"])
-def test_a_failure_names_its_file_as_it_is_found_from_where_pytest_was_started(
+def test_a_failure_names_its_file_relative_to_the_start_folder(
     project: pytest.Pytester,
     monkeypatch: pytest.MonkeyPatch,
     folder: str,
@@ -243,7 +243,7 @@ def test_a_missing_cassette_is_an_error_that_says_so(project: pytest.Pytester) -
 
 
 @pytest.mark.parametrize("arguments", [(), ("--harness-accept",)])
-def test_nothing_expected_of_a_missing_cassette_is_not_run_and_says_both(
+def test_a_case_without_expectation_and_cassette_is_not_run(
     project: pytest.Pytester, arguments: tuple[str, ...]
 ) -> None:
     write(
@@ -261,7 +261,7 @@ def test_nothing_expected_of_a_missing_cassette_is_not_run_and_says_both(
     )
 
 
-def test_a_recording_that_does_not_tell_its_provider_is_judged_as_the_default_and_the_guess_is_said(
+def test_a_guessed_provider_is_a_warning(
     project: pytest.Pytester,
 ) -> None:
     bare = Exchange(None, 200, {}, ((1.0, HELLO),), "complete")
@@ -283,7 +283,7 @@ def test_a_recording_that_does_not_tell_its_provider_is_judged_as_the_default_an
     run(project, "-W", "error").assert_outcomes(passed=2)
 
 
-def test_a_cassette_reached_by_a_link_out_of_its_folder_is_refused(
+def test_a_link_to_a_cassette_outside_its_folder_is_refused(
     project: pytest.Pytester,
 ) -> None:
     outside = write(

@@ -15,7 +15,7 @@ from tests.pytest_plugin.project import CASE, HELLO, run, write
 pytest_plugins = ["pytester"]
 
 
-def test_a_spec_that_can_not_be_read_stands_in_summary_and_report(project: pytest.Pytester) -> None:
+def test_summary_and_report_list_an_unreadable_spec(project: pytest.Pytester) -> None:
     write(project, "specs/typo.yaml", CASE.replace("  cassette:", "  casette:"))
     result = run(project, "--continue-on-collection-errors", "--harness-report", "out")
     result.assert_outcomes(passed=2, errors=1)
@@ -96,7 +96,7 @@ print(1000 * (perf_counter() - began), *sorted({set(HEAVY)} & set(sys.modules)))
 """
 
 
-def test_loading_the_plugin_imports_nothing_heavy_and_takes_no_time() -> None:
+def test_loading_the_plugin_imports_nothing_heavy() -> None:
     runs = [
         subprocess.run(
             [sys.executable, "-c", LOAD], capture_output=True, text=True, check=True

@@ -12,7 +12,7 @@ from tests.pytest_plugin.project import CASE, SHOP, run, write
 pytest_plugins = ["pytester"]
 
 
-def test_an_adapter_that_no_case_expects_anything_of_is_told_with_the_way_out(
+def test_an_adapter_without_an_expectation_is_reported(
     project: pytest.Pytester,
 ) -> None:
     project.makeini(SHOP)
@@ -101,7 +101,7 @@ def test_ini_names_the_folders(project: pytest.Pytester) -> None:
     project.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
 
 
-def test_help_says_of_every_option_and_setting_with_a_value_what_it_is_by_default(
+def test_help_shows_the_default_of_options_and_settings(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "500")

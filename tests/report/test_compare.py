@@ -39,7 +39,7 @@ from tests.report.document_samples import HEADER, SEVERAL, STREAM, changed, resu
         ("not-run", "unreviewed", "changed"),
     ],
 )
-def test_a_verdict_that_is_better_is_fixed_and_one_that_is_worse_broken(
+def test_a_better_verdict_is_fixed_and_a_worse_one_broken(
     before: Verdict, after: Verdict, kind: str
 ) -> None:
     (change,) = compare_runs(Run(HEADER, [result(before)]), Run(HEADER, [result(after)]))
@@ -47,7 +47,7 @@ def test_a_verdict_that_is_better_is_fixed_and_one_that_is_worse_broken(
     assert " → " in change.words
 
 
-def test_nothing_changed_where_all_is_as_it_was_even_if_the_case_moved() -> None:
+def test_a_case_that_only_moved_is_no_change() -> None:
     assert (
         changed(
             SEVERAL, [replace(one, line=one.line + 9, provider="code-assist") for one in SEVERAL]

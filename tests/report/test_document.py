@@ -60,7 +60,7 @@ def test_a_lone_surrogate_is_written_as_text() -> None:
 WHOLE = pack(Run(HEADER, SEVERAL))
 
 
-def test_documents_satisfy_the_published_schema_which_is_the_one_that_the_code_has() -> None:
+def test_documents_satisfy_the_published_schema() -> None:
     published = json.loads((Path(__file__).parents[2] / "docs" / "results.schema.json").read_text())
     assert published == schema()
     validator = jsonschema.Draft202012Validator(published)
@@ -121,13 +121,13 @@ def test_the_streams_of_earlier_turns_come_back_too() -> None:
     assert unpack(pack(Run(HEADER, [talk]))).results == [talk]
 
 
-def test_failing_cells_keep_all_their_evidence_however_many_there_are() -> None:
+def test_many_failing_cells_keep_all_their_evidence() -> None:
     for number in (1, 400):
         packed = pack(Run(HEADER, failing(number)))
         assert by_key(list(unpack(packed).results)) == by_key(failing(number))
 
 
-def test_a_command_that_differs_in_nothing_but_the_adapter_stands_once() -> None:
+def test_a_command_is_stored_once_for_all_adapters() -> None:
     run = Run(
         HEADER,
         [

@@ -22,7 +22,7 @@ def test_a_fingerprint_has_one_shape_a_feature_at_the_same_place() -> None:
     )  # a dash is thick or thin
 
 
-def test_places_in_a_row_that_say_the_same_are_one_dashed_line_that_ends_with_its_row() -> None:
+def test_equal_neighbours_are_one_dashed_line_per_row() -> None:
     several = [str(number) for number in range(23)]
     passed = fingerprint(several, dict.fromkeys(several[2:], "passed"))
     assert (passed.width, passed.height) == (158, 14)

@@ -9,9 +9,7 @@ from harness.report import (
 from tests.report.document_samples import HEADER, result
 
 
-def test_the_summary_in_markdown_is_a_table_and_what_is_not_passed_and_no_text_becomes_markup() -> (
-    None
-):
+def test_the_summary_has_a_table_and_escapes_all_texts() -> None:
     hostile = "<img src=x> | `a` [x](javascript:y) @me\n# no"
     text = render(
         Run(

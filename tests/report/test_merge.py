@@ -38,7 +38,7 @@ SHARDS = [
 ]
 
 
-def test_shards_merge_in_any_order_and_grouping_into_the_same_bytes() -> None:
+def test_shards_merge_in_any_order_into_the_same_bytes() -> None:
     whole = pack(merge(SHARDS))
     for one, two, three in permutations(SHARDS):
         assert (
@@ -65,7 +65,7 @@ def test_the_same_result_twice_in_one_run_stays_two() -> None:
     assert len(merge([Run(HEADER, [result(), result()]), Run(HEADER, [result()])]).results) == 2
 
 
-def test_two_runs_that_judge_a_cell_differently_are_no_shards_of_one() -> None:
+def test_runs_with_different_results_of_a_cell_do_not_merge() -> None:
     with pytest.raises(
         ResultsError,
         match=r"case 'one' for anthropic has different results in two runs \(failed and passed\)",
@@ -86,7 +86,7 @@ def tried(*breaches: Breach, laws: bool = True, **changes: Any) -> Run:
     )
 
 
-def test_a_run_that_tried_the_laws_on_a_cell_and_one_that_did_not_are_shards_of_one() -> None:
+def test_runs_with_and_without_tried_laws_merge() -> None:
     breach = Breach(3, "Nothing lost", ("a text is missing",))
     known = tried(breach)
     for order in permutations([known, tried(laws=False), tried(laws=False)]):
@@ -94,7 +94,7 @@ def test_a_run_that_tried_the_laws_on_a_cell_and_one_that_did_not_are_shards_of_
     assert merge([tried(), tried(laws=False)]).results == tried().results
 
 
-def test_of_other_breaches_of_a_cell_the_same_are_kept_in_any_order_and_grouping() -> None:
+def test_the_longest_breaches_are_kept_in_any_order() -> None:
     runs = [
         tried(),
         tried(Breach(3, "Nothing lost", ("a",))),
@@ -158,7 +158,7 @@ def varied(number: int, reads: int) -> list[CaseResult]:
     return results
 
 
-def test_shards_that_part_the_cells_of_a_stream_merge_into_the_whole() -> None:
+def test_shards_that_share_streams_merge_into_the_whole_run() -> None:
     chance = random.Random(0)
     whole = varied(60, 80)
     shards = [chance.sample((0, 1, 2, 3), chance.choice((1, 1, 2, 3))) for _ in whole]

@@ -119,7 +119,7 @@ def test_what_is_not_passed_is_listed_with_a_link_to_its_cell() -> None:
     assert 'href="https://example.org/issues/212"' in index
 
 
-def test_every_link_but_to_a_cell_leads_somewhere_and_every_id_is_there_once() -> None:
+def test_links_have_targets_and_ids_are_unique() -> None:
     read_pages = {name: Page(page) for name, page in pages(*MIXED, *MIXED).items()}
     for name, page in read_pages.items():
         assert len(page.ids) == len(set(page.ids))
@@ -130,7 +130,7 @@ def test_every_link_but_to_a_cell_leads_somewhere_and_every_id_is_there_once() -
                 assert not fragment or cell or fragment in read_pages[target or name].ids
 
 
-def test_cells_with_nothing_to_say_but_why_stand_in_a_list_with_it() -> None:
+def test_cells_with_only_a_reason_are_in_a_list() -> None:
     losses = {"art": "usage", "mind": "text", "agent-events": "text"}
     cells = [
         result("not-carried", adapter=name, reason=f"{loss}, as declared")
@@ -182,7 +182,7 @@ def test_what_many_cases_share_stands_once_above_them() -> None:
         {"command": "pytest 'specs/gemini-api/tool-calls.yaml::two-calls[anthropic]' -x"},
     ],
 )
-def test_cells_of_a_case_whose_commands_have_not_that_form_have_them_whole(
+def test_commands_of_another_form_are_shown_whole(
     other: dict[str, Any],
 ) -> None:
     rendered = pages(result(**other), result(adapter="unified-llm"))["gemini-api.html"]
@@ -193,7 +193,7 @@ def test_cells_of_a_case_whose_commands_have_not_that_form_have_them_whole(
     assert "<li id=tool-calls.two-calls>Two calls" in rendered
 
 
-def test_the_command_of_a_page_is_that_of_most_of_its_files_and_others_have_theirs() -> None:
+def test_a_page_has_its_most_frequent_command() -> None:
     commands = ["specs/a", "specs/b", "mine/c", "specs/d", "specs/e-\u202e"]
     files = [
         result(spec=f"{place}.yaml", command=f"pytest '{place}.yaml::two-calls[anthropic]'")
@@ -207,7 +207,7 @@ def test_the_command_of_a_page_is_that_of_most_of_its_files_and_others_have_thei
     ]
 
 
-def test_an_anchor_that_does_not_follow_from_the_command_is_written() -> None:
+def test_an_anchor_that_differs_from_the_command_is_written() -> None:
     twice = pages(result(), result())["gemini-api.html"]
     assert re.findall(r"<a id=(\S+)>anthropic <i>passed", twice) == [
         "tool-calls.two-calls.anthropic-2"
@@ -218,7 +218,7 @@ def test_an_anchor_that_does_not_follow_from_the_command_is_written() -> None:
     assert "<li id=tool-calls.two-calls><b>two-calls</b>" in elsewhere
 
 
-def test_another_origin_a_lower_level_or_a_broken_stream_stands_above_its_own_cases() -> None:
+def test_origin_level_and_end_are_above_their_own_cases() -> None:
     recorded = Origin("recorded", "2026-11-20")
     others: list[dict[str, Any]] = [
         {},
@@ -241,7 +241,7 @@ def test_another_origin_a_lower_level_or_a_broken_stream_stands_above_its_own_ca
         assert page.text.count(words) == 1
 
 
-def test_a_case_of_two_features_stands_under_the_first_and_is_found_from_the_other() -> None:
+def test_a_case_of_two_features_is_under_the_first_feature() -> None:
     page = Page(pages(*MIXED)["code-assist.html"])
     assert page.source.count("<li><b>") == 1
     assert (
@@ -254,9 +254,7 @@ def test_a_case_of_two_features_stands_under_the_first_and_is_found_from_the_oth
     ]  # documentation 2, and the first feature of the page
 
 
-def test_an_address_of_documentation_stands_once_on_a_page_and_every_use_of_it_leads_there() -> (
-    None
-):
+def test_an_address_of_documentation_is_once_on_a_page() -> None:
     page = Page(pages(*MIXED)["gemini-api.html"])
     assert page.source.count('href="https://ai.google.dev/gemini-api/docs/function-calling"') == 1
     assert {case[1] for case in page.data["cases"]} == {2}
@@ -267,9 +265,7 @@ def test_an_address_of_documentation_stands_once_on_a_page_and_every_use_of_it_l
     assert "<a href=#d1>docs</a>" in page.source
 
 
-def test_what_is_declared_in_advance_is_listed_by_its_reason_with_a_link_to_the_first_of_its_cells() -> (
-    None
-):
+def test_declared_verdicts_are_listed_by_reason() -> None:
     index = pages(
         *(
             result("not-carried", f"search-{n}", line=n + 1, reason="grounding has no place")
@@ -290,9 +286,7 @@ def test_a_stream_stands_once_in_the_data_of_a_page() -> None:
     assert page.count('data: {\\"candidates') == 1
 
 
-def test_a_feature_shows_its_worst_verdict_and_how_many_have_it_and_features_without_a_case_are_named() -> (
-    None
-):
+def test_a_feature_shows_its_worst_verdict() -> None:
     rendered = pages(*MIXED)
     text = Page(rendered["index.html"]).text
     assert (
@@ -303,9 +297,7 @@ def test_a_feature_shows_its_worst_verdict_and_how_many_have_it_and_features_wit
     assert "No case yet: Usage, Sound." in Page(rendered["gemini-api.html"]).text
 
 
-def test_a_feature_of_which_some_cells_passed_and_others_are_not_carried_is_carried_in_part() -> (
-    None
-):
+def test_a_feature_can_be_carried_in_part() -> None:
     cells = [result(), result("not-carried", "b", line=9), result("not-carried", "c", line=11)]
     other = result("not-carried", "d", line=12, features=("usage.totals",))
     index = Page(pages(*cells, other)["index.html"]).text
@@ -384,7 +376,7 @@ RECORDED = Origin("recorded", date="2026-11-20")
         ),
     ],
 )
-def test_what_a_run_describe_origins_counts_distinct_streams_that_were_compared(
+def test_origins_count_distinct_streams_that_were_compared(
     results: list[CaseResult], sentence: str
 ) -> None:
     assert describe_origins(results) == sentence

@@ -69,7 +69,7 @@ def test_fewer_of_fewer_reads_are_fewer_of_all() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 80, 81, 802, 5000])
-def test_first_byte_and_end_stay_by_themselves_however_many_reads_there_are(number: int) -> None:
+def test_the_first_and_the_last_read_are_never_merged(number: int) -> None:
     exchange = Exchange(
         None, 200, {}, tuple((float(at), b"ab") for at in range(number)), "complete"
     )

@@ -39,7 +39,7 @@ def test_results_come_back_from_their_json_as_they_were() -> None:
     assert decode(encode(whole)) == sorted(whole, key=sort_key)
 
 
-def test_json_of_results_does_not_depend_on_the_order_in_which_workers_finished() -> None:
+def test_the_json_of_results_does_not_depend_on_their_order() -> None:
     several = [
         result(case=f"case-{n % 3}", adapter=adapter, reason=str(n))
         for n in range(6)
@@ -79,7 +79,7 @@ def test_results_that_cannot_be_read_are_a_typed_error(data: bytes, fact: str) -
     assert fact in str(fault.value)
 
 
-def test_results_with_more_reads_of_a_stream_than_any_run_writes_are_refused() -> None:
+def test_results_with_too_many_reads_of_a_stream_are_refused() -> None:
     most, more = (
         result(evidence=Evidence(Stream(200, n, "a" * 32, (Read(1.0, 1),) * n, n)))
         for n in (MOST_READS, MOST_READS + 1)

@@ -76,7 +76,7 @@ def test_headline(results: list[CaseResult], sentences: list[str]) -> None:
         ([], ["a.yaml:1: no"], ["1 spec could not be read.", "Nothing ran."]),
     ],
 )
-def test_headline_and_summary_begin_with_the_specs_that_were_not_read(
+def test_headline_and_summary_begin_with_unreadable_specs(
     results: list[CaseResult], unread: list[str], sentences: list[str]
 ) -> None:
     assert headline(results, PROVIDERS, DIALECTS, unread) == sentences
@@ -88,7 +88,7 @@ def test_headline_and_summary_begin_with_the_specs_that_were_not_read(
     assert lines[last + 1 : last + 2] == ([""] if results else [])
 
 
-def test_summary_is_a_line_a_provider_and_dialect_and_what_it_describe_origins() -> None:
+def test_the_summary_has_a_line_per_provider_and_dialect() -> None:
     lines = summary(MIXED)
     assert lines.isascii()
     assert lines.splitlines() == [
