@@ -1,5 +1,6 @@
-"""A red cell in words, for whoever reads the output of a test run, which may be public: what looks
-like a secret is not in them.
+"""Explains a red cell in words.
+
+The output of a test run may be public, so everything that looks like a credential is removed.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ _WORD: Final = rb"[0-9A-Za-z+/=_.-]*"
 
 
 def explain(result: CaseResult, place: str) -> str:
-    """A red cell in words: what differs, in one line, which is all that a short summary has room
-    for; then requirement, ``place`` where its reader has to look, first layer that differs, path,
-    expected and got of each finding.
+    """The explanation of a red cell.
+
+    The first line says what differs; a short summary shows only this line. Then come the
+    requirement, ``place`` (file and line), the first layer that differs, and each finding with its
+    path, the expected and the actual value.
     """
     lines = [
         _gist(result),
@@ -63,7 +66,7 @@ def _gist(result: CaseResult) -> str:
     if result.reason or not result.findings:
         return _shown(result.reason or result.verdict).partition("\n")[0]
     first = result.findings[0]
-    if first.kind.startswith("law "):  # which is said in a sentence
+    if first.kind.startswith("law "):  # its note is a whole sentence
         return _shown(first.note or first.got or "").partition("\n")[0]
     sides = [
         f"{word} {_shown(side)}"
@@ -80,6 +83,6 @@ def _shown(text: str) -> str:
     for name, shape in SHAPES.items():
         rest = _REST.get(name, _WORD)
         data = re.sub(b"(?:%b)%b" % (shape.pattern, rest), REDACTED.encode(), data)
-    if SCANNER.scan(data):  # in another spelling, where nobody can say where it ends
+    if SCANNER.scan(data):  # encoded, so its end is unknown
         return REDACTED
     return printable(data.decode("utf-8", "surrogatepass"))

@@ -1,6 +1,6 @@
-"""A project's folders — specs, cassettes, features — and the reading of files in them.
+"""The folders of a project — specs, cassettes, features — and its adapters.
 
-The one place that turns a name in a spec into a path, so that no name leaves its folder.
+Only this module turns a name in a spec into a path, so that no name leaves its folder.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ from .judge import Cell
 
 SUFFIXES: Final = (".yaml", ".yml")
 _LONGEST: Final = 100
-"""So much of a name is compared with others: the time goes by the square of it."""
+"""Characters of a name that are compared with other names: the time grows with their square."""
 KEPT: Final = 8
-"""So many cassettes stay in memory: cases of one file mostly share one."""
+"""Cassettes that stay in memory. Most cases of one file use the same one."""
 
 
 class Project:
-    """The folders of one project; ``specs`` are the roots below which specs stand.
+    """The folders and adapters of one project.
 
-    ``adapters`` are the lines that name the user's own (see `adapters.named`), ``folder`` is where
-    those are found. Raises `AdapterError`.
+    ``specs`` are the folders of specs. ``adapters`` are lines of configuration (see
+    `adapters.named`), and ``folder`` is where their modules and programs are. Raises
+    `AdapterError`.
     """
 
     def __init__(
@@ -55,48 +56,47 @@ class Project:
         adapters: Sequence[str] = (),
         folder: Path = Path(),
     ) -> None:
-        read = [read_line(line) for line in adapters]
-        self.adapters = {named.name: named for named in read}
-        if len(self.adapters) < len(read):
+        lines = [read_line(line) for line in adapters]
+        self.adapters = {named.name: named for named in lines}
+        if len(self.adapters) < len(lines):
             raise AdapterError(
-                f"{len(read)} adapters have {len(self.adapters)} names; give each a name of its own"
+                f"{len(lines)} adapters have {len(self.adapters)} names; give each its own name"
             )
         if taken := self.adapters.keys() & {*DIALECTS, *LAYERS, *CLIENTS}:
             raise AdapterError(
-                f"adapter {min(taken)}: the name is one of our own; give it another, and say `NAME:"
-                f" {min(taken)} = …`"
+                f"adapter {min(taken)}: the name is reserved; write `NAME: {min(taken)} = …` with"
+                " another name"
             )
-        self._called = {name: make_adapter(named, folder) for name, named in self.adapters.items()}
         self.specs = [path.resolve() for path in specs]
         self.cassettes = cassettes.resolve()
         self.cassette = lru_cache(maxsize=KEPT)(self._cassette)
-        self._called |= {
+        self._users = {name: make_adapter(named, folder) for name, named in self.adapters.items()}
+        self._clients = {
             name: make_client_adapter(client, self.cassette) for name, client in CLIENTS.items()
         }
         self.adapters |= {name: NamedAdapter(name, name, "") for name in CLIENTS}
         self._features: list[Feature] | None = None
 
     def adapter(self, column: str) -> Adapter | None:
-        """The user's adapter of that name, or None for a column of our own."""
-        return self._called.get(column)
+        """The user's adapter or the client of that name; None for a dialect or a layer."""
+        return self._users.get(column) or self._clients.get(column)
 
     def law_adapters(self) -> list[Adapter]:
         """The adapters that the laws are asked of: the events, the dialects, the user's."""
-        users = [adapter for name, adapter in self._called.items() if name not in CLIENTS]
-        return [EVENTS, *ADAPTERS.values(), *users]
+        return [EVENTS, *ADAPTERS.values(), *self._users.values()]
 
     def root_of(self, path: Path) -> Path | None:
-        """The specs root that ``path`` is below, or None."""
+        """The folder of specs that contains ``path``, or None."""
         resolved = path.resolve()
         return next((root for root in self.specs if resolved.is_relative_to(root)), None)
 
     def name_of(self, path: Path) -> str:
-        """A spec file's path below its root, with slashes: what results and reports call it."""
+        """The path of a spec file below its folder of specs, with slashes, as results show it."""
         root = self.root_of(path)
         return path.resolve().relative_to(root).as_posix() if root else path.name
 
     def features(self) -> list[Feature]:
-        """The features files of the specs roots, or the checklist that comes with the package."""
+        """The features of the project's files, or of the checklist that comes with the package."""
         if self._features is None:
             own = [
                 path
@@ -111,8 +111,8 @@ class Project:
         return self._features
 
     def cells(self, path: Path) -> list[Cell]:
-        """One cell for every case and column of a spec file, our own and then those of the user's
-        adapters; raises `SpecError`.
+        """One cell for every case and column of a spec file, first ours, then the user's. Raises
+        `SpecError`.
         """
         name = self.name_of(path)
         return [cell for case in self.cases(path) for cell in self._cells_of(case, name)]
@@ -123,16 +123,16 @@ class Project:
             for column in case.expect
             if column in DIALECTS or column in LAYERS
         )
-        if case.kind == "stream":  # what is sent, an adapter of answers does not make
+        if case.kind == "stream":  # a user's adapter makes no requests
             yield from (
-                Cell(case, name, one.name, one.dialect)
-                for one in self.adapters.values()
-                if one.dialect in case.expect
+                Cell(case, name, named.name, named.dialect)
+                for named in self.adapters.values()
+                if named.dialect in case.expect
             )
 
     def cases(self, path: Path, today: date | None = None) -> list[Case]:
-        """The cases of a spec file; raises `SpecError`, with ``today`` also for marks that have
-        expired.
+        """The cases of a spec file. Raises `SpecError`; with ``today`` also for known-failing marks
+        that have expired.
         """
         return read_spec(
             read_text(path),
@@ -142,12 +142,12 @@ class Project:
             features={feature.id for feature in self.features()},
             losses={name: dialect.losses for name, dialect in DIALECTS.items()},
             today=today,
-            adapters={one.name: one.dialect for one in self.adapters.values()},
+            adapters={named.name: named.dialect for named in self.adapters.values()},
         )
 
     def cassette_path(self, name: str) -> Path:
-        """Where the cassette of that name stands; raises `CassetteError` if that is outside the
-        cassettes folder.
+        """The path of the cassette of that name. Raises `CassetteError` if it is outside the folder
+        of cassettes.
         """
         try:
             path = next(
@@ -164,8 +164,8 @@ class Project:
             OSError,
             RuntimeError,
             ValueError,
-        ) as error:  # too long, a link in a circle, a character that no path holds
-            raise CassetteError(f"the name {name[:80]!r} leads nowhere: {error}") from None
+        ) as error:  # too long, a circle of links, or a character that no path can contain
+            raise CassetteError(f"the name {name[:80]!r} is no path: {error}") from None
         if not inside:
             raise CassetteError(
                 f"the name {name!r} leads out of {self.cassettes}; name a file below it"
@@ -183,8 +183,10 @@ class Project:
     def _way_out(self, name: str) -> str:
         folder, _, last = name[:_LONGEST].rpartition("/")
         known = {
-            one.rpartition("/")[2]: one
-            for one in sorted(self._names, key=lambda one: one.rpartition("/")[0] == folder)
+            cassette.rpartition("/")[2]: cassette
+            for cassette in sorted(
+                self._names, key=lambda known: known.rpartition("/")[0] == folder
+            )
         }
         near = difflib.get_close_matches(last, known, 1)
         return (
@@ -195,7 +197,7 @@ class Project:
 
     @cached_property
     def _names(self) -> list[str]:
-        """The names of all cassettes, for whoever mistyped one."""
+        """The names of all cassettes, for the message about a mistyped name."""
         return [
             path.relative_to(self.cassettes).with_suffix("").as_posix()
             for path in yaml_files(self.cassettes)
@@ -203,17 +205,13 @@ class Project:
 
 
 def kind_of(path: Path) -> Literal["spec", "features", "other"]:
-    """What a YAML file is, told by its first words; what is none of ours is left alone, whatever
-    its encoding.
-    """
+    """The kind of a YAML file, by its first words. Other files may have any encoding."""
     text = path.read_bytes().decode("utf-8", "replace")
     return "spec" if is_spec(text) else "features" if is_features(text) else "other"
 
 
 def unheaded(data: bytes) -> str:
-    """What is wrong with a file that looks like a spec and does not begin like one; "" for any
-    other.
-    """
+    """What is wrong with a file that looks like a spec but does not begin like one, else ""."""
     looks = re.search(rb"^cases:", data, re.MULTILINE)
     return (
         "has `cases:` but does not begin with `harness: 1`, so it is no spec and nothing runs it"
@@ -223,7 +221,7 @@ def unheaded(data: bytes) -> str:
 
 
 def yaml_files(folder: Path) -> Iterator[Path]:
-    """The YAML files below a folder, in order; a file itself if it is one."""
+    """The YAML files below a folder, in order; or the file itself."""
     if folder.is_file():
         yield folder
     for path in sorted(folder.rglob("*")):
@@ -232,7 +230,7 @@ def yaml_files(folder: Path) -> Iterator[Path]:
 
 
 def read_text(path: Path) -> str:
-    """A file's text with its own line ends; raises `SpecError` where it is not UTF-8."""
+    """The text of a file with its own line ends. Raises `SpecError` if it is not UTF-8."""
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
@@ -242,8 +240,9 @@ def read_text(path: Path) -> str:
 
 
 def shipped_features() -> tuple[str, str]:
-    """Name and text of the checklist that comes with the package: in a wheel beside the code, in a
-    checkout below ``specs/``.
+    """Name and text of the checklist that comes with the package.
+
+    In a wheel it is beside the code, in a checkout below ``specs/``.
     """
     inside = resources.files("harness") / "features.yaml"
     path = inside if inside.is_file() else Path(__file__).parents[2] / "specs" / "features.yaml"
@@ -251,5 +250,5 @@ def shipped_features() -> tuple[str, str]:
 
 
 def _shown(path: Path) -> str:
-    """A path as somebody in the working folder would type it."""
+    """The path from the working folder, if it is below that."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

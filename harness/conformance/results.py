@@ -1,8 +1,8 @@
-"""What judging one cell gives: a `CaseResult`, the words for its verdict, and its JSON.
+"""The result of one cell: a `CaseResult`, the words for its verdict, and its JSON.
 
-A result is plain immutable data that holds everything a report shows, so that a page can be made
-later, elsewhere, from results alone. Workers finish in any order: `sort_key` is total, and
-everything that prints results goes by it.
+A result is plain immutable data with everything that a report shows, so a report can be made later
+and elsewhere from results alone. Workers finish in any order, so everything that prints results
+sorts them by `sort_key`, a total order.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class ResultsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class VerdictWords:
-    """How a verdict is shown. ``order`` sorts by what deserves a look first; ``red`` ends a run
-    red; ``compared``: a comparison ran.
+    """The words for a verdict. ``order`` puts the most important first; ``red``: the run fails;
+    ``compared``: a comparison ran.
     """
 
     word: str
@@ -116,9 +116,7 @@ class Origin(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 
 class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One mismatch. ``expected`` and ``got`` are texts to show, shortened by whoever found it; None
-    where nothing stands there.
-    """
+    """One mismatch. ``expected`` and ``got`` are shortened texts; None where there is no value."""
 
     path: str
     kind: str = ""
@@ -128,8 +126,8 @@ class Finding(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
 
 class Read(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, array_like=True):
-    """``number`` network reads in a row: ms since the request when the last came, bytes, and where
-    they end if that is no good place.
+    """``number`` consecutive network reads: milliseconds from the request to the last of them,
+    their bytes, and whether they end inside a message or a character.
     """
 
     at_ms: float | None
@@ -139,8 +137,8 @@ class Read(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
 
 
 class Sent(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The request of an exchange: its address without keys, and the beginning of its body of
-    ``size`` bytes.
+    """The request of an exchange: its URL without keys, and the beginning of its body of ``size``
+    bytes.
     """
 
     method: str
@@ -150,15 +148,15 @@ class Sent(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 MOST_READS: Final = 80
-"""Rows of reads that results have of a stream: of more, neighbours are put together."""
+"""Rows of reads of one stream in a result. Of more reads, neighbours are merged."""
 
 
 class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """How an answer came: ``size`` bytes in ``reads_total`` network reads, and the first half of
     the SHA-256 of its bytes.
 
-    ``inside_total`` of the reads end inside a message or a character; where ``reads`` are put
-    together (`fewer_reads`) they show fewer.
+    ``inside_total`` reads end inside a message or a character; merged ``reads`` (`fewer_reads`)
+    show fewer of them.
     """
 
     status: int
@@ -171,8 +169,8 @@ class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 
 class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Some items of one layer, a line each: the first of them is item ``start`` of ``total``;
-    ``first`` is the one to look at, or None.
+    """Some items of one layer, one line each, beginning with item ``start`` of ``total``. ``first``
+    is the item to look at, or None.
     """
 
     layer: Literal["frames", "events", "payloads", "prompt", "requests"]
@@ -184,8 +182,8 @@ class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
 
 
 class Breach(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A law that the cell's exchange breaks, with its counter-examples, shrunk. It judges no cell:
-    runs that differ in it alone agree.
+    """A law that the exchange breaks, with small counterexamples. It is not part of the verdict, so
+    a comparison of runs ignores it.
     """
 
     law: int
@@ -194,12 +192,12 @@ class Breach(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 
 class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a cell's verdict rests on beside its findings. ``digest`` is that of what came out, as
-    JSON; ``tool_code`` how it was replayed.
+    """What a report shows of a cell beside its findings.
 
-    A stream cell that holds has no ``layers``; ``breaches`` is None where no law was tried, as on
-    all but the first red cells of a run; ``before`` are the streams of the earlier turns of a
-    conversation, whose last is ``stream``.
+    ``digest`` is that of the output as JSON; ``tool_code`` is the option of the replay. Only cells
+    that differ, and request cells, have ``layers``. ``breaches`` is None where no law was tried:
+    only the first red cells of a run are. ``before`` are the streams of the earlier turns of a
+    conversation, and ``stream`` that of the last.
     """
 
     stream: Stream | None = None
@@ -211,15 +209,15 @@ class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
 
 class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One cell: one case, judged for one adapter (or, with ``adapter`` ``""``, for the layer
-    ``events`` or ``frames``).
+    """The result of one case for one adapter or, with ``adapter`` ``""``, for the layer ``events``
+    or ``frames``.
 
-    ``spec`` is a posix path below the specs' root and ``line`` counts from 1; ``source`` is the
-    requirement's documentation link; ``reason`` says why the verdict is what it is where the
-    findings don't, and ``link`` belongs to it. ``provider`` is ``""`` and ``origin`` None where the
-    cassette could not be read. ``first_layer`` is the first that differs. ``findings`` may be fewer
-    than ``findings_total``. ``command`` is a shell line that reproduces the cell, ``wire`` an
-    excerpt of the stream.
+    ``spec`` is a posix path below the folder of specs, and ``line`` counts from 1. ``source`` is
+    the documentation of the requirement. ``reason`` explains the verdict where the findings don't,
+    and ``link`` belongs to it. ``provider`` is ``""`` and ``origin`` None where the cassette could
+    not be read. ``first_layer`` is the lowest layer that differs. ``findings`` may be fewer than
+    ``findings_total``. ``command`` is a shell line that reproduces the cell, ``wire`` an excerpt of
+    the stream.
     """
 
     spec: str
@@ -248,21 +246,19 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
 
 
 def fewer_reads(reads: Sequence[Read], most: int) -> tuple[Read, ...]:
-    """The reads in at most ``most`` rows: neighbours are put together, pair after pair, none is
-    lost.
+    """The reads in at most ``most`` rows: neighbours are merged, pair by pair.
 
-    The first and the last stay by themselves as long as others can go together, then those that end
-    inside a character or a message; of the rest, the pair of the fewest goes together. Each pair is
-    chosen by what is there alone: fewer of fewer are fewer of all.
+    The first and the last read are merged last, and before them those that end inside a character
+    or a message. Among the others, the pair with the fewest reads is merged first. Merging
+    repeatedly gives the same rows as merging once.
     """
     kept = list(reads)
     losses = [_loss(kept, at) for at in range(len(kept) - 1)]
     while losses and len(kept) > most:
         at = losses.index(min(losses))
-        one, other = kept[at : at + 2]
-        kept[at : at + 2] = [
-            Read(other.at_ms, one.size + other.size, one.number + other.number, other.inside)
-        ]
+        first, second = kept[at : at + 2]
+        size, number = first.size + second.size, first.number + second.number
+        kept[at : at + 2] = [Read(second.at_ms, size, number, second.inside)]
         del losses[at]
         for near in range(max(at - 1, 0), min(at + 1, len(losses))):
             losses[near] = _loss(kept, near)
@@ -270,8 +266,8 @@ def fewer_reads(reads: Sequence[Read], most: int) -> tuple[Read, ...]:
 
 
 def _loss(reads: Sequence[Read], at: int) -> int:
-    """What a picture loses where a read and the next go together: the greater, the later that is
-    done.
+    """What is lost when a read and the next are merged. Pairs with a smaller loss are merged
+    first.
     """
     edge = at in (0, len(reads) - 2)
     kind = len(_INSIDE) if edge else _INSIDE.index(reads[at].inside)
@@ -282,9 +278,7 @@ _INSIDE: Final = ("", "message", "character")
 
 
 def sort_key(result: CaseResult) -> tuple[Any, ...]:
-    """By place in the specs, then provider and cell; the rest of the result breaks what ties
-    remain.
-    """
+    """The order of results: by place in the specs, provider and cell, then by everything else."""
     place = (
         result.spec,
         result.line,

@@ -1,10 +1,8 @@
-"""Makes a breach small: the same breach by an exchange with fewer messages, fields and characters,
-and a case that shows it.
+"""Makes a failing exchange smaller, and writes it as a case.
 
-Greedy: whatever can be left out without mending the breach is left out, larger pieces first, single
-ones last, until nothing can: what is left is the smallest of its kind. Only a breach that takes
-very long to show uses the tries up before. The order is fixed, so that the same breach gives the
-same small exchange on every machine.
+The search is greedy: it leaves out halves, then single messages, fields and characters, as long as
+the failure remains. The order is fixed, so the same failure gives the same small exchange on every
+machine.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from harness.cassettes import Cassette, Exchange, Origin, dumps
@@ -21,81 +18,59 @@ from harness.stream.framing import json_messages
 
 from .variants import plain, with_reads
 
-TRIES = 4000
-"""An exchange is judged at most so many times while it is being made small."""
-
 LETTERS = 40
-"""A text of at most so many characters is made smaller by single ones, a longer one by halves."""
+"""A text up to this length is shortened by single characters, a longer one by halves."""
 
 NAME = "gemini-api/shrunk"
-"""The cassette of a ready-made case, until its author names it."""
-
-Breaks = Callable[[Exchange], bool]
+"""The cassette of the written case, until its author names it."""
 
 
-def shrink(exchange: Exchange, breaks: Breaks, tries: int = TRIES) -> Exchange:
-    """The smallest exchange found for which ``breaks`` still says yes; the exchange itself where
-    nothing can be left out.
+def shrink(exchange: Exchange, fails: Callable[[Exchange], bool], tries: int) -> Exchange:
+    """The smallest exchange found for which ``fails`` is true; the exchange itself where nothing
+    can be left out. ``fails`` is called at most ``tries`` times.
     """
-    search = _Search(exchange, breaks, tries)
-    messages = _messages(exchange)
-    if messages is None or not search.keeps(messages):
-        return search.best
-    while (
-        smaller := next((one for one in _smaller_lists(messages) if search.keeps(one)), None)
-    ) is not None:
-        messages = smaller
-    return search.best
+    original, best, left = plain(exchange), exchange, tries
 
-
-class _Search:
-    def __init__(self, exchange: Exchange, breaks: Breaks, tries: int) -> None:
-        self.original = exchange
-        self.best = exchange
-        self.breaks = breaks
-        self.left = tries
-
-    def keeps(self, messages: list[Any]) -> bool:
-        """Whether the breach is still there; then these messages are the best so far."""
-        if self.left <= 0:
+    def still_fails(messages: list[Any]) -> bool:
+        nonlocal best, left
+        left -= 1
+        if left < 0:
             return False
-        self.left -= 1
-        headers = {
-            name: values
-            for name, values in self.original.headers.items()
-            if name.lower() != "content-encoding"
-        }
-        tried = replace(
-            with_reads(self.original, _body_of(messages, self.original)), headers=headers
-        )
-        if self.breaks(tried):
-            self.best = tried
-            return True
-        return False
+        smaller = with_reads(original, _body_of(messages, original.body))
+        failing = fails(smaller)
+        best = smaller if failing else best
+        return failing
+
+    messages = json_messages(original.body)
+    while messages is not None:
+        messages = next(filter(still_fails, _candidates(messages, best is exchange)), None)
+    return best
 
 
-def _messages(exchange: Exchange) -> list[Any] | None:
-    """The JSON messages of a body; None where something in it is none."""
-    return json_messages(plain(exchange).body)
+def _candidates(messages: list[Any], first: bool) -> Iterator[list[Any]]:
+    """The messages to try next: at first the messages themselves, in one read."""
+    if first:
+        yield messages
+    else:
+        yield from _smaller_lists(messages)
 
 
-def _body_of(messages: list[Any], original: Exchange) -> bytes:
-    """Messages in the framing that the original has, with its line ends."""
-    body = plain(original).body
-    head, found = body.lstrip()[:1], re.search(rb"\r\n|\r|\n", body)
-    end = found[0].decode() if found else "\n"
+def _body_of(messages: list[Any], original: bytes) -> bytes:
+    """Messages in the framing of the original body, with its line ends."""
+    head, line_end = original.lstrip()[:1], re.search(rb"\r\n|\r|\n", original)
+    end = line_end[0].decode() if line_end else "\n"
     texts = [json.dumps(message, ensure_ascii=False) for message in messages]
     if head == b"[":
-        text = "[" + "\n,\n".join(texts) + "]\n"
+        body = "[" + "\n,\n".join(texts) + "]\n"
     elif head == b"{":
-        text = "".join(f"{one}{end}" for one in texts)
+        body = "".join(f"{text}{end}" for text in texts)
     else:
-        text = "".join(f"data: {one}{end}{end}" for one in texts)
-    return text.encode("utf-8", "surrogatepass")
+        body = "".join(f"data: {text}{end}{end}" for text in texts)
+    return body.encode("utf-8", "surrogatepass")
 
 
 def _smaller_lists(messages: list[Any]) -> Iterator[list[Any]]:
-    """Without a half, without one message, with one message made smaller."""
+    """The messages without a half, without one message, or with one smaller message."""
     half = len(messages) // 2
     if half > 1:
         yield messages[half:]
@@ -134,8 +109,8 @@ def as_case(
     source: str,
     expect: dict[str, Any],
 ) -> str:
-    """A spec file and a cassette, as text, that show a breach; an empty expectation is for its
-    author to fill.
+    """A spec file and a cassette, as text, that show the exchange. The author fills an empty
+    expectation.
     """
     header = [
         "harness: 1",
@@ -163,9 +138,7 @@ def as_case(
 
 
 def _on_one_line(item: Any) -> str:
-    """JSON with its letters as they are; where one of them can't be printed, all that are not ASCII
-    are escaped.
-    """
+    """The item as JSON; escaped to ASCII where a character can't be printed."""
     text = json.dumps(item, ensure_ascii=False)
     return text if text.isprintable() else json.dumps(item)
 

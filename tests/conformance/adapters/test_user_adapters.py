@@ -349,7 +349,7 @@ def test_a_bad_line_is_a_usage_error(project: pytest.Pytester) -> None:
     for line, words in (
         ("mine = nowhere_at_all:run", "can't be imported"),
         ("mine", "expected NAME = TARGET"),
-        ("art = a:b", "one of our own"),
+        ("art = a:b", "the name is reserved"),
     ):
         configure(project, line)
         result = project.runpytest_subprocess("specs", "-p", "no:cacheprovider")
