@@ -309,7 +309,7 @@ def test_agent_events() -> None:
     assert (text[0], status[0], skipped) == (
         "`description`",
         "`status`",
-        ["no object, blank text, another status", "skipped"],
+        ["not an object, blank text, another status", "skipped"],
     )
     to, alike = words(text[1])
     assert [listed({name: " A ", "status": "pending"}) for name in (words(text[0])[0], alike)] == [

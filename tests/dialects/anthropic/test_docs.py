@@ -108,7 +108,7 @@ def test_session_keys_and_levels() -> None:
     *levels, above = TABLES["budget up to"]
     assert tuple((int(words(row[0])[0]), words(row[1])[0]) for row in levels) == requests.LEVELS
     assert above == ["above", "`HIGH`"]
-    assert f"at most {MAX_NAME}." in PAGE.read_text(encoding="utf-8")
+    assert f"at most {MAX_NAME} letters" in PAGE.read_text(encoding="utf-8")
 
 
 BODY: dict[str, Any] = {
