@@ -87,24 +87,16 @@ HEAVY = ["pydantic", "vcr", "deepdiff", "google.genai", "jinja2", "msgspec", "ya
 LOAD = f"""
 import sys, pytest
 from importlib import import_module
-from time import perf_counter
-began = perf_counter()
 import harness.pytest_plugin
 for name in harness.pytest_plugin.pytest_plugins:
     import_module(name)
-print(1000 * (perf_counter() - began), *sorted({set(HEAVY)} & set(sys.modules)))
+print(*sorted({set(HEAVY)} & set(sys.modules)))
 """
 
 
 def test_loading_the_plugin_imports_nothing_heavy() -> None:
-    runs = [
-        subprocess.run(
-            [sys.executable, "-c", LOAD], capture_output=True, text=True, check=True
-        ).stdout.split()
-        for _ in range(5)
-    ]
-    assert [heavy for _, *heavy in runs] == [[]] * 5
-    assert min(float(milliseconds) for milliseconds, *_ in runs) <= 50
+    command = [sys.executable, "-c", LOAD]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\n"
 
 
 def test_a_run_without_specs_is_not_changed(pytester: pytest.Pytester) -> None:
