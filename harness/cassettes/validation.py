@@ -97,7 +97,7 @@ def pydantic_fault(
 ) -> Fault:
     """The fault in one of pydantic's error details about a ``model``.
 
-    The message leaves out the first ``inside`` steps of the path, which a line number tells.
+    The message leaves out the first ``inside`` steps of the path, which a line number replaces.
     ``patterns`` says what a regular expression of the model expects. An error type of the model's
     own says in its message what it expects.
     """
@@ -110,7 +110,7 @@ def pydantic_fault(
         return _missing_key(path, owner, inside)
     name = place(path[inside:]) or "the file"
     if kind == "too_short":
-        return path, f"{name} holds nothing; it needs one entry at least"
+        return path, f"{name} has no entries; it needs at least one"
     context = detail.get("ctx", {})
     if kind == "string_pattern_mismatch":
         expected = patterns[context["pattern"]]

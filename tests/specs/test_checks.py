@@ -35,7 +35,7 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
         (2, "unknown key 'case' (did you mean cases?); known keys are harness, cases"),
     ]),
     ("top null", [(SMALL.partition("cases:")[2], "\n")], [(2, "cases is empty; it must be a list")]),
-    ("top empty", [(SMALL.partition("cases:")[2], " []\n")], [(2, "cases holds nothing; it needs one entry at least")]),
+    ("top empty", [(SMALL.partition("cases:")[2], " []\n")], [(2, "cases has no entries; it needs at least one")]),
     ("top kind", [(SMALL.partition("cases:")[2], " {a: 1}\n")], [(2, "cases must be a list, not a mapping")]),
     ("case kind", [("- case: one", "- word\n- case: one")], [(3, "cases[0] must be a mapping, not 'word'")]),
     # keys
@@ -78,7 +78,7 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
         (7, "feature text.streaming stands twice; once is enough"),
     ]),
     ("feature kind", [("[text.streaming]", "[5]")], [(5, "features[0] must be a string, not the number 5")]),
-    ("no features", [("[text.streaming]", "[]")], [(5, "features holds nothing; it needs one entry at least")]),
+    ("no features", [("[text.streaming]", "[]")], [(5, "features has no entries; it needs at least one")]),
     ("features kind", [("[text.streaming]", "text.streaming")], [(5, "features must be a list, not 'text.streaming'")]),
     ("huge", [("[text.streaming]", f"[0x{'f' * 3990}]")], [(5, "features[0] must be a string, not a huge number")]),
     ("provider", [("  source:", "  provider: gemini\n  source:")], [
@@ -90,7 +90,7 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
     ]),
     # expect
     ("expect empty", [("\n    anthropic: [{type: ping}]", "")], [(8, "expect is empty; it must be a mapping")]),
-    ("expect none", [("\n    anthropic: [{type: ping}]", " {}")], [(8, "expect holds nothing; it needs one entry at least")]),
+    ("expect none", [("\n    anthropic: [{type: ping}]", " {}")], [(8, "expect has no entries; it needs at least one")]),
     ("cell", [("anthropic:", "antropic:")], [
         (9, "unknown layer or dialect 'antropic' (did you mean anthropic?); known ones are frames, events, anthropic, unified-llm"),
     ]),

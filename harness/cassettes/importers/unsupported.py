@@ -81,7 +81,7 @@ def _first_message(content: Content) -> Any:
     )
     try:
         return parse_json(match[1]) if match else None
-    except (CassetteError, RecursionError):  # an event of a stream may hold anything
+    except (CassetteError, RecursionError):  # an event of a stream may contain anything
         return None
 
 
@@ -93,7 +93,7 @@ def describe(content: Content) -> str:
         if content.data.startswith(magic):
             return f"this looks like {words}"
     if content.text is None or "\x00" in content.text:
-        return f"not text ({content.problem or 'it holds NUL'})"
+        return f"not text ({content.problem or 'it contains NUL'})"
     match content.document:
         case dict(document):
             return (

@@ -2,7 +2,7 @@
 
 The other readings are: line by line, with the lines joined (YAML and base64 are wrapped), and with
 the texts of a stream joined. Each of these three is read without the escapes of URLs, JSON and
-YAML, and once more as the bytes that its base64 stands for.
+YAML, and once more with its base64 decoded.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Reading:
         self.text: Final = b"".join(piece for _, piece in self._pieces)
 
     def place(self, offset: int) -> int:
-        """The offset in the file of what stands at ``offset`` here: exact in the file itself, in
+        """The offset in the file of the byte at ``offset`` here: exact in the file itself, in
         the right line or text without escapes, the beginning of the run in base64.
         """
         for start, piece in self._pieces:

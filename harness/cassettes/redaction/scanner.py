@@ -23,7 +23,7 @@ from .patterns import find_shapes
 from .redactor import REDACTED, Redactor
 
 MIN_LENGTH: Final = 8
-"""The characters of a known secret at least; a shorter one would be found everywhere."""
+"""The minimum length of a known secret; a shorter one would be found everywhere."""
 
 SECRET_HEADERS: Final = frozenset(
     {
