@@ -90,8 +90,8 @@ def _unescape(line: str) -> str:
 
 
 def _name_ends(ends: list[str]) -> str:
-    """``crlf; lf 9-15 17``: the usual line end, then the lines with another one. The last line has
-    none.
+    """``crlf; lf 9-15 17``: the usual line end, then the lines with another. The last line has
+    no end.
     """
     counts = Counter(ends[:-1])
     if not counts:

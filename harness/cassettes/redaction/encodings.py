@@ -1,8 +1,8 @@
-"""The readings of a file's bytes: as they are, and without the encodings that hide a secret.
+"""Decodes a file's bytes in the ways that can reveal a secret; each result is a `Reading`.
 
-The other readings are: line by line, with the lines joined (YAML and base64 are wrapped), and with
-the texts of a stream joined. Each of these three is read without the escapes of URLs, JSON and
-YAML, and once more with its base64 decoded.
+The first reading is the bytes themselves. For the others the bytes are taken line by line, with the
+lines joined (YAML and base64 are wrapped), and as the joined texts of a stream. Each of these three
+is read without the escapes of URLs, JSON and YAML, and then with its base64 decoded.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def _decoded_runs(text: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _decode(run: bytes) -> bytes:
-    """The bytes of a run four times: the text before base64 may look like base64, so a group may
-    begin at each of the first four characters.
+    """The bytes of a run, decoded from each of its first four characters: text before the base64
+    may look like base64, so its first group may begin at any of them.
     """
     padded = run + b"AAA"  # so that the last group is whole
     size = len(padded)

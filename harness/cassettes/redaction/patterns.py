@@ -1,8 +1,8 @@
 """The shapes of Google's credentials.
 
-The patterns are strict about length and alphabet: a thought signature is a long base64 text, and
-must not be taken for a key. Each begins with literal bytes, which `re` finds fast, and so looks
-behind only after them.
+The patterns are strict about length and alphabet, so that a thought signature, which is a long
+base64 text, does not match. Each pattern begins with literal bytes, because `re` finds these fast;
+a look-behind comes after them.
 """
 
 from __future__ import annotations

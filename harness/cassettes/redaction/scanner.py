@@ -152,7 +152,7 @@ class Scanner:
                     yield Finding(f"{place}, {kind} header {name}", _UNREDACTED)
 
     def _search(self, data: bytes) -> Iterator[tuple[int, str]]:
-        """The offset and the name of each secret, of each the first in each reading."""
+        """The offset and the name of each secret; in each reading only its first occurrence."""
         for reading in readings(data):
             for form, name in self._forms.items():
                 offset = reading.text.find(form)
@@ -163,8 +163,8 @@ class Scanner:
 
 
 def _forms(secrets: Mapping[str, str]) -> Iterator[tuple[bytes, str]]:
-    """The bytes to search for: each value as it is, and without its escapes, since the readings
-    have none; a blank may be a ``+`` in a URL.
+    """The bytes to search for and the name of the secret: each value as it is, and without escapes,
+    because the readings have none. A blank may be a ``+`` in a URL.
     """
     for name, secret in secrets.items():
         for line in map(str.strip, secret.splitlines()):
@@ -177,9 +177,7 @@ def _forms(secrets: Mapping[str, str]) -> Iterator[tuple[bytes, str]]:
 
 
 def _parts(exchange: Exchange) -> Iterator[tuple[str, Sequence[bytes], str | None]]:
-    """What an exchange consists of: how it is called, its bytes by reads, and their content
-    coding.
-    """
+    """The parts of an exchange: the name of each, its bytes by reads, and their content coding."""
     request = exchange.request
     if request is not None:
         yield "method", [_bytes(request.method)], None
@@ -211,10 +209,10 @@ def _bytes(text: str) -> bytes:
 
 
 def _unpacked(body: bytes, coding: str | None) -> bytes | None:
-    """A body without its content coding, the same object if it has none; as far as it goes if it is
-    cut; None if it can't be undone.
+    """A body without its content coding, of a cut body the beginning; the same object if it has no
+    coding, None if it can't be decoded.
 
-    Some recorders keep the header and store the body unpacked; so what is text is taken as it is.
+    Some recorders keep the header and store the decoded body, so text is returned as it is.
     """
     coding = (coding or "").strip().lower() or ("gzip" if body[:2] == b"\x1f\x8b" else "identity")
     if coding == "identity" or not body:
