@@ -192,6 +192,7 @@ def test_a_session_is_filled_and_keeps_ids_apart() -> None:
     assert list(session.calls) == ["toolu_1", "toolu_2"]
 
 
+@pytest.mark.slow
 @given(
     st.binary(max_size=200)
     | st.text(alphabet='data: {}[]"candites,pr\r\n1\\u', max_size=200).map(str.encode),

@@ -323,6 +323,7 @@ def test_twice_is_once(body: Any) -> None:
     assert repr(canonical_request(once)) == repr(once)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(KEYS, BODIES, max_size=6))
 def test_the_order_of_keys_does_not_matter(body: dict[str, Any]) -> None:
     assert canonical_request(dict(reversed(body.items()))) == canonical_request(body)

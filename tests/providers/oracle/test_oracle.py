@@ -1,6 +1,4 @@
-"""The witness of "nothing lost, nothing invented": it reads every framing and spelling, and sees
-every fault in what is carried.
-"""
+"""The oracle reads every framing and spelling, and every kind of part."""
 
 from __future__ import annotations
 
