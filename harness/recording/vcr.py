@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from vcr import VCR
 from vcr.cassette import Cassette as VcrCassette
+from vcr.cassette import CassetteContextDecorator
 from vcr.errors import CannotOverwriteExistingCassetteException
 
 from harness.cassettes import Exchange, Request
@@ -44,6 +45,17 @@ def register(recorder: VCR, guard: Callable[[], Guard] = secrets.guard) -> None:
     )
 
 
+class _Context(CassetteContextDecorator):  # type: ignore[misc]  # vcrpy has no types
+    """vcrpy's context of a cassette. vcrpy's own leaves its patches in place if saving fails; this
+    one removes them, then raises the error.
+    """
+
+    def _patch_generator(self, cassette: StreamingCassette) -> Iterator[StreamingCassette]:
+        yield from super()._patch_generator(cassette)
+        if cassette.failure is not None:
+            raise cassette.failure
+
+
 class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no types
     """The cassette that `vcr.VCR.use_cassette` opens after `register`."""
 
@@ -52,11 +64,16 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         ours = [library for library in LIBRARIES if library not in skipped and find_spec(library)]
         super().__init__(path, skip_patchers=(*skipped, *ours), **options)
         self.tape: Final = _VcrTape(self)
+        self.failure: Exception | None = None
         self._journal: JournalWriter | None = None
         self.custom_patches = (
             *options.get("custom_patches", ()),
             *(patch for library in ours for patch in patches(library, self.tape)),
         )
+
+    @classmethod
+    def use_arg_getter(cls, arg_getter: Callable[[], dict[str, Any]]) -> _Context:
+        return _Context(cls, arg_getter)
 
     def _responses(self, request: Any) -> Iterator[tuple[int, Any]]:
         matched = False
@@ -98,19 +115,19 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         self._journal.start()
 
     def _save(self, force: bool = False) -> None:
-        """Add the recorded exchanges, in start order, and let vcrpy write the file."""
+        """Add the recorded exchanges, in start order, and let vcrpy write the file; an error is
+        kept for `_Context`.
+        """
         recorded, self.tape.in_flight = self.tape.exchanges(), []
         try:
             append(recorded, self)
             super()._save(force=force)
-        except SecretFound:
-            if self._journal:
-                self._journal.discard()
-            raise
-        finally:
-            if self._journal:
-                self._journal.close()
-        if recorded and self._journal:
+        except Exception as error:  # noqa: BLE001  # `_Context` raises it
+            self.failure = error
+        if not self._journal:
+            return
+        self._journal.close()
+        if (recorded and not self.failure) or isinstance(self.failure, SecretFound):
             self._journal.discard()
 
 

@@ -5,6 +5,7 @@ reads end and whenever it stops.
 from __future__ import annotations
 
 import gzip
+import http.client
 import itertools
 import random
 import re
@@ -222,6 +223,7 @@ def test_a_refusal_names_the_file_and_the_way_out(
         "remove it at its source, or add a rule to `redact` of [tool.harness] in pyproject.toml"
     )
     assert not path.exists()
+    assert http.client.HTTPConnection.__module__ == "http.client"  # vcrpy's patches are gone
 
 
 def test_a_recording_that_is_refused_for_a_secret_leaves_no_unfinished_one(
