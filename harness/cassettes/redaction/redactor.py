@@ -40,32 +40,16 @@ KEPT_HEADERS: Final = frozenset(
     ]
 )
 SECRET_KEYS: Final = (
-    *(
-        "access_token",
-        "accessToken",
-        "refresh_token",
-        "refreshToken",
-        "id_token",
-        "idToken",
-        "client_secret",
-        "clientSecret",
-    ),
-    *("private_key", "privateKey", "api_key", "apiKey", "x-goog-api-key", "authorization"),
-)
+    "access_token", "accessToken", "refresh_token", "refreshToken", "id_token", "idToken",
+    "client_secret", "clientSecret", "private_key", "privateKey", "api_key", "apiKey",
+    "x-goog-api-key", "authorization",
+)  # fmt: skip
 """The names of JSON members and form fields that hold credentials, in any case."""
-SECRET_PARAMETERS: Final = frozenset(
-    [
-        *map(str.lower, SECRET_KEYS),
-        *("key", "token", "assertion", "code", "password"),
-        *(
-            "x-goog-signature",
-            "x-goog-credential",
-            "x-amz-signature",
-            "x-amz-credential",
-            "x-amz-security-token",
-        ),
-    ]
-)
+SECRET_PARAMETERS: Final = frozenset({
+    *map(str.lower, SECRET_KEYS), "key", "token", "assertion", "code", "password",
+    "x-goog-signature", "x-goog-credential",
+    "x-amz-signature", "x-amz-credential", "x-amz-security-token",
+})  # fmt: skip
 """The names of query parameters and form fields that hold credentials, in lower case."""
 REDACTED: Final = "REDACTED"
 
