@@ -17,7 +17,7 @@ from harness.cassettes import Cassette, CassetteError, Exchange
 from harness.cassettes.importers import FORMATS
 from harness.cassettes.redaction.secrets import guard
 from harness.conformance.configuration import add_specs, project_of
-from harness.dialects import DIALECTS
+from harness.dialects import DEFAULT_DIALECT, DIALECTS
 from harness.pipeline.replay import DEFAULT_PROVIDER, ReplayError, is_answer, replay
 from harness.pipeline.request import request
 from harness.pipeline.show import list_exchanges, show_frames
@@ -38,8 +38,8 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dialect",
         choices=DIALECTS,
-        default="unified-llm",
-        help="the event model of the payloads (default: unified-llm)",
+        default=DEFAULT_DIALECT,
+        help="the event model of the payloads (default: %(default)s)",
     )
     parser.add_argument(
         "--layer",

@@ -46,7 +46,7 @@ COMMANDS: Final = {
     "serve": Command("serve:add_arguments", "answer live clients from recordings"),
     "record": Command("record:add_arguments", "record cassettes from a live provider"),
     "drift": Command("drift:add_arguments", "compare a provider's answers with the recorded ones"),
-    "prove": Command("prove:add_arguments", "check that the specs detect damaged payloads"),
+    "prove": Command("prove:add_arguments", "check that the specs notice known faults"),
     "mutate": Command("mutate:add_arguments", "write variants of a recording as cassettes"),
 }
 """All commands by name, in the order of ``harness --help``."""

@@ -20,6 +20,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from harness.cassettes import Cassette, Exchange, Origin, OriginKind, Request
+from harness.dialects import DEFAULT_DIALECT
 from harness.stream.json_codec import Json
 
 URL = (
@@ -210,7 +211,7 @@ def cassettes(draw: st.DrawFn) -> Cassette:
     )
 
 
-def specs(dialect: str = "unified-llm") -> st.SearchStrategy[str]:
+def specs(dialect: str = DEFAULT_DIALECT) -> st.SearchStrategy[str]:
     """The text of a valid spec file for a cassette called ``generated``.
 
     Expectations have any value and no operators.

@@ -16,6 +16,9 @@ FOLDERS: Final = (
 )
 """The folders of the dialects, in the order of reports. Each has its `Dialect` as ``DIALECT``."""
 
+DEFAULT_DIALECT: Final = "unified-llm"
+"""The dialect of a replay, and of the prompts of the command line, that names none."""
+
 
 def _dialect(folder: str) -> Dialect:
     dialect = getattr(import_module(f".{folder}", __name__), "DIALECT", None)
@@ -26,4 +29,4 @@ def _dialect(folder: str) -> Dialect:
 
 DIALECTS: Final[dict[str, Dialect]] = {dialect.name: dialect for dialect in map(_dialect, FOLDERS)}
 
-__all__ = ["DIALECTS", "Dialect", "Payload", "Translator"]
+__all__ = ["DEFAULT_DIALECT", "DIALECTS", "Dialect", "Payload", "Translator"]

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, get_args
 
 from msgspec import to_builtins
 
-from harness.dialects import DIALECTS, Dialect, Payload
+from harness.dialects import DEFAULT_DIALECT, DIALECTS, Dialect, Payload
 from harness.providers import PROVIDERS, Provider, declared_tools, with_provider
 from harness.stream.decompression import Unpacker
 from harness.stream.events import INTERRUPTED, Event, Unknown
@@ -45,7 +45,7 @@ def replay(
     exchange: Exchange,
     *,
     provider: str | None = None,
-    dialect: str = "unified-llm",
+    dialect: str = DEFAULT_DIALECT,
     layer: Layer = "payloads",
     cuts: Cuts = "recorded",
     session: Session | None = None,

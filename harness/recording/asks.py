@@ -5,9 +5,9 @@ on the command line.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from typing import Final
 
 from harness.cassettes import Cassette, CassetteError, Exchange
+from harness.dialects import DEFAULT_DIALECT
 from harness.pipeline.replay import replay
 from harness.pipeline.request import request_translator, wrap
 from harness.providers import PROVIDERS, detect_provider
@@ -17,9 +17,6 @@ from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
 from .settings import GenerateAsk
-
-_PROMPT_DIALECT: Final = "unified-llm"
-"""The dialect in which prompts of the command line are written."""
 
 
 class NotRecordable(CassetteError):
@@ -173,7 +170,7 @@ def ask_prompts(
     """Prompts of one conversation: each request follows from the answer to the one before, which is
     sent into this generator. A program is run once for each prompt.
     """
-    translator, session = request_translator(_PROMPT_DIALECT), Session()
+    translator, session = request_translator(DEFAULT_DIALECT), Session()
     prompt = None
     payloads: list[dict[str, object]] = []
     for text in prompts:
@@ -187,4 +184,4 @@ def ask_prompts(
         )
         request = translator.translate(prompt, {}, session)
         exchange = yield GenerateAsk(request.body, request.model, streamed)
-        payloads = replay(exchange, provider=provider, dialect=_PROMPT_DIALECT, session=session)
+        payloads = replay(exchange, provider=provider, dialect=DEFAULT_DIALECT, session=session)
