@@ -1,8 +1,8 @@
-"""pytest's door to recording: a marker that names a cassette, fixtures that give it to a client,
-and the network kept out of a replay.
+"""The pytest plugin for recording: a marker that names a cassette, fixtures that connect clients to
+it, and a guard that keeps replayed tests off the network.
 
-What a run without any of this pays for is this file alone; everything else is imported by the first
-test that uses it.
+pytest loads this module in every run, so the rest is imported inside functions, by the first test
+that uses it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ MARKER: Final = "harness_cassette"
 MODES: Final = ("none", "once", "rewrite")
 KEYS: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 NO_KEY: Final = "a-replay-needs-no-key"
-"""The key that a client is given where a cassette answers it and the environment has none."""
-WHO_ASKS: Final = (
-    "whoever records asks with a key (GEMINI_API_KEY, made at https://aistudio.google.com/apikey)"
-    " or a project (GOOGLE_CLOUD_PROJECT)"
+"""The key for a client that a cassette answers, if the environment has none."""
+NEEDS_KEY: Final = (
+    "recording needs a key (GEMINI_API_KEY, made at https://aistudio.google.com/apikey) or a"
+    " project (GOOGLE_CLOUD_PROJECT)"
 )
 
 _PASSED: Final = pytest.StashKey[bool]()
@@ -37,8 +37,8 @@ _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 
 
 class RecordingWarning(UserWarning):
-    """A cassette that a test used only in part or in another order, or an unfinished recording that
-    stands about.
+    """A test used only a part of a cassette or another order, or an earlier recording was left
+    unfinished.
     """
 
 
@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="none",
         help=(
             "cassettes of tests: none only answers, once records those that do not exist, rewrite"
-            " records anew (default: none)"
+            " records all again (default: none)"
         ),
     )
 
@@ -60,8 +60,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         f"{MARKER}(name, allow_status=(), allow_end=(), ordered=True): the cassette that records"
         " and answers this test's client; allow_status: HTTP statuses of errors that may be"
-        " recorded; allow_end: ends of answers that broke off (cut, reset, aborted); ordered:"
-        " whether another order of requests is reported",
+        " recorded; allow_end: ends of incomplete answers that may be recorded (cut, reset,"
+        " aborted); ordered: whether another order of requests is reported",
     )
 
 
@@ -71,14 +71,12 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         return (yield)
     from harness.recording.network_guard import refuse_network
 
-    with refuse_network("this test is replayed; --harness-record once lets it record what it asks"):
+    with refuse_network("this test is replayed; --harness-record once lets it record"):
         return (yield)
 
 
 def _is_ours(item: pytest.Item) -> bool:
-    """Whether it is a cell of a spec, or a test that uses a fixture of ours or is marked for
-    one.
-    """
+    """Whether an item is a cell of a spec, or a test that uses a fixture or the marker of ours."""
     used = any(name.startswith("harness_") for name in getattr(item, "fixturenames", ()))
     return hasattr(item, "cell") or used or item.get_closest_marker(MARKER) is not None
 
@@ -90,16 +88,15 @@ def pytest_runtest_makereport(
     if call.excinfo is not None and _is_ours(item) and not item.config.getoption("fulltrace"):
         _leave_out_frames(call.excinfo)
     report = yield
-    if report.when == "call":  # which a test that Ctrl-C ends has not
+    if report.when == "call":  # a test that Ctrl-C ends has no such report
         item.stash[_PASSED] = report.passed
     return report
 
 
 def _leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
-    """An error of ours says in words what is wrong: its reader looks for the line of the test, not
-    for ours or a library's.
-
-    So does that of a google-genai client which nobody gave a key.
+    """Remove our frames and those of libraries from the traceback of our errors: the message says
+    what is wrong, and the reader needs the line of the test. The error of a google-genai client
+    without a key is treated alike.
     """
     from harness.cassettes import CassetteError
     from harness.pipeline.replay import ReplayError
@@ -112,13 +109,11 @@ def _leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
         "google.genai._api_client",
         "__init__",
     ):
-        failure.value.add_note(WHO_ASKS)
+        failure.value.add_note(NEEDS_KEY)
     elif not isinstance(failure.value, (CassetteError, ReplayError)):
         return
     failure.value.__cause__, failure.value.__suppress_context__ = None, True
-    entry = (
-        failure.tb
-    )  # pytest cuts what it shows out of these links, so they are what there is to change
+    entry = failure.tb  # pytest makes its traceback from these links
     while entry.tb_next is not None:
         file = Path(entry.tb_next.tb_frame.f_code.co_filename)
         if (
@@ -133,7 +128,7 @@ def _leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
 
 @contextmanager
 def _in_words() -> Iterator[None]:
-    """An error of ours in a fixture is its message: no line of the test is to blame."""
+    """An error of ours in a fixture becomes its message alone: no line of the test is wrong."""
     from harness.cassettes import CassetteError
     from harness.pipeline.replay import ReplayError
 
@@ -144,7 +139,7 @@ def _in_words() -> Iterator[None]:
 
 
 class _NotPassed(Exception):
-    """The test failed, was skipped or was stopped, so that what it recorded is not kept."""
+    """The test failed, was skipped or was stopped, so its recording is not kept."""
 
 
 @pytest.fixture(scope="module")
@@ -161,9 +156,9 @@ def harness_cassette(
 ) -> Iterator[Recording | Playback]:
     """The cassette that the test's marker names: a `Recording`, or a `Playback` that answers.
 
-    A recording is kept when the test has passed. After a playback, exchanges that were never asked
-    for and another order are a warning, with ``--harness-strict`` a failure; a request that no
-    exchange answers is always one, even if the client kept silent.
+    A recording is saved if the test passes. After a playback, unused exchanges and another order
+    are warnings, with ``--harness-strict`` failures. A request that no exchange answers is always a
+    failure, even if the client hides the error.
     """
     from harness.conformance.project import Project
     from harness.recording import use_cassette
@@ -174,8 +169,8 @@ def harness_cassette(
         name, ordered, allowed = _marked(request.node)
         path = Project([], config.rootpath / config.getini("harness_cassettes")).cassette_path(name)
     mode = config.getoption("--harness-record")
-    if left := left_behind(path):
-        request.node.warn(RecordingWarning(left))
+    if message := left_behind(path):
+        request.node.warn(RecordingWarning(message))
     try:
         with (
             _in_words(),
@@ -190,7 +185,7 @@ def harness_cassette(
 
 
 def _marked(node: pytest.Item) -> tuple[str, bool, dict[str, Any]]:
-    """Name, whether order counts, and what is allowed to be recorded, from the nearest marker."""
+    """The nearest marker: the name, whether order counts, and what may be recorded."""
     marker = node.get_closest_marker(MARKER)
     match marker:
         case pytest.Mark(args=(str(name),), kwargs=options) if options.keys() <= {
@@ -232,11 +227,11 @@ def _judge(node: pytest.Item, tape: Recording | Playback, *, ordered: bool, stri
 def harness_http_options(
     harness_cassette: Recording | Playback, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[HttpOptions]:
-    """``http_options`` for the test's own `google.genai.Client`, sync and async, on httpx2 or
-    httpx: its cassette records and answers it.
+    """``http_options`` for the test's `google.genai.Client`, blocking and awaiting: its cassette
+    records or answers the client.
 
-    aiohttp is left out of it: the client awaits over httpx. Where the cassette answers and the
-    environment has no key, it is given one.
+    The client uses httpx2 or httpx, not aiohttp. If the cassette answers and the environment has
+    no key, a placeholder is set.
     """
     from harness.recording import Playback
     from harness.recording.drivers.genai import http_options
@@ -253,11 +248,11 @@ def harness_http_options(
 def harness_base_url(
     harness_cassette: Recording | Playback, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[str]:
-    """A base URL for any other client, in any language: a loopback relay over which the test's
-    cassette records and answers it.
+    """The base URL of a loopback relay for any client in any language: the test's cassette records
+    or answers it.
 
-    While the test runs, the variables by which Google's own clients are told a base URL lead there
-    too.
+    While the test runs, the environment variables for the base URLs of Google's clients lead to the
+    relay.
     """
     from harness.recording.endpoints import environment_for, upstream_by_path
     from harness.recording.relay import relay

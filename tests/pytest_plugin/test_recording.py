@@ -256,7 +256,7 @@ def test_a_client_without_a_key_is_told_at_the_line_of_the_test(
     result.stdout.fnmatch_lines(
         [
             "E *No API key was provided*",
-            "E *whoever records asks with a key (GEMINI_API_KEY, *",
+            "E *recording needs a key (GEMINI_API_KEY, *",
             "test_it.py:*",
         ]
     )
