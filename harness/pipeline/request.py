@@ -55,12 +55,11 @@ def ask(
 def wrap(generate: GenerateRequest, provider: str, session: Session) -> dict[str, Any]:
     """The body as ``provider`` is sent it; errors as in `request`."""
     check_known("provider", provider, PROVIDERS)
-    envelope = PROVIDERS[provider].wrap
-    if envelope is None:
-        raise TranslationError(
-            "", f"{provider} is sent no request; its program takes the prompt on the command line"
-        )
-    return envelope(generate, session)
+    chosen = PROVIDERS[provider]
+    if chosen.wrap is None:
+        way_out = "; its program takes the prompt on the command line" if chosen.program else ""
+        raise TranslationError("", f"{provider} is sent no request{way_out}")
+    return chosen.wrap(generate, session)
 
 
 def request_translator(dialect: str) -> RequestTranslator:
