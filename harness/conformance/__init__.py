@@ -1,3 +1,1 @@
-"""Conformance: cells are judged, laws are asked of every replay, and specs are tested by
-mutation.
-"""
+"""Conformance: judges cells, tests adapters by laws, and tests specs by mutation."""

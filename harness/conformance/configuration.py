@@ -1,9 +1,8 @@
-"""The project of a shell command: the folders and adapters that pytest's configuration names, or
-the folders that it was given itself.
+"""The project of a shell command: the folders and adapters of its options and of pytest's
+configuration.
 
-A command that reads specs without pytest shall find those that pytest finds, and a spec may expect
-what an event model of the user's own gives. The first file of the current folder that configures
-pytest is read, in pytest's order; nothing that it names is imported or run.
+A command finds the same specs as pytest. It reads the first file of the current folder that
+configures pytest, in pytest's order. It imports and runs nothing that the file names.
 """
 
 from __future__ import annotations
@@ -35,21 +34,21 @@ FILES: Final = (
     ("tox.ini", ("pytest",)),
     ("setup.cfg", ("tool:pytest",)),
 )
-"""Where pytest looks (https://docs.pytest.org/en/stable/reference/customize.html), and the table of
-the file that it reads.
+"""The files that pytest looks for, and the table of each that it reads
+(https://docs.pytest.org/en/stable/reference/customize.html).
 """
 
 
-def add_folders(one: argparse.ArgumentParser) -> None:
-    """Add the options that say where a project's specs and cassettes are."""
-    add_specs(one, "the specs folder")
-    told = f"the cassettes folder (default: {CASSETTES} of pytest's configuration, then cassettes)"
-    one.add_argument("--cassettes", type=Path, metavar="DIR", help=told)
+def add_folders(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the folders of specs and cassettes."""
+    add_specs(parser, "the specs folder")
+    text = f"the cassettes folder (default: {CASSETTES} of pytest's configuration, then cassettes)"
+    parser.add_argument("--cassettes", type=Path, metavar="DIR", help=text)
 
 
-def add_specs(one: argparse.ArgumentParser, meaning: str) -> None:
-    """Add the option that says where a project's specs are."""
-    one.add_argument(
+def add_specs(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Add the option for the folder of specs."""
+    parser.add_argument(
         "--specs",
         type=Path,
         metavar="DIR",
@@ -58,8 +57,8 @@ def add_specs(one: argparse.ArgumentParser, meaning: str) -> None:
 
 
 def project_of(parsed: argparse.Namespace, folder: Path = Path()) -> Project:
-    """The project of a command with ``--specs`` and ``--cassettes``; raises `ReplayError` for a
-    configuration that is none.
+    """The project of a command with ``--specs`` and ``--cassettes``. Raises `ReplayError` for a
+    configuration that can't be read.
     """
     project = Project(*folders_of(parsed, folder))
     path, table = _configuration(folder)
@@ -72,8 +71,8 @@ def project_of(parsed: argparse.Namespace, folder: Path = Path()) -> Project:
 
 
 def folders_of(parsed: argparse.Namespace, folder: Path = Path()) -> tuple[list[Path], Path]:
-    """The roots of the specs and the folder of the cassettes, as a user calls them; raises
-    `ReplayError` as `project_of` does.
+    """The folders of specs and the folder of cassettes, as the user spells them. Raises as
+    `project_of` does.
     """
     path, table = _configuration(folder)
     value = table.get(SPECS) or []
@@ -88,14 +87,12 @@ def folders_of(parsed: argparse.Namespace, folder: Path = Path()) -> tuple[list[
 
 
 def found_from(folder: Path) -> Path | None:
-    """The file that pytest reads where it is given a file of that folder and no other: the nearest
-    that configures it.
-    """
+    """The configuration that pytest reads when it is given a file of that folder: the nearest."""
     folders = (folder, *folder.parents)
     for place in folders:
         try:
             path, _ = _configuration(place)
-        except ReplayError:  # pytest ends at such a file
+        except ReplayError:  # pytest stops at such a file too
             return None
         if path != place:
             return path
@@ -103,7 +100,7 @@ def found_from(folder: Path) -> Path | None:
 
 
 def _configuration(folder: Path) -> tuple[Path, Mapping[str, Any]]:
-    """The file that configures pytest, and what it says; nothing where there is none."""
+    """The file that configures pytest, and its table; the folder and {} where there is none."""
     for name, keys in FILES:
         path = folder / name
         try:
@@ -120,7 +117,7 @@ def _fault(path: Path, what: str, error: Exception) -> ReplayError:
 
 
 def _table(path: Path, keys: Sequence[str]) -> Mapping[str, Any] | None:
-    """What a file says to pytest; None where it does not configure it."""
+    """The table of a file for pytest; None where the file does not configure pytest."""
     if path.suffix == ".toml":
         table: Any = tomllib.loads(read_text(path))
         for key in keys:
@@ -134,7 +131,7 @@ def _table(path: Path, keys: Sequence[str]) -> Mapping[str, Any] | None:
 
 
 def _lines(value: Any) -> list[str]:
-    """The lines of a value of several, whichever way they are written."""
+    """The lines of a value, written as a list or as a text."""
     lines = (
         [str(line) for line in value] if isinstance(value, list) else str(value or "").split("\n")
     )

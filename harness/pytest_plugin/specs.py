@@ -1,8 +1,7 @@
-"""pytest's door to specs: a spec file is a file of items, one a case and column, and a verdict is
-an outcome.
+"""Specs as test items: one item for each case and column of a spec file; a verdict is an outcome.
 
-Nothing of ours is imported until there is a spec. An item is judged wherever pytest-xdist puts it;
-with ``--harness-accept`` it fills its own expectation first, if that is empty.
+Nothing of the harness is imported until there is a spec. An item is judged in whichever process
+pytest-xdist runs it. With ``--harness-accept`` it first fills its own expectation if that is empty.
 """
 
 from __future__ import annotations
@@ -24,13 +23,11 @@ if TYPE_CHECKING:
 
 
 FILLED: Final = "harness_filled"
-"""The property of a test report that names the item of which an expectation was filled in."""
+"""The property of a test report that names an item whose expectation was filled in."""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A link below the specs that leads to a folder it stands in: pytest would walk round and
-    round.
-    """
+    """Ignore a link to a folder that contains the link: pytest would follow it forever."""
     if (
         not any(collection_path.is_relative_to(root) for root in _spec_roots(config))
         or not collection_path.is_symlink()
@@ -55,7 +52,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def _may_be_spec(path: Path, config: pytest.Config) -> bool:
-    """Below a folder of ``harness_specs``, or named on the command line."""
+    """Whether a file is below a folder of ``harness_specs``, or named on the command line."""
     named = (
         os.path.normpath(config.invocation_params.dir / str(argument).partition("::")[0])
         for argument in config.args
@@ -76,8 +73,8 @@ class SpecFile(pytest.File):
             raise self.CollectError(str(error)) from None
         for cell in cells:
             if self._selected(project, cell):
-                # The id is given whole: pytest 9 tells what stands in brackets from the name, and
-                # --lf finds only ids that it told so.
+                # The whole id is given: pytest 9 makes it from the name otherwise, and --lf would
+                # not find the item.
                 yield CellItem.from_parent(
                     self, name=cell.name, nodeid=f"{self.nodeid}::{cell.name}", cell=cell
                 )
@@ -98,7 +95,7 @@ def _provider_of(project: Project, cell: Cell) -> str | None:
     try:
         return resolve_fixture(cell.case, project.cassette).provider
     except (CassetteError, ReplayError):
-        return None  # the item itself says what is wrong, in a run that selects it
+        return None  # the item itself reports the error, in a run that selects it
 
 
 class CellItem(ResultItem):
@@ -173,7 +170,7 @@ class CellItem(ResultItem):
         )
 
     def _accept(self, project: Project) -> bool:
-        """Fill this cell's expectation in its file, if it is empty; whether that was done. Raises
+        """Fill an empty expectation of this cell in its file; returns whether it was filled. Raises
         `AdapterError`.
         """
         from harness.cassettes import CassetteError
@@ -202,9 +199,7 @@ class CellItem(ResultItem):
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
-    """What was filled in, and why nothing ran for an adapter or of the specs that are
-    configured.
-    """
+    """Print what was filled in, and why nothing ran for an adapter or for configured specs."""
     reports = [
         one
         for found in terminalreporter.stats.values()
@@ -218,7 +213,7 @@ def pytest_terminal_summary(
         for name, value in one.user_properties
         if name == FILLED
     ]:
-        from harness.stream.printable import printable  # a run without a spec needs nothing of ours
+        from harness.stream.printable import printable  # a run without specs does not import it
 
         terminalreporter.write_line(printable(f"filled in: {named}, `reviewed: no`"))
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
@@ -227,9 +222,7 @@ def pytest_terminal_summary(
 
 
 def _unnamed_roots(config: pytest.Config) -> Iterator[str]:
-    """Folders of ``harness_specs`` that were not looked into: pytest looks into what is named, and
-    below itself.
-    """
+    """The folders of ``harness_specs`` that pytest did not collect, since they were not named."""
     here = config.invocation_params.dir
     named = [
         Path(os.path.normpath(here / str(argument).partition("::")[0])) for argument in config.args
@@ -244,9 +237,7 @@ def _unnamed_roots(config: pytest.Config) -> Iterator[str]:
 
 
 def _unexpected(config: pytest.Config) -> Iterator[str]:
-    """The adapters that were chosen and that no case below the specs folders expects anything
-    of.
-    """
+    """The selected adapters of which no case expects anything."""
     chosen = config.getoption("--harness-dialect") or ()
     if not chosen:
         return
@@ -263,7 +254,7 @@ def _unexpected(config: pytest.Config) -> Iterator[str]:
             for case in project.cases(path)
         ]
     except SpecError:
-        return  # which a run that reads it tells
+        return  # the run that reads the file reports it
     for named in (project.adapters[name] for name in chosen if name in project.adapters):
         if not any(named.dialect in case.expect for case in cases):
             fill = (
@@ -271,6 +262,6 @@ def _unexpected(config: pytest.Config) -> Iterator[str]:
                 " once with --harness-accept"
             )
             yield (
-                f"{named.name}: no case expects anything of {named.dialect}; {fill}, or hold it to"
+                f"{named.name}: no case expects anything of {named.dialect}; {fill}, or test it by"
                 " the laws with --harness-laws"
             )

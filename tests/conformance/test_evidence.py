@@ -72,7 +72,7 @@ def evidence(result: CaseResult) -> Evidence:
     return result.evidence
 
 
-def test_a_stream_is_described_by_its_reads_its_bytes_and_its_request_without_keys() -> None:
+def test_a_stream_is_described_without_keys() -> None:
     stream = describe(WHOLE, "gemini-api")
     assert stream.reads == (Read(12.5, len(FIRST)), Read(40.0, len(LAST)))
     assert (stream.status, stream.size, stream.reads_total, len(stream.digest)) == (
@@ -115,7 +115,7 @@ def test_many_reads_are_put_together_and_none_is_lost() -> None:
     )
 
 
-def test_a_cell_that_holds_keeps_a_digest_of_what_came_and_no_layers() -> None:
+def test_a_green_cell_has_a_digest_and_no_layers() -> None:
     held = evidence(judged({"$any": True}))
     other = evidence(judged({"$any": True}, exchange=replace(WHOLE, reads=((1.0, LAST),))))
     assert held.layers == ()
@@ -124,7 +124,7 @@ def test_a_cell_that_holds_keeps_a_digest_of_what_came_and_no_layers() -> None:
     assert held.digest == evidence(judged({"$contains": []})).digest != other.digest
 
 
-def test_layers_stand_around_the_first_difference_and_what_it_was_made_of() -> None:
+def test_layers_show_the_first_difference_and_its_event() -> None:
     got = _payloads()
     wrong = [
         {**item, "text": "?"} if item.get("delta") == "llo" or item.get("text") == "llo" else item
@@ -153,7 +153,7 @@ def _payloads() -> list[dict[str, Any]]:
     return replay(WHOLE)
 
 
-def test_the_lowest_layer_that_the_case_expects_and_that_differs_is_marked() -> None:
+def test_the_lowest_layer_that_differs_is_marked() -> None:
     result = judged(None, expect={"events": [{"kind": "start"}], "unified-llm": []})
     layers = {view.layer: view for view in evidence(result).layers}
     assert result.first_layer == "events"
@@ -162,7 +162,7 @@ def test_the_lowest_layer_that_the_case_expects_and_that_differs_is_marked() -> 
     assert layers["payloads"].differs
 
 
-def test_a_users_adapter_has_the_layers_of_its_stream_but_no_event_for_a_payload() -> None:
+def test_a_users_payloads_have_layers_but_no_event() -> None:
     def run(exchange: Exchange, options: RunOptions) -> Output:
         return Output([{"say": "Hé"}, {"say": "llo"}])
 
@@ -173,6 +173,26 @@ def test_a_users_adapter_has_the_layers_of_its_stream_but_no_event_for_a_payload
         ("events", None),
         ("payloads", 1),
     ]
+
+
+def test_evidence_of_a_dialect_replays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        raise AssertionError("replayed again")
+
+    case = Case(
+        case="c",
+        requirement="r",
+        features=("f",),
+        source="https://s.example",
+        cassette="x/y",
+        expect={"events": [], "art": []},
+    )
+    judgement = judge(
+        Cell(case, "a.yaml", "art"), lambda name: Cassette((WHOLE,), Origin("written"))
+    )
+    monkeypatch.setattr("harness.conformance.judge.replay_layers", refuse)
+    monkeypatch.setattr("harness.conformance.evidence.replay_layers", refuse)
+    assert len(evidence(with_evidence(judgement)).layers) == 3
 
 
 def test_under_an_operator_no_place_is_marked() -> None:
@@ -193,7 +213,7 @@ def test_a_request_case_shows_the_prompt_and_the_request() -> None:
     assert 0 < len(evidence(held).layers[1].lines) <= MAX_GREEN_REQUEST
 
 
-def test_every_turn_of_a_conversation_has_its_stream_and_its_request() -> None:
+def test_every_turn_of_a_conversation_has_its_stream() -> None:
     root = Path(__file__).parents[2]
     project = Project([root / "specs"], root / "cassettes")
     specs = (file for file in yaml_files(root / "specs") if kind_of(file) == "spec")
@@ -235,7 +255,7 @@ def test_a_broken_law_is_told_with_its_counterexample() -> None:
     assert evidence(try_laws(judged([]), load)).breaches == ()
 
 
-def test_laws_are_not_tried_where_they_would_say_nothing_about_the_cell() -> None:
+def test_laws_are_not_tried_for_foreign_cells() -> None:
     def load(name: str) -> Cassette:
         return Cassette((WHOLE,), Origin("written"))
 

@@ -59,9 +59,7 @@ def test_what_looks_like_a_secret_is_not_told(said: str, told: str) -> None:
         ),
     ],
 )
-def test_the_first_line_which_is_all_that_a_short_summary_shows_says_what_differs(
-    finding: Finding | None, reason: str, gist: str
-) -> None:
+def test_the_first_line_says_what_differs(finding: Finding | None, reason: str, gist: str) -> None:
     lines = explain(
         result(verdict="failed", reason=reason, findings=(finding,) if finding else ()),
         "specs/parallel.yaml:7",

@@ -113,7 +113,7 @@ def test_the_page_names_every_file_of_the_walk(walk: tuple[Judgement, list[Call]
     assert {file for file, _ in walk[1]} == {file for file, _ in steps()} | helpers()
 
 
-def test_a_green_cell_detects_frames_and_compares_once_and_has_no_evidence(
+def test_a_green_cell_takes_every_step_once(
     walk: tuple[Judgement, list[Call]],
 ) -> None:
     judgement, calls = walk

@@ -4,7 +4,7 @@ client.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
@@ -179,8 +179,3 @@ def _raised_at(error: BaseException) -> str:
     if trace is None:
         return ""
     return f" at {trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}"
-
-
-def of_function(function: Callable[[Exchange], Sequence[Any]]) -> Callable[..., Output]:
-    """The ``run`` of an adapter that is a function from an exchange to a list of payloads."""
-    return lambda exchange, options: Output(list(function(exchange)))

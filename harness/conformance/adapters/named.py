@@ -98,15 +98,15 @@ def make_adapter(named: NamedAdapter, folder: Path, *, timeout: float = 30.0) ->
 
 
 class _Expired(BaseException):
-    """The time is up; no `Exception`, so that an adapter which retries on any of these does not
-    retry on it.
+    """The time is over. Not an `Exception`, so that an adapter that retries after every exception
+    does not retry after this one.
     """
 
 
 @contextmanager
 def _alarm(name: str, timeout: float) -> Iterator[None]:
-    """Stops a function that doesn't return; where there are no alarms (threads, Windows) nothing
-    does, and a program is the way out.
+    """Stops a function that does not return. Threads and Windows have no alarms, so there nothing
+    stops it; a program can be stopped everywhere.
     """
     if (
         not hasattr(signal, "setitimer")
@@ -125,14 +125,12 @@ def _alarm(name: str, timeout: float) -> Iterator[None]:
     except _Expired:
         raise AdapterError(f"adapter {name} did not return within {timeout:g} s") from None
     finally:
-        signal.setitimer(signal.ITIMER_REAL, rest)  # somebody else's, as pytest-timeout's
+        signal.setitimer(signal.ITIMER_REAL, rest)  # the alarm of others, such as pytest-timeout
         signal.signal(signal.SIGALRM, before)
 
 
 def _command(target: str) -> tuple[str, list[str]] | None:
-    """``run: node "my shim.js"`` → ``("run", ["node", "my shim.js"])``; None for what is no
-    command.
-    """
+    """``run: node "my shim.js"`` → ``("run", ["node", "my shim.js"])``; None without a command."""
     kind, colon, rest = target.partition(":")
     if kind not in ("run", "serve") or not colon or not rest.startswith((" ", "\t")):
         return None
@@ -160,7 +158,7 @@ def _find(named: NamedAdapter, folder: Path) -> Any:
 
 
 def _gather(payloads: Any, name: str) -> list[Any]:
-    """What a function gave, as a list of JSON data."""
+    """The payloads of a function as a list of JSON data."""
     if (
         payloads is None
         or isinstance(payloads, str | bytes | Mapping)
@@ -195,7 +193,7 @@ def _called(value: Any) -> str:
 
 
 def _find_odd(payload: Any) -> str:
-    """What of a payload is no JSON data, in words; "" if all of it is."""
+    """The part of a payload that is no JSON data, in words; "" if all of it is."""
     left, depth = [payload], 0
     while left:
         depth += 1

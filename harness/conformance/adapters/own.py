@@ -4,35 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from msgspec import to_builtins
 
 from harness.dialects import DIALECTS, Dialect
-from harness.facts import Facts, event_differences
+from harness.facts import event_differences
 from harness.pipeline.replay import plain_frame, replay_layers
 from harness.providers.oracle import gather_events, read_raw
 from harness.stream.events import ORDER
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
-from .adapter import (
-    FUNCTION,
-    THOROUGH,
-    Adapter,
-    Effort,
-    Grammar,
-    Output,
-    RunOptions,
-)
+from .adapter import FUNCTION, THOROUGH, Adapter, Effort, Grammar, Output, RunOptions
 
 BOUNDLESS: Final = 1 << 62
 """The limit of a session that forgets nothing: what a bounded one forgets is no loss."""
-
-
-def read_facts(dialect: Dialect, payloads: Any, session: Session) -> Facts:
-    """The facts in payloads of a dialect. Raises what payloads of another shape make it raise."""
-    return read_raw(dialect.facts(payloads, session))
 
 
 def dialect_adapter(dialect: Dialect) -> Adapter:
@@ -68,7 +55,7 @@ def user_adapter(
 def _with_model(adapter: Adapter, dialect: Dialect) -> Adapter:
     return replace(
         adapter,
-        facts=lambda output: read_facts(dialect, output.items, output.session),
+        facts=lambda output: read_raw(dialect.facts(output.items, output.session)),
         differences=dialect.differences,
         grammar=Grammar(dialect.order, dialect.label, dialect.final),
     )

@@ -1,11 +1,10 @@
-"""Adapters that are programs, in any language: one process an exchange, JSON in and JSON lines out,
-bounded in time and size.
+"""Runs adapters that are programs: one process for each exchange, with limits for time and size.
 
-Over pipes the program gets the recorded exchange as one JSON object on stdin and prints its
-payloads, one JSON value a line. At a base URL it gets the request instead, and an address where
-that request is answered with the recorded bytes, read by read. Either way it runs in a session of
-its own that ends with it: what it forked is killed too. What left that session is found, on Linux,
-by a mark in its environment.
+Over pipes, the program gets the recorded exchange as one JSON object on stdin, and prints one
+payload a line as JSON. At a base URL, it gets the request instead, and an address that answers it
+with the recorded bytes, read by read. The program runs in a session of its own. When it ends, all
+processes of the session are killed, and on Linux also those that left the session: a mark in their
+environment identifies them.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ MAX_PAYLOADS: Final = 1_000_000
 MAX_OUTPUT: Final = 64 * 1024 * 1024
 _TAIL: Final = 2000
 MARK: Final = "HARNESS_PROGRAM"
-"""The variable by which a program and all that it started are known."""
+"""The environment variable that marks a program and all processes that it starts."""
 
 ROUNDS: Final = 10
-"""So often is looked for what is left: what forks meanwhile is found the next time."""
+"""Searches for processes that are left. A process that forks meanwhile is found by the next."""
 
 
 def run_over_pipes(
     command: Sequence[str], exchange: Exchange, options: RunOptions, folder: Path, timeout: float
 ) -> list[Any]:
-    """The payloads that a program prints for the exchange on its stdin.
+    """The payloads that a program prints for the exchange on its stdin:
 
     ``{"case", "context", "provider", "request": {"method", "url", "headers", "body"}, "status",
     "headers", "reads": [[at_ms, base64], …], "end"}``: ``body`` is base64 too; ``request`` and
@@ -53,11 +52,11 @@ def run_over_pipes(
 def run_at_base_url(
     command: Sequence[str], exchange: Exchange, options: RunOptions, folder: Path, timeout: float
 ) -> list[Any]:
-    """The payloads that a program prints for what it is answered at ``HARNESS_BASE_URL``.
+    """The payloads that a program prints for the answer that it gets at ``HARNESS_BASE_URL``.
 
-    On stdin stands ``{"case", "context", "provider", "request"}``, the recorded request; whatever
-    generate request arrives is answered. Google's own variables for a base URL name the same
-    address, and the key is a word. Raises `AdapterError`.
+    On stdin it gets ``{"case", "context", "provider", "request"}`` with the recorded request. Every
+    generate request is answered. Google's variables for a base URL contain the same address, and
+    the API key is a placeholder. Raises `AdapterError`.
     """
     from harness.server import serve
 
@@ -99,11 +98,11 @@ def _run(
     folder: Path,
     timeout: float,
 ) -> list[Any]:
-    out, said, status = run_process(
+    out, errors, status = run_process(
         command, {**os.environ, **environment}, folder, timeout, json.dumps(given).encode() + b"\n"
     )
     if status:
-        words = said.decode("utf-8", "backslashreplace").strip()
+        words = errors.decode("utf-8", "backslashreplace").strip()
         raise AdapterError(
             f"{command[0]} ended with status {status}" + (f": {words}" if words else "")
         )
@@ -121,15 +120,15 @@ def run_process(
     timeout: float,
     given: bytes = b"",
 ) -> tuple[bytes, bytes, int]:
-    """What a program prints that is given these bytes on stdin, the end of what it says on stderr,
-    its status; raises `AdapterError`.
+    """Run a program with these bytes on stdin. Returns its stdout, the end of its stderr, and its
+    status. Raises `AdapterError`.
     """
     mark = f"{os.getpid()}-{time.monotonic_ns()}"
     with tempfile.TemporaryFile() as stdin:
         stdin.write(given)
         stdin.seek(0)
         try:
-            # the user's own configuration names the program, or it is ours
+            # The program is ours, or the user's configuration names it.
             process = subprocess.Popen(  # noqa: S603
                 command,
                 stdin=stdin,
@@ -143,7 +142,7 @@ def run_process(
             raise AdapterError(f"{command[0]} can't be run: {error.strerror or error}") from None
     with process:
         try:
-            out, said = _gather(process, time.monotonic() + timeout, timeout)
+            out, errors = _gather(process, time.monotonic() + timeout, timeout)
             status = process.wait(max(0.1, timeout))
         except subprocess.TimeoutExpired:
             raise AdapterError(
@@ -151,16 +150,16 @@ def run_process(
             ) from None
         finally:
             _end_session(process.pid, f"{MARK}={mark}".encode())
-    return out, said, status
+    return out, errors, status
 
 
 def _gather(
     process: subprocess.Popen[bytes], deadline: float, timeout: float
 ) -> tuple[bytes, bytes]:
-    """All of stdout and the end of stderr."""
-    out, said = bytearray(), bytearray()
+    """All of stdout, and the end of stderr."""
+    out, errors = bytearray(), bytearray()
     with selectors.DefaultSelector() as selector:
-        for pipe, buffer in ((process.stdout, out), (process.stderr, said)):
+        for pipe, buffer in ((process.stdout, out), (process.stderr, errors)):
             selector.register(_open(pipe), selectors.EVENT_READ, buffer)
         while selector.get_map():
             ready = selector.select(max(0.0, deadline - time.monotonic()))
@@ -171,12 +170,12 @@ def _gather(
                 if not data:
                     selector.unregister(key.fileobj)
                 key.data.extend(data)
-            del said[:-_TAIL]
+            del errors[:-_TAIL]
             if len(out) > MAX_OUTPUT:
                 raise AdapterError(
                     f"the program printed more than {MAX_OUTPUT:,} bytes for one exchange"
                 )
-    return bytes(out), bytes(said)
+    return bytes(out), bytes(errors)
 
 
 def _open(pipe: IO[bytes] | None) -> IO[bytes]:
@@ -186,7 +185,7 @@ def _open(pipe: IO[bytes] | None) -> IO[bytes]:
 
 
 def _end_session(leader: int, mark: bytes) -> None:
-    with suppress(ProcessLookupError, PermissionError):  # all of them have ended
+    with suppress(ProcessLookupError, PermissionError):  # all processes have ended
         os.killpg(leader, signal.SIGKILL)
     for _ in range(ROUNDS):
         left = [pid for pid in _marked(mark) if pid != leader]
@@ -198,11 +197,11 @@ def _end_session(leader: int, mark: bytes) -> None:
 
 
 def _marked(mark: bytes) -> Iterator[int]:
-    """The processes that were started with this in their environment; none where there is no
-    ``/proc``, and none that emptied it.
+    """The processes with this mark in their environment. Without ``/proc`` there are none; a
+    process that emptied its environment is not found.
     """
     for environ in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):  # it has ended, or is somebody else's
+        with suppress(OSError):  # the process has ended, or belongs to another user
             if mark in environ.read_bytes().split(b"\0"):
                 yield int(environ.parent.name)
 
@@ -215,5 +214,5 @@ def _payload(program: str, number: int, line: bytes) -> Any:
     except ValueError as error:
         shown = line[:80].decode("utf-8", "backslashreplace")
         raise AdapterError(
-            f"line {number} of what {program} printed is no JSON ({error}): {shown}"
+            f"line {number} that {program} printed is no JSON ({error}): {shown}"
         ) from None

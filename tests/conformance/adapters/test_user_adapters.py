@@ -154,11 +154,12 @@ MISBEHAVIOUR = {
     ),
     "says what is no JSON": (
         "print('{}')\nprint('oops \\x1b[2J')",
-        "line 2 of what .* printed is no JSON",
+        "line 2 that .* printed is no JSON",
     ),
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "words"), MISBEHAVIOUR.values(), ids=list(MISBEHAVIOUR))
 def test_a_program_that_misbehaves_is_an_error_that_says_how(
     program: str, words: str, tmp_path: Path
@@ -167,6 +168,7 @@ def test_a_program_that_misbehaves_is_an_error_that_says_how(
         given(program, tmp_path, timeout=1.0)
 
 
+@pytest.mark.slow
 def test_what_a_program_forked_is_gone_with_it(tmp_path: Path) -> None:
     with pytest.raises(AdapterError):
         given(
@@ -293,7 +295,8 @@ def configure(project: pytest.Pytester, *lines: str) -> None:
     project.makeini("[pytest]\nharness_adapters =\n" + "".join(f"    {line}\n" for line in lines))
 
 
-def test_an_event_model_of_ones_own_is_held_to_its_own_expectations(
+@pytest.mark.slow
+def test_an_own_event_model_has_its_own_expectations(
     project: pytest.Pytester,
 ) -> None:
     configure(project, "mine = my_own_adapter:run")
@@ -305,6 +308,7 @@ def test_an_event_model_of_ones_own_is_held_to_its_own_expectations(
     assert "mine" in (project.path / "out" / "index.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_fault_is_red_under_the_adapters_name(project: pytest.Pytester) -> None:
     configure(project, "mine = my_own_adapter:run", "loud: mine = my_own_adapter:shout")
     result = project.runpytest_subprocess(
@@ -314,6 +318,7 @@ def test_a_fault_is_red_under_the_adapters_name(project: pytest.Pytester) -> Non
     result.stdout.fnmatch_lines(["*hello?loud?*", "*expected: *Hel*", "*got: *HEL*"])
 
 
+@pytest.mark.slow
 def test_an_adapter_that_raises_or_exits_is_an_error_cell(project: pytest.Pytester) -> None:
     (project.path / "my_own_adapter.py").write_text(
         "import sys\ndef boom(exchange):\n    return {}['x']\ndef gone(exchange):\n    sys.exit(3)\n",
@@ -333,6 +338,7 @@ def test_an_adapter_that_raises_or_exits_is_an_error_cell(project: pytest.Pytest
     )
 
 
+@pytest.mark.slow
 def test_two_adapters_of_one_name_are_refused(project: pytest.Pytester) -> None:
     configure(project, "mine = my_own_adapter:run", "mine = my_own_adapter:shout")
     result = project.runpytest_subprocess("specs", "-p", "no:cacheprovider")
@@ -340,11 +346,13 @@ def test_two_adapters_of_one_name_are_refused(project: pytest.Pytester) -> None:
     result.stderr.fnmatch_lines(["*2 adapters have 1 names*"])
 
 
+@pytest.mark.slow
 def test_without_the_adapter_the_name_is_unknown(project: pytest.Pytester) -> None:
     result = project.runpytest_subprocess("specs", "-p", "no:cacheprovider")
     result.stdout.fnmatch_lines(["*unknown layer or dialect 'mine'*"])
 
 
+@pytest.mark.slow
 def test_a_bad_line_is_a_usage_error(project: pytest.Pytester) -> None:
     for line, words in (
         ("mine = nowhere_at_all:run", "can't be imported"),

@@ -151,7 +151,7 @@ FAULTS: dict[str, tuple[int, str, Callable[[Items, Exchange], Items]]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_faulty_adapter_goes_red_on_the_law_that_its_fault_breaks(name: str) -> None:
+def test_a_faulty_adapter_breaks_the_law_of_its_fault(name: str) -> None:
     number, words, fault = FAULTS[name]
     adapt = ours("unified-llm")
     adapter = users("mine", "unified-llm", lambda exchange: fault(adapt(exchange), exchange))
@@ -178,7 +178,7 @@ def test_the_case_of_a_damage_shows_the_damaged_answer() -> None:
     assert shown.body == asked[-1]
 
 
-def test_an_adapter_that_fails_on_the_recording_itself_is_an_error() -> None:
+def test_an_adapter_that_fails_on_the_recording_is_an_error() -> None:
     def adapt(exchange: Exchange) -> Items:
         raise AdapterError("it hangs")
 
@@ -188,7 +188,7 @@ def test_an_adapter_that_fails_on_the_recording_itself_is_an_error() -> None:
     assert judged(7, adapter).verdict == "failed"
 
 
-def test_an_event_model_of_its_own_is_asked_what_needs_no_meaning() -> None:
+def test_an_unknown_event_model_is_asked_four_laws() -> None:
     shop = users(
         "shop", "shop", lambda exchange: [{"bytes": len(exchange.body.replace(b"\r", b""))}]
     )
@@ -199,7 +199,7 @@ def test_an_event_model_of_its_own_is_asked_what_needs_no_meaning() -> None:
     )
 
 
-def test_payloads_of_no_shape_are_findings_and_no_crash() -> None:
+def test_payloads_of_another_shape_are_a_finding() -> None:
     odd = users("odd", "unified-llm", lambda exchange: [{"type": "TEXT_DELTA"}, {"type": "ERROR"}])
     for number in (2, 3, 4):
         assert judged(number, odd).verdict == "failed"
@@ -278,7 +278,7 @@ def run(project: pytest.Pytester, adapter: str, *more: str) -> pytest.RunResult:
     )
 
 
-def test_every_law_is_an_item_for_every_adapter_of_the_configuration(
+def test_every_law_is_an_item_for_a_configured_adapter(
     project: pytest.Pytester,
 ) -> None:
     result = run(project, "good", "-v", "--harness-report", "report")
@@ -292,7 +292,7 @@ def test_every_law_is_an_item_for_every_adapter_of_the_configuration(
     assert "good" in (project.path / "report" / "gemini-api.html").read_text(encoding="utf-8")
 
 
-def test_an_exchange_that_tells_no_provider_is_asked_as_a_case_without_one_is(
+def test_an_exchange_without_a_provider_is_read_as_gemini_api(
     project: pytest.Pytester,
 ) -> None:
     bare = Cassette((replace(EXCHANGE, request=None, provider=None),), Origin("written"))
@@ -302,7 +302,7 @@ def test_an_exchange_that_tells_no_provider_is_asked_as_a_case_without_one_is(
     run(project, "good").assert_outcomes(passed=7, skipped=1)
 
 
-def test_a_deaf_adapter_is_told_of_and_gets_a_case(project: pytest.Pytester) -> None:
+def test_an_adapter_without_errors_gets_a_case(project: pytest.Pytester) -> None:
     result = run(project, "deaf")
     outcomes = result.parseoutcomes()
     assert outcomes["failed"] >= 1
@@ -330,7 +330,7 @@ def replay(exchange):
 """
 
 
-def test_a_broken_law_has_its_sides_in_the_report_with_the_layers_the_reads_and_a_case_that_shows_it(
+def test_a_broken_law_has_its_evidence_in_the_report(
     project: pytest.Pytester,
 ) -> None:
     project.makepyfile(law_says=SAYS)
@@ -356,7 +356,7 @@ def test_a_broken_law_has_its_sides_in_the_report_with_the_layers_the_reads_and_
     ]
 
 
-def test_of_many_broken_laws_a_report_has_the_cases_of_the_first(
+def test_a_report_has_the_cases_of_the_first_broken_laws(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harness.pytest_plugin.report.LAWS_TRIED", 1)
@@ -376,7 +376,8 @@ def test_what_an_adapter_raises_is_its_result(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*the adapter raised KeyError at *.py:*: *"])
 
 
-def test_an_adapter_that_takes_all_day_is_told_and_not_waited_for(
+@pytest.mark.slow
+def test_a_slow_adapter_is_an_error_and_not_waited_for(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harness.pytest_plugin.laws.PATIENCE_S", 0.5)
@@ -385,7 +386,7 @@ def test_an_adapter_that_takes_all_day_is_told_and_not_waited_for(
     result.stdout.fnmatch_lines(["*adapter slow took more than 0.5 s for this law*"])
 
 
-def test_a_program_is_held_against_the_laws(project: pytest.Pytester) -> None:
+def test_a_program_is_tested_by_the_laws(project: pytest.Pytester) -> None:
     result = run(project, "silent", "-k", "law-3 or law-5")
     result.assert_outcomes(failed=1, passed=1)
 
@@ -437,13 +438,14 @@ SHOWN: dict[int, tuple[str, str, str, str]] = {
 TOLD = {
     1: "cut at byte * payload ? is {'say': 'H��llo'}; read as a whole it is {'say': 'Héllo'}",
     2: "*payload 0, start thinking, may not come in the state fresh*",
-    6: "spelled with cr, payload 0 is *; spelled as recorded it is {'say': 'hm'}",
+    6: "spelled as cr, payload 0 is *; spelled as recorded it is {'say': 'hm'}",
 }
 FEATURE = {1: "framing.split-reads", 2: "text.streaming", 6: "framing.line-ends"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", SHOWN)
-def test_the_case_as_it_is_printed_is_red_for_the_faulty_adapter_and_green_for_a_right_one(
+def test_the_printed_case_is_red_until_the_fault_is_fixed(
     project: pytest.Pytester, number: int
 ) -> None:
     target, module, fault, mended = SHOWN[number]

@@ -259,7 +259,7 @@ def test_law_7_names_the_exception() -> None:
     assert any("raised JSONDecodeError" in one for one in findings(7, exchange(ANSWER), crash))
 
 
-def test_a_failure_among_many_cuts_is_reduced_to_the_one_cut_that_matters() -> None:
+def test_many_cuts_are_reduced_to_the_one_that_matters() -> None:
     def fault(items: Items, recorded: Exchange) -> Items:
         return items[:-1] if has_cut(recorded, set(range(2000, 8000))) else items
 
@@ -319,7 +319,7 @@ def test_compressed_bodies_are_cut_while_compressed() -> None:
     assert check(replace(packed, reads=((None, ANSWER),))) == []
 
 
-def test_payloads_of_another_shape_are_a_finding_and_no_crash() -> None:
+def test_payloads_of_another_shape_break_law_3() -> None:
     adapter = payloads_of(lambda exchange, **options: [{"type": "TEXT_DELTA"}])
     (breach,) = LAWS[2].findings(exchange(ANSWER), adapter)
     assert breach.sentence == "the payloads are not of the dialect's shape: KeyError 'delta'"

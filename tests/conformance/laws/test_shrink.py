@@ -76,7 +76,7 @@ def cut_inside(sign: bytes) -> Fault:
 
 
 @pytest.mark.parametrize("body", [BODY, LARGE], ids=["small", "large"])
-def test_a_cut_is_shrunk_to_the_one_place_in_the_one_message_that_needs_it(body: bytes) -> None:
+def test_a_cut_is_shrunk_to_one_place_in_one_message(body: bytes) -> None:
     small, spec = shrunk(1, body, cut_inside("€".encode()))
     assert [data for _, data in small.reads] == [
         b'data: {"candidates": [{"content": {"parts": [{"text": "\xe2',
@@ -86,7 +86,7 @@ def test_a_cut_is_shrunk_to_the_one_place_in_the_one_message_that_needs_it(body:
 
 
 @pytest.mark.parametrize("body", [BODY, LARGE], ids=["small", "large"])
-def test_a_prefix_is_shrunk_to_the_shortest_that_shows_it(body: bytes) -> None:
+def test_a_prefix_is_shrunk_to_the_shortest(body: bytes) -> None:
     def fault(items: Items, recorded: AnyExchange) -> Items:
         return (
             [one for one in items if one["kind"] != "incomplete"]
@@ -101,7 +101,7 @@ def test_a_prefix_is_shrunk_to_the_shortest_that_shows_it(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("body", [BODY, LARGE], ids=["small", "large"])
-def test_a_field_is_shrunk_to_the_shortest_value_in_the_fewest_fields(body: bytes) -> None:
+def test_a_field_is_shrunk_to_the_shortest_value(body: bytes) -> None:
     def fault(items: Items, _: AnyExchange) -> Items:
         return [
             {name: value for name, value in one.items() if name != "signature"} for one in items
@@ -144,9 +144,7 @@ def test_every_place_of_a_body_is_cut_in_few_replays() -> None:
     assert len(list(cut_sets(exchange(b"x" * (BYTEWISE + 1)), SMALL))) < COMB
 
 
-def test_a_large_body_is_cut_short_behind_its_lines_and_the_shortest_wrong_prefix_is_found() -> (
-    None
-):
+def test_the_shortest_wrong_prefix_of_a_large_body_is_found() -> None:
     large = exchange(LARGE)
     tried = prefixes(large, SMALL)
     assert {at for at in range(1, len(LARGE)) if LARGE[at - 1 : at] == b"\n"} <= set(tried)
@@ -157,7 +155,7 @@ def test_a_large_body_is_cut_short_behind_its_lines_and_the_shortest_wrong_prefi
     assert first_prefix(replace(large, reads=()), [0], lambda short: "") is None
 
 
-def test_a_cut_costs_one_pass_over_the_body_and_a_larger_body_no_more_of_them() -> None:
+def test_a_larger_body_needs_no_more_replays() -> None:
     def passes(number: int, body: bytes) -> list[int]:
         fed: list[int] = []
 
