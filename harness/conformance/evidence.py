@@ -259,7 +259,7 @@ def _layer_views(judgement: Judgement, items: list[Any]) -> tuple[LayerView, ...
     that the item of the layer above was made of.
     """
     cell, trace = judgement.cell, judgement.trace
-    events = [(at, event) for at, (_, found) in enumerate(trace.steps) for event in found]
+    events = [(at, event) for at, (_, step) in enumerate(trace.steps) for event in step]
     views: list[LayerView] = []
     below: int | None = None
     if cell.layer == "payloads" and isinstance(items, list):

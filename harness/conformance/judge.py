@@ -250,12 +250,12 @@ def _mismatches(
     """The mismatches of every layer that differs, the lowest layer first."""
     if not own:
         return {}
-    found: dict[Layer, list[Mismatch]] = {}
+    lower_layers: dict[Layer, list[Mismatch]] = {}
     for layer in below:
         expected = cell.case.expect[layer]
         if output.trace and (lower := compare(expected, layer_items(output.trace, layer))):
-            found[layer] = lower
-    return found | {cell.layer: own}
+            lower_layers[layer] = lower
+    return lower_layers | {cell.layer: own}
 
 
 _BELOW: Final[dict[Layer, tuple[LowerLayer, ...]]] = {

@@ -316,7 +316,7 @@ def _encode_one(result: CaseResult) -> bytes:
         return msgspec.json.encode(result)
     except (
         UnicodeEncodeError
-    ):  # only a lone surrogate can't be encoded, and only model text holds one
+    ):  # only a lone surrogate, which model text may contain, can't be encoded
         return msgspec.json.encode(spell_surrogates(msgspec.to_builtins(result)))
 
 

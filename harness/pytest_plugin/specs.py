@@ -165,7 +165,7 @@ class CellItem(ResultItem):
         self.warn(
             HarnessWarning(
                 f"cassette {self.cell.case.cassette}: neither URL nor body tells its provider, and"
-                " it is judged as gemini-api's; write `provider:` into the case"
+                " it is judged as gemini-api's; set `provider:` in the case"
             )
         )
 
@@ -200,22 +200,18 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
     """Print what was filled in, and why nothing ran for an adapter or for configured specs."""
-    reports = [
-        one
-        for found in terminalreporter.stats.values()
-        for one in found
-        if isinstance(one, pytest.TestReport)
-    ]
-    for named in [
+    filled = [
         value
-        for one in reports
-        if one.when == "call"
-        for name, value in one.user_properties
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "call"
+        for name, value in report.user_properties
         if name == FILLED
-    ]:
+    ]
+    for item in filled:
         from harness.stream.printable import printable  # a run without specs does not import it
 
-        terminalreporter.write_line(printable(f"filled in: {named}, `reviewed: no`"))
+        terminalreporter.write_line(printable(f"filled in: {item}, `reviewed: no`"))
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
         for line in (*_unnamed_roots(config), *_unexpected(config)):
             terminalreporter.write_line(line, yellow=True)
@@ -228,7 +224,7 @@ def _unnamed_roots(config: pytest.Config) -> Iterator[str]:
         Path(os.path.normpath(here / str(argument).partition("::")[0])) for argument in config.args
     ]
     for root in _spec_roots(config) if config.getini("harness_specs") else ():
-        if not any(root.is_relative_to(one) or one.is_relative_to(root) for one in named):
+        if not any(root.is_relative_to(path) or path.is_relative_to(root) for path in named):
             way = os.path.relpath(root, here) if root.anchor == here.anchor else root
             yield (
                 f"harness_specs names {way}, which pytest was not told to run: name it after"

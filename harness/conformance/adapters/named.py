@@ -55,10 +55,10 @@ class NamedAdapter:
 
 def read_line(line: str) -> NamedAdapter:
     """Read one line of configuration. Raises `AdapterError`."""
-    found = _LINE.fullmatch(line.strip())
-    if found is None:
+    match = _LINE.fullmatch(line.strip())
+    if match is None:
         raise AdapterError(f"{line.strip()!r} names no adapter; expected {_SHAPE}")
-    named = NamedAdapter(found["name"], found["dialect"] or found["name"], found["target"].strip())
+    named = NamedAdapter(match["name"], match["dialect"] or match["name"], match["target"].strip())
     if not _FUNCTION.fullmatch(named.target) and not _command(named.target):
         raise AdapterError(
             f"adapter {named.name}: {named.target!r} is nothing that can be called; expected"
@@ -145,16 +145,16 @@ def _find(named: NamedAdapter, folder: Path) -> Any:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))  # as `python -m pytest` does for the tests themselves
     try:
-        found: Any = import_module(module)
+        target: Any = import_module(module)
         for part in path.split("."):
-            found = getattr(found, part)
+            target = getattr(target, part)
     except (ImportError, AttributeError) as error:
         raise AdapterError(
             f"adapter {named.name}: {named.target} can't be imported: {error}"
         ) from None
-    if not callable(found):
+    if not callable(target):
         raise AdapterError(f"adapter {named.name}: {named.target} is no function")
-    return found
+    return target
 
 
 def _gather(payloads: Any, name: str) -> list[Any]:

@@ -121,7 +121,7 @@ def prefixes(exchange: Exchange, tries: int) -> Sequence[int]:
     body = exchange.body
     if len(body) <= tries:
         return range(len(body))
-    ends = [found.end() for found in re.finditer(rb"\n|\r", body)]
+    ends = [line_end.end() for line_end in re.finditer(rb"\n|\r", body)]
     chance = seeded(exchange)
     chosen = {
         *chance.sample(ends, min(LINES, tries // 2, len(ends))),
