@@ -33,7 +33,7 @@ API = (Exchange(Request("POST", "https://h/x", {"a": ["b"]}, b"\xff"), 200, {}, 
         (UNFINISHED + encode_fact(Ended(1, "aborted"))[:9], API + CLI),
     ],
 )
-def test_an_unfinished_recording_is_readable_wherever_it_stops(
+def test_a_journal_is_readable_wherever_it_stops(
     text: bytes, exchanges: tuple[Exchange, ...]
 ) -> None:
     assert read_journal(text) == Cassette(exchanges, Origin("recorded", date="2026-11-22"))
@@ -51,12 +51,12 @@ def test_an_unfinished_recording_is_readable_wherever_it_stops(
         ),
     ],
 )
-def test_what_is_no_unfinished_recording_says_where(text: bytes, message: str) -> None:
+def test_a_damaged_journal_is_an_error_with_its_line(text: bytes, message: str) -> None:
     with pytest.raises(CassetteError, match=message):
         read_journal(text, "u")
 
 
-def test_a_head_is_enough_to_know_an_unfinished_recording(tmp_path: Path) -> None:
+def test_a_journal_is_recognized_by_its_first_line(tmp_path: Path) -> None:
     (tmp_path / "a.yaml.part").write_bytes(UNFINISHED)
     assert len(load(tmp_path / "a.yaml.part").exchanges) == 2
     assert HEAD.startswith(b"HTTP")

@@ -295,7 +295,7 @@ def test_the_gemini_cli_streams_text_and_leaves_out_thoughts(
 
 
 @pytest.mark.parametrize(("content", "result"), [("hello", "success"), (None, "error")])
-def test_the_gemini_cli_runs_tools_and_sends_their_results_with_the_signature(
+def test_the_gemini_cli_sends_tool_results_with_the_signature(
     content: str | None, result: str, tmp_path: Path, cli_server: Server
 ) -> None:
     """Had the second request lacked the signature, the server would have refused it."""
@@ -317,7 +317,7 @@ def test_the_gemini_cli_runs_tools_and_sends_their_results_with_the_signature(
     assert (cli_server.misses, cli_server.unused) == ([], [])
 
 
-def test_the_gemini_cli_with_a_login_sets_itself_up_and_streams_from_code_assist(
+def test_the_gemini_cli_streams_from_code_assist_with_a_login(
     tmp_path: Path, cli_server: Server
 ) -> None:
     turns = [code_assist("call", PLAN, CALL), code_assist("text", TEXT, LAST)]
@@ -370,9 +370,7 @@ def test_the_gemini_cli_is_told_of_an_error(tmp_path: Path, cli_server: Server) 
     assert "API key not valid" in json.dumps(lines) + errors
 
 
-def test_the_gemini_cli_tries_a_stream_that_breaks_again_until_it_is_whole(
-    tmp_path: Path, cli_server: Server
-) -> None:
+def test_the_gemini_cli_retries_a_broken_stream(tmp_path: Path, cli_server: Server) -> None:
     cli_server.add(tape(PROMPTS["broken"], PROMPTS["text"]))
     status, lines, errors = Cli(tmp_path, cli_server).run("Say hello.")
     assert (status, said(lines)[1:]) == (

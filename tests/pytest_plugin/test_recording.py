@@ -276,7 +276,7 @@ def test_refused(harness_http_options):
 """
 
 
-def test_an_answer_about_the_account_is_refused_unless_the_marker_allows_it(
+def test_an_account_error_is_refused_unless_the_marker_allows_it(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = b'{"error": {"code": 429, "message": "no more", "status": "RESOURCE_EXHAUSTED"}}'
@@ -308,7 +308,7 @@ def test_broken(harness_http_options):
 
 
 @pytest.mark.parametrize("end", ["cut", "reset"])
-def test_an_answer_that_broke_off_takes_no_good_ones_place_unless_the_marker_allows_it(
+def test_an_incomplete_answer_replaces_a_cassette_only_if_allowed(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     suite.makepyfile(BROKEN)
@@ -511,7 +511,7 @@ def test_a_marker_that_names_nothing(suite: pytest.Pytester, marker: str, said: 
         "def test_x(harness_server):\n    harness_server.add('a')",
     ],
 )
-def test_a_cassette_that_is_missing_or_damaged_is_told_without_our_source(
+def test_a_missing_or_damaged_cassette_is_reported_without_our_frames(
     suite: pytest.Pytester, test: str, damaged: bool
 ) -> None:
     suite.makepyfile(test_it=f"import pytest\n{test}\n")

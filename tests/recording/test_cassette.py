@@ -32,7 +32,7 @@ from tests.support.need import need
 from tests.support.raw_server import Script, plain, raw_server, streaming
 
 
-def test_who_can_not_know_what_is_secret_asks_for_nothing(
+def test_nothing_is_asked_while_secrets_are_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "adc.json"
@@ -119,7 +119,7 @@ def test_an_answer_that_broke_off_is_refused_unless_asked_for(
 
 @pytest.mark.parametrize("awaits", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_an_answer_on_which_the_clients_time_ran_out_is_refused_unless_asked_for(
+def test_an_answer_that_timed_out_is_refused_unless_allowed(
     tmp_path: Path, library: str, awaits: bool
 ) -> None:
     need(library, _installed(library), f"{library} is not installed")

@@ -242,7 +242,7 @@ cases:
 """
 
 
-def test_what_nobody_says_how_to_record_is_listed_and_fails_only_by_name(
+def test_cassettes_that_can_not_be_recorded_fail_only_by_name(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (project / "specs" / "told.yaml").write_text(STREAM_CASE)
@@ -399,7 +399,7 @@ def test_a_status_is_expected_only_where_it_was(tmp_path: Path) -> None:
         ("origin: unheard-of", "hand.yaml:4: "),
     ],
 )
-def test_what_no_provider_answered_is_not_recorded_over_unless_that_is_said(
+def test_written_cassettes_are_overwritten_only_with_rewrite(
     project: Path, capsys: pytest.CaptureFixture[str], made: str, said: str
 ) -> None:
     request = Request(

@@ -99,7 +99,7 @@ def test_a_base_url_of_no_server_is_told_before_anything_is_asked(
         ("code-assist", "CODE_ASSIST_ENDPOINT"),
     ],
 )
-def test_an_address_of_no_server_in_the_environment_or_in_the_settings_is_told(
+def test_an_invalid_base_url_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provider: str, name: str
 ) -> None:
     def record(base_url: str | None) -> None:
@@ -137,7 +137,7 @@ def test_the_command_says_what_an_earlier_run_left(
     )
 
 
-def test_an_answer_that_is_silent_is_given_up_and_a_line_says_what_is_waited_for(
+def test_a_silent_answer_is_given_up_after_a_message(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("harness.cli.record.STILL_S", 0.05)
@@ -176,7 +176,7 @@ def test_an_answer_that_is_silent_is_given_up_and_a_line_says_what_is_waited_for
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "86401", "soon"])
-def test_a_timeout_that_is_none_is_told(
+def test_an_invalid_timeout_is_an_error(
     project: Path, capsys: pytest.CaptureFixture[str], seconds: str
 ) -> None:
     with pytest.raises(SystemExit, match="2"):

@@ -257,7 +257,9 @@ def test_code_assist_is_asked_for_the_project_first(
         ),
     ],
 )
-def test_an_account_that_can_not_ask(tmp_path: Path, answer: Script, said: str) -> None:
+def test_an_account_without_code_assist_is_an_error(
+    tmp_path: Path, answer: Script, said: str
+) -> None:
     with raw_server(answer) as url, pytest.raises(CassetteError, match=said):
         record_requests(
             "code-assist",
@@ -283,7 +285,7 @@ def test_an_account_that_can_not_ask(tmp_path: Path, answer: Script, said: str) 
         ),
     ],
 )
-def test_a_login_that_is_none(tmp_path: Path, saved: str | None, said: str) -> None:
+def test_an_unusable_login_is_an_error(tmp_path: Path, saved: str | None, said: str) -> None:
     file = tmp_path / "home" / ".gemini" / "oauth_creds.json"
     file.parent.mkdir(parents=True)
     if saved is not None:
@@ -406,7 +408,7 @@ def test_a_login_that_can_not_be_renewed_says_what_to_do(
         ("pigeon", "unknown provider 'pigeon'; known are gemini-api"),
     ],
 )
-def test_nobody_to_ask_as(tmp_path: Path, provider: str, said: str) -> None:
+def test_missing_credentials_are_an_error(tmp_path: Path, provider: str, said: str) -> None:
     with pytest.raises(ReplayError, match=said):
         record_requests(
             provider,
@@ -417,7 +419,7 @@ def test_nobody_to_ask_as(tmp_path: Path, provider: str, said: str) -> None:
 
 
 @pytest.mark.parametrize("account", [None, "{}", '{"type": "service_account"}'])
-def test_credentials_of_google_cloud_that_are_none(
+def test_invalid_google_cloud_credentials_are_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, account: str | None
 ) -> None:
     monkeypatch.setenv("NO_GCE_CHECK", "true")
@@ -523,7 +525,7 @@ def test_a_program_that_failed_is_refused_as_an_answer_would_be(
     ).exchanges[0].headers["x-exit-code"] == [str(code)]
 
 
-def test_a_program_asks_at_the_address_and_with_the_key_that_were_given(tmp_path: Path) -> None:
+def test_a_program_gets_the_base_url_and_the_key_of_the_settings(tmp_path: Path) -> None:
     script = tmp_path / "cli.py"
     script.write_text(
         "import os\nprint(os.environ['GOOGLE_GEMINI_BASE_URL'], len(os.environ['GEMINI_API_KEY']))\n"
@@ -540,7 +542,7 @@ def test_a_program_asks_at_the_address_and_with_the_key_that_were_given(tmp_path
     assert cassette.origin.kind == "loopback"
 
 
-def test_a_program_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+def test_a_program_that_takes_too_long_is_killed_with_its_children(tmp_path: Path) -> None:
     settings = Settings(program=("sh", "-c", "echo '{}'; sleep 600 & sleep 600"), timeout_s=0.5)
     with pytest.raises(
         CassetteError,

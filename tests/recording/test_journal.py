@@ -120,7 +120,7 @@ def record(
             raise RuntimeError("the test failed")
 
 
-def test_a_value_that_came_in_several_reads_does_not_stand_in_the_unfinished_one(
+def test_a_secret_value_in_several_reads_is_not_in_the_journal(
     tmp_path: Path,
 ) -> None:
     with (
@@ -226,7 +226,7 @@ def test_a_refusal_names_the_file_and_the_way_out(
     assert http.client.HTTPConnection.__module__ == "http.client"  # vcrpy's patches are gone
 
 
-def test_a_recording_that_is_refused_for_a_secret_leaves_no_unfinished_one(
+def test_a_recording_refused_for_a_secret_leaves_no_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Far apart, its pieces are seen only when the whole is looked at."""
@@ -243,7 +243,7 @@ def test_a_recording_that_is_refused_for_a_secret_leaves_no_unfinished_one(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_hook_judges_what_stands_in_the_unfinished_one(tmp_path: Path) -> None:
+def test_a_hook_judges_the_journal_too(tmp_path: Path) -> None:
     seen = []
 
     def before_record(exchange: Exchange) -> Exchange | None:
@@ -265,7 +265,7 @@ def test_a_hook_judges_what_stands_in_the_unfinished_one(tmp_path: Path) -> None
     assert set(seen) == {b"as it came"}
 
 
-def test_a_hook_that_fails_leaves_no_unfinished_one(tmp_path: Path) -> None:
+def test_a_hook_that_fails_leaves_no_journal(tmp_path: Path) -> None:
     def before_record(exchange: Exchange) -> Exchange | None:
         raise ZeroDivisionError
 

@@ -38,7 +38,7 @@ def test_what_an_earlier_run_left_stays_until_something_has_arrived(tmp_path: Pa
     assert [exchange.reads[0][1] for exchange in load(part_of(path)).exchanges] == [EVENTS[0]]
 
 
-def test_a_recording_goes_on_where_the_unfinished_one_can_not_be_written(
+def test_a_recording_continues_if_its_journal_can_not_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> int:
@@ -100,7 +100,7 @@ def test_what_had_arrived_stands_after_a_kill(tmp_path: Path, signalled: signal.
     assert f"{part_of(path)} is what an earlier recording left" in (left_behind(path) or "")
 
 
-def test_a_whole_recording_leaves_no_unfinished_one(tmp_path: Path) -> None:
+def test_a_complete_recording_leaves_no_journal(tmp_path: Path) -> None:
     path = tmp_path / "new" / "a.yaml"
     with raw_server(streaming(*EVENTS)) as url, use_cassette(path, mode="once") as tape:
         stream("httpx2", tape, url)
@@ -114,7 +114,7 @@ def test_a_whole_recording_leaves_no_unfinished_one(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o666 & ~umask
 
 
-def test_what_vcrpys_filters_leave_out_does_not_stand_in_the_unfinished_one_either(
+def test_what_vcrpys_filters_drop_is_not_in_the_journal(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "a.yaml"

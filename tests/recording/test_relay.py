@@ -289,7 +289,7 @@ def test_recording_needs_one_and_says_so(tape: Recording, monkeypatch: pytest.Mo
         pass
 
 
-def test_what_is_no_http_is_turned_away(tape: Recording) -> None:
+def test_a_client_that_does_not_speak_http_gets_a_400(tape: Recording) -> None:
     with (
         relay(tape, "http://127.0.0.1:1") as url,
         socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=30) as peer,

@@ -80,7 +80,9 @@ def test_a_limit_is_waited_out_as_long_as_the_provider_says(tmp_path: Path) -> N
         (lambda connection: connection.reset(), {}, "request 1 got no answer at all"),
     ],
 )
-def test_what_ends_a_recording(tmp_path: Path, script: Script, options: Any, said: str) -> None:
+def test_errors_that_end_a_recording(
+    tmp_path: Path, script: Script, options: Any, said: str
+) -> None:
     path = tmp_path / "a.yaml"
     path.write_text("what is there stays")
     with raw_server(script) as url, pytest.raises(CassetteError, match=said):

@@ -210,9 +210,7 @@ def test_a_proxy_of_the_environment_is_asked(
 
 
 @pytest.mark.parametrize(("run", "library"), RUNS)
-def test_a_request_that_got_no_answer_is_no_exchange_and_the_take_says_why(
-    run: Run, library: str
-) -> None:
+def test_a_request_without_an_answer_records_only_the_reason(run: Run, library: str) -> None:
     tape = Recording()
     with raw_server(lambda connection: connection.reset()) as url:
         got, raised = run(library, tape, url)

@@ -21,7 +21,7 @@ from tests.recording.clients import BODY, EVENTS, PATH, wait_for
 from tests.support.raw_server import plain, raw_server, streaming
 
 
-def test_a_suite_of_vcrpys_own_has_an_unfinished_recording_until_it_is_written(
+def test_a_vcrpy_suite_has_a_journal_until_its_cassette_is_written(
     tmp_path: Path,
 ) -> None:
     recorder, path, gate = (

@@ -206,7 +206,7 @@ def test_a_cache_mark_of_the_client_makes_no_other_conversation(
     assert ask(client, go_on(first)).stop_reason == "end_turn"
 
 
-def test_a_history_that_was_not_answered_here_has_no_signature_and_is_refused_in_googles_words(
+def test_an_unknown_history_without_signatures_is_refused(
     client: anthropic.Anthropic,
 ) -> None:
     foreign = Message.model_validate(
@@ -325,7 +325,7 @@ def test_the_stream_is_one_event_a_payload(server: Server) -> None:
     )
 
 
-def test_the_stream_is_paced_and_broken_as_the_recording_and_the_fault_say(server: Server) -> None:
+def test_pace_and_faults_apply_to_the_stream_of_messages(server: Server) -> None:
     server.behave(pace="recorded", dialect="anthropic")
     began = time.monotonic()
     raw(server)

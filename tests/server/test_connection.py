@@ -187,7 +187,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("folder", sorted({path.parent.name for path in SHIPPED}))
-def test_every_shipped_exchange_comes_over_a_socket_as_it_stands_in_its_cassette(
+def test_every_shipped_exchange_is_served_as_recorded(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(serving_connection, "GRACE_S", 0.1)

@@ -45,7 +45,7 @@ def test_nothing_of_the_tests_before_is_left(harness_server):
 """
 
 
-def test_the_fixture_serves_a_test_its_cassettes_from_one_server_a_worker(
+def test_the_fixture_is_one_server_per_worker(
     pytester: pytest.Pytester,
 ) -> None:
     pytester.mkdir("cassettes").joinpath("gemini-api").mkdir()

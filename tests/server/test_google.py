@@ -196,7 +196,7 @@ def test_signatures_are_asked_for_from_gemini_3_on(model: str, code: int) -> Non
     assert json.loads(seen.rest)["error"]["code"] == code
 
 
-def test_what_was_recorded_is_served_even_where_the_history_looks_wrong() -> None:
+def test_a_recorded_request_is_answered_whatever_its_history() -> None:
     body = json.dumps({"contents": [USER, *UNSIGNED]}).encode()
     with serve(tape(answered(body=body)), pace="step") as server:
         assert Seen(server, body).status == "HTTP/1.1 200 "

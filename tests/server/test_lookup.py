@@ -23,7 +23,7 @@ from tests.server.socket_client import (
 )
 
 
-def test_equal_requests_are_answered_in_recorded_order_and_the_last_again() -> None:
+def test_equal_requests_are_answered_in_recorded_order() -> None:
     exchanges = [answered(((None, text),)) for text in (b"one", b"two")]
     with serve(tape(*exchanges), pace="step") as server:
         assert [Seen(server).blocks for _ in range(3)] == [[b"one"], [b"two"], [b"two"]]
@@ -38,7 +38,7 @@ def test_the_spelling_of_a_request_and_its_host_do_not_count() -> None:
         assert server.misses == []
 
 
-def test_what_nobody_recorded_is_told_with_the_nearest() -> None:
+def test_an_unknown_request_names_the_nearest() -> None:
     with serve(
         tape(answered(), answered(body=asks("other")), answered(path=UNARY, body=asks("hj"))),
         pace="step",

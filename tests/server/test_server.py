@@ -100,7 +100,7 @@ def test_what_is_cut_otherwise_has_the_time_of_its_last_byte(
     assert recorded_answer(exchange, Options(cuts=cuts)).reads == reads
 
 
-def test_a_whole_answer_comes_when_the_recorded_one_had_come_to_its_end() -> None:
+def test_a_whole_answer_comes_at_the_recorded_end() -> None:
     with serve(tape(answered(((10.0, b"ab"), (300.0, b"cd")))), cuts="whole") as server:
         seen = Seen(server)
     assert seen.blocks == [b"abcd"]
@@ -152,7 +152,7 @@ def test_a_recorded_length_is_said_again_where_it_is_true(said: str, end: str, k
     assert b"abc" in seen.rest
 
 
-def test_compressed_bytes_stay_compressed_and_a_header_that_is_not_true_goes() -> None:
+def test_compressed_bytes_stay_and_a_wrong_encoding_is_dropped() -> None:
     packed = gzip.compress(b"hello")
     headers = {"Content-Encoding": ["gzip"]}
     exchanges = (
@@ -181,7 +181,7 @@ def test_an_answer_ends_as_it_was_recorded(end: str, seen_end: str, terminated: 
     assert (seen.end, seen.rest.endswith(b"\r\n0\r\n\r\n")) == (seen_end, terminated)
 
 
-def test_a_stream_that_its_client_left_waits_for_the_client_to_leave_then_is_cut(
+def test_an_aborted_stream_waits_for_its_client_to_leave(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(serving_connection, "GRACE_S", 0.3)
@@ -279,8 +279,6 @@ def test_a_stalled_stream_says_nothing_more_and_stays_open() -> None:
         ({"dialect": "art"}, "unknown dialect 'art'; known are anthropic"),
     ],
 )
-def test_words_that_mean_nothing_are_refused_with_those_that_do(
-    words: dict[str, Any], part: str
-) -> None:
+def test_unknown_options_are_refused_with_the_known_ones(words: dict[str, Any], part: str) -> None:
     with pytest.raises(ReplayError, match=part.replace("(", r"\(")):
         serve(tape(answered()), **words)

@@ -205,7 +205,7 @@ def test_by_default_only_what_was_recorded_is_asked_anew(
     assert "no cassette was recorded" in capsys.readouterr().err
 
 
-def test_a_name_of_nothing_is_bad_usage(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_name_is_bad_usage(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert drift(tape(), "gemini-api/none") == 2
     assert "gemini-api/none is not a case and not a cassette" in capsys.readouterr().err
 
@@ -225,7 +225,7 @@ sys.exit(CODE)
 """
 
 
-def test_a_run_of_the_cli_is_run_again_with_the_prompt_that_it_was_given(
+def test_a_run_of_the_cli_is_repeated_with_its_prompt(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def program(status: str, code: int) -> str:
