@@ -221,7 +221,10 @@ def produce(cell: Cell, fixture: Fixture, adapter: Adapter | None = None) -> Any
 
 
 def _own(column: str) -> Adapter:
-    return {"events": EVENTS, "frames": FRAMES}.get(column) or ADAPTERS[column]
+    adapters = {"events": EVENTS, "frames": FRAMES} | ADAPTERS
+    if column not in adapters:
+        raise AdapterError(f"no adapter {column} is given; ours are {', '.join(adapters)}")
+    return adapters[column]
 
 
 def _requests(cell: Cell, fixture: Fixture, adapter: Adapter | None) -> Any:

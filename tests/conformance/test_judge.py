@@ -160,6 +160,12 @@ def test_an_adapter_that_lacks_a_library_is_not_run() -> None:
     assert (result.verdict, result.reason) == ("not-run", "it needs httpx2: pip install httpx2")
 
 
+def test_a_cell_of_an_unknown_adapter_is_an_error() -> None:
+    result = verdict([], column="mine")
+    assert result.verdict == "error"
+    assert result.reason.startswith("no adapter mine is given; ours are events, frames, ")
+
+
 def test_an_adapter_is_told_what_its_case_says() -> None:
     told: list[RunOptions] = []
 
