@@ -349,6 +349,7 @@ MESSAGES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_google_genai_on_aiohttp_is_recorded_and_answered(
     tmp_path: Path, authority: ssl.SSLContext, scheme: str

@@ -8,6 +8,7 @@ from harness.cassettes import dumps
 from tests.server.socket_client import PATH, answered, tape
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.slow
 
 USES = """\
 import urllib.error
