@@ -118,7 +118,7 @@ def _line_of(fact: Fact) -> _Line:
             return _Read(number, None if at_ms is None else round(at_ms, 3), *_as_text(data))
         case Ended(number, end):
             return _Ended(number, end=end)
-    raise TypeError(f"{fact!r} is not a fact")
+    raise TypeError(f"{fact!r} is not a fact of a journal")
 
 
 def is_journal(data: bytes) -> bool:

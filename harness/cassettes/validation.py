@@ -40,7 +40,7 @@ _KINDS: Final = {
     "array": "a list",
     "object": "a mapping",
 }
-"""What msgspec's names of JSON types are called."""
+"""msgspec's name of a JSON type → our name for it."""
 
 _PYDANTIC: Final = {
     "string_type": "a string",
@@ -52,7 +52,7 @@ _PYDANTIC: Final = {
     "greater_than_equal": "{ge} or more",
     "literal_error": "{expected}",
 }
-"""What pydantic's error types expect, with the names of their context."""
+"""pydantic's error type → the expected value, with the names of the error's context."""
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._$-]{1,60}")
 _MAX_SHOWN: Final = 60

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _check(parsed: argparse.Namespace) -> int:
     project, (roots, cassettes) = project_of(parsed), folders_of(parsed)
-    defaults = {Path("specs"), Path("cassettes")}  # only a folder that somebody named must exist
+    defaults = {Path("specs"), Path("cassettes")}  # only a folder that the user named must exist
     paths = parsed.paths or [
         path for path in (*roots, cassettes) if path.exists() or path not in defaults
     ]

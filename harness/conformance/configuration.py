@@ -112,8 +112,8 @@ def _configuration(folder: Path) -> tuple[Path, Mapping[str, Any]]:
     return folder, {}
 
 
-def _fault(path: Path, what: str, error: Exception) -> ReplayError:
-    return ReplayError(f"{path}: {what}: {' '.join(str(error).split())}")
+def _fault(path: Path, problem: str, error: Exception) -> ReplayError:
+    return ReplayError(f"{path}: {problem}: {' '.join(str(error).split())}")
 
 
 def _table(path: Path, keys: Sequence[str]) -> Mapping[str, Any] | None:

@@ -1,7 +1,7 @@
 """The judge: one cell — a case and an adapter or layer — becomes one `Judgement`.
 
-The cassette is resolved once, and the exchange is framed and replayed once. The result is made of
-that, and so is the evidence where somebody wants it (`conformance.evidence`).
+The cassette is resolved once, and the exchange is framed and replayed once. The result is made from
+this replay, and so is the evidence if a report needs it (`conformance.evidence`).
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Fixture:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What judging one cell gave: its result without evidence, and everything behind it.
+    """The outcome of judging one cell: its result without evidence, and the data behind it.
 
     ``output`` is None where no comparison ran. ``mismatches``: for each compared layer that
     differs; the layers below the cell's own are compared only where that differs.

@@ -211,7 +211,7 @@ def kind_of(path: Path) -> Literal["spec", "features", "other"]:
 
 
 def unheaded(data: bytes) -> str:
-    """What is wrong with a file that looks like a spec but does not begin like one, else ""."""
+    """The fault of a file that looks like a spec but does not begin like one, else ""."""
     looks = re.search(rb"^cases:", data, re.MULTILINE)
     return (
         "has `cases:` but does not begin with `harness: 1`, so it is no spec and nothing runs it"

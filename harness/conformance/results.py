@@ -192,7 +192,7 @@ class Breach(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 
 class Evidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a report shows of a cell beside its findings.
+    """The details of a cell in a report, beside its findings.
 
     ``digest`` is that of the output as JSON; ``tool_code`` is the option of the replay. Only cells
     that differ, and request cells, have ``layers``. ``breaches`` is None where no law was tried:
@@ -266,8 +266,8 @@ def fewer_reads(reads: Sequence[Read], most: int) -> tuple[Read, ...]:
 
 
 def _loss(reads: Sequence[Read], at: int) -> int:
-    """What is lost when a read and the next are merged. Pairs with a smaller loss are merged
-    first.
+    """The loss of detail when a read and the next are merged. Pairs with a smaller loss are
+    merged first.
     """
     edge = at in (0, len(reads) - 2)
     kind = len(_INSIDE) if edge else _INSIDE.index(reads[at].inside)

@@ -24,7 +24,7 @@ class Translator(Protocol):
         """The payloads that this event completes, perhaps none."""
 
     def close(self) -> list[Payload]:
-        """What is still owed when the stream has ended; called once, also after an `Incomplete`."""
+        """The last payloads, when the stream has ended. Called once, also after an `Incomplete`."""
 
 
 def type_of(payload: Payload) -> str:
@@ -60,7 +60,7 @@ change.
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where payloads keep a value: in those of ``type``, at the keys and indexes of ``path``."""
+    """The place of a value in payloads of ``type``: ``path`` has its keys and indexes."""
 
     type: str
     path: tuple[str | int, ...]
@@ -97,7 +97,7 @@ class CallPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutations:
-    """Where payloads keep what the operators of `harness.conformance.mutation` change.
+    """The places in payloads that the operators of `harness.conformance.mutation` change.
 
     ``texts``: the pieces of answer text. ``calls(payloads)`` gives the calls. ``stop_reason``: its
     place, and two reasons; the second is put where the first stands already. ``count``: a token
@@ -126,7 +126,7 @@ class ServedCassette(Protocol):
 
     @property
     def base_url(self) -> str:
-        """Where the cassette is served; the client may ask nowhere else."""
+        """The address of the server; the client may send requests only to it."""
 
     def summary(self) -> Payload:
         """``{"asked": n}``, how many of the recorded requests were sent so far, and ``"refused"``,

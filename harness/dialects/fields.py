@@ -1,7 +1,7 @@
 """Reads the objects of a prompt field by field: each value with its type and its place, so that
 every error and warning names the place.
 
-What is wrong with a field is a `TranslationError`. At the end, fields that nobody has read are
+An invalid field raises a `TranslationError`. At the end, fields that were not read are
 refused (`refuse_rest`) or left out with a warning (`leave_rest`), so that none is lost in silence.
 """
 
@@ -105,13 +105,13 @@ class Fields:
         ]
 
     def rest(self) -> dict[str, Any]:
-        """The fields that nobody has read; they count as read then."""
+        """The fields that were not read yet. This marks them as read."""
         rest = {key: value for key, value in self._values.items() if key not in self._read}
         self._read.update(dict.fromkeys(rest))
         return rest
 
     def has_only(self, *keys: str) -> bool:
-        """Whether nobody has to read anything but these."""
+        """Whether every field was read already or is one of ``keys``."""
         return self._values.keys() <= {*self._read, *keys}
 
     def leave(self, key: str, why: str) -> None:
@@ -119,13 +119,13 @@ class Fields:
         self.warnings.append(f"{self.at(key)}: left out; {why}")
 
     def leave_rest(self) -> None:
-        """Warn of every field that nobody has read, unless it says nothing (false, empty)."""
+        """Warn of every field that was not read, except those that are false or empty."""
         for key, value in self.rest().items():
             if value not in (False, "", [], {}):
                 self.leave(key, "Gemini has no word for it")
 
     def refuse_rest(self) -> None:
-        """Refuse a field that nobody has read: it may be a typing error."""
+        """Refuse every field that was not read: it may be a typing error."""
         known = ", ".join(self._read)
         for key in self.rest():
             self.fail(key, f"unknown key; known here are {known}")

@@ -16,7 +16,7 @@ Call = tuple[str, Json]
 
 
 def event_differences(wire: Facts, carried: Facts, interrupted: bool = False) -> list[str]:
-    """What canonical events lack or invent; they carry everything.
+    """The facts that canonical events lack or invent. They have no declared losses.
 
     ``interrupted``: the exchange ended early, which may be carried as an error that the wire does
     not have.

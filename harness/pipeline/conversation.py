@@ -1,8 +1,8 @@
 """Runs request cases and conversation cases: gives their requests in canonical form, as plain data.
 
 A request is ``{"request": body}``, with ``"warnings"`` if something was left out, or ``{"error":
-text}`` for a prompt that can't be translated. A conversation is a list of them, one for each turn:
-the answer of a turn is replayed, and the dialect makes the next prompt from it.
+text}`` for a prompt that can't be translated. A conversation case gives a list of requests, one for
+each turn: the answer of a turn is replayed, and the dialect makes the next prompt from it.
 """
 
 from __future__ import annotations

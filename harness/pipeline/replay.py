@@ -59,15 +59,15 @@ def replay(
     canonical events, ``{"kind": …}``. ``frames``: ``{"offset", "at_ms", "json"}`` or ``{"offset",
     "at_ms", "raw"}``, offsets in bytes of the body after content decoding.
 
-    ``provider`` overrides the detected one; where URL and body do not tell it, a warning says that
+    ``provider`` overrides the detected one; where URL and body do not show it, a warning says that
     it is `DEFAULT_PROVIDER`. ``tools`` are the declared ones, by default those of the recorded
     request. ``tool_code`` says whether ``<tool_code>`` in text is a call; the default is the
     provider's. ``session`` is filled with what a later request must send back. ``max_frame`` limits
     the bytes of a message.
 
-    Raises `ReplayError` for unknown names and for an exchange that does not generate. An answer
-    without a request whose body tells nothing can be replayed if ``provider`` is given. Never
-    raises for the content of the stream.
+    Raises `ReplayError` for unknown names and for an exchange that does not generate. If
+    an answer has no request and its body does not show its provider, ``provider`` must be given.
+    Never raises for the content of the stream.
     """
     check_known("layer", layer, get_args(Layer))
     if isinstance(cuts, str):
@@ -327,10 +327,10 @@ def plain_frame(frame: Frame) -> dict[str, Any]:
     return {"offset": frame.offset, "at_ms": frame.at_ms, **content}
 
 
-def check_known(what: str, name: object, known: Mapping[str, object] | Sequence[str]) -> None:
+def check_known(kind: str, name: object, known: Mapping[str, object] | Sequence[str]) -> None:
     """Raises `ReplayError` for a name that is not among the known ones."""
     if name not in known:
-        raise ReplayError(f"unknown {what} {name!r}; known are {', '.join(known)}")
+        raise ReplayError(f"unknown {kind} {name!r}; known are {', '.join(known)}")
 
 
 def is_answer(exchange: Exchange, provider: str | None) -> bool:

@@ -35,7 +35,7 @@ def list_exchanges(cassette: Cassette) -> Iterator[str]:
         request = exchange.request
         where = f"{request.method} {redact_url(request.url)}" if request else "(no request)"
         kind = (
-            exchange.provider or "provider not told" if exchange.generates else "does not generate"
+            exchange.provider or "provider unknown" if exchange.generates else "does not generate"
         )
         size = f"{len(exchange.reads)} reads, {len(exchange.body)} bytes"
         yield f"{number:>3}  {kind}  {exchange.status}  {size}  {exchange.end}  {where}"

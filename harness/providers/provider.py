@@ -58,8 +58,10 @@ class Normalizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What detection finds: ``provider`` is a name, None if it is not known; ``generates``: the
-    exchange is an answer of a model; ``model``: the one that was asked for.
+    """The result of detection.
+
+    ``provider``: its name, None if it is not known. ``generates``: the answer comes from a model.
+    ``model``: the requested model.
     """
 
     provider: str | None
@@ -85,12 +87,12 @@ class FirstMessages:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where a provider serves its API.
+    """The addresses of a provider's API.
 
     ``base_url``: the public address, without a path. ``variable``: the environment variable that
     gives the provider's own clients another base URL. ``generate``: the path of a generate request,
     with the fields ``{model}`` and ``{method}``. ``paths``: matches request paths that only this
-    provider serves; None where every path that no other provider claims is its own. ``regional``:
+    provider serves; None: it serves every path that no other provider claims. ``regional``:
     request path → base URL of the location that the path names, or None.
     """
 

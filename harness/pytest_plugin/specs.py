@@ -227,7 +227,7 @@ def _unnamed_roots(config: pytest.Config) -> Iterator[str]:
         if not any(root.is_relative_to(path) or path.is_relative_to(root) for path in named):
             way = os.path.relpath(root, here) if root.anchor == here.anchor else root
             yield (
-                f"harness_specs names {way}, which pytest was not told to run: name it after"
+                f"harness_specs names {way}, which pytest did not collect: name it after"
                 " `pytest`, or in `testpaths`"
             )
 

@@ -134,7 +134,7 @@ class JournalWriter:
             try:
                 if not file.doubted:
                     lines.close() if fact is None else lines.add(fact)
-            # A user's hook may raise anything. Whoever saves the recording gets the error again.
+            # A user's hook may raise anything. Saving the recording raises the error again.
             except Exception:  # noqa: BLE001
                 file.doubt()
             if fact is None:
@@ -340,5 +340,5 @@ class LineBuffer:
 
 
 def _last_line_end(text: bytes) -> int:
-    """Where the last whole line of ``text`` ends; 0 if there is none."""
+    """The end of the last whole line of ``text``; 0 if there is none."""
     return max((match.end() for match in _LINE_END.finditer(text)), default=0)

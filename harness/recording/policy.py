@@ -45,7 +45,7 @@ KEY_REASONS: Final = frozenset({"API_KEY_INVALID", "API_KEY_SERVICE_BLOCKED", "C
 """
 
 NO_LOGIN: Final = 41
-"""The Gemini CLI's exit code if nobody is logged in
+"""The Gemini CLI's exit code without a login
 (https://geminicli.com/docs/cli/headless/#exit-codes).
 """
 
@@ -107,7 +107,7 @@ def refuse_broken(exchanges: Iterable[InFlightExchange], allowed: Collection[End
 
 
 def breakage_of(exchange: Exchange, allowed: Collection[End] = ()) -> str | None:
-    """What happened to an incomplete answer whose end is not ``allowed``; None for any other."""
+    """Describes how an answer was interrupted; None if it is complete or its end is ``allowed``."""
     if exchange.end not in BROKEN or exchange.end in allowed:
         return None
     count = len(exchange.reads)

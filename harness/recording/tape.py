@@ -68,7 +68,11 @@ class Tape:
 
     def answered(self) -> list[InFlightExchange]:
         """The same exchanges, as they are recorded."""
-        return [one for one in self.in_flight if one.status is not None and not one.dropped]
+        return [
+            pending
+            for pending in self.in_flight
+            if pending.status is not None and not pending.dropped
+        ]
 
 
 class InFlightExchange:

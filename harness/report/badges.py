@@ -20,7 +20,7 @@ from .text import slug
 
 FOLDER: Final = "badges"
 OPENING: Final = '<svg xmlns="http://www.w3.org/2000/svg" data-by="gemini-conformance" width="'
-"""The beginning of every badge, by which our badges are told from other files."""
+"""The beginning of every badge, which distinguishes our badges from other files."""
 _WIDTH: Final = 6.6
 """Pixels of an average character at 11 px; `textLength` gives the text the calculated width."""
 _COLOURS: Final = {

@@ -2,7 +2,7 @@
 
 A cell is identified by its spec, case and adapter, not by its provider or line, which may change.
 Each verdict has a step, from failing to passing. A cell that moves up is fixed; one that moves down
-is broken, also if somebody announced it.
+is broken, also if the failure was expected.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Most cells of a page passed, so a page has common parts once. A batch is consecutive cases of one
 spec file whose streams have the same origin and date: file, origin and date are above the batch.
 The page has the command once, with placeholders; a cell with another command has its own. The
-script of the page makes an anchor from the command; an anchor is written only if it is different.
+page's script computes a cell's anchor from its command. HTML has an anchor only where that one
+would be wrong.
 """
 
 from __future__ import annotations
@@ -227,8 +228,8 @@ def _follows(command: str, name: str, provider: str) -> str:
 
 
 def is_quiet(cell: Cell) -> bool:
-    """Whether a cell has only a verdict and a reason, and an anchor that follows from its name, so
-    that its name can be in a list.
+    """Whether a list can show the cell by its name alone: it has only a verdict and a reason, and
+    its anchor follows from its name.
     """
     result = cell.result
     says_more = (

@@ -85,7 +85,9 @@ class Endpoint:
 
     def _provider(self) -> str | None:
         """The provider of the first exchange whose provider is known."""
-        return next((one.exchange.provider for one in self.placed if one.exchange.provider), None)
+        return next(
+            (place.exchange.provider for place in self.placed if place.exchange.provider), None
+        )
 
     def _not_found(self, request: HttpRequest) -> Answer:
         message, differences = self._explain(request)

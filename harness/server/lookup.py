@@ -124,7 +124,7 @@ class Finder:
 
 def _difference(mismatch: Mismatch) -> str:
     recorded, here = sides(mismatch)
-    said = [
+    parts = [
         text
         for text in (
             recorded and f"recorded {excerpt(recorded, MAX_SHOWN)}",
@@ -133,7 +133,7 @@ def _difference(mismatch: Mismatch) -> str:
         )
         if text
     ]
-    return f"{mismatch.path}: {', '.join(said)}"
+    return f"{mismatch.path}: {', '.join(parts)}"
 
 
 def _bare_key(exchange: Exchange, provider: str | None) -> _Key:
@@ -145,7 +145,7 @@ def _bare_key(exchange: Exchange, provider: str | None) -> _Key:
 
 
 def _path_key(method: str, url: str, identity: Identity) -> _Key:
-    """What a request asks for, but for its body; ``alt`` because the formats of a stream differ."""
+    """The key of a request without its body. It has ``alt``, which sets the stream's format."""
     split = urlsplit(url)
     alt = dict(parse_qsl(split.query)).get("alt")
     if identity.generates:

@@ -80,7 +80,7 @@ def _timed(pieces: Reads, recorded: Reads) -> Iterator[tuple[float | None, bytes
 
 
 def faulty(reads: Reads, end: Ending, options: Options) -> tuple[Reads, Ending]:
-    """The reads that are left of an answer with a fault, and its end."""
+    """The reads and the end of an answer after the fault of the options is applied to it."""
     match options.fault:
         case Fault(("cut" | "reset" | "stall") as kind, number):
             return reads[:number], kind
@@ -108,8 +108,8 @@ def _headers(exchange: Exchange, size: int, end: Ending) -> list[tuple[str, str]
 
 
 def _is_length(value: str | None, size: int, end: Ending) -> bool:
-    """Whether a Content-Length is right: equal to the size of a whole answer, larger than an
-    interrupted one.
+    """Whether a Content-Length is right: equal to the size of a complete answer, or larger than
+    that of an interrupted one.
     """
     if value is None or not value.strip().isdecimal():
         return False

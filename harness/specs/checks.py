@@ -71,16 +71,14 @@ def repeated(items: Any, group: str, key: str, line: Callable[[Path], int]) -> I
         if isinstance(name, str):
             path = (group, index, key)
             if name in first_lines:
-                fact = f"{key} {show(name)} stands on line {first_lines[name]} already"
+                fact = f"{key} {show(name)} is already on line {first_lines[name]}"
                 yield path, f"{fact}; give this one a name of its own"
             else:
                 first_lines[name] = line(path)
 
 
 def cassette_fault(name: str) -> str | None:
-    """What is wrong with the name of a cassette, or None. A name must stay below the cassettes
-    folder.
-    """
+    """The fault of a cassette's name, or None. A name must stay below the cassettes folder."""
     segments = name.split("/")
     if "\\" in name:
         return "has a backslash; folders are divided by /"

@@ -208,8 +208,8 @@ class Case(_Closed):
     ] = Field(
         default=None,
         description=(
-            "`no`: an accepted expectation that nobody has read yet; delete the line after reading"
-            " it."
+            "`no`: an accepted expectation that was not reviewed yet; delete the line after the"
+            " review."
         ),
     )
 
@@ -282,8 +282,8 @@ OPERATORS: Final = {
     "$absent": "true: the mapping must not have this key.",
     "$literal": "This value itself; operators inside are not read.",
 }
-"""What each operator matches, for editors. An operator is a mapping with exactly one key, one of
-these; other `$` keys are data.
+"""Operator → a description of its matches, for editors. An operator is a mapping with exactly one
+key, one of these; other `$` keys are data.
 """
 
 

@@ -28,7 +28,7 @@ _Line = Callable[[Path], int]
 
 MAX_CHARACTERS: Final = 32 * 1024 * 1024
 MAX_PROBLEMS: Final = 100
-"""Problems that are listed: nobody reads more, and the search for similar names takes time."""
+"""Problems that are listed: more are not useful, and the search for similar names takes time."""
 
 _HEAD: Final = re.compile(r"""(["']?)harness\1[ \t]*:[ \t]+(["']?)[0-9][0-9.]*\2[ \t]*(#.*)?""")
 _FEATURES: Final = re.compile(r"(?:\A|[\r\n])features[ \t]*:")
@@ -37,7 +37,7 @@ _CASES: Final = re.compile(r"(?:\A|[\r\n])cases[ \t]*:")
 
 def is_spec(text: str) -> bool:
     """Whether ``text`` begins, after comments, with ``harness:`` and a number, and is not a
-    features file. All other YAML belongs to somebody else.
+    features file. Other YAML files are ignored.
     """
     return _is_ours(text) and not is_features(text)
 
@@ -158,7 +158,7 @@ def _fault(detail: ErrorDetails, model: type[BaseModel]) -> Fault:
     inside = 2 if len(detail["loc"]) > 2 and detail["loc"][0] in ("cases", "features") else 0
     path, message = pydantic_fault(detail, model, inside=inside, patterns=PATTERNS)
     if path[inside:] == ("reviewed",) and detail["input"] is not None:
-        message += "; delete the line once somebody has read the expectation"
+        message += "; delete the line after you have reviewed the expectation"
     return path, message
 
 

@@ -47,7 +47,7 @@ def test_specs_that_are_configured_and_not_run_are_told(
     result = project.runpytest_inprocess("-p", "no:cacheprovider", "-q")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     way = Path("..", "specs")
-    told = f"harness_specs names {way}, which pytest was not told to run: name it after `pytest`, or in `testpaths`"
+    told = f"harness_specs names {way}, which pytest did not collect: name it after `pytest`, or in `testpaths`"
     assert told in result.outlines
     result = project.runpytest_inprocess(
         "-p", "no:cacheprovider", "-q", "../specs", "-k", "nothing"

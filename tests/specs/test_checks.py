@@ -66,7 +66,7 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
     ("tool_code", [("  source:", "  tool_code: no\n  source:")], [(6, "tool_code must be true or false, not 'no'")]),
     ("tool_code empty", [("  source:", "  tool_code:\n  source:")], [(6, "tool_code is empty; it must be given a value, or its line deleted")]),
     ("reviewed", [("  source:", "  reviewed: yes\n  source:")], [
-        (6, "reviewed must be 'no', not 'yes'; delete the line once somebody has read the expectation"),
+        (6, "reviewed must be 'no', not 'yes'; delete the line after you have reviewed the expectation"),
     ]),
     ("reviewed empty", [("  source:", "  reviewed:\n  source:")], [(6, "reviewed is empty; it must be given a value, or its line deleted")]),
     # features, provider
@@ -164,7 +164,7 @@ def test_all_problems_of_a_file_are_reported_by_line() -> None:
 
 def test_a_name_is_unique_in_its_file() -> None:
     assert problems(SMALL + SMALL.partition("cases:\n")[2]) == [
-        (10, "case 'one' stands on line 3 already; give this one a name of its own"),
+        (10, "case 'one' is already on line 3; give this one a name of its own"),
     ]
 
 

@@ -108,9 +108,9 @@ class Adapter:
     ``name`` is the column of its cells, ``model`` the event model whose expectations apply to it.
     ``run(exchange, options)`` may raise anything. ``facts(output)`` reads the neutral account of an
     answer, and ``differences(wire, carried, interrupted)`` gives a sentence for each fact that is
-    lost without being declared, or invented; both are None where nobody knows the meaning of the
-    native events. ``grammar`` and ``request`` are None where the adapter has none. ``reference``:
-    our own adapter of the same event model, for a user's adapter.
+    lost without being declared, or invented; both are None where the meaning of the native events
+    is unknown. ``grammar`` and ``request`` are None where the adapter has none. ``reference``: our
+    own adapter of the same event model, for a user's adapter.
     """
 
     name: str

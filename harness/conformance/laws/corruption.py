@@ -43,8 +43,8 @@ def corruption_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
 
 
 def damaged_exchanges(exchange: Exchange, name: str, count: int) -> Iterator[tuple[str, Exchange]]:
-    """So many damaged forms of an exchange, each with the name of its damage. They differ from
-    adapter to adapter: ``name`` is a part of the seed.
+    """``count`` damaged forms of an exchange, each with the name of its damage. The adapter's
+    ``name`` is a part of the seed, so every adapter gets other damage.
     """
     original = plain(exchange)
     chance = seeded(original, name)
@@ -54,14 +54,14 @@ def damaged_exchanges(exchange: Exchange, name: str, count: int) -> Iterator[tup
 
 
 def silence(damaged: Exchange, items: list[Any], noun: str) -> str:
-    """What is wrong where nothing is given for a body that says something, else ""."""
+    """The fault of an adapter that gives no items for a body with facts, else ""."""
     if items or gather_body(damaged.body, damaged.status) == Facts():
         return ""
     return f"gives no {noun}"
 
 
 def flipped(body: bytes, chance: random.Random) -> bytes:
-    """A few bytes are changed."""
+    """Changes a few bytes."""
     damaged = bytearray(body)
     for _ in range(min(len(body), chance.randint(1, 6))):
         damaged[chance.randrange(len(body))] = chance.randrange(256)
@@ -69,31 +69,31 @@ def flipped(body: bytes, chance: random.Random) -> bytes:
 
 
 def truncated(body: bytes, chance: random.Random) -> bytes:
-    """The end is missing, though the exchange ended cleanly."""
+    """Removes the end of the body. The exchange still ends cleanly."""
     return body[: chance.randint(0, len(body))]
 
 
 def headless(body: bytes, chance: random.Random) -> bytes:
-    """The beginning is missing."""
+    """Removes the beginning."""
     return body[chance.randint(0, len(body)) :]
 
 
 def doubled(body: bytes, chance: random.Random) -> bytes:
-    """A piece comes twice."""
+    """Repeats a piece."""
     start = chance.randint(0, len(body))
     end = chance.randint(start, len(body))
     return body[:end] + body[start:end] + body[end:]
 
 
 def littered(body: bytes, chance: random.Random) -> bytes:
-    """Garbage comes before a line, or at the end."""
+    """Inserts garbage before a line, or at the end."""
     lines = body.splitlines(keepends=True)
     lines.insert(chance.randint(0, len(lines)), chance.choice(_GARBAGE))
     return b"".join(lines)
 
 
 def emptied(body: bytes, chance: random.Random) -> bytes:
-    """A string in the JSON becomes another kind of value."""
+    """Replaces a string in the JSON by a list."""
     return body.replace(
         b'"' + chance.choice((b"text", b"parts", b"candidates", b"args", b"name")) + b'": "',
         b'"text": [], "x": "',

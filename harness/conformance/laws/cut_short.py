@@ -49,7 +49,7 @@ def _expected_events(exchange: Exchange, short: Exchange, adapter: Adapter) -> A
 
 
 Judge = Callable[[Exchange], str]
-"""What is wrong with the output of a prefix, in a sentence, or ""."""
+"""Checks the output of a prefix: the fault in a sentence, or ""."""
 
 
 def _beginning_of_events(exchange: Exchange, adapter: Adapter) -> Judge:

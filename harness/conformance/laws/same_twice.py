@@ -21,5 +21,5 @@ SAME_TWICE = Law(
     "Same twice",
     "A second replay gives the same output.",
     second_findings,
-    knows_expected=False,  # nobody knows which of the two runs is right
+    knows_expected=False,  # it is unknown which of the two runs is right
 )

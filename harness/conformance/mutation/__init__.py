@@ -61,7 +61,7 @@ class OperatorResult:
 
     @property
     def fault(self) -> str:
-        """What the mutants show to be wrong with the specs; empty if nothing is."""
+        """The weakness of the specs that the mutants show; "" if there is none."""
         if not self.applied:
             return "never applied"
         if not self.killed:
@@ -75,8 +75,9 @@ class OperatorResult:
 
 @dataclass(slots=True)
 class Proof:
-    """What a run of mutation testing showed. ``features``: (dialect, feature) → numbers of mutants
-    and of killed mutants.
+    """The result of mutation testing.
+
+    ``features``: (dialect, feature) → numbers of mutants and of killed mutants.
 
     ``controls``: cells that passed without a mutation; ``broken``: cells that did not, and show
     nothing. ``survivors``: cases that passed with a mutation, and its operator.

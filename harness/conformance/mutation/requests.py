@@ -110,7 +110,7 @@ def _swap_parts(body: Body) -> bool:
 
 
 def _merge_contents(body: Body) -> bool:
-    """A content is appended to the one before it, whoever speaks."""
+    """Appends a content to the one before it, even if the roles differ."""
     contents = list(_contents(body))
     if len(contents) < 2:
         return False

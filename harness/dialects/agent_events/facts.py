@@ -51,7 +51,7 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
 
 
 def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
-    """What AgentEvents lack or invent, less the declared losses."""
+    """The facts that AgentEvents lack or invent, without the declared losses."""
     text, calls = text_and_calls(wire, carried, _convert)
     traced = bool(carried.unreadable or wire.errors or carried.text != text or interrupted)
     if (

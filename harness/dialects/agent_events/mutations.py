@@ -1,4 +1,4 @@
-"""Where AgentEvents keep what the mutation operators change."""
+"""The places in AgentEvents that the mutation operators change."""
 
 from collections.abc import Iterator
 from typing import Final

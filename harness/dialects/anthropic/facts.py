@@ -84,7 +84,7 @@ def _count(facts: Facts, usage: Mapping[str, Json] | None) -> None:
 
 
 def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
-    """What the events lack or invent, less the declared losses."""
+    """The facts that the events lack or invent, without the declared losses."""
     return compare_answers(
         wire.at_error or wire, carried, _compare_rest, interrupted=interrupted, numbered=False
     )

@@ -13,7 +13,7 @@ from ..dialect import Payload
 from ..fields import Fields
 
 EMPTY: Final = "[{} omitted: empty base64 data]"
-"""Stands for a part without data, which the API refuses."""
+"""Replaces a part without data, which the API refuses."""
 
 _SOURCES: Final = ("base64", "url")
 _DOCUMENT_SOURCES: Final = (*_SOURCES, "text", "content")

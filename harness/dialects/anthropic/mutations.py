@@ -1,4 +1,4 @@
-"""Where events of the Messages stream keep what the mutation operators change."""
+"""The places in events of the Messages stream that the mutation operators change."""
 
 import json
 from collections.abc import Iterator

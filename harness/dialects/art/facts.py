@@ -64,7 +64,7 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
 
 
 def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
-    """What StreamEvents lack or invent, less the declared losses."""
+    """The facts that StreamEvents lack or invent, without the declared losses."""
     wire = wire.until_the_end()
     findings = text_findings("thought", wire.thoughts, carried.thoughts)
     findings += text_findings("text", text_without_calls(wire, carried), carried.text)

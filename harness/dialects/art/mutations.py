@@ -1,4 +1,4 @@
-"""Where StreamEvents keep what the mutation operators change."""
+"""The places in StreamEvents that the mutation operators change."""
 
 from typing import Final
 

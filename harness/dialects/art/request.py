@@ -116,7 +116,7 @@ def _write_assistant(writer: _Writer, place: str, message: Mapping[str, Any]) ->
         else:
             writer.warn(
                 at,
-                f"is left out; its type is {call['type']!r}, and Gemini is told of functions only",
+                f"is left out; its type is {call['type']!r}, and Gemini takes only functions",
             )
     writer.add("model", parts or [{"text": ""}])
 
@@ -253,7 +253,7 @@ def _declarations(
             or not isinstance(tool.get("name"), str)
             or not tool["name"]
         ):
-            raise TranslationError(f"{place}.name", "is missing; a tool has one")
+            raise TranslationError(f"{place}.name", "is missing; a tool must have a name")
         declaration = {"name": tool["name"]} | (
             {"description": tool["description"]} if tool.get("description") else {}
         )
@@ -301,7 +301,7 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
         body["generationConfig"] = config
     for name in options:
         if name not in _KNOWN_OPTIONS:
-            writer.warn(f"options.{name}", "is left out; it is no option that Gemini is told of")
+            writer.warn(f"options.{name}", "is left out; Gemini has no such option")
     return GenerateRequest(body, model_of(options), tuple(writer.warnings))
 
 

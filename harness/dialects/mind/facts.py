@@ -46,7 +46,7 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
 
 
 def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
-    """What records lack or invent, less the declared losses."""
+    """The facts that records lack or invent, without the declared losses."""
     wire = wire.until_the_end()
     text, calls = text_and_calls(wire, carried)
     blocked = wire.block_reason is not None and not wire.errors

@@ -1,4 +1,4 @@
-"""Where records keep what the mutation operators change."""
+"""The places in records that the mutation operators change."""
 
 from collections.abc import Iterator
 from typing import Final

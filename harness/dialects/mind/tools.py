@@ -63,8 +63,8 @@ DECLARATIONS: Final[dict[str, dict[str, Any]]] = {
     "google_web_search": _tool("Search the web", ["query"], query="What to search for"),
     "web_fetch": _tool("Fetch a page of the web", ["url"], url="An http or https address"),
 }
-"""Tool → what the model is told; the names are those of the records ``tool_code`` and
-``tool_result``.
+"""Tool → its declaration for the model. The records ``tool_code`` and ``tool_result`` have the
+same names.
 """
 
 READERS: Final = (
@@ -74,4 +74,4 @@ READERS: Final = (
     "glob",
     "codebase_investigator",
 )
-"""What may run without being named: tools that read files of the project and do nothing else."""
+"""The tools that may run without ``--allowed-tools``: they only read files of the project."""

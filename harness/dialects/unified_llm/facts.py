@@ -105,7 +105,7 @@ def _check_response(facts: Facts, response: Mapping[str, Json]) -> None:
 
 
 def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
-    """What StreamEvents lack or invent."""
+    """The facts that StreamEvents lack or invent."""
     return compare_answers(wire.at_error or wire, carried, _compare_rest, interrupted=interrupted)
 
 

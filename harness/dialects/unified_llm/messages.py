@@ -174,9 +174,7 @@ class Conversation:
     ) -> Part:
         media_type = media_type or _MEDIA_TYPES.get(kind)
         if media_type is None:
-            media.fail(
-                "media_type", "is missing; it says what the data is, and Gemini must be told"
-            )
+            media.fail("media_type", "is missing; Gemini needs the type of the data")
         return {"inlineData": {"mimeType": media_type, "data": _base64(data)}}
 
     def _provider(self, part: Fields, _: str) -> list[Part]:
@@ -291,7 +289,7 @@ def _signatures(form: Fields) -> list[str]:
 
 
 def _signed(part: Part, more: Part | None, signatures: list[str]) -> list[Part]:
-    """The part with the first signature; each other signature stands on an empty part of the same
+    """The part with the first signature. Each further signature gets an empty part of the same
     kind after it.
     """
     first, others = signatures[:1], signatures[1:]

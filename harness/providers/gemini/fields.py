@@ -3,7 +3,7 @@
 Protocol buffers have two JSON spellings, ``finishReason`` and ``finish_reason``, and Google's
 libraries write both (https://protobuf.dev/programming-guides/json/). `Fields` names a field in
 camelCase and keeps the wire's spelling for values that are passed on raw. A field that is null is
-absent. Fields that nobody takes are left over with their names, so that a new field becomes an
+absent. Fields that are not read are left over with their names, so that a new field becomes an
 unknown event.
 """
 

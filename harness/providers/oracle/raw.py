@@ -46,8 +46,8 @@ def read_raw_part(facts: Facts, raw: Json) -> None:
 
 
 def read_raw_usage(facts: Facts, raw: dict[str, Json]) -> None:
-    """Add the counts of ``raw`` that have no field of their own, lest it hides that one of these
-    is missing.
+    """Add the counts of ``raw`` that have no field of their own. A count with a field must come
+    from that field, so that a missing field is found.
     """
     counts = Facts()
     if "models" in raw or "total_tokens" in raw:

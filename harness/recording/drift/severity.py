@@ -1,7 +1,7 @@
 """The feature and the severity of a difference, by its path in the message.
 
 Breaking: an application that reads the stream as it was recorded loses something or stops. Notable:
-it works, but somebody should look. Harmless: by chance, or documented as optional.
+clients keep working, but it needs a review. Harmless: by chance, or documented as optional.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class GeminiApiDriver:
         self._client = genai.Client(http_options=options, **self._login(settings))
 
     def _login(self, settings: Settings) -> dict[str, Any]:
-        """The arguments of the SDK's client that say where and as whom it asks."""
+        """The address and credentials for the SDK's client, as its arguments."""
         key = api_key(settings)
         if not key:
             raise MissingCredentials(

@@ -41,7 +41,7 @@ def align(left: int, right: int, same: Callable[[int, int], bool], steps: int) -
 
 
 def _enter(before: dict[int, int], diagonal: int, left: int, right: int) -> int:
-    """Where the next edit enters this diagonal, -1 for nowhere.
+    """The x where the next edit enters this diagonal, -1 if it cannot.
 
     A diagonal is x - y. The edit skips an item on the left or on the right, whichever gets further.
     """

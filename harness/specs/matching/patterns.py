@@ -89,7 +89,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _reason(message: str) -> str:
-    """What RE2 says about a pattern, as our message."""
+    """Our message for an error of RE2."""
     _, _, construct = message.partition(": ")
     name = _LACKING.get(construct)
     if _NUMBERED_REFERENCE.fullmatch(construct):

@@ -520,9 +520,7 @@ def test_the_default_model_is_that_of_the_document() -> None:
 def test_losses_of_a_prompt_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     payloads, wire = call(HELLO, HI, {"stream": True, "temprature": 1})
     assert (payloads[0]["data"], len(wire.asked)) == ("Hello", 1)
-    assert caplog.messages == [
-        "options.temprature: is left out; it is no option that Gemini is told of"
-    ]
+    assert caplog.messages == ["options.temprature: is left out; Gemini has no such option"]
 
 
 def test_a_recorded_conversation_is_repeated() -> None:

@@ -133,7 +133,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "audio of no type": (
         {"messages": [{"role": "user", "content": [{"kind": "audio", "audio": {"data": "QUJD"}}]}]},
-        "messages[0].content[0].audio.media_type: is missing; it says what the data is, and Gemini must be told",
+        "messages[0].content[0].audio.media_type: is missing; Gemini needs the type of the data",
     ),
     "arguments that are no JSON": (
         {"messages": [HELLO, turn(call(arguments='{"q":'))]},

@@ -21,7 +21,7 @@ from ...dialect import ContextError, ServedCassette
 
 COMMAND: Final = (sys.executable, "-m", "harness.dialects.mind.program")
 CONTEXT: Final = {"arguments": list, "files": dict, "environment": dict}
-"""What ``context`` may say: strings, and mappings of strings to strings."""
+"""The fields of ``context``: a list of strings, and mappings of strings to strings."""
 
 SETTINGS: Final = ("GEMINI_API_KEY", "GEMINI_MODEL")
 WITHHELD: Final = ("--allowed-tools", "--project-dir")
@@ -72,12 +72,14 @@ def _read_context(context: Mapping[str, Any]) -> dict[str, Any]:
                 f"context names {name!r}; of the mind program it may have {', '.join(CONTEXT)}"
             )
         values = [*value, *value.values()] if type(value) is dict else value
-        if type(value) is not CONTEXT[name] or any(type(one) is not str for one in values):
+        if type(value) is not CONTEXT[name] or any(type(item) is not str for item in values):
             raise ContextError(
                 f"context.{name} must be a {'mapping' if CONTEXT[name] is dict else 'list'} of"
                 " strings"
             )
-        if name == "arguments" and (withheld := [one for one in value if one.startswith(WITHHELD)]):
+        if name == "arguments" and (
+            withheld := [item for item in value if item.startswith(WITHHELD)]
+        ):
             raise ContextError(
                 f"context.arguments has {withheld[0]}; in a case the program reads files of its own"
                 " folder, and does no more"
@@ -87,7 +89,7 @@ def _read_context(context: Mapping[str, Any]) -> dict[str, Any]:
                 f"context.environment names {odd[0]}; it may have {' and '.join(SETTINGS)}"
             )
         if name == "files" and any(
-            "/" in one or "\\" in one or one in (".", "..") for one in value
+            "/" in path or "\\" in path or path in (".", "..") for path in value
         ):
             raise ContextError(
                 "context.files names files of the program's own folder, without a path"
