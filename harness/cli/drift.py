@@ -143,12 +143,12 @@ def _print(name: str, drifts: list[Drift]) -> None:
 def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
     """The cassettes to record again. Raises `CassetteError` for unknown names."""
     sources = read_sources(project)
-    found = (
+    wanted = (
         find_names(parsed.what, sources, project, parsed.provider)
         if parsed.what
         else dict.fromkeys(_recorded(project))
     )
-    for name, case in found.items():
+    for name, case in wanted.items():
         cassette = project.cassette(name)
         provider = sources.provider(name, case)
         if parsed.provider in (None, provider):

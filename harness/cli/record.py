@@ -70,11 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             " default: the prompts of the case or the cassette)"
         ),
     )
-    whom = (
+    source = (
         "the provider to record from (default: the case's, else the cassette's folder); with"
         " --missing and --all: only this provider's cassettes"
     )
-    parser.add_argument("--provider", choices=PROVIDERS, help=whom)
+    parser.add_argument("--provider", choices=PROVIDERS, help=source)
     anew = (
         "also overwrite cassettes that were written by hand, imported, or can't be read (default:"
         " refuse)"
@@ -372,12 +372,12 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
     if bool(parsed.what) + parsed.missing + parsed.all != 1:
         raise CassetteError("name what to record: cases or cassettes, --missing, or --all")
     sources = read_sources(project)
-    found = (
+    wanted = (
         find_names(parsed.what, sources, project, parsed.provider)
         if parsed.what
         else _wanted(sources, project, everything=parsed.all)
     )
-    for name, case in found.items():
+    for name, case in wanted.items():
         provider = sources.provider(name, case)
         if parsed.what:
             yield plan_cassette(

@@ -76,11 +76,11 @@ def find_names(
     case's own). Raises `CassetteError` for an unknown name or one of several cases.
     """
     by_case = {case.case: name for name, cases in sources.conversations.items() for case in cases}
-    found: dict[str, Case | None] = {}
+    cassettes: dict[str, Case | None] = {}
     for wanted in names:
         name = by_case.get(wanted, wanted)
         if name in sources.conversations or project.cassette_path(name).exists():
-            found[name] = sources.request(name)
+            cassettes[name] = sources.request(name)
             continue
         cases = sources.requests.get(wanted, [])
         if len(cases) > 1:
@@ -89,15 +89,15 @@ def find_names(
                 f" {', '.join(place for place, _ in cases)}"
             )
         for _, case in cases:
-            found[f"{provider or case.provider or DEFAULT_PROVIDER}/{case.case}"] = case
+            cassettes[f"{provider or case.provider or DEFAULT_PROVIDER}/{case.case}"] = case
         if not cases and wanted in sources.cassettes:
-            found[wanted] = None
+            cassettes[wanted] = None
         elif not cases:
             raise CassetteError(
                 f"{wanted} is not a case and not a cassette; to record a new one, use `harness"
                 f" record {wanted} --prompt …`"
             )
-    return found
+    return cassettes
 
 
 def plan_cassette(

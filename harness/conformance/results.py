@@ -101,7 +101,7 @@ VERDICTS: Final[dict[Verdict, VerdictWords]] = {
 
 
 class Origin(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Where a cassette comes from: the facts of `harness.cassettes.Origin`
+    """The origin of a cassette: the facts of `harness.cassettes.Origin`
     (``msgspec.convert(origin, Origin, from_attributes=True)``).
     """
 

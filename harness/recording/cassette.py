@@ -209,7 +209,7 @@ def _check_file(path: Path, name: str, mode: Mode) -> None:
 
 def _guard(redactor: Redactor, requests: Iterable[Request | None], keys: Collection[str]) -> Guard:
     """Knows this machine's secrets, the ``keys``, and the credentials in the request headers."""
-    found = {
+    credentials = {
         value.rpartition(" ")[2]
         for request in requests
         if request
@@ -217,7 +217,7 @@ def _guard(redactor: Redactor, requests: Iterable[Request | None], keys: Collect
         if name.lower() in SECRET_HEADERS
         for value in values
     }
-    return Guard(redactor, Scanner(secrets.known_secrets(sorted({*found, *keys})), redactor))
+    return Guard(redactor, Scanner(secrets.known_secrets(sorted({*credentials, *keys})), redactor))
 
 
 class _Rewriter(Persister):

@@ -37,8 +37,11 @@ def upstream_by_path(environment: Mapping[str, str] = os.environ) -> Upstream:
 
 
 def _endpoint_of(path: str) -> Endpoint:
-    claims = [one for one in ENDPOINTS.values() if one.paths and one.paths.search(path)]
-    return next(iter(claims), None) or next(one for one in ENDPOINTS.values() if not one.paths)
+    endpoints = ENDPOINTS.values()
+    for endpoint in endpoints:
+        if endpoint.paths and endpoint.paths.search(path):
+            return endpoint
+    return next(endpoint for endpoint in endpoints if not endpoint.paths)
 
 
 def check_base_url(provider: str, base_url: str | None) -> None:

@@ -63,7 +63,7 @@ class Spent:
 
 
 class Progress(Protocol):
-    """Is told how far a recording is."""
+    """Receives the progress of a recording."""
 
     def asked(self, requests: int, output_tokens: int) -> None: ...
     def waiting(self, seconds: float, why: str) -> None: ...

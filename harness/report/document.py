@@ -82,8 +82,8 @@ class Run:
 
 
 class CaseEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The common part of all cells of a case. In ``command``, ``[ADAPTER]`` stands for the adapter
-    of a cell, or for its layer if it has none.
+    """The common part of all cells of a case. In ``command``, ``[ADAPTER]`` is a placeholder for
+    the adapter of a cell, or for its layer if it has none.
     """
 
     spec: str

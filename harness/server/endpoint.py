@@ -101,14 +101,14 @@ class Endpoint:
 
     @cached_property
     def _signatures(self) -> frozenset[str]:
-        return signatures_of(one.exchange for one in self.placed)
+        return signatures_of(placed.exchange for placed in self.placed)
 
     @cached_property
     def _models(self) -> frozenset[str]:
         identities = [
             detect_provider(request.method, request.url, request.body, b"")
-            for one in self.placed
-            if (request := one.exchange.request)
+            for placed in self.placed
+            if (request := placed.exchange.request)
         ]
         return frozenset(identity.model for identity in identities if identity.model)
 

@@ -118,17 +118,17 @@ def _find_unsigned(turns: list[_Turn], given_out: Callable[[], Collection[str]])
 
 def signatures_of(exchanges: Iterable[Exchange]) -> frozenset[str]:
     """The signatures in the requests and answers of these exchanges, in the canonical spelling."""
-    found: set[str] = set()
+    signatures: set[str] = set()
     for exchange in exchanges:
         if exchange.generates:
             for frame in frames_of(exchange):
-                found.update(_walk(frame.json))
+                signatures.update(_walk(frame.json))
         if exchange.request is not None and b"ignature" in exchange.request.body:
             try:
-                found.update(_walk(decode_json(exchange.request.body)))
+                signatures.update(_walk(decode_json(exchange.request.body)))
             except ValueError:
                 continue
-    return frozenset(found)
+    return frozenset(signatures)
 
 
 def _walk(value: Any) -> Iterator[str]:

@@ -51,7 +51,7 @@ class Finder:
         self, placed: Sequence[PlacedExchange], match: Match, provider: str | None
     ) -> None:
         self._placed = placed
-        self._index = RequestIndex([one.exchange for one in placed], again=True)
+        self._index = RequestIndex([recorded.exchange for recorded in placed], again=True)
         self._by_request = match == "request"
         self._queues: dict[_Key, list[int]] = {}
         self._last: dict[_Key, int] = {}

@@ -274,7 +274,7 @@ def _prompt_faults(
         if name not in dialects:
             yield (*path, name), unknown("dialect", name, sorted(dialects))
         elif isinstance(expect, dict) and name not in expect:
-            fact = f"there is a prompt for {name}, and expect has nothing of it"
+            fact = f"there is a prompt for {name}, and expect has no entry for it"
             yield (*path, name), f"{fact}; write `{name}:` there"
     for name, _ in _items(expect):
         if name not in prompts:
@@ -283,7 +283,7 @@ def _prompt_faults(
 
 def _no_prompt(key: str, name: str, prompts: Mapping[str, Any]) -> str:
     fact = f"{key} names {show(name)}, which has no prompt here"
-    return f"{fact}; prompts are for {listed(prompts) or 'nobody'}"
+    return f"{fact}; prompts are for {listed(prompts) or 'no dialect'}"
 
 
 def _turn_faults(index: int, turn: Any) -> Iterator[Fault]:

@@ -26,7 +26,7 @@ FIRST_BYTES: Final = b"\x1f\x78"
 
 _INPUT: Final = 16 * 1024
 _OUTPUT: Final = 1024 * 1024
-_WBITS: Final = 47  # gzip or zlib, told by the first bytes
+_WBITS: Final = 47  # zlib detects gzip or zlib from the first bytes
 
 
 class Unpacker:

@@ -99,7 +99,7 @@ WRONG: list[tuple[str, str, str, int, str]] = [
         '    art: {error: "no messages"}\n',
         "",
         7,
-        "there is a prompt for art, and expect has nothing of it",
+        "there is a prompt for art, and expect has no entry for it",
     ),
     (
         REQUEST,
@@ -122,7 +122,7 @@ WRONG: list[tuple[str, str, str, int, str]] = [
         "prompt: {mind: {prompt: Hi}, art: []}",
         "prompt: {}",
         10,
-        "expect names 'mind', which has no prompt here; prompts are for nobody",
+        "expect names 'mind', which has no prompt here; prompts are for no dialect",
     ),
     (
         CONVERSATION,

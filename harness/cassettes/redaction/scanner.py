@@ -96,10 +96,10 @@ class Scanner:
 
     def scan(self, data: bytes, name: str = "") -> list[Finding]:
         """The secrets in the bytes of a file, each with its first line, and in the file's name."""
-        places = {what: _FILE_NAME for _, what in self._search(_bytes(name))}
-        for offset, what in self._search(data):
-            places.setdefault(what, f"line {data.count(10, 0, offset) + 1}")
-        return [Finding(place, what) for what, place in places.items()]
+        places = {kind: _FILE_NAME for _, kind in self._search(_bytes(name))}
+        for offset, kind in self._search(data):
+            places.setdefault(kind, f"line {data.count(10, 0, offset) + 1}")
+        return [Finding(place, kind) for kind, place in places.items()]
 
     def scan_cassette(self, cassette: Cassette, *, redacted: bool = False) -> list[Finding]:
         """The secrets in the exchanges, each once in each part.
@@ -126,19 +126,19 @@ class Scanner:
         body = b"".join(reads)
         ends = list(accumulate(map(len, reads)))
         places: dict[str, str] = {}
-        for offset, what in self._search(body):
+        for offset, kind in self._search(body):
             read = f", read {bisect_right(ends, offset) + 1}" if len(reads) > 1 else ""
-            places.setdefault(what, place + read)
+            places.setdefault(kind, place + read)
         plain = _unpacked(body, coding)
         if plain is None:
             places["content that can't be unpacked"] = place
         else:
             if plain is not body:
-                for _, what in self._search(plain):
-                    places.setdefault(what, f"{place}, unpacked")
+                for _, kind in self._search(plain):
+                    places.setdefault(kind, f"{place}, unpacked")
             if (plain is not body or not redacted) and self._redactor.body(plain) != plain:
                 places[_UNREDACTED] = place
-        return [Finding(where, what) for what, where in places.items()]
+        return [Finding(where, kind) for kind, where in places.items()]
 
     def _unredacted(self, exchange: Exchange, place: str) -> Iterator[Finding]:
         """The parts of the URL and the headers that hold credentials and were not redacted."""

@@ -24,7 +24,7 @@ _CHANGED: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]
 
 
 class Lifted(NamedTuple):
-    """``text`` is the rest for a parser; a placeholder in it stands for each of the ``blocks``."""
+    """``text`` is the rest for a parser; it has a placeholder for each of the ``blocks``."""
 
     text: bytes
     blocks: list[str]

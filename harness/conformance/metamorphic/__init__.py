@@ -1,8 +1,8 @@
 """Metamorphic testing: a recorded answer in many variants, and what must hold between their facts.
 
-One recorded answer stands for many that Gemini's wire may send: other cuts and line ends, other
-spellings, unknown fields, an error in the middle. `variants_of` makes them. `breaches` compares
-what an adapter understands of each::
+Gemini may send the same answer in many forms: other cuts and line ends, other spellings, unknown
+fields, an error in the middle. `variants_of` makes these forms of a recorded answer. `breaches`
+compares the facts that an adapter reads from each::
 
     for variant, exchange in variants_of(cassette.exchanges[0]):
         ...  # serve it, save it, feed it to an adapter

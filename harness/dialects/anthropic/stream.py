@@ -77,7 +77,7 @@ ORDER: Final[Mapping[str, Mapping[str, str]]] = {
         "start text": "text begun",
         "start thinking": "thinking begun",
         "start tool_use": "call begun",
-        "message_delta": "told",
+        "message_delta": "closing",
         "error": "failed",
     },
     "text begun": {"text_delta": "text"},
@@ -98,7 +98,7 @@ ORDER: Final[Mapping[str, Mapping[str, str]]] = {
     "call begun": {"input_json_delta": "call"},
     "call": {"stop": "between", "error": "failed"},
     "block whole": {"stop": "between"},
-    "told": {"message_stop": "stopped"},
+    "closing": {"message_stop": "stopped"},
     "stopped": {},
     "failed": {},
 }

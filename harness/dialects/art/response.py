@@ -64,8 +64,8 @@ COUNTS: Final[Mapping[str, str]] = {
 """A count of `events.Usage` → its field of METADATA."""
 
 ORDER: Final[Mapping[str, Mapping[str, str]]] = {
-    "fresh": {"TOKEN": "fresh", "UNKNOWN": "fresh", "METADATA": "told", "ERROR": "told"},
-    "told": {"END": "ended"},
+    "fresh": {"TOKEN": "fresh", "UNKNOWN": "fresh", "METADATA": "closing", "ERROR": "closing"},
+    "closing": {"END": "ended"},
     "ended": {},
 }
 

@@ -1,11 +1,11 @@
 """Translates canonical events into the records that the mind program prints, one JSON object per
 line.
 
-``assistant`` stands for each piece of text, ``tool_code`` for each call, and at the end ``result``
-with the whole text. There is no ``result`` while a call waits for its result, because the program
-then goes on with another answer. ``error`` ends the stream instead, also if the prompt is blocked
-or the stream is cut. Its code depends on the status, never on the words of the message. Thoughts
-are never printed.
+Each piece of text gives an ``assistant`` record, each call a ``tool_code`` record. The last record
+is ``result`` with the whole text. There is no ``result`` while a call waits for its result, because
+the program then goes on with another answer. ``error`` ends the stream instead, also if the prompt
+is blocked or the stream is cut. Its code depends on the status, never on the words of the message.
+Thoughts are never printed.
 
 A record's ``timestamp`` is the recording's clock; the request is at 1970-01-01T00:00:00Z. A record
 612.4 ms later has ``1970-01-01T00:00:00.612Z``. Without a clock, every record has the time of the

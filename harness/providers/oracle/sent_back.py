@@ -65,9 +65,9 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
         return [f"sent back: {finding}" for finding in findings]
     for number, (there, here) in enumerate(zip(wire.marks, returned.marks, strict=True), 1):
         findings += [
-            f"{what} of call {number} {'lost' if had else 'invented'}: {short_json(had)}"
+            f"{kind} of call {number} {'lost' if had else 'invented'}: {short_json(had)}"
             f" is sent back as {short_json(sent)}"
-            for what, had, sent in zip(("id", "signature"), there, here, strict=True)
+            for kind, had, sent in zip(("id", "signature"), there, here, strict=True)
             if (had or None) != (sent or None)
         ]
     wanted = [

@@ -113,26 +113,26 @@ def shape_of(exchange: Exchange, frames: Sequence[Frame]) -> Shape:
     )
 
 
-def presence_of(stands: Sequence[bool]) -> Presence:
-    """The `Presence` of something, from whether each message has it."""
-    if True not in stands:
+def presence_of(present: Sequence[bool]) -> Presence:
+    """The `Presence` of a thing; ``present`` says for each message whether it has the thing."""
+    if True not in present:
         return frozenset()
-    if not stands[-1]:
+    if not present[-1]:
         return frozenset({"not in the last"})
-    since = stands.index(True)
-    found = {"running"} if all(stands[since:]) else {"here and there"}
-    if since == len(stands) - 1:
-        found = {"final", "running"} if len(stands) < 3 else {"final"}
-    return frozenset(found)
+    since = present.index(True)
+    places = {"running"} if all(present[since:]) else {"here and there"}
+    if since == len(present) - 1:
+        places = {"final", "running"} if len(present) < 3 else {"final"}
+    return frozenset(places)
 
 
 def collapse(kinds: Iterable[str]) -> tuple[str, ...]:
     """Joins runs of one kind."""
-    found: list[str] = []
+    collapsed: list[str] = []
     for kind in kinds:
-        if found[-1:] != [kind]:
-            found.append(kind)
-    return tuple(found)
+        if collapsed[-1:] != [kind]:
+            collapsed.append(kind)
+    return tuple(collapsed)
 
 
 class _Walk:

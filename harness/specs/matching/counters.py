@@ -1,6 +1,6 @@
 """Shifts of counted numbers along two lists: after one lost block every later number is off by one.
 
-A shift is one finding, not one for every number. The sightings of each counter are walked in
+A shift gives one finding, not one for each number. The sightings of each counter are walked in
 order, with the `Course` of its numbers so far. A sighting that follows the course is correct, also
 that of a number from before a shift. Any other sighting begins a shift. A shift that stays becomes
 part of the course. If the numbers return to the old course, the shift is a finding of its own.
@@ -32,7 +32,7 @@ step. If the last argument is true, the run must have such numbers.
 
 
 class Sighting(Struct, frozen=True):
-    """A counted number that stands on both sides, at ``path``, in the pair of step ``step``.
+    """A counted number that is on both sides, at ``path``, in the pair of step ``step``.
 
     ``number`` is the expected number, ``by`` the difference of the actual one. ``name`` is for
     messages. ``counter`` identifies the sequence: for an id its prefix, for an index its keys.

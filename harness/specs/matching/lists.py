@@ -260,7 +260,7 @@ class _Plan:
         return unit.masked if self.masked else unit.exact
 
     def _align(self, units: list[Unit], others: list[Unit]) -> Pairs:
-        """Align by keys; units whose key stands on one side only are left out first."""
+        """Align by keys; units whose key is on one side only are left out first."""
         names: dict[Any, int] = {}
         left = [names.setdefault(self._key(unit), len(names)) for unit in units]
         right = [names.setdefault(self._key(unit), len(names)) for unit in others]

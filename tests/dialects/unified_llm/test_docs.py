@@ -192,6 +192,6 @@ def test_the_retries_are_those_of_the_policy() -> None:
         2,
         60,
     )
-    assert "Two more tries" in TEXT
+    assert "is retried twice" in TEXT
     assert "after 1 and 2 seconds" in TEXT
     assert "up to 60 seconds" in TEXT
