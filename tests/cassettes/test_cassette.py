@@ -264,6 +264,7 @@ def test_a_cassette_cut_short_anywhere_is_an_error() -> None:
             loads(TEXT[:length])
 
 
+@pytest.mark.slow
 @given(st.integers(0, len(TEXT) - 1), st.text(max_size=3), st.integers(0, 5))
 def test_any_damage_is_a_cassette_error_or_still_a_cassette(
     place: int, inserted: str, removed: int

@@ -81,6 +81,7 @@ QUICK = settings(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", [b"functionCall", b"thoughtSignature", b": ping"])
 def test_whole_answers_have_all_that_they_promise(word: bytes) -> None:
     assert word in find(exchanges(), lambda exchange: word in exchange.body, settings=QUICK).body
@@ -100,6 +101,7 @@ PROMISED: dict[str, Callable[[Exchange], bool]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("promise", PROMISED)
 def test_cassettes_have_all_that_they_promise(promise: str) -> None:
     assert find(

@@ -520,6 +520,7 @@ ANYTHING = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(ANYTHING)
 def test_any_input_becomes_a_schema_of_geminis_keywords(schema: Any) -> None:

@@ -104,6 +104,7 @@ def fits(shown: list[str], lines: list[str]) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page not in GUIDES], ids=lambda page: page.name
 )
@@ -121,6 +122,7 @@ def test_what_a_page_shows_is_so(page: Path, tmp_path: Path) -> None:
         assert ran.returncode == 0, ran.stdout
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_workflow_run(tmp_path: Path) -> None:
     """In the project of the README, as CI runs them: all but the installation of the package."""
     environment = surroundings()

@@ -65,6 +65,7 @@ def night(
     return run_fuzzer("--executions", "300", "--corpus", str(folder)), folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_no_input_of_a_target_raises_anything_but_its_typed_errors(
     name: str, night: tuple[subprocess.CompletedProcess[str], Path]
@@ -118,6 +119,7 @@ def test_what_is_given_has_to_be_what_was_promised(
         TARGETS[name].run(data)
 
 
+@pytest.mark.slow
 def test_what_is_kept_covers_at_once_what_it_took_a_run_to_find(tmp_path: Path) -> None:
     before, after = (
         run_fuzzer("tool-code", "--executions", count, "--corpus", str(tmp_path)).stdout
@@ -128,6 +130,7 @@ def test_what_is_kept_covers_at_once_what_it_took_a_run_to_find(tmp_path: Path) 
     assert f", {ended} edges at the start, {ended} at the end" in after
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_corpus_and_says_what_was_covered(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.fuzz", "tool-code", "--corpus", str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
@@ -244,6 +247,7 @@ most.
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_memory_grows_with_the_input_and_no_faster(name: str) -> None:
     piece, most = GROWING[name]

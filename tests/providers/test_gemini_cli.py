@@ -247,6 +247,7 @@ def test_the_output_is_told_by_its_content(body: str, identity: Identity) -> Non
 SHIPPED = sorted((Path(__file__).parents[2] / "cassettes" / "gemini-cli").glob("*.yaml"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["unified-llm", "anthropic", "agent-events"])
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_every_law_holds_for_the_shipped_runs(path: Path, dialect: str) -> None:

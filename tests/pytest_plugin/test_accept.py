@@ -9,6 +9,7 @@ from tests.pytest_plugin.project import CASE, SHOP, run, write
 pytest_plugins = ["pytester"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["-n", "1"]], ids=["alone", "with a worker"])
 def test_what_was_filled_in_is_said_at_the_end(
     project: pytest.Pytester, options: list[str]

@@ -54,6 +54,7 @@ def test_a_failure_shows_its_mismatch_and_none_of_our_code(
     result.stdout.no_fnmatch_line("*conformance.py*")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("folder", "shown"),
     [
@@ -128,6 +129,7 @@ LAYOUTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("started", "named", "options", "told"), LAYOUTS)
 def test_the_command_of_a_cell_runs_it_where_pytest_was_started(
     project: pytest.Pytester,

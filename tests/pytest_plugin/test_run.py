@@ -39,6 +39,7 @@ def test_the_report_does_not_write_through_a_link(project: pytest.Pytester) -> N
     assert "Gemini compatibility" in (project.path / "out/index.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_report_is_the_same_bytes_with_workers(project: pytest.Pytester) -> None:
     write(
         project,
@@ -99,6 +100,7 @@ def test_loading_the_plugin_imports_nothing_heavy() -> None:
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\n"
 
 
+@pytest.mark.slow
 def test_a_run_without_specs_is_not_changed(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         f"import sys\ndef test_it(): assert not {set(HEAVY) - {'yaml'}} & set(sys.modules)"

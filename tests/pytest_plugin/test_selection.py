@@ -12,6 +12,7 @@ from tests.pytest_plugin.project import CASE, SHOP, run, write
 pytest_plugins = ["pytester"]
 
 
+@pytest.mark.slow
 def test_an_adapter_without_an_expectation_is_reported(
     project: pytest.Pytester,
 ) -> None:
@@ -135,6 +136,7 @@ def test_specs_beside_the_project_are_found(project: pytest.Pytester) -> None:
     run(project, "-c", str(inner / "pytest.ini"), "specs").assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_a_link_that_leads_round_is_not_walked(project: pytest.Pytester) -> None:
     (project.path / "specs" / "self").symlink_to(".")
     (project.path / "specs" / "up").symlink_to("..")

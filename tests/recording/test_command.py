@@ -27,6 +27,7 @@ from tests.recording.providers import (
 from tests.support.raw_server import plain, raw_server, streaming
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["cut", "reset"])
 def test_the_command_keeps_a_good_cassette_where_an_answer_breaks_off(
     project: Path, capsys: pytest.CaptureFixture[str], end: str

@@ -137,6 +137,7 @@ def test_the_command_says_what_an_earlier_run_left(
     )
 
 
+@pytest.mark.slow
 def test_a_silent_answer_is_given_up_after_a_message(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

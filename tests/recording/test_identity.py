@@ -279,6 +279,7 @@ CAN_NOT_BE_EQUAL: list[tuple[str, str, Callable[[Exchange, Any, Any], bool]]] = 
 """Part, reason, and whether a difference of that part is of this kind."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("awaits", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("gemini-cli/")])
 def test_what_is_served_is_recorded_as_it_was(name: str, awaits: bool) -> None:

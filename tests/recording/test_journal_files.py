@@ -74,6 +74,7 @@ def start(url: str, path: Path, mode: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signalled", [signal.SIGKILL, signal.SIGINT])
 def test_what_had_arrived_stands_after_a_kill(tmp_path: Path, signalled: signal.Signals) -> None:
     path, gate = tmp_path / "a.yaml", threading.Semaphore(1)

@@ -47,6 +47,7 @@ def run(exchange):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_does_not_continue_the_tests(
     project: Path, pytester: pytest.Pytester
@@ -93,6 +94,7 @@ print('{{}}')
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="what left its session is found by /proc"
 )
@@ -129,6 +131,7 @@ def test_processes_left_by_a_program_end_with_it(leave: str, tmp_path: Path) -> 
     assert left() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=list(PROGRAMS))
 def test_a_program_gets_its_verdict_in_time(program: str, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(program, encoding="utf-8")

@@ -39,6 +39,7 @@ def peak(run: Any) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coding", sorted(CODINGS))
 def test_a_bomb_is_an_event_and_stays_small(coding: str) -> None:
     bomb = exchange(packed(100, coding), content_encoding=coding)

@@ -189,6 +189,7 @@ def test_only_output_on_a_terminal_is_escaped(
     assert COMMANDING.findall(capsys.readouterr().out) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -56,6 +56,7 @@ def test_nesting_is_refused_by_the_readers_of_json(opening: str) -> None:
     ] == ["unknown", "text", "finish"]
 
 
+@pytest.mark.slow
 def test_the_yaml_library_alone_fails_on_deep_nesting() -> None:
     careless = (
         "import yaml; yaml.load('[' * 200000, Loader=getattr(yaml, 'CSafeLoader', yaml.SafeLoader))"

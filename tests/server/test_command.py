@@ -54,6 +54,7 @@ def running(*arguments: str) -> Iterator[Command]:
         command.process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_command_prints_its_address_and_ends_with_open_streams(
     tmp_path: Path, number: signal.Signals
@@ -81,6 +82,7 @@ def test_the_command_prints_its_address_and_ends_with_open_streams(
     assert (status, said) == (0, "")
 
 
+@pytest.mark.slow
 def test_the_command_tells_of_a_request_that_nobody_recorded(tmp_path: Path) -> None:
     path = tmp_path / "one.yaml"
     path.write_text(dumps(tape(answered())), encoding="utf-8")
@@ -93,6 +95,7 @@ def test_the_command_tells_of_a_request_that_nobody_recorded(tmp_path: Path) -> 
     assert said.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [

@@ -186,6 +186,7 @@ ENDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", sorted({path.parent.name for path in SHIPPED}))
 def test_every_shipped_exchange_is_served_as_recorded(
     folder: str, monkeypatch: pytest.MonkeyPatch

@@ -64,6 +64,7 @@ def test_blocks_are_found_in_one_piece_and_in_single_characters(
     assert split(*text) == expected
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.sampled_from(["<tool_code>", "</tool_code>", "<", "x", "tool_", "code>", "/"]),

@@ -122,6 +122,7 @@ EXCHANGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adapter", [EVENTS, *ADAPTERS.values()], ids=lambda adapter: adapter.name)
 @pytest.mark.parametrize("name", EXCHANGES)
 def test_every_law_holds_for_our_own_adapters(name: str, adapter: Adapter) -> None:

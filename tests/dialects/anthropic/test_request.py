@@ -72,6 +72,7 @@ def said_by(events: list[Json], texts: str) -> tuple[list[Json], list[Json]]:
     return calls, signatures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", ["gemini-api", "code-assist"])
 @pytest.mark.parametrize(("exchange", "events"), list(answers_with_calls()))
 def test_every_recorded_call_goes_back_complete(
@@ -407,6 +408,7 @@ BODY_KEYS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(BODY_KEYS, OBJECTS, max_size=4),
     st.lists(OBJECTS, max_size=4),

@@ -487,6 +487,7 @@ def test_a_failure_is_an_error_and_then_the_end(
     assert [payload["type"] for payload in payloads[-2:]] == ["ERROR", "END"]
 
 
+@pytest.mark.slow
 def test_a_failed_connection_is_an_error() -> None:
     async def collect() -> list[Payload]:
         one = GeminiAdapter("key", http_options={"base_url": "http://127.0.0.1:9"})

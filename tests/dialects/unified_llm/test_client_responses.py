@@ -130,6 +130,7 @@ def asked_again(exchange: Exchange) -> dict[str, Any]:
     return {**HELLO, "model": model, "provider_options": {"gemini": {"tools": tools}}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exchange", asked_by(STREAM))
 def test_every_recorded_stream_comes_as_its_replay(exchange: Exchange) -> None:
     expected = harness.replay(exchange)

@@ -326,6 +326,7 @@ REQUESTS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(REQUESTS | ANYTHING)
 def test_whatever_is_asked_it_is_translated_or_refused(prompt: Any) -> None:

@@ -23,6 +23,7 @@ LOST_BLOCKS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("blocks", "lost", "note"), LOST_BLOCKS)
 def test_one_lost_block_is_one_finding_with_its_shifts(
     blocks: list[tuple[str, bool]], lost: int, note: str
