@@ -220,7 +220,7 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
         added = [tool_result(call, outcome) for call, outcome in zip(calls, then, strict=True)]
     else:
         raise TranslationError(
-            "results", f"{len(then)} results for {len(calls)} calls; each call needs one result"
+            "results", f"{len(then)} for {len(calls)} calls; each call needs one result"
         )
     return {**prompt, "history": [*prompt.get("history", ()), *payloads, *added]}
 
