@@ -76,7 +76,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def _is_ours(item: pytest.Item) -> bool:
-    """Whether an item is a cell of a spec, or a test that uses a fixture or the marker of ours."""
+    """Whether an item is a cell of a spec, or a test that uses our fixtures or marker."""
     used = any(name.startswith("harness_") for name in getattr(item, "fixturenames", ()))
     return hasattr(item, "cell") or used or item.get_closest_marker(MARKER) is not None
 
@@ -128,7 +128,7 @@ def _leave_out_frames(failure: pytest.ExceptionInfo[BaseException]) -> None:
 
 @contextmanager
 def _in_words() -> Iterator[None]:
-    """An error of ours in a fixture becomes its message alone: no line of the test is wrong."""
+    """Shows only the message of our errors in fixtures: no line of the test is wrong."""
     from harness.cassettes import CassetteError
     from harness.pipeline.replay import ReplayError
 

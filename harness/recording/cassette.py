@@ -192,7 +192,7 @@ def use_cassette(
 
 
 def _check_file(path: Path, name: str, mode: Mode) -> None:
-    """Raises `CassetteError` if there is no file to answer from, or no cassette of ours."""
+    """Raises `CassetteError` if the file does not exist or is not in our cassette format."""
     if mode == "none" and not path.exists():
         raise CassetteError(
             f"no cassette {name}: {path} does not exist; record it with --harness-record once"

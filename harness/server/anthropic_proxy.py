@@ -174,7 +174,7 @@ class Messages:
 
 
 class _Ids:
-    """Makes counted ids; the copy of a session counts on by itself."""
+    """Makes counted ids; the copy of a session has its own count."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()

@@ -2,7 +2,7 @@
 events must have.
 
 Its client gets a transport that answers every call with one recorded body, so that its stream
-parser and its models do the reading. What it cannot read is told by name, for the walk to count:
+parser and its models do the reading. Content that it cannot read is reported by name, and the walk counts it:
 then there is no second opinion, and the first one stands alone.
 """
 

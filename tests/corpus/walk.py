@@ -212,7 +212,7 @@ def walk_all(
     jobs: int,
     told: Callable[[int], None] = lambda done: None,
 ) -> list[FileResult]:
-    """Every file of the manifest, in its order; ``told`` hears how many are done."""
+    """Every file of the manifest, in its order. ``told`` is called with the number done so far."""
     results = []
     if jobs <= 1:
         for row in rows:

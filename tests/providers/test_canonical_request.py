@@ -114,7 +114,7 @@ ALIKE: list[tuple[str, Any, Any]] = [
         {"generateContentRequest": {"contents": {"parts": {"text": "a"}}}},
         {"generate_content_request": part(text="a")},
     ),
-    ("a field that nobody knows", {"newThing": {"someField": 1}}, {"new_thing": {"some_field": 1}}),
+    ("an unknown field", {"newThing": {"someField": 1}}, {"new_thing": {"some_field": 1}}),
 ]
 UNLIKE: list[tuple[str, Any, Any]] = [
     (

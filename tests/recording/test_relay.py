@@ -119,7 +119,7 @@ def read_one_by_one(
 
 @pytest.fixture
 def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ssl.SSLContext]:
-    """How a server proves that it is 127.0.0.1 to whoever trusts SSL_CERT_FILE."""
+    """The certificate of 127.0.0.1 for clients that trust SSL_CERT_FILE."""
     made, context = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.issue_cert("127.0.0.1").configure_cert(context)
     made.cert_pem.write_to_path(str(tmp_path / "authority.pem"))

@@ -83,7 +83,7 @@ def test_the_command_prints_its_address_and_ends_with_open_streams(
 
 
 @pytest.mark.slow
-def test_the_command_tells_of_a_request_that_nobody_recorded(tmp_path: Path) -> None:
+def test_the_command_reports_a_request_that_was_not_recorded(tmp_path: Path) -> None:
     path = tmp_path / "one.yaml"
     path.write_text(dumps(tape(answered())), encoding="utf-8")
     with running(str(path)) as command:

@@ -115,7 +115,7 @@ def test_a_client_that_waits_to_be_asked_for_its_body_is_asked() -> None:
     assert seen.end == "complete"
 
 
-def test_a_client_that_leaves_disturbs_nobody() -> None:
+def test_a_client_that_leaves_does_not_disturb_others() -> None:
     reads = tuple((None, b"x" * 10_000) for _ in range(300))
     with serve(tape(answered(reads)), pace="step") as server:
         host, port = server.base_url.removeprefix("http://").split(":")

@@ -135,7 +135,7 @@ class Explainer:
             self.add((*path, place), "extra", None, actual[place])
 
     def _first_match(self, item: Json, actual: list[Json], places: Iterable[int]) -> int | None:
-        """The first of these places whose value is as expected; each costs a try."""
+        """The first of these places with the expected value; each place costs one try."""
         for place in places:
             self.bindings.tries -= 1
             if self.bindings.gave_up:

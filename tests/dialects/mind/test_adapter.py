@@ -113,6 +113,6 @@ def test_a_record_loses_its_time_and_nothing_else(printed: bytes, payloads: list
         ({"arguments": ["--project-dir", "/"]}, "has --project-dir; in a case"),
     ],
 )
-def test_a_context_that_nobody_knows_is_refused(context: dict[str, Any], words: str) -> None:
+def test_an_unknown_context_is_refused(context: dict[str, Any], words: str) -> None:
     with pytest.raises(AdapterError, match=words):
         told(b"", **context)

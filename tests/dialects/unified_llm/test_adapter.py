@@ -1,4 +1,4 @@
-"""Cases of the client at work: what a context has to say, and what is told of a call."""
+"""Cases that run the client: the required context, and the payloads of a call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ASKED = {"model": "gemini:m", "messages": [{"role": "user", "content": "Hi"}]}
 
 
 def told(context: dict[str, Any]) -> list[Any]:
-    """What is told of a call that is answered with a refusal for a quarter of an hour."""
+    """The payloads of a call; the server refuses it for a quarter of an hour."""
     exchange = with_provider(
         Exchange(
             Request("POST", URL, {}, BODY),
