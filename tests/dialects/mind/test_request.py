@@ -291,7 +291,9 @@ def test_what_follows_an_answer() -> None:
     }
     assert prompt == {"prompt": "p", "history": [text("x")]}
     assert tool_result(A, ToolOutcome("plain"))["result"] == {"result": "plain"}
-    with pytest.raises(TranslationError, match="results: 1 for 2 calls; each call needs one result"):
+    with pytest.raises(
+        TranslationError, match="results: 1 for 2 calls; each call needs one result"
+    ):
         follow_up(prompt, [A, B], outcomes[:1])
 
 
