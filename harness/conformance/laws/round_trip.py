@@ -42,8 +42,8 @@ def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:
         return f"{adapter.name} sends nothing back"
     if "call" not in adapter.request.sent_back:
         return f"{adapter.name} declares calls as lost"
-    if provider_of(exchange, adapter).program:
-        return "a program's output is not sent back"
+    if provider_of(exchange, adapter).wrap is None:
+        return "the provider is sent no request"
     wire = wire_facts(exchange, adapter)
     failed = (
         exchange.end in INTERRUPTED

@@ -19,6 +19,7 @@ from harness.conformance.laws.variants import cuts_of
 from harness.conformance.metamorphic.catalogue import SPELLINGS, WireVariant
 from harness.conformance.metamorphic.spelling import snake_case
 from harness.pipeline.replay import replay as our_replay
+from harness.providers import PROVIDERS
 from harness.providers.oracle import gather_body
 from tests.support.adapters import events_of, payloads_of
 
@@ -250,6 +251,15 @@ def test_law_8_needs_an_answer_whose_calls_can_be_run() -> None:
         EXCHANGES["tool code {}"],
     ):
         assert findings(8, unsent, lambda items, _: otherwise_signed(items)) == []
+
+
+def test_law_8_is_not_asked_of_a_provider_that_is_sent_no_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    silent = replace(PROVIDERS["gemini-api"], wrap=None)
+    monkeypatch.setitem(PROVIDERS, "gemini-api", silent)
+    answer = exchange(BODIES["calls at the top"])
+    assert LAWS[7].unasked(answer, ADAPTERS["mind"]) == "the provider is sent no request"
 
 
 def test_law_7_names_the_exception() -> None:
