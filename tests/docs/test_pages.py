@@ -27,6 +27,7 @@ NEEDS = {"spec-language.md": ["cassette-format.md"]}
 _BLOCK = re.compile(
     r"(?:<!-- file: (?P<file>\S+) -->\n)?```(?P<language>\w+)\n(?P<body>.*?)```\n", re.DOTALL
 )
+_FILE = re.compile(r"`((?:harness|tests)/[\w./-]+\.py)`")
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 
@@ -164,6 +165,12 @@ def test_the_index_lists_every_page() -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in _LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", [INDEX, *PAGES], ids=lambda page: page.name)
+def test_files_of_the_package_are_there(page: Path) -> None:
+    for name in _FILE.findall(page.read_text(encoding="utf-8")):
+        assert (ROOT / name).exists() or "NAME" in name, f"{page.name} names {name}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
