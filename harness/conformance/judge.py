@@ -1,7 +1,8 @@
 """The judge: one cell — a case and an adapter or layer — becomes one `Judgement`.
 
-The cassette is resolved once, and the exchange is framed and replayed once. The result is made from
-this replay, and so is the evidence if a report needs it (`conformance.evidence`).
+For a stream case of our own adapters, the exchange is framed and replayed once; the result and the
+evidence (`conformance.evidence`) both use that replay. For a user's adapter, the result comes from
+its own output, and our replay runs only where frames or events are needed.
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ def read_text(path: Path) -> str:
 
 
 def shipped_features() -> tuple[str, str]:
-    """Name and text of the checklist that comes with the package.
+    """Path and text of the checklist file that comes with the package.
 
     In a wheel it is beside the code, in a checkout below ``specs/``.
     """

@@ -126,7 +126,8 @@ def _recorded(case: Case, number: int, exchange: Exchange) -> Any:
     except ValueError:
         place = f"exchange {case.exchange + number} of cassette {case.cassette}"
         raise CassetteError(
-            f"{place} has no JSON request to compare with; expect the requests themselves"
+            f"{place} has no JSON request to compare with; write the expected requests in the"
+            " spec instead of `recorded`"
         ) from None
 
 

@@ -59,11 +59,11 @@ def replay(
     canonical events, ``{"kind": …}``. ``frames``: ``{"offset", "at_ms", "json"}`` or ``{"offset",
     "at_ms", "raw"}``, offsets in bytes of the body after content decoding.
 
-    ``provider`` overrides the detected one; where URL and body do not show it, a warning says that
-    it is `DEFAULT_PROVIDER`. ``tools`` are the declared ones, by default those of the recorded
-    request. ``tool_code`` says whether ``<tool_code>`` in text is a call; the default is the
-    provider's. ``session`` is filled with what a later request must send back. ``max_frame`` limits
-    the bytes of a message.
+    ``provider`` is used instead of the detected provider. If neither is known, the exchange is
+    replayed as `DEFAULT_PROVIDER`, with a warning. ``tools`` are the declared ones, by default
+    those of the recorded request. ``tool_code`` says whether ``<tool_code>`` in text is a call; the
+    default is the provider's. ``session`` is filled with what a later request must send back.
+    ``max_frame`` limits the bytes of a message.
 
     Raises `ReplayError` for unknown names and for an exchange that does not generate. If
     an answer has no request and its body does not show its provider, ``provider`` must be given.

@@ -212,7 +212,10 @@ def _command(results: Sequence[CaseResult]) -> tuple[str, str]:
 
 
 def _split_file(command: str) -> tuple[str, str]:
-    """The command of a batch with `FILE`, and the value of that; two "" if it has another form."""
+    """Split a command: itself with `FILE` in place of the spec, and the path of that spec.
+
+    The path has neither its first folder nor ``.yaml``. A command of another form gives two "".
+    """
     match = _PATH.fullmatch(command)
     if match is None or len(command) > 2 * MAX_NAME or printable_lines(command) != command:
         return "", ""

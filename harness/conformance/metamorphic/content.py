@@ -188,6 +188,6 @@ def add_candidate(messages: Messages) -> bool:
 
 
 def block(messages: Messages) -> bool:
-    """Put a block of the prompt in the place of the answer."""
+    """Replace the answer by a message that says that the prompt was blocked."""
     messages[:] = [{"promptFeedback": {"blockReason": "BRAND_NEW"}}]
     return True

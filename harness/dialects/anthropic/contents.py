@@ -84,8 +84,9 @@ class Contents:
             self._place, self._results = len(self.contents), []
 
     def _answer(self, results: list[tuple[int, Part]], parts: list[Part]) -> list[Part]:
-        """Put results after their calls, and other parts of the message after the results; returns
-        the parts that cannot stand there.
+        """Put results into the user content that follows their calls, in the order of the calls.
+
+        Other parts of the message follow them if that content is the last; else they are returned.
         """
         if not self._results:
             self.contents.insert(self._place, {"role": ROLES["user"], "parts": []})

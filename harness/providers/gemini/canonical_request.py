@@ -1,7 +1,8 @@
 """The canonical form of a request: bodies that ask for the same become equal, whatever their
 spelling.
 
-A table gives the kind of every field of each message. Keys become camelCase
+The table `FIELDS` lists the fields of each message that need special reading; all other fields are
+plain. Keys become camelCase
 (https://protobuf.dev/programming-guides/json/), except the user's own keys in arguments, results,
 JSON Schemas and labels. Bytes become one base64, numbers one form, a single object in place of a
 list a list of one; a field that means the same as its absence is left out. Unknown fields are kept.
