@@ -62,8 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run(parsed)
     except BrokenPipeError:  # the reader of stdout has closed it
-        # it stays open for the interpreter's last flush
-        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  # for the last flush
         return 0
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""

@@ -164,8 +164,7 @@ def _adapter_errors() -> Iterator[None]:
         yield
     except AdapterError:
         raise
-    # An adapter under test may raise anything, and the exception is its result.
-    except (Exception, SystemExit) as error:  # noqa: BLE001
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # it may raise anything
         raise AdapterError(
             f"the adapter raised {type(error).__name__}{_raised_at(error)}: {error}"
         ) from None

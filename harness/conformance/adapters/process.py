@@ -128,8 +128,7 @@ def run_process(
         stdin.write(given)
         stdin.seek(0)
         try:
-            # The program is ours, or the user's configuration names it.
-            process = subprocess.Popen(  # noqa: S603
+            process = subprocess.Popen(  # noqa: S603  # ours, or named by the user
                 command,
                 stdin=stdin,
                 stdout=subprocess.PIPE,

@@ -51,5 +51,5 @@ def plain(exchange: Exchange) -> Exchange:
 
 def seeded(exchange: Exchange, name: str = "") -> random.Random:
     """A random generator that depends on the body and on ``name`` only."""
-    # no secret, and the same on every machine
-    return random.Random(zlib.crc32(exchange.body, zlib.crc32(name.encode())))  # noqa: S311
+    seed = zlib.crc32(exchange.body, zlib.crc32(name.encode()))
+    return random.Random(seed)  # noqa: S311  # no secret, and the same on every machine

@@ -47,8 +47,7 @@ class ShellAndWebTools:
 
     def run_shell_command(self, arguments: Arguments) -> dict[str, Any]:
         """Runs in a process group of its own, so that the time limit also ends its children."""
-        # this tool is a shell, and the user allowed it
-        process = subprocess.Popen(  # noqa: S602
+        process = subprocess.Popen(  # noqa: S602  # the user allowed this shell
             arguments["command"],
             shell=True,
             cwd=self._project,
@@ -84,11 +83,10 @@ class ShellAndWebTools:
 def _fetch(url: str) -> str:
     if urlsplit(url).scheme not in ("http", "https"):
         raise ToolError(f"{url!r} is not an http or https URL")
-    # the scheme is checked above
-    request = Request(url, headers={"User-Agent": "gemini-conformance"})  # noqa: S310
+    headers = {"User-Agent": "gemini-conformance"}
+    request = Request(url, headers=headers)  # noqa: S310  # the scheme is checked above
     try:
-        # the scheme is checked above
-        with urlopen(request, timeout=WEB_SECONDS) as answer:  # noqa: S310
+        with urlopen(request, timeout=WEB_SECONDS) as answer:  # noqa: S310  # as above
             return _text(answer.read(MAX_OUTPUT))
     except HTTPException as error:
         raise ToolError(f"{url}: {type(error).__name__} {error}") from None

@@ -74,8 +74,7 @@ async def _outcome(
         return ToolOutcome(f"unknown tool {call['name']!r}; known are {known}", failed=True)
     try:
         return ToolOutcome(await run(execute, call["arguments"]))
-    # A tool is the caller's code. Whatever it raises is sent to the model as a failure.
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001  # sent to the model as a failure
         return ToolOutcome(f"{type(error).__name__}: {error}", failed=True)
 
 
