@@ -8,34 +8,16 @@ from typing import Any
 
 import pytest
 
-from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
+from harness.cassettes import Cassette, Origin, dumps
 from harness.conformance.laws import LAWS, Breach, Law, judge
 from harness.dialects import DIALECTS
 from tests.support.grammars import draw, grammars
+from tests.support.signed_call import EXCHANGE
 
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[2]
 Items = list[dict[str, Any]]
-URL = (
-    "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
-)
-ANSWER = (
-    b'data: {"candidates": [{"content": {"parts": [{"text": "Hel"}],"role": "model"},"index": 0}],"modelVersion": "gemini-x"}\r\n\r\n'
-    b'data: {"candidates": [{"content": {"parts": [{"text": "lo"}],"role": "model"},"index": 0}]}\r\n\r\n'
-    b'data: {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f","args": {"a": 1}},"thoughtSignature": "QQ=="}]},'
-    b'"finishReason": "STOP","index": 0}],"usageMetadata": {"promptTokenCount": 7,"candidatesTokenCount": 2}}\r\n\r\n'
-)
-EXCHANGE = Exchange(
-    Request("POST", URL),
-    200,
-    {},
-    ((1.0, ANSWER[:50]), (9.0, ANSWER[50:])),
-    "complete",
-    "",
-    "gemini-api",
-    True,
-)
 PER_EXCHANGE = sum(len(DIALECTS) + ("events" in law.layers) for law in LAWS)
 SENDS_NOTHING = 2
 """Event models of which no call goes back: art and agent-events."""

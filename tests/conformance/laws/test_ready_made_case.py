@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.cassettes import Exchange, Origin, Request, loads
+from harness.cassettes import Origin, loads
 from harness.conformance.adapters import ADAPTERS, EVENTS, Adapter
 from harness.conformance.laws import LAWS
 from harness.conformance.laws.judge import LawCell, cells, judge_law, ready_made_case
@@ -22,27 +22,9 @@ from harness.providers import PROVIDERS
 from harness.specs import read_spec
 from harness.stream.exchange import Exchange as AnyExchange
 from tests.support.adapters import events_of, payloads_of
+from tests.support.signed_call import ANSWER, EXCHANGE
 
 Items = list[dict[str, Any]]
-URL = (
-    "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
-)
-ANSWER = (
-    b'data: {"candidates": [{"content": {"parts": [{"text": "Hel"}],"role": "model"},"index": 0}],"modelVersion": "gemini-x"}\r\n\r\n'
-    b'data: {"candidates": [{"content": {"parts": [{"text": "lo"}],"role": "model"},"index": 0}]}\r\n\r\n'
-    b'data: {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f","args": {"a": 1}},"thoughtSignature": "QQ=="}]},'
-    b'"finishReason": "STOP","index": 0}],"usageMetadata": {"promptTokenCount": 7,"candidatesTokenCount": 2}}\r\n\r\n'
-)
-EXCHANGE = Exchange(
-    Request("POST", URL),
-    200,
-    {},
-    ((1.0, ANSWER[:50]), (9.0, ANSWER[50:])),
-    "complete",
-    "",
-    "gemini-api",
-    True,
-)
 Fault = Callable[[Items, AnyExchange], Items]
 
 
