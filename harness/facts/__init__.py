@@ -2,7 +2,7 @@
 
 from .account import Facts, StreamedArguments
 from .differences import (
-    Call,
+    NamedArguments,
     call_findings,
     compare_answers,
     error_findings,
@@ -20,16 +20,42 @@ from .differences import (
     usage_findings,
     value_findings,
 )
+from .fact import (
+    Call,
+    Error,
+    Fact,
+    Finish,
+    NoFact,
+    Raw,
+    Text,
+    Thought,
+    Usage,
+    check_fact,
+    fact_of_json,
+    json_of_fact,
+)
 
 __all__ = [
     "Call",
+    "Error",
+    "Fact",
     "Facts",
+    "Finish",
+    "NamedArguments",
+    "NoFact",
+    "Raw",
     "StreamedArguments",
+    "Text",
+    "Thought",
+    "Usage",
     "call_findings",
+    "check_fact",
     "compare_answers",
     "error_findings",
     "event_differences",
+    "fact_of_json",
     "field_findings",
+    "json_of_fact",
     "message_findings",
     "part_findings",
     "result_findings",

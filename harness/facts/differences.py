@@ -11,7 +11,7 @@ from harness.stream.printable import short_json
 
 from .account import Facts
 
-Call = tuple[str, Json]
+NamedArguments = tuple[str, Json]
 """A call: its name and its arguments."""
 
 
@@ -58,13 +58,13 @@ def compare_answers(
     return findings + unreadable_findings(wire, traced)
 
 
-def _same_call(name: str, arguments: Json) -> Call | None:
+def _same_call(name: str, arguments: Json) -> NamedArguments | None:
     return name, arguments
 
 
 def text_and_calls(
-    wire: Facts, carried: Facts, convert: Callable[[str, Json], Call | None] = _same_call
-) -> tuple[str, list[Call]]:
+    wire: Facts, carried: Facts, convert: Callable[[str, Json], NamedArguments | None] = _same_call
+) -> tuple[str, list[NamedArguments]]:
     """The text and the calls that must be carried.
 
     Each ``<tool_code>`` block of the wire is a call if such a call is carried, else it is text.

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from harness.facts import (
-    Call,
     Facts,
+    NamedArguments,
     call_findings,
     message_findings,
     result_findings,
@@ -77,7 +77,7 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     ]
 
 
-def _convert(name: str, arguments: Json) -> Call | None:
+def _convert(name: str, arguments: Json) -> NamedArguments | None:
     """A to-do list has the items that have a text and a known status; a call of the tool without a
     list is not shown.
     """

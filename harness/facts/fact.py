@@ -1,0 +1,158 @@
+"""The facts of an answer, as an adapter under test states them: one small value for each statement.
+
+A shim yields ``(native, [facts])`` for every event of the adapter. Each fact has a JSON form too,
+for programs: ``{"text": …}``, ``{"thought": …}``, ``{"call": {"id", "name", "arguments"}}``,
+``{"finish": …}``, ``{"usage": {"input", "output", "thoughts", "total"}}``, ``{"error": {"code",
+"message"}}``, ``{"raw": …}``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from harness.stream.json_codec import Json
+from harness.stream.printable import short_json, shorten
+
+
+class NoFact(ValueError):
+    """A value that an adapter gave in place of a fact; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of answer text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A piece of the model's reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A whole call of a tool.
+
+    ``arguments``: an object, or its JSON text; None is ``{}``. A call that is still streaming is no
+    fact. Calls with the same ``id`` (not None) are one call; the last one counts.
+    """
+
+    id: str | None
+    name: str
+    arguments: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The reason why the answer ended, in the adapter's own word; a block reason is one too."""
+
+    raw: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Token counts. The last value of each count is the answer's; None: not stated."""
+
+    input: int | None = None
+    output: int | None = None
+    thoughts: int | None = None
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """An error that the adapter reports. ``code``: a number or a word."""
+
+    code: int | str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A whole message of the wire that the adapter hands on; the wire's oracle reads its facts."""
+
+    object: Json
+
+
+Fact = Text | Thought | Call | Finish | Usage | Error | Raw
+
+_KINDS: Final[dict[str, type[Any]]] = {
+    "text": Text,
+    "thought": Thought,
+    "call": Call,
+    "finish": Finish,
+    "usage": Usage,
+    "error": Error,
+    "raw": Raw,
+}
+_NAMES: Final = {kind: name for name, kind in _KINDS.items()}
+_TYPES: Final[dict[tuple[str, str], tuple[tuple[type, ...], str]]] = {
+    ("text", "text"): ((str,), "a string"),
+    ("thought", "text"): ((str,), "a string"),
+    ("call", "id"): ((str, type(None)), "a string or None"),
+    ("call", "name"): ((str,), "a string"),
+    ("call", "arguments"): ((dict, str, type(None)), "an object or its JSON text"),
+    ("finish", "raw"): ((str, type(None)), "a string or None"),
+    **{
+        ("usage", name): ((int, type(None)), "a whole number or None")
+        for name in ("input", "output", "thoughts", "total")
+    },
+    ("error", "code"): ((int, str, type(None)), "a number, a word or None"),
+    ("error", "message"): ((str,), "a string"),
+    ("raw", "object"): ((dict,), "an object of the wire"),
+}
+_EXPECTED: Final = f"expected one of {', '.join(kind.__name__ for kind in _KINDS.values())}"
+
+
+def check_fact(value: object) -> Fact:
+    """The same value, if it is a fact whose fields have the right types. Raises `NoFact`."""
+    name = _NAMES.get(type(value))
+    if name is None:
+        raise NoFact(f"{type(value).__name__} {shorten(repr(value), 80)} is no fact; {_EXPECTED}")
+    for field in fields(value):  # type: ignore[arg-type]  # one of the dataclasses above
+        content = getattr(value, field.name)
+        types, expected = _TYPES[name, field.name]
+        if not isinstance(content, types) or (
+            isinstance(content, bool) and int in types  # True is no number
+        ):
+            raise NoFact(
+                f"{type(value).__name__}.{field.name} is {type(content).__name__}"
+                f" {shorten(repr(content), 80)}; expected {expected}"
+            )
+    return value  # type: ignore[return-value]  # its type is a key of _NAMES
+
+
+def fact_of_json(value: Json) -> Fact:
+    """The fact of a JSON form. Raises `NoFact`."""
+    if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in _KINDS:
+        raise NoFact(
+            f"{short_json(value)} is no fact; expected an object with one of the keys"
+            f" {', '.join(_KINDS)}"
+        )
+    ((name, content),) = value.items()
+    kind = _KINDS[name]
+    if name not in ("call", "usage", "error"):
+        return check_fact(kind(content))
+    known = [field.name for field in fields(kind)]
+    if not isinstance(content, dict) or not content.keys() <= {*known}:
+        raise NoFact(
+            f"{short_json(value)} is no fact; the value of {name} is an object with the keys"
+            f" {', '.join(known)}"
+        )
+    missing = {} if name == "usage" else dict.fromkeys(known)
+    return check_fact(kind(**missing | content))
+
+
+def json_of_fact(fact: Fact) -> Json:
+    """The JSON form of a fact."""
+    name = _NAMES[type(fact)]
+    content = {field.name: getattr(fact, field.name) for field in fields(fact)}
+    if name not in ("call", "usage", "error"):
+        return {name: next(iter(content.values()))}
+    return {
+        name: {key: part for key, part in content.items() if part is not None or name == "call"}
+    }

@@ -1,0 +1,65 @@
+"""Facts as an adapter states them: their types and their JSON form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.facts import (
+    Call,
+    Error,
+    Fact,
+    Finish,
+    NoFact,
+    Raw,
+    Text,
+    Thought,
+    Usage,
+    check_fact,
+    fact_of_json,
+    json_of_fact,
+)
+
+FORMS: list[tuple[Fact, Any]] = [
+    (Text("a"), {"text": "a"}),
+    (Thought("b"), {"thought": "b"}),
+    (
+        Call(None, "f", {"x": 1}),
+        {"call": {"id": None, "name": "f", "arguments": {"x": 1}}},
+    ),
+    (Finish("STOP"), {"finish": "STOP"}),
+    (Usage(input=3, total=4), {"usage": {"input": 3, "total": 4}}),
+    (Error(503, "busy"), {"error": {"code": 503, "message": "busy"}}),
+    (Raw({"candidates": []}), {"raw": {"candidates": []}}),
+]
+
+
+@pytest.mark.parametrize(("fact", "form"), FORMS)
+def test_each_fact_has_a_json_form(fact: Fact, form: Any) -> None:
+    assert json_of_fact(fact) == form
+    assert fact_of_json(form) == fact
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("text", "str 'text' is no fact; expected one of Text, Thought, Call"),
+        (Text(3), "Text.text is int 3; expected a string"),  # type: ignore[arg-type]
+        (Usage(input=True), "Usage.input is bool True; expected a whole number or None"),
+        (Call("1", "f", []), "Call.arguments is list []; expected an object or its JSON text"),
+    ],
+)
+def test_another_value_is_refused_with_its_place(value: Any, message: str) -> None:
+    with pytest.raises(NoFact) as raised:
+        check_fact(value)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [{}, {"words": "a"}, {"text": "a", "thought": "b"}, {"call": "f"}, {"usage": {"in": 1}}, []],
+)
+def test_other_json_is_no_fact(form: Any) -> None:
+    with pytest.raises(NoFact, match="is no fact"):
+        fact_of_json(form)
