@@ -34,19 +34,23 @@ from .fact import (
     fact_of_json,
     json_of_fact,
 )
+from .transcript import Entry, Raised, Transcript
 
 __all__ = [
     "Call",
+    "Entry",
     "Error",
     "Fact",
     "Facts",
     "Finish",
     "NamedArguments",
     "NoFact",
+    "Raised",
     "Raw",
     "StreamedArguments",
     "Text",
     "Thought",
+    "Transcript",
     "Usage",
     "call_findings",
     "check_fact",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from harness.dialects.dialect import RequestTranslator
-from harness.facts import Facts
+from harness.facts import Facts, Transcript
 from harness.pipeline.replay import Trace
 from harness.specs import Case
 from harness.stream.exchange import Exchange
@@ -59,11 +59,14 @@ class Output:
 
     ``items``: the native events, as JSON data. ``session``: what the adapter keeps beside them for
     the next request. ``trace``: frames and events, where the adapter is our own pipeline.
+    ``transcript``: the native events with their facts, where the adapter states its facts itself;
+    ``items`` are then the facts, merged and as JSON.
     """
 
     items: list[Any]
     session: Session = field(default_factory=Session)
     trace: Trace | None = None
+    transcript: Transcript | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,54 @@
+"""The transcript of one run of an adapter: its native events, each with the facts that it states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harness.stream.json_codec import Json
+
+from .fact import Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One native event as JSON data, and the facts that it states."""
+
+    native: Json
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The exception that ended a run.
+
+    ``type``: the name of its class. ``code``: its status code or status word, if it has one.
+    ``traceback``: the lines of the adapter's own frames and of the causes, for a reader.
+    """
+
+    type: str
+    message: str
+    code: int | str | None = None
+    traceback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """The entries of a run in their order, and how it ended.
+
+    ``raised`` is None where the run ended without an exception. ``skipped``: the reason for which
+    the adapter can't ask for this exchange, or "". ``asked_again``: the number of requests after
+    the first. ``entries_of_first_request``: the number of entries that came before the second
+    request, None where there was none. ``notes``: sentences about what the server let through.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    raised: Raised | None = None
+    skipped: str = ""
+    asked_again: int = 0
+    entries_of_first_request: int | None = None
+    notes: tuple[str, ...] = ()
+
+    def facts(self) -> Iterator[Fact]:
+        """Every fact, in order."""
+        return (fact for entry in self.entries for fact in entry.facts)
