@@ -1,4 +1,4 @@
-"""The transcript of one run of an adapter: its native events, each with the facts that it states."""
+"""The transcript of one run of an adapter: native events, each with the facts that it states."""
 
 from __future__ import annotations
 
