@@ -296,6 +296,7 @@ def _blank_result(cell: Cell) -> CaseResult:
         verdict="not-run",
         cassette=case.cassette,
         exchange=case.exchange,
+        regression_of=case.regression_of,
     )
 
 

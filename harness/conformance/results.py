@@ -217,7 +217,7 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     and ``link`` belongs to it. ``provider`` is ``""`` and ``origin`` None where the cassette could
     not be read. ``first_layer`` is the lowest layer that differs. ``findings`` may be fewer than
     ``findings_total``. ``command`` is a shell line that reproduces the cell, ``wire`` an excerpt of
-    the stream.
+    the stream. ``regression_of`` are public bug threads, as ``owner/repo#12``.
     """
 
     spec: str
@@ -243,6 +243,7 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     command: str = ""
     wire: str = ""
     evidence: Evidence | None = None
+    regression_of: tuple[str, ...] = ()
 
 
 def fewer_reads(reads: Sequence[Read], most: int) -> tuple[Read, ...]:

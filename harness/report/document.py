@@ -94,6 +94,7 @@ class CaseEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     level: Level
     source: str
     command: str = ""
+    regression_of: tuple[str, ...] = ()
 
 
 class StreamEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -250,7 +251,16 @@ def _result(row: ResultEntry, case: CaseEntry, stream: StreamEntry) -> CaseResul
     return CaseResult(**own)
 
 
-_OF_CASE: Final = ("spec", "line", "case", "requirement", "features", "level", "source")
+_OF_CASE: Final = (
+    "spec",
+    "line",
+    "case",
+    "requirement",
+    "features",
+    "level",
+    "source",
+    "regression_of",
+)
 _OF_STREAM: Final = ("provider", "cassette", "exchange", "origin", "end", "wire")
 _OF_CELL: Final = (
     "adapter",

@@ -122,6 +122,7 @@ def block_key(result: CaseResult) -> tuple[object, ...]:
         result.features,
         result.level,
         result.source,
+        result.regression_of,
     )
     return (*case, result.cassette, result.exchange, result.origin, result.end)
 

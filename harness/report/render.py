@@ -21,7 +21,7 @@ from .compare import KINDS, STEPS
 from .details import DIGEST, MAX_TEXT
 from .fingerprint import WIDTH, legend
 from .tally import IN_PART
-from .text import last_part, shown, slug, verbatim, web_link, with_code
+from .text import last_part, shown, slug, thread_link, verbatim, web_link, with_code
 
 ENDS: Final[dict[End, str]] = {
     "complete": "complete",
@@ -68,7 +68,12 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        short=excerpt, prose=with_code, verbatim=verbatim, web=web_link, brief=last_part
+        short=excerpt,
+        prose=with_code,
+        verbatim=verbatim,
+        web=web_link,
+        brief=last_part,
+        thread=thread_link,
     )
     environment.filters.update(number="{:,}".format, slug=slug, age=age)
     environment.globals.update(

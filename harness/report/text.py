@@ -41,6 +41,12 @@ def web_link(text: str) -> str:
     return text if _WEB_LINK.fullmatch(text) else ""
 
 
+def thread_link(thread: str) -> str:
+    """The address of a public thread: ``owner/repo#12`` → ``https://github.com/owner/repo/…``."""
+    repository, _, number = thread.partition("#")
+    return f"https://github.com/{repository}/issues/{number}"
+
+
 def last_part(address: str) -> str:
     """The last part of an address: ``…/api/text#Part`` → ``text#Part``."""
     return address.rstrip("/").rpartition("/")[2]

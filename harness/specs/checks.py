@@ -114,6 +114,15 @@ def _features(value: Any, _: _Case, known: Known) -> Iterator[Fault]:
             seen.add(name)
 
 
+def _regression_of(value: Any, _: _Case, __: Known) -> Iterator[Fault]:
+    seen: set[str] = set()
+    for index, thread in enumerate(_list(value)):
+        if isinstance(thread, str):
+            if thread in seen:
+                yield (index,), f"thread {show(thread)} stands twice; once is enough"
+            seen.add(thread)
+
+
 def _cassette(value: Any, _: _Case, __: Known) -> Iterator[Fault]:
     if isinstance(value, str) and value and (fault := cassette_fault(value)):
         yield (), f"cassette {show(value)} {fault}"
@@ -224,13 +233,14 @@ def _unexpected(key: str, cell: str, case: _Case) -> Iterator[Fault]:
 
 _CHECKS: Final[dict[str, _Check]] = {
     "features": _features,
+    "regression_of": _regression_of,
     "cassette": _cassette,
     "provider": _provider,
     "expect": _expect,
     "not_carried": _not_carried,
     "known_failing": _known_failing,
 }
-"""For each key of a case whose value names something outside it, its check."""
+"""For each key of a case that a shape cannot judge, its check."""
 
 
 def _kind_faults(case: _Case, dialects: Collection[str]) -> Iterator[Fault]:

@@ -26,9 +26,10 @@ PATTERNS: Final = {
     r"^[a-z0-9-]+(\.[a-z0-9-]+)*$": "lower-case words joined by '.' and '-'",
     r"^https?://\S+$": "a link that begins with http:// or https://",
     r"\S": "a sentence",
+    r"^[A-Za-z0-9-]+/[A-Za-z0-9._-]+#[1-9][0-9]*$": "a public thread like owner/repo#12",
 }
 """The patterns of the fields below, and what an error message calls each."""
-_NAME, _DOTTED, _LINK, _SENTENCE = PATTERNS
+_NAME, _DOTTED, _LINK, _SENTENCE, _THREAD = PATTERNS
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -72,6 +73,7 @@ def _day(value: object) -> date:
 
 Sentence = Annotated[str, Field(pattern=_SENTENCE)]
 Link = Annotated[str, Field(pattern=_LINK)]
+Thread = Annotated[str, Field(pattern=_THREAD)]
 Names = Annotated[
     tuple[str, ...], Field(strict=False, min_length=1)
 ]  # strict would refuse the list that YAML gives
@@ -131,6 +133,10 @@ class Case(_Closed):
         default="must", description="A failed `should` is a warning."
     )
     source: Link = Field(description="The documentation that states the requirement.")
+    regression_of: Annotated[tuple[Thread, ...], Field(strict=False, min_length=1)] = Field(
+        default=(),
+        description="The public bug threads that the case guards against, as owner/repo#number.",
+    )
     cassette: Annotated[
         str, WithJsonSchema({"type": "string", "pattern": r"^[a-z0-9._-]+(/[a-z0-9._-]+)*$"})
     ] = Field(

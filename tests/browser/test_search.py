@@ -24,6 +24,14 @@ def test_search_leaves_what_has_all_the_words(reader: Reader, mixed: Path) -> No
     assert visit.cells() == 11
 
 
+def test_search_finds_a_thread_that_a_case_guards_against(reader: Reader, mixed: Path) -> None:
+    visit = reader.open(mixed / "gemini-api.html")
+    visit.page.get_by_label("Search").fill("vercel/ai#10660")
+    assert (visit.cells(), visit.found()) == (1, "1 of 11 cells")
+    address = "https://github.com/vercel/ai/issues/10660"
+    assert visit.page.locator(f"article:visible a[href='{address}']").count() == 1
+
+
 @pytest.mark.parametrize(
     ("by", "label", "cells"),
     [

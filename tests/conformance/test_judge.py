@@ -98,7 +98,8 @@ def test_verdicts(expected: Any, keys: dict[str, Any], word: str) -> None:
 
 
 def test_a_result_says_what_it_rests_on() -> None:
-    result = verdict(WRONG)
+    result = verdict(WRONG, regression_of=("vercel/ai#10660",))
+    assert result.regression_of == ("vercel/ai#10660",)
     assert (result.provider, result.adapter, result.layer, result.end) == (
         "gemini-api",
         "anthropic",

@@ -68,6 +68,7 @@ SEVERAL = [
     result(
         "failed",
         "two",
+        regression_of=("vercel/ai#10660", "a-b/c.d#7"),
         findings=(Finding("[0]", "changed", "1", "2"),),
         findings_total=1,
         evidence=Evidence(STREAM, "c" * 32, True),

@@ -265,6 +265,16 @@ def test_an_address_of_documentation_is_once_on_a_page() -> None:
     assert "<a href=#d1>docs</a>" in page.source
 
 
+def test_a_case_links_the_threads_that_it_guards_against() -> None:
+    page = pages(*MIXED)["gemini-api.html"]
+    assert (
+        "Two calls stay two calls. <small>regression of"
+        ' <a href="https://github.com/vercel/ai/issues/10660">vercel/ai#10660</a>,'
+        ' <a href="https://github.com/a-b/c.d/issues/7">a-b/c.d#7</a></small>' in page
+    )
+    assert page.count("regression of") == 1
+
+
 def test_declared_verdicts_are_listed_by_reason() -> None:
     index = pages(
         *(

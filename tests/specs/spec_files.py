@@ -25,6 +25,7 @@ cases:
   features: [tool-calls.parallel, text.streaming]
   level: should
   source: https://ai.google.dev/gemini-api/docs/function-calling
+  regression_of: [vercel/ai#10660, "a-b/c.d#7"]
   cassette: gemini-api/parallel-calls
   exchange: 2
   provider: code-assist

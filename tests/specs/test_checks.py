@@ -11,7 +11,7 @@ from harness.specs import SpecError, cassette_fault
 from .spec_files import SMALL, WHOLE, edited, problems, read
 
 KEYS = (
-    "known keys are case, requirement, features, level, source, cassette, exchange, prompt, turns, remembers, options, provider, "
+    "known keys are case, requirement, features, level, source, regression_of, cassette, exchange, prompt, turns, remembers, options, provider, "
     "tool_code, context, expect, not_carried, known_failing, reviewed"
 )
 NEEDS = "required keys are case, requirement, features, source, expect"
@@ -84,6 +84,18 @@ WRONG: list[tuple[str, list[tuple[str, str]], list[tuple[int, str]]]] = [
     ("provider", [("  source:", "  provider: gemini\n  source:")], [
         (6, "unknown provider 'gemini' (did you mean gemini-api?); known providers are code-assist, gemini-api"),
     ]),
+    # regression_of
+    ("thread", [("  source:", "  regression_of: [owner/repo]\n  source:")], [
+        (6, "regression_of[0] must be a public thread like owner/repo#12, not 'owner/repo'"),
+    ]),
+    ("thread 0", [("  source:", "  regression_of: ['owner/repo#0']\n  source:")], [
+        (6, "regression_of[0] must be a public thread like owner/repo#12, not 'owner/repo#0'"),
+    ]),
+    ("thread twice", [("  source:", "  regression_of:\n  - 'o/r#1'\n  - 'o/r#1'\n  source:")], [
+        (8, "thread 'o/r#1' stands twice; once is enough"),
+    ]),
+    ("no threads", [("  source:", "  regression_of: []\n  source:")], [(6, "regression_of has no entries; it needs at least one")]),
+    ("threads kind", [("  source:", "  regression_of: o/r#1\n  source:")], [(6, "regression_of must be a list, not 'o/r#1'")]),
     # cassette
     ("cassette", [("gemini-api/one", "../secrets")], [
         (7, "cassette '../secrets' has a folder . or ..; it is a path below the cassettes folder"),
@@ -147,7 +159,7 @@ def test_an_error_reads_as_file_line_fact() -> None:
         read(edited(("level: should", "level: x"), ("exchange: 2", "exchange: 0"), text=WHOLE))
     assert str(caught.value).splitlines() == [
         "specs/x.yaml:7: level must be 'must' or 'should', not 'x'",
-        "specs/x.yaml:10: exchange must be 1 or more, not the number 0",
+        "specs/x.yaml:11: exchange must be 1 or more, not the number 0",
     ]
 
 

@@ -29,6 +29,7 @@ def test_every_key_is_read() -> None:
         "no",
     )
     assert case.source == "https://ai.google.dev/gemini-api/docs/function-calling"
+    assert case.regression_of == ("vercel/ai#10660", "a-b/c.d#7")
     assert case.cassette == "gemini-api/parallel-calls"
     assert case.expect == {
         "frames": None,
@@ -54,6 +55,7 @@ def test_missing_keys_have_defaults() -> None:
         None,
         None,
     )
+    assert case.regression_of == ()
     assert case.not_carried == {}
     assert case.known_failing == {}
 
@@ -61,7 +63,7 @@ def test_missing_keys_have_defaults() -> None:
 def test_a_case_knows_its_lines() -> None:
     [case] = read(WHOLE)
     assert case.line == 4
-    assert case.lines == {"frames": 14, "events": 15, "anthropic": 16, "unified-llm": 19}
+    assert case.lines == {"frames": 15, "events": 16, "anthropic": 17, "unified-llm": 20}
 
 
 def test_a_case_cannot_be_changed() -> None:

@@ -86,7 +86,9 @@ MIXED = [
         reason="null pieces lose their path",
         link="https://example.org/issues/212",
     ),
-    result("not-carried", "search", reason="grounding"),
+    result(
+        "not-carried", "search", reason="grounding", regression_of=("vercel/ai#10660", "a-b/c.d#7")
+    ),
     result("not-run", "new", reason="nothing is expected yet"),
     result("unreviewed", "accepted", reason="reviewed: no"),
     result("passed", adapter="unified-llm"),
@@ -132,6 +134,7 @@ def hostile(verdict: Verdict) -> CaseResult:
         command=HOSTILE,
         wire=HOSTILE,
         features=("hostile",),
+        regression_of=(HOSTILE,),
     )
 
 
