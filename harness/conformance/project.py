@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cached_property, lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Final, Literal
 
@@ -33,6 +32,7 @@ from .adapters import ADAPTERS, EVENTS, Adapter, AdapterError
 from .adapters.clients import CLIENTS, make_client_adapter
 from .adapters.named import NamedAdapter, make_adapter, read_line
 from .judge import Cell
+from .suite import FEATURES
 
 SUFFIXES: Final = (".yaml", ".yml")
 _LONGEST: Final = 100
@@ -240,13 +240,8 @@ def read_text(path: Path) -> str:
 
 
 def shipped_features() -> tuple[str, str]:
-    """Path and text of the checklist file that comes with the package.
-
-    In a wheel it is beside the code, in a checkout below ``specs/``.
-    """
-    inside = resources.files("harness") / "features.yaml"
-    path = inside if inside.is_file() else Path(__file__).parents[2] / "specs" / "features.yaml"
-    return str(path), path.read_text(encoding="utf-8")
+    """Path and text of the checklist file that comes with the package."""
+    return str(FEATURES), FEATURES.read_text(encoding="utf-8")
 
 
 def _shown(path: Path) -> str:
