@@ -302,8 +302,11 @@ class _Frames:
             yield last
             if unpacker and self.exchange.end not in INTERRUPTED:
                 unpacker.close()
-        except (FramingError, zlib.error) as error:
+        except FramingError as error:
             self.fault = str(error)
+        except zlib.error as error:
+            self.fault = str(error)
+            yield self.framer.close()
 
 
 def cut_reads(

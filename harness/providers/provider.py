@@ -4,16 +4,14 @@ one wire.
 
 from __future__ import annotations
 
-import contextlib
 import re
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from harness.facts import Facts
-from harness.stream.decompression import unpack
-from harness.stream.events import End, Event
+from harness.stream.decompression import unpack_before_fault
+from harness.stream.events import INTERRUPTED, End, Event
 from harness.stream.exchange import Exchange
 from harness.stream.framing import Frame, Framer, frame_by_content
 from harness.stream.generation import GenerateRequest
@@ -159,8 +157,9 @@ class Provider:
         )
 
     def facts(self, exchange: Exchange, tool_code: bool | None = None) -> Facts:
-        """The oracle's account of an exchange. A body that cannot be unpacked is read as it is."""
-        body = exchange.body
-        with contextlib.suppress(zlib.error):
-            body = unpack(body, exchange.header("content-encoding"))
-        return self.oracle(body, self.answer(exchange, None, tool_code), exchange.end)
+        """The oracle's account of an exchange. A damaged compressed body ends where it is damaged,
+        as a cut body does. A body of which nothing can be unpacked is read as it is.
+        """
+        body, fault = unpack_before_fault(exchange.body, exchange.header("content-encoding"))
+        end = "cut" if fault and exchange.end not in INTERRUPTED else exchange.end
+        return self.oracle(body or exchange.body, self.answer(exchange, None, tool_code), end)

@@ -158,7 +158,7 @@ def handle(http: Any, source: Source, send: Callable[[Any], Any], request: Any) 
     with _failures(http, source, exchange):
         response = send(_limited(http, source, request))
     _answered(exchange, response)
-    response.stream = _tee(http)(response.stream, exchange, partial(_reason, http, source))
+    response.stream = _tee(http)(response, exchange, partial(_reason, http, source))
     return response
 
 
@@ -174,7 +174,7 @@ async def handle_async(
     with _failures(http, source, exchange):
         response = await send(_limited(http, source, request))
     _answered(exchange, response)
-    response.stream = _async_tee(http)(response.stream, exchange, partial(_reason, http, source))
+    response.stream = _async_tee(http)(response, exchange, partial(_reason, http, source))
     return response
 
 
@@ -253,11 +253,26 @@ def _end_of(error: BaseException) -> End:
     )
 
 
+def _last_end(response: Any, exchange: InFlightExchange) -> End:
+    """The end of an answer whose last byte came: ``unknown`` if only the close of the connection
+    ends it (RFC 9112, 6.3: https://www.rfc-editor.org/rfc/rfc9112.html#section-6.3).
+    """
+    by_itself = (
+        response.extensions.get("http_version") not in (b"HTTP/1.0", b"HTTP/1.1")
+        or "content-length" in response.headers
+        or "chunked" in response.headers.get("transfer-encoding", "").lower()
+        or response.status_code in (204, 304)
+        or (exchange.request is not None and exchange.request.method == "HEAD")
+    )
+    return "complete" if by_itself else "unknown"
+
+
 class _Tee:
     def __init__(
-        self, inner: Any, exchange: InFlightExchange, reason: Callable[[BaseException], str]
+        self, response: Any, exchange: InFlightExchange, reason: Callable[[BaseException], str]
     ) -> None:
-        self.inner = inner
+        self.inner = response.stream
+        self.last = _last_end(response, exchange)
         self.exchange = exchange
         self.reason = reason
         self._reads: Iterator[bytes] | None = None
@@ -288,7 +303,7 @@ class _Tee:
             self.exchange.failure = self.reason(error)
             self.exchange.ended(_end_of(error))
             raise
-        self.exchange.ended("complete")
+        self.exchange.ended(self.last)
 
     def _finish(self) -> None:
         """Read the rest, for the recording alone."""
@@ -306,9 +321,10 @@ class _Tee:
 
 class _AsyncTee:
     def __init__(
-        self, inner: Any, exchange: InFlightExchange, reason: Callable[[BaseException], str]
+        self, response: Any, exchange: InFlightExchange, reason: Callable[[BaseException], str]
     ) -> None:
-        self.inner = inner
+        self.inner = response.stream
+        self.last = _last_end(response, exchange)
         self.exchange = exchange
         self.reason = reason
 
@@ -321,7 +337,7 @@ class _AsyncTee:
             self.exchange.failure = self.reason(error)
             self.exchange.ended(_end_of(error))
             raise
-        self.exchange.ended("complete")
+        self.exchange.ended(self.last)
 
     async def aclose(self) -> None:
         self.exchange.ended("aborted")

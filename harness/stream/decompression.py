@@ -29,6 +29,10 @@ _OUTPUT: Final = 1024 * 1024
 _WBITS: Final = 47  # zlib detects gzip or zlib from the first bytes
 
 
+class _TooLong(zlib.error):
+    """The data expands to too much."""
+
+
 class Unpacker:
     """Decodes one content encoding. Uncompressed bytes pass unchanged, because some recorders
     decompress them and keep the header.
@@ -54,7 +58,26 @@ class Unpacker:
         for start in range(0, len(data), _INPUT):
             rest = data[start : start + _INPUT]
             self.sent += len(rest)
-            yield from self._unpack(rest)
+            before, size = self._stream.copy(), self.size
+            try:
+                yield from self._unpack(rest)
+            except _TooLong:
+                raise
+            except zlib.error:
+                given, self._stream, self.size = self.size - size, before, size
+                yield from self._unpack_bytewise(rest, given)
+
+    def _unpack_bytewise(self, rest: bytes, given: int) -> Iterator[bytes]:
+        """Unpack damaged data again, byte by byte, without the first ``given`` bytes of output.
+
+        zlib keeps back the output of the call that meets the fault, and the size of that call
+        depends on the cuts between reads. The output of single bytes does not depend on them.
+        """
+        for place in range(len(rest)):
+            for piece in self._unpack(rest[place : place + 1]):
+                if len(piece) > given:
+                    yield piece[given:]
+                given = max(0, given - len(piece))
 
     def _unpack(self, rest: bytes) -> Iterator[bytes]:
         more = True
@@ -65,7 +88,7 @@ class Unpacker:
             self.size += len(piece)
             limit = min(MAX_UNPACKED, max(UNSUSPICIOUS, MAX_RATIO * self.sent))
             if self.size > limit:
-                raise zlib.error(f"the body is longer than {limit} bytes when unpacked")
+                raise _TooLong(f"the body is longer than {limit} bytes when unpacked")
             if piece:
                 yield piece
             rest = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
@@ -82,3 +105,17 @@ def unpack(body: bytes, coding: str | None) -> bytes:
     `Unpacker.feed` does.
     """
     return b"".join(Unpacker(coding).feed(body))
+
+
+def unpack_before_fault(body: bytes, coding: str | None) -> tuple[bytes, str]:
+    """A whole body, decompressed as far as it goes, and why it goes no further; empty if it is
+    whole.
+    """
+    unpacker, pieces = Unpacker(coding), []
+    try:
+        for piece in unpacker.feed(body):
+            pieces.append(piece)  # what came before a fault is kept
+        unpacker.close()
+    except zlib.error as error:
+        return b"".join(pieces), str(error)
+    return b"".join(pieces), ""

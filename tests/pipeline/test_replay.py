@@ -137,6 +137,28 @@ def test_a_broken_compressed_body_is_told_by_the_stream(broken: bytes) -> None:
     assert payloads[-1]["error"]["type"] == "StreamError"
 
 
+def test_a_damaged_compressed_body_gives_the_same_events_at_every_cut() -> None:
+    packed = gzip.compress(BODY, mtime=0)
+    damaged = packed[:-8] + bytes([packed[-8] ^ 0xFF]) + packed[-7:]
+    broken = exchange(damaged, content_encoding="gzip")
+    whole = replay(broken, layer="events", cuts="whole")
+    events = replay(exchange(), layer="events")
+    assert whole[: len(events)] == events
+    assert whole[-1] == {"kind": "incomplete", "end": "cut"}
+    for place in range(1, len(damaged)):
+        assert replay(broken, layer="events", cuts=(place,)) == whole
+    facts = PROVIDERS["gemini-api"].facts(broken)
+    assert facts.calls == [("f", {"a": 1})]
+
+
+def test_a_message_before_the_damage_is_given_as_far_as_it_came() -> None:
+    packed = gzip.compress(BODY[:99], mtime=0)
+    events = replay(
+        exchange(packed[:-8] + b"\x00" * 8, content_encoding="gzip"), layer="events", cuts="whole"
+    )
+    assert events == replay(exchange(BODY[:99], end="cut"), layer="events")[:-1] + events[-2:]
+
+
 def test_a_decompression_bomb_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.stream.decompression.MAX_UNPACKED", 100_000)
     bomb = gzip.compress(b"data: " + b" " * 10_000_000)

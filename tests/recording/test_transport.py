@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,7 @@ from harness.recording.tape import Tape
 from harness.recording.transport import transports
 from tests.recording.clients import BODY, EVENTS, LIBRARIES, PATH, _installed, client, stream
 from tests.support.need import need
-from tests.support.raw_server import Connection, plain, raw_server, streaming
+from tests.support.raw_server import Connection, Script, plain, raw_server, streaming
 
 
 class Recording(Tape):
@@ -101,6 +102,41 @@ def test_every_read_reaches_the_client_before_the_next_is_sent(
         "Content-Type": ["text/event-stream"],
         "Transfer-Encoding": ["chunked"],
     }
+
+
+CLOSE = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n%b\r\n"
+
+
+def closing(head: bytes, *pieces: bytes) -> Script:
+    """A script whose answer ends when its connection is closed."""
+
+    def script(connection: Connection) -> None:
+        connection.send(head + b"".join(pieces))
+        connection.peer.shutdown(socket.SHUT_RDWR)
+
+    return script
+
+
+@pytest.mark.parametrize(("run", "library"), RUNS)
+@pytest.mark.parametrize(
+    ("head", "end"),
+    [
+        (CLOSE % b"", "unknown"),
+        (CLOSE % b"Connection: close\r\n", "unknown"),
+        (b"HTTP/1.0 200 OK\r\n\r\n", "unknown"),
+        (CLOSE % b"Content-Length: %d\r\n" % sum(map(len, EVENTS)), "complete"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", "complete"),
+    ],
+)
+def test_an_answer_that_only_a_close_ends_has_an_unknown_end(
+    run: Run, library: str, head: bytes, end: str
+) -> None:
+    tape, body = Recording(), () if b" 204 " in head else EVENTS
+    with raw_server(closing(head, *body)) as url:
+        got, raised = run(library, tape, url)
+    (exchange,) = tape.exchanges()
+    assert (b"".join(got), raised) == (b"".join(body), None)
+    assert (exchange.body, exchange.end) == (b"".join(body), end)
 
 
 @pytest.mark.parametrize(("run", "library"), RUNS)
