@@ -1,7 +1,8 @@
 """Serves cassettes as a live HTTP endpoint: clients in any language get the recorded answers, byte
 for byte and read by read.
 
-`serve` runs a server beside a test, ``harness serve`` runs one in a shell.
+`serve` runs a server beside a test, ``harness serve`` runs one in a shell. `Server.offer` serves
+single exchanges to adapters under test.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from harness.pipeline.replay import Cuts
 from harness.stream.exchange import Cassette
 
 from .listener import LOOPBACK
+from .offer import Offer
+from .request_log import ServedRequest
 from .server import Server
 
-__all__ = ["LOOPBACK", "Server", "serve"]
+__all__ = ["LOOPBACK", "Offer", "ServedRequest", "Server", "serve"]
 
 
 def serve(
-    cassettes: Sequence[Cassette | str | Path] | Cassette | str | Path,
+    cassettes: Sequence[Cassette | str | Path] | Cassette | str | Path = (),
     *,
     port: int = 0,
     host: str = LOOPBACK,
@@ -33,14 +36,14 @@ def serve(
     """A `Server` that listens while its ``with`` block runs; ``.base_url`` is the address for
     clients.
 
-    ``cassettes``: cassettes or paths of recordings, one or several. ``port``: 0 picks a free port.
-    ``pace``: ``recorded``, ``step`` (without waiting, still read by read), ``instant``, or a number
-    (2: twice as fast as recorded). ``cuts``: where the body is cut into reads, as in
-    `harness.replay`; each piece has the time at which its last byte was recorded. ``fault``:
-    ``cut:N``, ``reset:N`` or ``stall:N`` after N reads, ``status:CODE``, ``slow``. ``match``:
-    ``request``, or ``path`` for clients whose requests differ from run to run. ``provider``: the
-    provider of exchanges without a request. ``dialect``: with ``anthropic``, ``POST /v1/messages``
-    is answered too.
+    ``cassettes``: cassettes or paths of recordings, one or several; none for `Server.offer`.
+    ``port``: 0 picks a free port. ``pace``: ``recorded``, ``step`` (without waiting, still read by
+    read), ``instant``, or a number (2: twice as fast as recorded). ``cuts``: where the body is cut
+    into reads, as in `harness.replay`; each piece has the time at which its last byte was recorded.
+    ``fault``: ``cut:N``, ``reset:N`` or ``stall:N`` after N reads, ``status:CODE``, ``slow``.
+    ``match``: ``request``, or ``path`` for clients whose requests differ from run to run.
+    ``provider``: the provider of exchanges without a request. ``dialect``: with ``anthropic``,
+    ``POST /v1/messages`` is answered too.
 
     Raises `CassetteError` for a recording that can't be read, `ReplayError` for an unknown option,
     OSError if the address is not available.

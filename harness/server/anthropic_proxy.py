@@ -15,7 +15,7 @@ import json
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -109,7 +109,7 @@ class Messages:
             return _error_answer(_KINDS.get(exchange.status, "api_error"), exchange.message)
         turns = list(_replay(exchange, exchange.provider or self._provider, body, session))
         self._remember(prompt, session)
-        return self._written(turns, exchange, streamed)
+        return replace(self._written(turns, exchange, streamed), exchange=exchange)
 
     def _find(self, model: str, body: bytes, streamed: bool) -> Exchange | Refusal:
         """The exchange of the requested mode, streamed or not, else of the other mode: a proxy may

@@ -9,6 +9,7 @@ that names the most similar recorded request.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from harness.pipeline.replay import choose_provider
@@ -57,7 +58,7 @@ class Endpoint:
             case Exchange() as exchange:
                 return recorded_answer(exchange, self.options)
             case str(message):
-                return error_answer(request, 400, message)
+                return replace(error_answer(request, 400, message), notes=(message,))
         return made_up(request, self._models) or self._not_found(request)
 
     def _look(self, request: HttpRequest, identity: Identity) -> Exchange | str | None:
@@ -93,7 +94,7 @@ class Endpoint:
         message, differences = self._explain(request)
         self._missed(message)
         details = [debug_info(differences)] if differences else ()
-        return error_answer(request, 404, message, details)
+        return replace(error_answer(request, 404, message, details), notes=(message,))
 
     def _explain(self, request: HttpRequest) -> tuple[str, list[str]]:
         sentence, differences = self.finder.explain(request)

@@ -9,6 +9,7 @@ these answers as made up. A recorded exchange always comes first.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Sequence
 from typing import Any, Final
@@ -17,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 from harness.stream.json_codec import decode_json
 
 from .connection import HttpRequest
-from .response import Answer, made_answer
+from .response import MADE, Answer, made_answer, phrase_of
 
 STATUSES: Final = {
     400: ("INVALID_ARGUMENT", "Request contains an invalid argument."),
@@ -62,9 +63,8 @@ def error_answer(
     error: dict[str, Any] = {"code": code, "message": message or message_of(code), "status": status}
     if details:
         error["details"] = list(details)
-    split = urlsplit(request.url)
-    as_array = split.path.endswith(":streamGenerateContent") and "alt=sse" not in split.query
-    return made_answer(code, [{"error": error}] if as_array else {"error": error}, note=note)
+    content = [{"error": error}] if _wants_array(request) else {"error": error}
+    return made_answer(code, content, note=note)
 
 
 def message_of(code: int) -> str:
@@ -80,6 +80,35 @@ def debug_info(lines: Sequence[str]) -> dict[str, Any]:
 def fault_answer(request: HttpRequest, code: int) -> Answer:
     """The error of the fault ``status:CODE``."""
     return error_answer(request, code, details=_QUOTA if code == 429 else (), note="fault")
+
+
+def final_answer(request: HttpRequest, *, enveloped: bool) -> Answer:
+    """A short answer that ends a conversation, in the mode and framing that the request asks for.
+
+    ``enveloped``: in Code Assist's envelope.
+    """
+    message: dict[str, Any] = {
+        "candidates": [
+            {"content": {"parts": [{"text": "Done."}], "role": "model"}, "finishReason": "STOP"}
+        ]
+    }
+    if enveloped:
+        message = {"response": message}
+    if not _is_stream(request):
+        return made_answer(200, message)
+    if _wants_array(request):
+        return made_answer(200, [message])
+    headers = [("Content-Type", "text/event-stream"), (MADE, "not recorded")]
+    data = b"data: " + json.dumps(message).encode() + b"\r\n\r\n"
+    return Answer(200, phrase_of(200), headers, [(None, data)])
+
+
+def _is_stream(request: HttpRequest) -> bool:
+    return urlsplit(request.url).path.endswith(":streamGenerateContent")
+
+
+def _wants_array(request: HttpRequest) -> bool:
+    return _is_stream(request) and "alt=sse" not in urlsplit(request.url).query
 
 
 _MODELS: Final = re.compile(

@@ -110,9 +110,14 @@ class Finder:
                 [],
             )
         place, mismatches = nearest
+        if not self._by_request:
+            mismatches = [mismatch for mismatch in mismatches if _is_address(mismatch)]
+        mismatches = sorted(mismatches, key=_is_address, reverse=True)
         differences = [_difference(mismatch) for mismatch in mismatches[:MAX_DIFFERENCES]]
         if len(mismatches) > MAX_DIFFERENCES:
             differences.append("and more")
+        if mode := _other_mode(request, self._placed[place].exchange):
+            differences.insert(0, mode)
         return (
             (
                 f"No recorded exchange answers {asked_for}. The nearest is {self._placed[place]};"
@@ -120,6 +125,20 @@ class Finder:
             ),
             differences,
         )
+
+
+def _is_address(mismatch: Mismatch) -> bool:
+    """Whether method, path or query differ, not the body."""
+    return mismatch.path.startswith(("method", "path", "query"))
+
+
+def _other_mode(request: HttpRequest, recorded: Exchange) -> str | None:
+    """The difference in mode of two requests that generate."""
+    asked = detect_provider(request.method, request.url, request.body, b"")
+    if not asked.generates or asked.streamed == _identity(recorded).streamed:
+        return None
+    names = {True: "streamed", False: "unary"}
+    return f"mode: recorded {names[not asked.streamed]}, here {names[asked.streamed]}"
 
 
 def _difference(mismatch: Mismatch) -> str:

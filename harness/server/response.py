@@ -43,13 +43,19 @@ HOP_BY_HOP: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``reads``: milliseconds since the request (None: as the read before) and bytes."""
+    """``reads``: milliseconds since the request (None: as the read before) and bytes.
+
+    ``exchange``: the recorded exchange that this answer is from. ``notes``: how the request differs
+    from the recorded one, or why it is refused; they are not sent.
+    """
 
     status: int
     reason: str
     headers: Sequence[tuple[str, str]]
     reads: Reads
     end: Ending = "complete"
+    exchange: Exchange | None = None
+    notes: tuple[str, ...] = ()
 
 
 def recorded_answer(exchange: Exchange, options: Options) -> Answer:
@@ -68,6 +74,7 @@ def recorded_answer(exchange: Exchange, options: Options) -> Answer:
         _headers(exchange, sum(len(data) for _, data in reads), end),
         reads,
         end,
+        exchange,
     )
 
 

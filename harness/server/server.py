@@ -6,20 +6,31 @@ The endpoint can be replaced while the server runs; it is replaced as a whole, b
 from __future__ import annotations
 
 import asyncio
+import re
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 from harness.cassettes.load import load
-from harness.providers import with_provider
-from harness.stream.exchange import Cassette
+from harness.pipeline.replay import ReplayError
+from harness.providers import detect_provider, with_provider
+from harness.stream.exchange import Cassette, Exchange
 
 from .connection import Connection, HttpRequest
 from .endpoint import Endpoint
+from .google import error_answer
 from .listener import LOOPBACK, Listener
 from .lookup import PlacedExchange
+from .offer import Offer
 from .options import Options, read_options
+from .request_log import MAX_REQUESTS, ServedRequest, served_request
 from .response import Answer
+
+_OFFER: Final = re.compile(r"/(x[0-9]{1,9})(?=[/:]|$)")
 
 
 class Server(Listener):
@@ -44,6 +55,9 @@ class Server(Listener):
         self._options = options
         self._read = read
         self.misses: list[str] = []
+        self._requests: deque[ServedRequest] = deque(maxlen=MAX_REQUESTS)
+        self._offers: dict[str, Offer] = {}
+        self._offered = 0
         self._on_miss = on_miss or self.misses.append
         self._endpoint = Endpoint([], read_options(**options), self._on_miss)
         self.add(*cassettes)
@@ -78,7 +92,39 @@ class Server(Listener):
         """Remove all cassettes and misses, and use these options."""
         self._options = options
         self.misses.clear()
+        self._requests.clear()
         self._endpoint = Endpoint([], read_options(**options), self._on_miss)
+
+    def offer(self, *exchanges: Exchange, final: bool = False) -> Offer:
+        """Serve one exchange to one adapter under test, at a base URL of its own; call this while
+        the server runs.
+
+        Its first request that generates is answered, with any model, version, provider path and
+        ``alt`` of the same method. A second one gets HTTP 409. More ``exchanges`` answer requests
+        with a longer history, one each. With ``final``, later ones get a short final answer, for
+        Gemini's wires. Close the offer when the adapter has ended. Raises `ReplayError` for an
+        exchange that can't be served.
+        """
+        if not exchanges:
+            raise ReplayError("offer() takes one exchange or several; none was given")
+        self._offered += 1
+        name = f"x{self._offered}"
+        self._offers[name] = offer = Offer(
+            f"{self.base_url}/{name}",
+            exchanges,
+            final=final,
+            options=lambda: self._endpoint.options,
+            close=lambda: self._withdraw(name),
+        )
+        return offer
+
+    def _withdraw(self, name: str) -> None:
+        self._offers.pop(name, None)
+
+    @property
+    def requests(self) -> list[ServedRequest]:
+        """What this server was asked, in order; of very many requests the last ones."""
+        return list(self._requests)
 
     @property
     def unused(self) -> list[str]:
@@ -92,4 +138,23 @@ class Server(Listener):
 
     def _respond(self, request: HttpRequest) -> tuple[Answer, Options]:
         endpoint = self._endpoint
-        return endpoint.answer(request), endpoint.options
+        path = urlsplit(request.url).path
+        name = match[1] if (match := _OFFER.match(path)) else ""
+        offer = self._offers.get(name)
+        if offer is None and len(self._offers) == 1 and not endpoint.placed and not name:
+            (offer,) = self._offers.values()
+        if offer is not None:
+            answer, entry = offer.answer(request)
+        else:
+            if self._is_closed(name):
+                note = f"the offer /{name} is closed; this request comes too late"
+                answer = replace(error_answer(request, 404, note), notes=(note,))
+            else:
+                answer = endpoint.answer(request)
+            identity = detect_provider(request.method, request.url, request.body, b"")
+            entry = served_request(request, answer, path, time.monotonic(), identity.generates)
+        self._requests.append(entry)
+        return answer, endpoint.options
+
+    def _is_closed(self, name: str) -> bool:
+        return bool(name) and 0 < int(name[1:]) <= self._offered

@@ -1,0 +1,269 @@
+"""One exchange, served to one adapter under test at a base URL of its own.
+
+An adapter may ask with any model, version, provider path and ``alt``; the server notes how the
+request differs from the recorded one. The method has to be the recorded one, because an answer of
+the other mode says nothing about an adapter. The first request that generates is answered. A second
+one gets HTTP 409, unless its history has grown and there is an answer for a further turn.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from harness.pipeline.replay import DEFAULT_PROVIDER, ReplayError
+from harness.providers import PROVIDERS, Identity, detect_provider, with_provider
+from harness.stream.exchange import Exchange
+from harness.stream.json_codec import decode_json
+
+from .connection import HttpRequest
+from .google import error_answer, fault_answer, final_answer, made_up
+from .history_rules import find_fault, signatures_of
+from .options import Fault, Options
+from .request_log import MAX_REQUESTS, ServedRequest, served_request
+from .response import Answer, recorded_answer
+
+_METHOD: Final = re.compile(r":(?P<method>(?:g|streamG)enerateContent)$")
+_MODEL: Final = re.compile(r"/models/(?P<model>[^/:]+)$")
+_VERSION: Final = re.compile(r"(?:^|/)(?P<version>v[0-9]+[a-z0-9]*)(?=[/:])")
+_HISTORIES: Final = ("contents", "messages", "input")
+"""The fields that hold the history, on all public wires."""
+
+
+class Offer:
+    """Serves an exchange, and those of further turns, at ``base_url``; `close` ends that.
+
+    ``exchanges``: one for each turn; `requests` names these objects. ``final``: later turns get a
+    short final answer that stands in no recording. ``asked_again``: the number of requests that got
+    HTTP 409. Within ``with`` the offer is closed at the end. Raises `ReplayError` for an exchange
+    that can't be served.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        exchanges: Sequence[Exchange],
+        *,
+        final: bool,
+        options: Callable[[], Options],
+        close: Callable[[], None],
+    ) -> None:
+        self.base_url = base_url
+        self.close = close
+        self.asked_again = 0
+        self._given = exchanges
+        self._exchanges = [_servable(exchange, final) for exchange in exchanges]
+        self._final = final
+        self._options = options
+        self._below = urlsplit(base_url).path
+        self._requests: deque[ServedRequest] = deque(maxlen=MAX_REQUESTS)
+        self._histories: list[int] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def requests(self) -> list[ServedRequest]:
+        """The requests at this base URL, in order; of very many the last ones."""
+        return list(self._requests)
+
+    @property
+    def answered(self) -> int:
+        """The number of turns that were answered; 0: the adapter has not asked."""
+        return len(self._histories)
+
+    def answer(self, request: HttpRequest) -> tuple[Answer, ServedRequest]:
+        """The answer to a request, and its entry in `requests`."""
+        path = unquote(urlsplit(request.url).path)
+        below = path.removeprefix(self._below)
+        identity = _identify(request, below)
+        answer = (
+            self._generated(request, below, identity)
+            if identity.generates
+            else self._other(request, below)
+        )
+        if not path.startswith(self._below):
+            note = f"the client left out {self._below}, the path of its base URL"
+            answer = replace(answer, notes=(*answer.notes, note))
+        entry = served_request(request, answer, below, time.monotonic(), identity.generates)
+        self._requests.append(entry)
+        return answer, entry
+
+    def _generated(self, request: HttpRequest, path: str, identity: Identity) -> Answer:
+        turn, length = len(self._histories), _history_length(request.body)
+        exchange = self._exchanges[turn] if turn < len(self._exchanges) else None
+        if turn and length <= self._histories[-1]:
+            return self._refuse(request, "this turn was asked before")
+        if exchange is None and not self._final:
+            return self._refuse(request, "no exchange is offered for this turn")
+        if miss := _find_miss(exchange, self._exchanges[0], path, identity):
+            return replace(error_answer(request, 404, miss), notes=(miss,))
+        self._histories.append(length)
+        options = self._options()
+        match options.fault:
+            case Fault("status", code):
+                return fault_answer(request, code)
+        notes = self._refusals(request, identity, turn)
+        if exchange is None:
+            answer = final_answer(request, enveloped=identity.provider == "code-assist")
+            return replace(answer, notes=notes)
+        notes += _differences(exchange, request, path, identity)
+        # Nothing tells an adapter when the recorded client left, so it is not waited for.
+        served = replace(exchange, end="cut") if exchange.end == "aborted" else exchange
+        return replace(recorded_answer(served, options), exchange=self._given[turn], notes=notes)
+
+    def _refusals(self, request: HttpRequest, identity: Identity, turn: int) -> tuple[str, ...]:
+        """Why the API would refuse the history, which is answered nevertheless."""
+        fault = find_fault(
+            request.body, identity.model, lambda: signatures_of(self._exchanges[:turn])
+        )
+        return (f"the API would refuse the history: {fault}",) if fault else ()
+
+    def _refuse(self, request: HttpRequest, note: str) -> Answer:
+        self.asked_again += 1
+        message = f"Only one request for each offered turn is answered, and {note}."
+        return replace(error_answer(request, 409, message), notes=(note,))
+
+    def _other(self, request: HttpRequest, path: str) -> Answer:
+        """The answer to a request that does not generate. Every model exists here."""
+        models = {exchange.model for exchange in self._exchanges if exchange.model}
+        if match := _MODEL.search(path):
+            models.add(match["model"])
+        if answer := made_up(request, models):
+            return replace(answer, notes=("the request does not generate; its answer is made up",))
+        note = (
+            f"{request.method} {path} does not generate, and no answer to it is known;"
+            f" offered is {_describe(self._exchanges[0])}"
+        )
+        return replace(error_answer(request, 404, note), notes=(note,))
+
+
+def _servable(exchange: Exchange, final: bool) -> Exchange:
+    known = exchange if exchange.generates else with_provider(exchange)
+    provider = PROVIDERS.get(known.provider or "")
+    if provider and provider.program:
+        raise ReplayError(
+            f"the exchange is the output of a program ({provider.name}); only answers over HTTP can"
+            " be offered"
+        )
+    if known.request and not known.generates:
+        raise ReplayError(
+            f"the exchange of {known.request.method} {urlsplit(known.request.url).path} does not"
+            " generate; only answers of a model can be offered"
+        )
+    if final and provider and not provider.gemini_messages:
+        raise ReplayError(
+            f"there is no final answer for {provider.name}; give an exchange for the further turn"
+        )
+    return known
+
+
+def _identify(request: HttpRequest, path: str) -> Identity:
+    identity = detect_provider(request.method, f"http://localhost{path}", request.body, b"")
+    if not identity.generates and request.method == "POST" and (match := _METHOD.search(path)):
+        # Some clients put the method directly after a custom base URL.
+        return Identity(DEFAULT_PROVIDER, True, match["method"].startswith("stream"))
+    return identity
+
+
+def _history_length(body: bytes) -> int:
+    """The number of messages in a request, on any wire; without a list, the length of its body."""
+    try:
+        sent: Any = decode_json(body)
+    except ValueError:
+        return len(body)
+    if isinstance(sent, Mapping) and isinstance(sent.get("request"), Mapping):
+        sent = sent["request"]
+    if isinstance(sent, Mapping):
+        for name in _HISTORIES:
+            if isinstance(sent.get(name), list):
+                return len(sent[name])
+    return len(body)
+
+
+def _find_miss(
+    exchange: Exchange | None, first: Exchange, path: str, identity: Identity
+) -> str | None:
+    """Why a request is not answered: another wire, or the other mode; None if it is answered."""
+    offered = exchange or first
+    if not _same_wire(offered.provider, identity.provider):
+        return (
+            f"path {path} asks {identity.provider}, but the offered exchange is from"
+            f" {offered.provider}: {_describe(offered)}"
+        )
+    streamed = _recorded_mode(exchange) if exchange else None
+    if streamed is not None and streamed != identity.streamed:
+        return (
+            f"mode {_mode(identity.streamed)} was asked with {path}, but the offered exchange is"
+            f" {_mode(streamed)}: {_describe(offered)}"
+        )
+    return None
+
+
+def _same_wire(recorded: str | None, asked: str | None) -> bool:
+    """Whether two providers take the same requests; unknown ones do."""
+    if recorded is None or asked is None or recorded == asked:
+        return True
+    wrap = PROVIDERS[recorded].wrap
+    return wrap is not None and wrap is PROVIDERS[asked].wrap
+
+
+def _recorded_mode(exchange: Exchange) -> bool | None:
+    """Whether an exchange is streamed. A body alone does not tell that of an error."""
+    if exchange.request is None and (exchange.status >= 300 or not exchange.generates):
+        return None
+    return exchange.streamed
+
+
+def _mode(streamed: bool) -> str:
+    return "streamed" if streamed else "unary"
+
+
+def _describe(exchange: Exchange) -> str:
+    if exchange.request is not None:
+        return f"{exchange.request.method} {urlsplit(exchange.request.url).path}"
+    mode = _recorded_mode(exchange)
+    words = [exchange.provider, None if mode is None else _mode(mode)]
+    return ", ".join(["an answer without a request", *filter(None, words)])
+
+
+def _differences(
+    exchange: Exchange, request: HttpRequest, path: str, identity: Identity
+) -> tuple[str, ...]:
+    """How the address of an answered request differs from the recorded one."""
+    if exchange.request is None:
+        return ()
+    split = urlsplit(exchange.request.url)
+    recorded = _address(unquote(split.path), split.query, exchange.model)
+    here = _address(path, urlsplit(request.url).query, identity.model)
+    return tuple(
+        f"{name} {value or 'none'}, recorded {recorded[name] or 'none'}"
+        for name, value in here.items()
+        if value != recorded[name]
+    )
+
+
+def _address(path: str, query: str, model: str | None) -> dict[str, str | None]:
+    """The parts of an address that an adapter may choose."""
+    version = match["version"] if (match := _VERSION.search(path)) else None
+    rest = path.replace(f"/{version}", "", 1).replace(f"/{model}", "/MODEL", 1)
+    return {
+        "model": model,
+        "version": version,
+        "path": rest,
+        "alt": dict(parse_qsl(query)).get("alt"),
+    }

@@ -1,0 +1,59 @@
+"""What a server was asked, and what it did with each request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from harness.stream.exchange import Exchange
+
+from .connection import HttpRequest
+from .response import Answer
+
+MAX_REQUESTS: Final = 1000
+"""The number of requests that a server or an offer remembers; the oldest is removed first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedRequest:
+    """One request and the answer that it got.
+
+    ``path``: for an offer, below its base URL. ``headers``: names in lower case. ``at_s``: when the
+    request was complete, on the clock of `time.monotonic`. ``generates``: it asked a model for an
+    answer. ``status``: the HTTP status of the answer. ``exchange``: the recorded exchange that
+    answered, None if the server made the answer up. ``notes``: in what the request differs from the
+    recorded one and was answered nevertheless, or why it was refused.
+    """
+
+    method: str
+    path: str
+    query: str
+    headers: dict[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+    at_s: float = field(repr=False)
+    generates: bool
+    status: int
+    exchange: Exchange | None = field(repr=False)
+    notes: tuple[str, ...]
+
+
+def served_request(
+    request: HttpRequest, answer: Answer, path: str, at_s: float, generates: bool
+) -> ServedRequest:
+    """The entry of a request; ``path`` is the one below the base URL."""
+    return ServedRequest(
+        request.method,
+        path,
+        urlsplit(request.url).query,
+        {
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in request.headers
+        },
+        request.body,
+        at_s,
+        generates,
+        answer.status,
+        answer.exchange,
+        answer.notes,
+    )
