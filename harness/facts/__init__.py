@@ -1,6 +1,15 @@
 """The public vocabulary of facts: the neutral account of one answer, and how two of them differ."""
 
 from .account import Facts, StreamedArguments
+from .aspects import (
+    RED,
+    Aspect,
+    AspectFinding,
+    AspectVerdict,
+    WireAnswer,
+    judge_answer,
+    merged_facts,
+)
 from .differences import (
     NamedArguments,
     call_findings,
@@ -34,15 +43,25 @@ from .fact import (
     fact_of_json,
     json_of_fact,
 )
+from .finish import FinishClass, ends_in_call, finish_class
+from .losses import ASPECTS, CONDITIONS, DeclaredLoss, read_losses
 from .transcript import Entry, Raised, Transcript
 
 __all__ = [
+    "ASPECTS",
+    "CONDITIONS",
+    "RED",
+    "Aspect",
+    "AspectFinding",
+    "AspectVerdict",
     "Call",
+    "DeclaredLoss",
     "Entry",
     "Error",
     "Fact",
     "Facts",
     "Finish",
+    "FinishClass",
     "NamedArguments",
     "NoFact",
     "Raised",
@@ -52,16 +71,22 @@ __all__ = [
     "Thought",
     "Transcript",
     "Usage",
+    "WireAnswer",
     "call_findings",
     "check_fact",
     "compare_answers",
+    "ends_in_call",
     "error_findings",
     "event_differences",
     "fact_of_json",
     "field_findings",
+    "finish_class",
     "json_of_fact",
+    "judge_answer",
+    "merged_facts",
     "message_findings",
     "part_findings",
+    "read_losses",
     "result_findings",
     "same",
     "signature_findings",

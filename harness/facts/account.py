@@ -47,6 +47,12 @@ class Facts:
     ``unreadable``: the pieces that are not JSON. ``contradictions``: a sentence for each fact that
     payloads state twice with different values.
 
+    ``opaque``: values of the wire that event models hand on without a meaning of their own, by
+    aspect: ``media`` (data or URI), ``code`` (code and output), ``server_tools`` (ids, and strings
+    of arguments and results), ``grounding``, ``citations``, ``urls`` (URIs). ``error_words``: code,
+    status and message of each error. ``pieces``: the strings of streamed arguments as they came.
+    Only the oracle of a wire fills these three.
+
     ``raw`` and ``raw_usage`` are objects of the wire that payloads hand on unchanged. The oracle of
     the wire reads them. It takes from ``raw_usage`` only counts that are not in ``own_counts``, for
     which the payloads have fields of their own.
@@ -76,6 +82,9 @@ class Facts:
     unfinished: bool = False
     at_error: Facts | None = None
     at_block: Facts | None = None
+    opaque: dict[str, list[str]] = field(default_factory=dict)
+    error_words: list[str] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=list)
     raw: list[Json] = field(default_factory=list)
     raw_usage: dict[str, Json] = field(default_factory=dict)
     own_counts: frozenset[str] = frozenset()
@@ -86,6 +95,12 @@ class Facts:
         if self.at_error is None:
             self.limited = code == 429 or (code is None and status == "RESOURCE_EXHAUSTED")
             self.at_error = copy.deepcopy(self)
+
+    def add_opaque(self, aspect: str, *values: Json) -> None:
+        """Note values of an aspect; only strings that are not blank are looked for."""
+        texts = [value for value in values if isinstance(value, str) and value.strip()]
+        if texts:
+            self.opaque.setdefault(aspect, []).extend(texts)
 
     def add_signature(self, kind: str, signature: str | list[str] | None) -> None:
         """Note one signature, several, or none, of a part of this kind."""

@@ -39,7 +39,8 @@ class Transcript:
     ``raised`` is None where the run ended without an exception. ``skipped``: the reason for which
     the adapter can't ask for this exchange, or "". ``asked_again``: the number of requests after
     the first. ``entries_of_first_request``: the number of entries that came before the second
-    request, None where there was none. ``notes``: sentences about what the server let through.
+    request, None where there was none. ``path``: the path of the first request; "" for an adapter
+    that asks no server. ``notes``: sentences about what the server let through.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -47,6 +48,7 @@ class Transcript:
     skipped: str = ""
     asked_again: int = 0
     entries_of_first_request: int | None = None
+    path: str = ""
     notes: tuple[str, ...] = ()
 
     def facts(self) -> Iterator[Fact]:

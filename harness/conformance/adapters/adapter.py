@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from harness.dialects.dialect import RequestTranslator
-from harness.facts import Facts, Transcript
+from harness.facts import DeclaredLoss, Facts, Transcript
 from harness.pipeline.replay import Trace
 from harness.specs import Case
 from harness.stream.exchange import Exchange
@@ -112,7 +112,8 @@ class Adapter:
     ``run(exchange, options)`` may raise anything. ``facts(output)`` reads the neutral account of an
     answer, and ``differences(wire, carried, interrupted)`` gives a sentence for each fact that is
     lost without being declared, or invented; both are None where the meaning of the native events
-    is unknown. ``grammar`` and ``request`` are None where the adapter has none. ``reference``: our
+    is unknown. ``losses``: the aspects that the event model has no place for. ``grammar`` and
+    ``request`` are None where the adapter has none. ``reference``: our
     own adapter of the same event model, for a user's adapter.
     """
 
@@ -125,6 +126,7 @@ class Adapter:
     grammar: Grammar | None = None
     request: RequestTranslator | None = None
     reference: Adapter | None = None
+    losses: tuple[DeclaredLoss, ...] = ()
     effort: Effort = BRIEF
     options: RunOptions = RunOptions()
 

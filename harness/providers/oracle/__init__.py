@@ -5,7 +5,7 @@ nothing of ours but the vocabulary of facts.
 """
 
 from .events import gather_events
-from .gemini import gather_body
+from .gemini import gather_body, read_messages
 from .gemini_cli import gather_cli
 from .raw import read_raw
 from .sent_back import Returned, gather_request, return_losses
@@ -16,6 +16,7 @@ __all__ = [
     "gather_cli",
     "gather_events",
     "gather_request",
+    "read_messages",
     "read_raw",
     "return_losses",
 ]

@@ -77,6 +77,8 @@ class _EventReader:
                     else status not in ("", "success")
                 )
                 facts.add_result(failed, event.get("response"))
+            case "incomplete":
+                facts.unfinished = True
             case "notice":
                 facts.notices.append(event["message"])
             case "unknown":

@@ -29,6 +29,20 @@ _READ = {"candidates", "promptFeedback", "usageMetadata", "error", "response", "
 _READ_CANDIDATE = {"content", "finishReason", "finishMessage", "index"}
 _PART_OTHERS = {"text", "thought", "thoughtSignature", "functionCall"}
 _UNREADABLE = object()
+_ENUM_WORD = re.compile("[A-Z_]+")
+_OPAQUE_PARTS = (
+    ("inlineData", "media", ("data",)),
+    ("fileData", "media", ("fileUri",)),
+    ("executableCode", "code", ("code",)),
+    ("codeExecutionResult", "code", ("output",)),
+)
+"""Parts that are handed on: name, aspect, fields."""
+_ANNOTATIONS = {
+    "grounding": ("groundingMetadata", "groundingAttributions"),
+    "citations": ("citationMetadata",),
+    "urls": ("urlContextMetadata", "urlRetrievalMetadata"),
+}
+_URI_FIELDS = ("uri", "retrievedUrl", "retrieved_url")
 
 
 def _refuse(word: str) -> NoReturn:
@@ -56,6 +70,14 @@ def gather_value(message: Json) -> Facts:
     reader = _Reader(200)
     reader.read_message(message)
     return reader.facts
+
+
+def read_messages(messages: list[Json]) -> Facts:
+    """The facts of messages that are already parsed."""
+    reader = _Reader(200)
+    for message in messages:
+        reader.read_message(message)
+    return reader.finish(tool_code=False)
 
 
 def _messages(text: str) -> Iterator[str | tuple[Json]]:
@@ -181,6 +203,7 @@ class _Reader:
         facts = self.facts
         facts.open_call = self._streamed is not None
         if self._status >= 300 and not facts.errors:
+            facts.error_words.append(str(self._status))
             facts.add_error(self._status, "")
         facts.ended_well = facts.finish is not None
         for view in filter(None, (facts, facts.at_error, facts.at_block) if tool_code else ()):
@@ -217,6 +240,9 @@ class _Reader:
             for part in _objects(content.get("parts")):
                 self._read_part(part)
         self.facts.others |= _present(candidate, _READ_CANDIDATE)
+        for aspect, names in _ANNOTATIONS.items():
+            for name in names:
+                self.facts.add_opaque(aspect, *_uris(_pick(candidate, name)))
         finish = _pick(candidate, "finishReason")
         if finish is not None:
             self.facts.finish = _word(finish, _NUMBERED)
@@ -249,6 +275,7 @@ class _Reader:
         self.facts.code += sum(
             _pick(part, name) is not None for name in ("executableCode", "codeExecutionResult")
         )
+        self._read_opaque(part)
         answered = _pick(part, "functionResponse")
         if isinstance(answered, dict):
             self.facts.add_result(False, answered.get("response"))
@@ -261,6 +288,23 @@ class _Reader:
             self.facts.signatures.append((kind, str(signature)))
             if kind == "call":
                 self.facts.marks[-1] = (self.facts.marks[-1][0], str(signature))
+
+    def _read_opaque(self, part: dict[str, Json]) -> None:
+        """Note what a part holds beside text and calls."""
+        for name, aspect, fields in _OPAQUE_PARTS:
+            holder = _pick(part, name)
+            if isinstance(holder, dict):
+                self.facts.add_opaque(aspect, *(_pick(holder, field) for field in fields))
+        for name in ("toolCall", "toolResponse"):
+            tool = _pick(part, name)
+            if isinstance(tool, dict):
+                strings = [
+                    text
+                    for field in ("args", "response")
+                    for text in _strings(tool.get(field))
+                    if not _ENUM_WORD.fullmatch(text)
+                ]
+                self.facts.add_opaque("server_tools", tool.get("id"), *strings)
 
     def _read_call(self, call: dict[str, Json]) -> None:
         name, arguments = call.get("name"), call.get("args")
@@ -287,6 +331,7 @@ class _Reader:
         if not values and "nullValue" not in piece and "null_value" not in piece:
             return
         path = str(_pick(piece, "jsonPath") or "")
+        self.facts.pieces += [value for value in values if isinstance(value, str)]
         if self._streamed and not self._streamed.put(path, values[0] if values else None):
             self.facts.others.add("partialArgs")
 
@@ -301,9 +346,38 @@ class _Reader:
         number = code if isinstance(code, int) else None
         self.facts.open_call = self._streamed is not None
         status = error.get("status") if isinstance(error, dict) else None
+        words = [self._status] if self._status >= 300 else []
+        self.facts.error_words += [
+            str(word) for word in (*words, code, status, message) if word not in (None, "", 0)
+        ]
         self.facts.add_error(
             self._status if self._status >= 300 else number, str(message or ""), status
         )
+
+
+def _strings(value: Json) -> Iterator[str]:
+    """Every string inside a value, in order."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            pending += reversed(item.values())
+        elif isinstance(item, list):
+            pending += reversed(item)
+        elif isinstance(item, str):
+            yield item
+
+
+def _uris(value: Json) -> Iterator[str]:
+    """Every URI inside an annotation, in order."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            yield from (item[name] for name in _URI_FIELDS if isinstance(item.get(name), str))
+            pending += reversed(item.values())
+        elif isinstance(item, list):
+            pending += reversed(item)
 
 
 def _whole(count: Json) -> int | None:

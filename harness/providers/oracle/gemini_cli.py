@@ -52,6 +52,7 @@ def gather_cli(body: bytes, exit_code: str = "0", stderr: str = "") -> Facts:
         else:
             facts.others |= {camel(name) for name in item}
     if exit_code != "0" and not facts.errors and facts.finish is None and not facts.ended_well:
+        facts.error_words += [exit_code, *filter(None, [stderr])]
         facts.add_error(None, ": ".join(filter(None, (f"exit code {exit_code}", stderr))))
     return facts
 
@@ -112,6 +113,8 @@ def _read_line(facts: Facts, line: dict[str, Json]) -> None:
             facts.others |= {"role"} if line.get("role") == "user" else set()
         case "tool_use":
             facts.calls.append((str(_first(line, "tool_name", "name") or ""), _arguments(line)))
+            call_id = _first(line, "tool_id", "id")
+            facts.marks.append((str(call_id) if call_id else None, None))
         case "tool_result":
             facts.others.add("functionResponse")
             facts.add_result(
@@ -193,6 +196,8 @@ def _decoded(value: Json) -> Json:
 
 def _fail(facts: Facts, error: Json) -> None:
     own = error if isinstance(error, dict) else {"message": error}
+    words = (own.get("code"), own.get("type"), own.get("message"))
+    facts.error_words += [str(word) for word in words if word not in (None, "", 0)]
     facts.add_error(
         own["code"] if isinstance(own.get("code"), int) else None,
         str(own.get("message") or ""),

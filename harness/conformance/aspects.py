@@ -1,0 +1,255 @@
+"""Judges an adapter by facts: one exchange and one adapter become a verdict for each aspect."""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+from harness.facts import (
+    RED,
+    Aspect,
+    AspectFinding,
+    Call,
+    DeclaredLoss,
+    Entry,
+    Error,
+    Fact,
+    Facts,
+    Finish,
+    Raw,
+    Text,
+    Thought,
+    Transcript,
+    Usage,
+    WireAnswer,
+    judge_answer,
+)
+from harness.pipeline.replay import choose_provider
+from harness.providers import PROVIDERS
+from harness.providers.oracle import read_messages
+from harness.stream.decompression import unpack
+from harness.stream.events import INTERRUPTED
+from harness.stream.exchange import Exchange
+
+from .adapters import Adapter, AdapterError, Output
+from .wire_variants import variants_in
+
+Block = Literal["documented", "variant"]
+_COUNTS: Final = {
+    "input": ("promptTokenCount", "input_tokens"),
+    "output": ("candidatesTokenCount", "output_tokens"),
+    "thoughts": ("thoughtsTokenCount",),
+    "total": ("totalTokenCount",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeJudgement:
+    """One adapter and one exchange, judged by facts.
+
+    ``aspects`` has a finding for every aspect that was looked at. ``variants``: the ways in which
+    the answer differs from the documented wire; with any, the cell is shown and never red.
+    ``error``: the adapter gave no transcript that can be judged. ``losses``: the declared losses
+    that this cell shows.
+    """
+
+    cassette: str
+    number: int
+    aspects: Mapping[Aspect, AspectFinding] = field(default_factory=dict)
+    variants: tuple[str, ...] = ()
+    error: str = ""
+    losses: frozenset[DeclaredLoss] = frozenset()
+    transcript: Transcript | None = None
+
+    @property
+    def block(self) -> Block:
+        return "variant" if self.variants else "documented"
+
+    @property
+    def red(self) -> list[Aspect]:
+        """The aspects that make the cell fail."""
+        return [aspect for aspect, finding in self.aspects.items() if finding.verdict in RED]
+
+    @property
+    def asked(self) -> bool:
+        """Whether anything was compared."""
+        return any(
+            finding.verdict not in ("not_carried", "not_asked") for finding in self.aspects.values()
+        )
+
+
+def judge_exchange(
+    exchange: Exchange, adapter: Adapter, *, cassette: str = "", number: int = 1
+) -> ExchangeJudgement:
+    """Run an adapter on one exchange and judge its transcript.
+
+    A loss is declared where the adapter declares it, or where the comparison of its event model,
+    which knows the declared losses of that model, has no finding.
+    """
+    blank = ExchangeJudgement(cassette, number, variants=tuple(variants_of_wire(exchange)))
+    try:
+        output = adapter.output(exchange)
+        transcript = transcript_of(adapter, output)
+    except AdapterError as error:
+        return replace(blank, error=str(error))
+    answer = wire_answer(exchange, adapter, transcript)
+    findings = judge_transcript(answer, transcript)
+    declared: set[DeclaredLoss] = set()
+    for aspect, finding in findings.items():
+        losses = [loss for loss in adapter.losses if loss.covers(aspect, answer)]
+        if losses and finding.verdict in RED:
+            findings[aspect] = AspectFinding("not_carried", f"declared as {losses[0]}")
+            declared |= {*losses}
+    red = [aspect for aspect, finding in findings.items() if finding.verdict in RED]
+    if red and _is_as_declared(exchange, adapter, output):
+        note = f"a declared loss of {adapter.model}"
+        findings |= dict.fromkeys(red, AspectFinding("not_carried", note))
+    return replace(blank, aspects=findings, transcript=transcript, losses=frozenset(declared))
+
+
+def _is_as_declared(exchange: Exchange, adapter: Adapter, output: Output) -> bool:
+    """Whether the comparison of the adapter's event model finds no undeclared loss."""
+    if adapter.differences is None or adapter.facts is None:
+        return False
+    provider = PROVIDERS[choose_provider(exchange, adapter.options.provider)]
+    wire = provider.facts(exchange, adapter.options.tool_code)
+    return not adapter.differences(wire, adapter.facts(output), exchange.end in INTERRUPTED)
+
+
+def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect, AspectFinding]:
+    """The verdicts of a transcript. After an answer that goes on, only what came before the second
+    request is judged.
+    """
+    transcript = read_raw_facts(transcript)
+    again = (
+        answer.reason == "CONTINUATION"
+        and transcript.asked_again > 0
+        and transcript.entries_of_first_request is not None
+    )
+    if again:
+        first = transcript.entries[: transcript.entries_of_first_request]
+        transcript = replace(transcript, entries=first, raised=None)
+    return judge_answer(answer, transcript, again)
+
+
+def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) -> WireAnswer:
+    """What the wire of an exchange says, for the adapter that was asked for it."""
+    provider = PROVIDERS[choose_provider(exchange, adapter.options.provider)]
+    plain = replace(exchange, reads=((None, _unpacked(exchange)),), headers=_plain(exchange))
+    tool_code = True if provider.gemini_messages else None  # a call or verbatim text: both are kept
+    facts = provider.facts(plain, tool_code)
+    readable = None
+    if facts.unreadable and not provider.program:
+        text = plain.body.decode("utf-8", "surrogateescape")
+        at = text.find(facts.unreadable[0])
+        at = max(text.rfind("\n", 0, max(at, 0)) + 1, 0)
+        before = text[:at].encode("utf-8", "surrogateescape")
+        readable = provider.facts(replace(plain, reads=((None, before),)), tool_code)
+    unavailable: frozenset[Aspect] = frozenset()
+    if transcript.path and "/publishers/" not in transcript.path:
+        unavailable = frozenset({"citations"})
+        if facts.pieces or "partialArgs" in facts.others:
+            unavailable |= {"calls", "ids", "signatures"}
+    interrupted = exchange.end in INTERRUPTED
+    return WireAnswer(facts, exchange.end, interrupted, readable, provider.program, unavailable)
+
+
+def variants_of_wire(exchange: Exchange) -> list[str]:
+    """The ways in which a Gemini answer differs from the documented wire."""
+    provider = PROVIDERS[choose_provider(exchange, None)]
+    return variants_in(exchange, _unpacked(exchange)) if provider.gemini_messages else []
+
+
+def transcript_of(adapter: Adapter, output: Output) -> Transcript:
+    """The transcript of a run. Of our own event models it has their payloads, and the facts that
+    their own reader gives.
+    """
+    if output.transcript is not None:
+        return output.transcript
+    if adapter.facts is None:
+        raise AdapterError(f"the facts of {adapter.name} are not known")
+    try:
+        facts = adapter.facts(output)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:  # items may have any shape
+        raise AdapterError(
+            f"the payloads are not of the dialect's shape: {type(error).__name__} {error}"
+        ) from None
+    remembered = [
+        call.signature for call in output.session.calls.values() if call.signature is not None
+    ]
+    entries = [Entry(item) for item in output.items]
+    if remembered:
+        entries.append(Entry({"session": remembered}))
+    last = output.items[-1] if output.items else None
+    return Transcript((*entries, Entry(last, tuple(facts_of_account(facts)))))
+
+
+def facts_of_account(account: Facts) -> list[Fact]:
+    """The facts of an account as an adapter states them."""
+    facts: list[Fact] = []
+    if account.thoughts:
+        facts.append(Thought(account.thoughts))
+    if account.text:
+        facts.append(Text(account.text))
+    ids = [call_id for call_id, _ in account.marks]
+    ids += [None] * (len(account.calls) - len(ids))
+    calls = list(zip(ids, account.calls, strict=True))
+    if account.open_call:
+        calls.pop()  # it never ended
+    facts += [Call(call_id, name, arguments) for call_id, (name, arguments) in calls]
+    if account.finish:
+        facts.append(Finish(account.finish))
+    counts = {
+        name: sum(account.usage[count] for count in names if count in account.usage)
+        for name, names in _COUNTS.items()
+        if any(count in account.usage for count in names)
+    }
+    if "cache_read_input_tokens" in account.usage:  # the wire counts them as input
+        counts["input"] = counts.get("input", 0) + account.usage["cache_read_input_tokens"]
+    if counts:
+        facts.append(Usage(**counts))
+    facts += [Error(code, message) for code, message in account.errors]
+    if account.block_reason is not None:
+        facts.append(Error(None, f"blocked: {account.block_reason}"))
+    if account.unfinished and not account.errors:
+        facts.append(Error(None, "the answer is unfinished"))
+    return facts
+
+
+def read_raw_facts(transcript: Transcript) -> Transcript:
+    """The transcript with the facts of its raw messages in their place, which the oracle reads
+    together.
+    """
+    raw = [fact.object for fact in transcript.facts() if isinstance(fact, Raw)]
+    if not raw:
+        return transcript
+    read = facts_of_account(read_messages(raw))
+    entries = []
+    for entry in transcript.entries:
+        facts: list[Fact] = []
+        for fact in entry.facts:
+            if not isinstance(fact, Raw):
+                facts.append(fact)
+            elif raw and fact.object is raw[-1]:
+                facts += read
+                raw = []
+        entries.append(replace(entry, facts=tuple(facts)))
+    return replace(transcript, entries=tuple(entries))
+
+
+def _unpacked(exchange: Exchange) -> bytes:
+    body = exchange.body
+    with contextlib.suppress(zlib.error):
+        body = unpack(body, exchange.header("content-encoding"))
+    return body
+
+
+def _plain(exchange: Exchange) -> dict[str, list[str]]:
+    return {
+        name: values
+        for name, values in exchange.headers.items()
+        if name.lower() != "content-encoding"
+    }

@@ -1,0 +1,169 @@
+"""Names the ways in which a recorded Gemini answer differs from the documented wire.
+
+An adapter may refuse such answers. So its losses there are counted and shown, and are never red.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from harness.stream.exchange import Exchange
+from harness.stream.json_codec import Json
+
+_SNAKE: Final = frozenset(
+    {
+        "finish_reason",
+        "usage_metadata",
+        "function_call",
+        "thought_signature",
+        "prompt_feedback",
+        "block_reason",
+        "inline_data",
+        "file_data",
+        "model_version",
+        "response_id",
+        "prompt_token_count",
+        "candidates_token_count",
+        "total_token_count",
+        "safety_ratings",
+        "grounding_metadata",
+        "executable_code",
+        "code_execution_result",
+        "function_response",
+        "finish_message",
+        "citation_metadata",
+    }
+)
+_DATA: Final = frozenset(
+    {
+        "text",
+        "functionCall",
+        "inlineData",
+        "fileData",
+        "executableCode",
+        "codeExecutionResult",
+        "toolCall",
+        "toolResponse",
+    }
+)
+_VALUES: Final = frozenset({"args", "arguments", "content_filter", "providerMetadata"})
+"""Fields whose content is a user's, so that its keys say nothing."""
+
+_LINES: Final = (
+    (r"^(?:event|id|retry):", "event:, id: or retry: lines"),
+    (r"^:", "comments"),
+    (r"^data: ?\[DONE\]", "[DONE]"),
+    (r"^data:[^ \r\n]", "no space after data:"),
+    (r"^data:.*\r?\ndata:", "several data lines"),
+    (r"\r(?!\n)", "a lone CR"),
+    (r"^data: b'", "a literal of Python's bytes"),
+)
+
+
+def variants_in(exchange: Exchange, body: bytes) -> list[str]:
+    """The variants in an answer's unpacked body, in words; none for the documented wire."""
+    text = body.decode("utf-8", "replace")
+    messages = [
+        message for message in _messages(text.lstrip("\ufeff")) if isinstance(message, dict)
+    ]
+    found = {name for pattern, name in _LINES if re.search(pattern, text, re.MULTILINE)}
+    found |= {name for message in messages for name in _of_message(message)}
+    if text.startswith("\ufeff"):
+        found.add("a BOM")
+    found |= _of_framing(exchange, text.lstrip("\ufeff"), messages)
+    ids = {message.get("responseId") for message in messages} - {None}
+    if len(ids) > 1:
+        found.add("a response id that changes")
+    return sorted(found)
+
+
+def _messages(text: str) -> Iterator[Json]:
+    """The JSON objects of a body in any framing; damaged lines are left out."""
+    try:
+        whole = json.loads(text)
+    except ValueError:
+        for line in re.split(r"\r\n|\r|\n", text):
+            try:
+                value = json.loads(line.removeprefix("data:").strip().strip(","))
+            except ValueError:
+                continue
+            yield value
+    else:
+        yield from whole if isinstance(whole, list) else [whole]
+
+
+def _of_message(message: dict[str, Any]) -> Iterator[str]:
+    inner = message.get("response")
+    if isinstance(inner, dict):
+        yield from _of_message(inner)
+    if _SNAKE & set(_keys(message)):
+        yield "snake_case"
+    if "functionCalls" in message:
+        yield "old fields"
+    error = message.get("error")
+    if isinstance(error, dict) and "code" not in error:
+        yield "an error without a code"
+    feedback = message.get("promptFeedback") or message.get("prompt_feedback")
+    if isinstance(feedback, dict) and _is_number(feedback.get("blockReason")):
+        yield "enum numbers"
+    candidates = message.get("candidates")
+    for candidate in candidates if isinstance(candidates, list) else [candidates]:
+        if isinstance(candidate, dict):
+            yield from _of_candidate(candidate)
+    if isinstance(candidates, dict):
+        yield "old fields"
+
+
+def _of_candidate(candidate: dict[str, Any]) -> Iterator[str]:
+    if candidate.get("index"):
+        yield "candidates that nobody asked for"
+    if _is_number(candidate.get("finishReason", candidate.get("finish_reason"))):
+        yield "enum numbers"
+    if "citations" in candidate:
+        yield "old fields"
+    content = candidate.get("content")
+    parts = content.get("parts") if isinstance(content, dict) else None
+    for part in parts if isinstance(parts, list) else ():
+        if not isinstance(part, dict):
+            continue
+        if len(_DATA & part.keys()) > 1:
+            yield "two kinds of data in one part"
+        call = part.get("functionCall", part.get("function_call"))
+        if isinstance(call, dict) and isinstance(call.get("args"), str):
+            yield "arguments as text"
+
+
+def _of_framing(exchange: Exchange, text: str, messages: list[dict[str, Any]]) -> set[str]:
+    found = set()
+    is_events = re.search(r"^data:", text, re.MULTILINE) is not None
+    if text.lstrip().startswith("["):
+        found.add("an error inside an array" if exchange.status >= 300 else "an array")
+    elif not is_events and len(messages) > 1:
+        found.add("JSON lines")
+    last = text.rstrip().splitlines()[-1:] if text.strip() else []
+    if (
+        is_events
+        and exchange.end == "complete"
+        and last[0].startswith("data:")
+        and not re.search(r"(\n\n|\r\n\r\n|\r\r)[ \t\r\n]*$", text)
+    ):
+        found.add("a missing blank line at the end")
+    return found
+
+
+def _keys(value: Json) -> Iterator[str]:
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            yield from item
+            pending += [inner for key, inner in item.items() if key not in _VALUES]
+        elif isinstance(item, list):
+            pending += item
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

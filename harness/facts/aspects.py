@@ -1,0 +1,725 @@
+"""Judges what an adapter made of one answer: a verdict for each aspect of the wire.
+
+The rules are on the page docs/what-is-judged.md. An aspect that the wire does not have is in no
+verdict, unless the adapter invents it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final, Literal
+
+from harness.stream.json_codec import Json
+from harness.stream.printable import excerpt, short_json
+
+from .account import Facts
+from .differences import same
+from .fact import Call, Error, Fact, Finish, Text, Thought, Usage
+from .finish import FinishClass, ends_in_call, finish_class
+from .native import NativeSearch, word_pattern
+from .transcript import Transcript
+
+Aspect = Literal[
+    "text",
+    "thoughts",
+    "calls",
+    "ids",
+    "signatures",
+    "finish",
+    "usage",
+    "blocked",
+    "error",
+    "unfinished",
+    "media",
+    "code",
+    "server_tools",
+    "grounding",
+    "citations",
+    "urls",
+    "finish_message",
+    "needless_error",
+]
+AspectVerdict = Literal["kept", "lost", "wrong", "raised", "not_carried", "not_asked"]
+
+RED: Final[frozenset[AspectVerdict]] = frozenset({"lost", "wrong", "raised"})
+"""The verdicts that make a cell fail."""
+
+_OPAQUE: Final[tuple[Aspect, ...]] = (
+    "media",
+    "code",
+    "server_tools",
+    "grounding",
+    "citations",
+    "urls",
+)
+FIRST_WORDS: Final = 30
+"""Characters of an error's message by which it is recognized."""
+
+
+@dataclass(frozen=True, slots=True)
+class AspectFinding:
+    """The verdict of one aspect, and a sentence that says why."""
+
+    verdict: AspectVerdict
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WireAnswer:
+    """What the wire says, and under which conditions an adapter was asked for it.
+
+    ``facts``: those of the whole body, as the wire's oracle reads them. ``readable``: those before
+    the first piece that can't be read, None where all can be. ``end``: how the exchange ended, in a
+    word; ``interrupted``: it was cut, reset or aborted.
+    ``program``: the answer is the output of a program. ``unavailable``: aspects that the wire that
+    the adapter asked does not have, such as citations at ``/v1beta``.
+    """
+
+    facts: Facts
+    end: str
+    interrupted: bool = False
+    readable: Facts | None = None
+    program: bool = False
+    unavailable: frozenset[Aspect] = frozenset()
+
+    @property
+    def reason(self) -> str | None:
+        """The reason of the end; an empty one is none."""
+        return self.facts.finish or None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the answer says that it has ended."""
+        return self.reason is not None or (self.program and self.facts.ended_well)
+
+    @property
+    def blocked(self) -> bool:
+        return self.facts.block_reason is not None
+
+    @property
+    def understood(self) -> bool:
+        """Whether the wire says anything that is known."""
+        facts = self.facts
+        return bool(
+            facts.text
+            or facts.thoughts
+            or facts.calls
+            or facts.media
+            or facts.code
+            or facts.results
+            or facts.opaque
+            or facts.errors
+            or self.blocked
+            or self.ended
+        )
+
+    @property
+    def faulty(self) -> bool:
+        """Whether the answer is cut, can't be read to its end, or never says that it has ended."""
+        return bool(self.interrupted or self.facts.unreadable or not self.ended)
+
+    @property
+    def before_the_end(self) -> Facts:
+        """The facts up to the first error or the refusal."""
+        return self.facts.until_the_end()
+
+
+@dataclass(frozen=True)
+class _Carried:
+    """What an adapter states, put together.
+
+    ``finish_event``: the native event with the last reason. ``errors``: what it says of errors, the
+    exception included.
+    """
+
+    text: str
+    thoughts: str
+    calls: list[Call]
+    repeated: Call | None
+    finish: str | None
+    finish_event: Json
+    usage: dict[str, int]
+    errors: list[Error]
+    natives: list[Json] = field(default_factory=list)
+
+    @cached_property
+    def search(self) -> NativeSearch:
+        return NativeSearch(self.natives)
+
+    @property
+    def loud(self) -> bool:
+        """Whether it reports an error or raises."""
+        return bool(self.errors)
+
+    @cached_property
+    def words(self) -> str:
+        """All that it says of errors, as one text."""
+        return "\n".join(f"{error.code} {error.message}" for error in self.errors)
+
+
+def judge_answer(
+    wire: WireAnswer, transcript: Transcript, again: bool = False
+) -> dict[Aspect, AspectFinding]:
+    """The verdict of every aspect that the wire has or the adapter invents.
+
+    ``again``: the adapter asked again after an answer that goes on; ``transcript`` then ends before
+    the second request.
+    """
+    if transcript.skipped:
+        return {aspect: AspectFinding("not_asked", transcript.skipped) for aspect in _present(wire)}
+    judge = _Judge(wire, _carried(wire, transcript), again)
+    return judge.findings()
+
+
+def merged_facts(transcript: Transcript) -> list[Fact]:
+    """The facts of a transcript without their granularity: text and thoughts joined, repeated
+    states of a call merged, the last reason and counts. Two runs with the same content give the
+    same list. Ids of calls and messages of errors are left out, since they may be new in every run.
+    """
+    carried = _carried(None, transcript)
+    merged: list[Fact] = [Thought(carried.thoughts)] if carried.thoughts else []
+    merged += [Text(carried.text)] if carried.text else []
+    merged += [replace(call, id=None) for call in carried.calls]
+    merged += [Finish(carried.finish)] if carried.finish is not None else []
+    merged += [Usage(**carried.usage)] if carried.usage else []
+    merged += [Error(error.code, "") for error in carried.errors]
+    return merged
+
+
+def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
+    """Put the facts of a transcript together. ``wire`` tells which ids it has more than once."""
+    ids = Counter(call_id for call_id, _ in wire.facts.marks) if wire else Counter()
+    pieces = bool(wire and wire.facts.pieces)
+    text: list[str] = []
+    thoughts: list[str] = []
+    calls: list[Call] = []
+    at_id: dict[str, int] = {}
+    repeated = None
+    finish, finish_event = None, None
+    usage: dict[str, int] = {}
+    errors: list[Error] = []
+    for entry in transcript.entries:
+        for fact in entry.facts:
+            match fact:
+                case Text():
+                    text.append(fact.text)
+                case Thought():
+                    thoughts.append(fact.text)
+                case Call() if pieces and not fact.name:
+                    pass  # a piece of a call that is still streaming
+                case Call():
+                    call = replace(fact, arguments=_arguments(fact.arguments))
+                    if call.id is None or ids[call.id] > 1 or call.id not in at_id:
+                        at_id[call.id or ""] = len(calls)
+                        calls.append(call)
+                    else:
+                        before = calls[at_id[call.id]]
+                        if before.name == call.name and same(before.arguments, call.arguments):
+                            repeated = call
+                        calls[at_id[call.id]] = call
+                case Finish() if finish_class(fact.raw) is not None:
+                    finish, finish_event = fact.raw, entry.native
+                case Usage():
+                    counts = (
+                        (name, getattr(fact, name))
+                        for name in ("input", "output", "thoughts", "total")
+                    )
+                    usage |= {name: count for name, count in counts if count is not None}
+                case Error():
+                    errors.append(fact)
+                case _:
+                    pass
+    if transcript.raised:
+        raised = transcript.raised
+        errors.append(Error(raised.code, f"{raised.type}: {raised.message}"))
+    return _Carried(
+        "".join(text),
+        "".join(thoughts),
+        calls,
+        repeated,
+        finish,
+        finish_event,
+        usage,
+        errors,
+        [entry.native for entry in transcript.entries],
+    )
+
+
+def _arguments(arguments: Json) -> Json:
+    """Arguments as an object; text that is no JSON stays text."""
+    if isinstance(arguments, str):
+        try:
+            return json.loads(arguments) if arguments.strip() else {}
+        except ValueError:
+            return arguments
+    return {} if arguments is None else arguments
+
+
+def _present(wire: WireAnswer) -> list[Aspect]:
+    """The aspects that a wire has."""
+    facts = wire.facts
+    has: dict[Aspect, object] = {
+        "text": facts.text,
+        "thoughts": facts.thoughts,
+        "calls": facts.calls,
+        "ids": any(call_id for call_id, _ in facts.marks),
+        "signatures": facts.signatures,
+        "finish": wire.reason,
+        "usage": facts.usage,
+        "blocked": wire.blocked,
+        "error": facts.errors,
+        "unfinished": not (wire.ended or wire.blocked or facts.errors),
+        **{aspect: facts.opaque.get(aspect) for aspect in _OPAQUE},
+        "finish_message": facts.finish_message,
+    }
+    return [aspect for aspect, value in has.items() if value]
+
+
+class _Judge:
+    """Judges one transcript. Each method adds the verdict of one aspect, or none."""
+
+    def __init__(self, wire: WireAnswer, carried: _Carried, again: bool) -> None:
+        self._wire = wire
+        self._carried = carried
+        self._again = again
+        self._findings: dict[Aspect, AspectFinding] = {}
+        facts = wire.facts
+        self._wire_class = finish_class(wire.reason)
+        self._names_reason = bool(
+            wire.reason
+            and self._wire_class in ("filter", "other")
+            and word_pattern(wire.reason).search(carried.words)
+        )
+        self._may_raise = bool(
+            facts.errors
+            or wire.blocked
+            or again
+            or wire.faulty
+            or not wire.understood
+            or self._names_reason
+            or facts.notices
+            or (wire.program and self._wire_class == "other")
+        )
+
+    def findings(self) -> dict[Aspect, AspectFinding]:
+        """All verdicts, in the order of the aspects."""
+        for judge in (
+            self._text,
+            self._thoughts,
+            self._calls,
+            self._ids,
+            self._signatures,
+            self._finish,
+            self._usage,
+            self._blocked,
+            self._error,
+            self._unfinished,
+            self._opaque,
+            self._finish_message,
+            self._needless_error,
+        ):
+            judge()
+        for aspect in self._wire.unavailable & self._findings.keys():
+            self._findings[aspect] = AspectFinding(
+                "not_asked", "the wire that the adapter asked does not have it"
+            )
+        return self._findings
+
+    def _set(self, aspect: Aspect, verdict: AspectVerdict, note: str = "") -> None:
+        """Note a verdict. A loss beside a needless error is that error's."""
+        if verdict in ("lost", "wrong") and self._carried.loud and not self._may_raise:
+            verdict = "raised"
+            note = f"the adapter reports an error: {excerpt(self._carried.words, 200)}"
+        self._findings[aspect] = AspectFinding(verdict, note)
+
+    def _accounts(self) -> list[Facts]:
+        """The accounts of the wire, of which the adapter must carry one: the whole answer; up to
+        its first error; up to the first piece that can't be read, where the adapter says so.
+        """
+        accounts = [self._wire.facts]
+        if self._wire.before_the_end is not self._wire.facts:
+            accounts.append(self._wire.before_the_end)
+        if self._wire.readable is not None and self._carried.loud:
+            accounts.append(self._wire.readable)
+        return accounts
+
+    def _text(self) -> None:
+        texts = [account.text for account in self._accounts()]
+        for account in self._accounts():
+            if account.blocks:
+                texts.append(self._without_called_blocks(account))
+        self._joined("text", self._carried.text, texts)
+
+    def _thoughts(self) -> None:
+        self._joined(
+            "thoughts",
+            self._carried.thoughts,
+            [account.thoughts for account in self._accounts()],
+        )
+
+    def _joined(self, aspect: Aspect, carried: str, accepted: Sequence[str]) -> None:
+        if not carried and not accepted[0]:
+            return
+        shortest = min(accepted, key=len)
+        if carried in accepted or (
+            len(accepted) > 1 and carried.startswith(shortest) and accepted[0].startswith(carried)
+        ):
+            self._set(aspect, "kept")
+        elif any(_is_subsequence(carried, text) for text in accepted):
+            self._set(aspect, "lost", _first_difference(aspect, accepted[0], carried))
+        else:
+            self._set(aspect, "wrong", _first_difference(aspect, accepted[0], carried))
+
+    def _without_called_blocks(self, account: Facts) -> str:
+        """The text without the ``<tool_code>`` blocks that the adapter made calls of."""
+        text, free = account.text, list(self._carried.calls)
+        for raw, name, arguments in account.blocks:
+            call = _find_call(free, name, arguments)
+            if call:
+                free.remove(call)
+                text = text.replace(raw, "", 1)
+        return text
+
+    def _calls(self) -> None:
+        carried = self._carried
+        expected = self._expected_calls()
+        mine = [(call.name, call.arguments) for call in carried.calls]
+        if not mine and not expected[0]:
+            return
+        ordered = not self._wire.facts.blocks
+        if any(_equal_calls(wanted, mine, ordered) for wanted in expected):
+            if carried.repeated:
+                name = carried.repeated.name
+                self._set("calls", "wrong", f"the call of {name} is given twice")
+            else:
+                self._set("calls", "kept")
+            return
+        extra = list(mine)
+        missing = [call for call in expected[0] if not _remove_call(extra, *call)]
+        if missing and self._handed_on_in_pieces():
+            note = f"the arguments of {missing[0][0]} are handed on in pieces, not put together"
+            self._set("calls", "lost", note)
+        elif missing and not extra:
+            name, arguments = missing[0]
+            note = f"{len(missing)} of {len(expected[0])} calls lost: {name}"
+            self._set("calls", "lost", f"{note}({short_json(arguments)})")
+        else:
+            note = f"the wire calls {_shown_calls(expected[0])}, the adapter {_shown_calls(mine)}"
+            self._set("calls", "wrong", note)
+
+    def _expected_calls(self) -> list[list[tuple[str, Json]]]:
+        """The lists of calls of which the adapter must carry one."""
+        lists = []
+        for account in self._accounts():
+            calls = list(account.calls)
+            if account.open_call and (self._wire.interrupted or self._wire.facts.errors):
+                calls = calls[:-1]  # it never ended, so it must not be run
+            lists.append(calls)
+            if account.blocks:
+                free = list(self._carried.calls)
+                called = []
+                for _, name, arguments in account.blocks:
+                    call = _find_call(free, name, arguments)
+                    if call:
+                        free.remove(call)
+                        called.append((call.name, call.arguments))
+                lists.append(calls + called)
+        return lists
+
+    def _handed_on_in_pieces(self) -> bool:
+        pieces = [piece for piece in self._wire.facts.pieces if len(piece) > 3][:5]
+        return bool(pieces) and all(
+            self._carried.search.count(piece)[0] or self._carried.search.has_leaf(piece)
+            for piece in pieces
+        )
+
+    def _ids(self) -> None:
+        wired = [call_id for call_id, _ in self._wire.facts.marks]
+        if not any(wired):
+            return
+        calls = self._carried.calls
+        finding = self._findings.get("calls")
+        if finding and finding.verdict == "kept" and len(calls) == len(wired):
+            self._aligned_ids(wired, [call.id for call in calls])
+            return
+        lost = [
+            call_id
+            for call_id in dict.fromkeys(filter(None, wired))
+            if not self._carried.search.has_word(call_id)
+            and not any(_holds(call.id, call_id) for call in calls)
+        ]
+        if lost:
+            self._set("ids", "lost", f"{len(lost)} of {len(wired)} ids lost: {lost[0]}")
+        else:
+            self._set("ids", "kept")
+
+    def _aligned_ids(self, wired: list[str | None], carried: list[str | None]) -> None:
+        times = Counter(wired)
+        for number, (there, here) in enumerate(zip(wired, carried, strict=True), 1):
+            others = [other for other in wired if other and other != there]
+            if here is None:
+                if there and not self._carried.search.has_word(there):
+                    self._set("ids", "lost", f"the id {there} of call {number} is nowhere")
+                    return
+            elif any(_holds(here, other) for other in others) and not _holds(here, there):
+                self._set("ids", "wrong", f"call {number} has the id {here} of another call")
+                return
+            elif there and not _holds(here, there) and times[there] == 1:
+                note = f"the id of call {number} is {here}; the wire's is {there}"
+                self._set("ids", "wrong", note)
+                return
+        repeated = [call_id for call_id, count in times.items() if call_id and count > 1]
+        lost = [
+            call_id
+            for call_id in repeated
+            if not any(_holds(here, call_id) for here in carried)
+            and not self._carried.search.has_word(call_id)
+        ]
+        if lost:
+            self._set("ids", "lost", f"the id {lost[0]}, which the wire repeats, is nowhere")
+        else:
+            self._set("ids", "kept")
+
+    def _signatures(self) -> None:
+        account = self._accounts()[-1]
+        self._look_for("signatures", [value for _, value in account.signatures], binary=True)
+
+    def _opaque(self) -> None:
+        account = self._accounts()[-1]
+        for aspect in _OPAQUE:
+            values = account.opaque.get(aspect, [])
+            self._look_for(aspect, values, binary=aspect == "media", each=aspect == "media")
+
+    def _look_for(
+        self, aspect: Aspect, values: Sequence[str], *, binary: bool = False, each: bool = True
+    ) -> None:
+        """Look for values anywhere. ``each``: n equal values must be found n times."""
+        lost: list[str] = []
+        only_raw = True
+        for value, times in Counter(values).items():
+            count, in_raw = self._carried.search.count(value, binary=binary)
+            only_raw &= in_raw
+            if count < (times if each else 1):
+                lost.append(value)
+        if not values:
+            return
+        if lost:
+            note = f"{len(lost)} of {len(set(values))} values lost: {excerpt(lost[0], 80)}"
+            self._set(aspect, "lost", note)
+        else:
+            self._set(aspect, "kept", "only in raw data" if only_raw else "")
+
+    def _finish_message(self) -> None:
+        message = self._wire.facts.finish_message
+        if isinstance(message, str) and message.strip() and not self._wire.facts.errors:
+            if word_pattern(message[:FIRST_WORDS]).search(self._carried.words):
+                self._set("finish_message", "kept")
+            else:
+                self._look_for("finish_message", [message])
+
+    def _finish(self) -> None:
+        wire, carried = self._wire, self._carried
+        reason, expected = wire.reason, self._wire_class
+        if reason is None or expected is None or wire.facts.errors or wire.blocked:
+            return
+        if self._again:
+            note = "the adapter asked again after an answer that goes on"
+            self._findings["finish"] = AspectFinding("not_asked", note)
+            return
+        if carried.loud and (wire.interrupted or wire.facts.unreadable or self._names_reason):
+            self._set("finish", "kept", "the adapter reports an error")
+            return
+        verdict, note = self._finish_verdict(reason, expected, finish_class(carried.finish))
+        self._set("finish", verdict, note)
+
+    def _finish_verdict(
+        self, reason: str, expected: FinishClass, got: FinishClass | None
+    ) -> tuple[AspectVerdict, str]:
+        wire, carried = self._wire, self._carried
+        whole_call = bool(wire.facts.calls) and not wire.facts.open_call
+        if got == expected:
+            return "kept", ""
+        if whole_call and got == "stop":
+            if expected == "stop" or carried.search.has_word(reason):
+                return "kept", ""
+            return "wrong", f"the wire ends with {reason}; the adapter says only {carried.finish}"
+        if expected == "other" and got not in (None, "stop"):
+            return "kept", ""
+        if got is None and carried.search.has_leaf(reason):
+            return "kept", "as the wire's own word"
+        if got == "other" and NativeSearch([carried.finish_event]).has_leaf(reason):
+            return "kept", "as the wire's own word"
+        if got is None:
+            return "lost", f"the wire ends with {reason}; the adapter gives no reason"
+        return "wrong", f"the wire ends with {reason}; the adapter says {carried.finish}"
+
+    def _usage(self) -> None:
+        wire, got = self._wire, self._carried.usage
+        if wire.facts.errors or wire.faulty or (self._carried.loud and self._may_raise):
+            return
+        counts = wire.facts.usage
+        prompt, output, thoughts, total, tool_use = (
+            counts.get(name) or 0
+            for name in (
+                "promptTokenCount",
+                "candidatesTokenCount",
+                "thoughtsTokenCount",
+                "totalTokenCount",
+                "toolUsePromptTokenCount",
+            )
+        )
+        if not any((prompt, output, thoughts, total)):
+            if any(got.values()):
+                self._set("usage", "wrong", f"the wire has no counts; the adapter says {got}")
+            return
+        if self._again:
+            note = "the adapter asked again after an answer that goes on"
+            self._findings["usage"] = AspectFinding("not_asked", note)
+            return
+        sums = {
+            prompt + output,
+            prompt + output + thoughts,
+            prompt + tool_use + output + thoughts,
+        }
+        here = {name: got.get(name) or 0 for name in ("input", "output", "thoughts", "total")}
+        wrong = [
+            name
+            for name, accepted in (
+                ("input", {prompt, prompt + tool_use}),
+                ("output", {output, output + thoughts}),
+                ("thoughts", {0, thoughts}),
+                ("total", {0, total} if total else {0} | sums),
+            )
+            if here[name] not in accepted
+        ]
+        if thoughts and not here["thoughts"] and here["output"] == output:
+            wrong.append("thoughts")
+        note = (
+            f"the wire has input {prompt}, output {output}, thoughts {thoughts}, total {total};"
+            f" the adapter says {here}"
+        )
+        if not wrong:
+            self._set("usage", "kept")
+        elif not any(here[name] for name in wrong):
+            self._set("usage", "lost", note)
+        else:
+            self._set("usage", "wrong", note)
+
+    def _blocked(self) -> None:
+        reason = self._wire.facts.block_reason
+        if reason is None:
+            return
+        kind = finish_class(self._carried.finish)
+        named = self._carried.search.has_leaf(reason) and kind not in ("stop", "length")
+        if self._carried.loud or kind == "filter" or named:
+            self._set("blocked", "kept")
+        else:
+            note = f"the prompt is blocked ({reason}); the adapter says {self._carried.finish}"
+            self._set("blocked", "lost", note)
+
+    def _error(self) -> None:
+        facts = self._wire.facts
+        if not facts.errors:
+            return
+        words = list(dict.fromkeys((*facts.error_words, *facts.unreadable)))
+        if not self._carried.loud:
+            note = f"the wire reports {' '.join(words[:3])}; the adapter reports no error"
+            if self._carried.finish:
+                note += f" and says {self._carried.finish}"
+            self._set("error", "lost", note)
+        elif not words or any(_recognized(word, self._carried.words) for word in words):
+            self._set("error", "kept")
+        else:
+            note = (
+                f"the wire reports {' '.join(words[:3])}; the adapter reports"
+                f" {excerpt(self._carried.words, 200)}"
+            )
+            self._set("error", "wrong", note)
+
+    def _unfinished(self) -> None:
+        wire, carried = self._wire, self._carried
+        if wire.ended or wire.blocked or wire.facts.errors:
+            return
+        kind = finish_class(carried.finish)
+        whole_call = bool(wire.facts.calls) and not wire.facts.open_call
+        if carried.loud or (whole_call and ends_in_call(carried.finish)):
+            self._set("unfinished", "kept")
+        elif kind in ("stop", "length", "filter"):
+            note = f"the wire gives no reason to end; the adapter says {carried.finish}"
+            self._set("unfinished", "wrong", note)
+        elif wire.interrupted and kind is None:
+            note = f"the answer is {wire.end} in the middle; the adapter does not say so"
+            self._set("unfinished", "lost", note)
+        else:
+            self._set("unfinished", "kept")
+
+    def _needless_error(self) -> None:
+        if self._carried.loud and not self._may_raise:
+            note = f"the adapter reports an error: {excerpt(self._carried.words, 250)}"
+            self._findings["needless_error"] = AspectFinding("raised", note)
+
+
+def _is_subsequence(part: str, whole: str) -> bool:
+    characters = iter(whole)
+    return all(character in characters for character in part)
+
+
+def _first_difference(aspect: str, wire: str, carried: str) -> str:
+    pairs = enumerate(zip(wire, carried, strict=False))
+    at = next((at for at, pair in pairs if pair[0] != pair[1]), min(len(wire), len(carried)))
+    return (
+        f"at character {at} the wire has {short_json(wire[at : at + 80])}, the adapter"
+        f" {short_json(carried[at : at + 80])}"
+    )
+
+
+def _equal_calls(
+    wanted: list[tuple[str, Json]], mine: list[tuple[str, Json]], ordered: bool
+) -> bool:
+    if len(wanted) != len(mine):
+        return False
+    if ordered:
+        return all(
+            there[0] == here[0] and same(there[1], here[1])
+            for there, here in zip(wanted, mine, strict=True)
+        )
+    rest = list(mine)
+    return all(_remove_call(rest, *call) for call in wanted)
+
+
+def _remove_call(calls: list[tuple[str, Json]], name: str, arguments: Json) -> bool:
+    for index, call in enumerate(calls):
+        if call[0] == name and same(call[1], arguments):
+            del calls[index]
+            return True
+    return False
+
+
+def _find_call(calls: list[Call], name: str | None, arguments: Json) -> Call | None:
+    return next(
+        (call for call in calls if name in (None, call.name) and same(call.arguments, arguments)),
+        None,
+    )
+
+
+def _holds(carried: str | None, wired: str | None) -> bool:
+    """Whether an id is the wire's, or holds it between characters that are no letters or digits."""
+    return bool(carried and wired and (carried == wired or word_pattern(wired).search(carried)))
+
+
+def _shown_calls(calls: list[tuple[str, Json]]) -> str:
+    return ", ".join(f"{name}({short_json(arguments)})" for name, arguments in calls[:3]) or "none"
+
+
+def _recognized(word: str, words: str) -> bool:
+    """Whether a code, status or message of the wire stands in what the adapter says of errors."""
+    if re.fullmatch(r"[0-9]+|[A-Z_]+", word):
+        return bool(word_pattern(word).search(words))
+    first = word[:FIRST_WORDS]
+    spellings = (first, json.dumps(first)[1:-1], json.dumps(first, ensure_ascii=False)[1:-1])
+    return any(spelling in words for spelling in spellings)

@@ -1,0 +1,40 @@
+"""The classes of the reasons for which an answer ends, in the words of all public wires."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+FinishClass = Literal["stop", "length", "filter", "other"]
+
+_WORDS: Final[dict[FinishClass, str]] = {
+    "stop": (
+        "STOP END_TURN STOP_SEQUENCE COMPLETED COMPLETE DONE SUCCESS RESULT"
+        " TOOL_CALLS TOOL_CALL TOOL_USE FUNCTION_CALL"
+    ),
+    "length": "MAX_TOKENS LENGTH MAX_OUTPUT_TOKENS MODEL_LENGTH",
+    "filter": (
+        "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR JAILBREAK"
+        " IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION"
+        " CONTENT_FILTER CONTENT_FILTERED REFUSAL"
+    ),
+}
+_CLASSES: Final = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+_CALLS: Final = frozenset({"TOOL_CALLS", "TOOL_CALL", "TOOL_USE", "FUNCTION_CALL"})
+_NONE: Final = frozenset({"", "NONE", "NULL", "UNDEFINED"})
+
+
+def finish_class(raw: str | None) -> FinishClass | None:
+    """The class of a reason in any wire's spelling (``FinishReason.STOP``, ``tool-calls``,
+    ``end_turn``). An unknown word is ``other``; None or an empty word has no class.
+    """
+    word = _word(raw)
+    return None if word in _NONE else _CLASSES.get(word, "other")
+
+
+def ends_in_call(raw: str | None) -> bool:
+    """Whether the reason says that the answer ended in order to call a tool."""
+    return _word(raw) in _CALLS
+
+
+def _word(raw: str | None) -> str:
+    return (raw or "").rpartition(".")[2].upper().replace("-", "_")
