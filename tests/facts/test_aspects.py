@@ -1,0 +1,400 @@
+"""Each aspect of an answer: a faithful transcript is kept, and each planted fault is seen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from harness.facts import (
+    RED,
+    Aspect,
+    AspectVerdict,
+    Call,
+    Entry,
+    Error,
+    Fact,
+    Finish,
+    Raised,
+    Text,
+    Thought,
+    Transcript,
+    Usage,
+    WireAnswer,
+    judge_answer,
+    merged_facts,
+)
+from harness.providers.oracle import gather_body, read_messages
+
+SIGNATURE = "c2lnbmF0dXJlIG9mIHRoZSBjYWxsIG9uZQ=="
+MEDIUM = "aVZCT1J3MEtHZ29BQUFBTlNVaEVVZ0FB"
+
+
+def answer(*messages: dict[str, Any], **options: Any) -> WireAnswer:
+    return WireAnswer(read_messages(list(messages)), **{"end": "complete", **options})
+
+
+def frame(*parts: dict[str, Any], **candidate: Any) -> dict[str, Any]:
+    return {"candidates": [{"content": {"parts": list(parts)}, **candidate}]}
+
+
+def call_part(name: str, call_id: str | None, **arguments: Any) -> dict[str, Any]:
+    return {
+        "functionCall": {"name": name, "args": arguments} | ({"id": call_id} if call_id else {})
+    }
+
+
+USAGE = {
+    "promptTokenCount": 10,
+    "candidatesTokenCount": 5,
+    "thoughtsTokenCount": 3,
+    "totalTokenCount": 18,
+}
+WIRE = answer(
+    frame({"text": "I think.", "thought": True}, {"text": "Hello "}),
+    frame(
+        {"text": "there."},
+        call_part("f", "a1", x=1, on=True) | {"thoughtSignature": SIGNATURE},
+        call_part("g", "b2"),
+    ),
+    frame(
+        {"inlineData": {"mimeType": "image/png", "data": MEDIUM}},
+        {"codeExecutionResult": {"output": "forty-two lines"}},
+        finishReason="STOP",
+        groundingMetadata={"groundingChunks": [{"web": {"uri": "https://example.org/page"}}]},
+    )
+    | {"usageMetadata": USAGE},
+)
+FAITHFUL = Transcript(
+    (
+        Entry({"thought": "I think.", "text": "Hello "}, (Thought("I think."), Text("Hello "))),
+        Entry(
+            {"calls": [{"id": "a1", "signature": SIGNATURE}, {"id": "b2"}]},
+            (Text("there."), Call("a1", "f", {"x": 1, "on": True}), Call("b2", "g")),
+        ),
+        Entry(
+            {"medium": MEDIUM, "output": "forty-two lines", "uri": "https://example.org/page"},
+            (Finish("stop"), Usage(input=10, output=8, total=18)),
+        ),
+    )
+)
+
+
+def verdicts(wire: WireAnswer, transcript: Transcript) -> dict[Aspect, AspectVerdict]:
+    return {aspect: finding.verdict for aspect, finding in judge_answer(wire, transcript).items()}
+
+
+def red(wire: WireAnswer, transcript: Transcript) -> dict[Aspect, AspectVerdict]:
+    return {
+        aspect: verdict for aspect, verdict in verdicts(wire, transcript).items() if verdict in RED
+    }
+
+
+def test_a_faithful_transcript_is_kept() -> None:
+    assert set(verdicts(WIRE, FAITHFUL).values()) == {"kept"}
+    assert {*verdicts(WIRE, FAITHFUL)} == {
+        *("text", "thoughts", "calls", "ids", "signatures", "finish", "usage"),
+        *("media", "code", "grounding"),
+    }
+
+
+Change = Callable[[Fact], "list[Fact]"]
+
+
+def facts_changed(change: Change) -> Transcript:
+    entries = (
+        replace(entry, facts=tuple(new for fact in entry.facts for new in change(fact)))
+        for entry in FAITHFUL.entries
+    )
+    return replace(FAITHFUL, entries=tuple(entries))
+
+
+def native_without(text: str) -> Transcript:
+    entries = (
+        replace(entry, native=json.loads(json.dumps(entry.native).replace(text, "gone")))
+        for entry in FAITHFUL.entries
+    )
+    return replace(FAITHFUL, entries=tuple(entries))
+
+
+def changed(kind: type, *new: Fact) -> Transcript:
+    """The faithful transcript with these facts in place of the first fact of a kind."""
+    waiting = [list(new)]
+
+    def change(fact: Fact) -> list[Fact]:
+        return waiting.pop() if isinstance(fact, kind) and waiting else [fact]
+
+    return facts_changed(change)
+
+
+FAULTS: list[tuple[str, Transcript, dict[Aspect, AspectVerdict]]] = [
+    ("text lost", changed(Text), {"text": "lost"}),
+    ("text given twice", changed(Text, Text("Hello "), Text("Hello ")), {"text": "wrong"}),
+    (
+        "a thought as text",
+        changed(Thought, Text("I think.")),
+        {"text": "wrong", "thoughts": "lost"},
+    ),
+    ("a call lost", changed(Call), {"calls": "lost"}),
+    (
+        "a call given twice",
+        changed(Call, *[Call("a1", "f", '{"x":1,"on":true}')] * 2),
+        {"calls": "wrong"},
+    ),
+    (
+        "a second call invented",
+        changed(Call, Call("a1", "f", {"x": 1, "on": True}), Call(None, "f")),
+        {"calls": "wrong"},
+    ),
+    ("true became 1", changed(Call, Call("a1", "f", {"x": 1, "on": 1})), {"calls": "wrong"}),
+    (
+        "both calls under one id",
+        changed(Call, Call("b2", "f", {"x": 1, "on": True})),
+        {"calls": "lost"},
+    ),
+    ("an invented id", changed(Call, Call("call_1", "f", {"x": 1, "on": True})), {"ids": "wrong"}),
+    (
+        "ids exchanged",
+        changed(Call, Call("b2", "g"), Call("a1", "f", {"x": 1, "on": True})),
+        {"calls": "wrong"},
+    ),
+    ("a signature lost", native_without(SIGNATURE), {"signatures": "lost"}),
+    ("a medium lost", native_without(MEDIUM), {"media": "lost"}),
+    ("a source lost", native_without("https://example.org/page"), {"grounding": "lost"}),
+    ("the output of code lost", native_without("forty-two lines"), {"code": "lost"}),
+    ("the reason lost", changed(Finish), {"finish": "lost"}),
+    ("another reason", changed(Finish, Finish("length")), {"finish": "wrong"}),
+    ("usage lost", changed(Usage), {"usage": "lost"}),
+    ("one token more", changed(Usage, Usage(input=10, output=9, total=18)), {"usage": "wrong"}),
+    ("thought tokens lost", changed(Usage, Usage(input=10, output=5, total=18)), {"usage": "lost"}),
+    ("a wrong total", changed(Usage, Usage(input=10, output=8, total=15)), {"usage": "wrong"}),
+    (
+        "a needless error",
+        replace(FAITHFUL, raised=Raised("ValueError", "boom")),
+        {"needless_error": "raised"},
+    ),
+    (
+        "an error in place of the text",
+        changed(Text, Error(None, "boom")),
+        {"needless_error": "raised", "text": "raised"},
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("transcript", "expected"), [fault[1:] for fault in FAULTS], ids=[fault[0] for fault in FAULTS]
+)
+def test_each_planted_fault_is_seen(
+    transcript: Transcript, expected: dict[Aspect, AspectVerdict]
+) -> None:
+    findings = red(WIRE, transcript)
+    assert findings.items() >= expected.items()
+    assert findings.keys() <= expected.keys() | {"ids"}
+
+
+def test_a_call_that_is_stated_again_with_more_arguments_is_one_call() -> None:
+    transcript = changed(Call, Call("a1", "f", {"x": 1}), Call("a1", "f", {"x": 1, "on": True}))
+    assert not red(WIRE, transcript)
+
+
+def test_an_id_may_stand_inside_the_adapters_own() -> None:
+    transcript = changed(Call, Call("a1__thought__SIG", "f", {"x": 1, "on": True}))
+    assert not red(WIRE, transcript)
+
+
+def test_a_signature_in_the_other_alphabet_without_padding_is_kept() -> None:
+    signed = "__-_c2lnbmF0dXJlIG9mIHRoZQ"
+    wire = answer(
+        frame(
+            {"text": "a", "thoughtSignature": "//+/c2lnbmF0dXJlIG9mIHRoZQ=="}, finishReason="STOP"
+        )
+    )
+    stop = (Text("a"), Finish("STOP"))
+    assert not red(wire, Transcript((Entry({"s": signed}, stop),)))
+    assert red(wire, Transcript((Entry({"s": signed[1:]}, stop),))) == {"signatures": "lost"}
+
+
+def test_equal_signatures_must_be_found_as_often_as_the_wire_has_them() -> None:
+    part = {"text": "a", "thoughtSignature": SIGNATURE}
+    wire = answer(frame(part, part, finishReason="STOP"))
+    facts = (Text("aa"), Finish("STOP"))
+    assert red(wire, Transcript((Entry([SIGNATURE], facts),))) == {"signatures": "lost"}
+    assert not red(wire, Transcript((Entry([SIGNATURE, SIGNATURE], facts),)))
+
+
+def test_pieces_under_one_key_are_joined_over_consecutive_events() -> None:
+    entries = (
+        Entry({"text": "Hello the"}),
+        Entry({"text": "re, reader"}, (Text("Hello there, reader"), Finish("STOP"))),
+    )
+    wire = answer(
+        frame(
+            {"text": "Hello there, reader"},
+            finishReason="STOP",
+            finishMessage="Hello there, reader",
+        )
+    )
+    assert verdicts(wire, Transcript(entries))["finish_message"] == "kept"
+
+
+def test_a_value_below_a_raw_key_counts_and_the_note_says_so() -> None:
+    wire = answer(frame({"inlineData": {"data": MEDIUM}}, finishReason="STOP"))
+    transcript = Transcript((Entry({"raw_response": MEDIUM}, (Finish("STOP"),)),))
+    finding = judge_answer(wire, transcript)["media"]
+    assert (finding.verdict, finding.note) == ("kept", "only in raw data")
+
+
+ENDS: list[tuple[str | None, str | None, bool, dict[Aspect, AspectVerdict]]] = [
+    ("MAX_TOKENS", "length", False, {}),
+    ("MAX_TOKENS", "end_turn", False, {"finish": "wrong"}),
+    ("MAX_TOKENS", "tool_calls", True, {"finish": "wrong"}),
+    ("STOP", "tool_calls", True, {}),
+    ("SAFETY", "content_filter", False, {}),
+    ("SAFETY", "stop", False, {"finish": "wrong"}),
+    ("LANGUAGE", "error", False, {}),
+    ("LANGUAGE", "stop", False, {"finish": "wrong"}),
+    ("MALFORMED_FUNCTION_CALL", "stop", False, {"finish": "wrong"}),
+    ("BRAND_NEW", None, False, {"finish": "lost"}),
+    (None, None, False, {}),
+    ("", None, False, {}),
+    (None, "stop", False, {"unfinished": "wrong"}),
+    (None, "tool_use", True, {}),
+]
+
+
+@pytest.mark.parametrize(("reason", "given", "with_call", "expected"), ENDS)
+def test_the_end_is_judged_by_its_class(
+    reason: str | None, given: str | None, with_call: bool, expected: dict[Aspect, AspectVerdict]
+) -> None:
+    parts = [call_part("f", None)] if with_call else [{"text": "a"}]
+    wire = answer(frame(*parts, **({} if reason is None else {"finishReason": reason})))
+    content: Fact = Call(None, "f") if with_call else Text("a")
+    facts = (content, Finish(given)) if given else (content,)
+    assert red(wire, Transcript((Entry(None, facts),))) == expected
+
+
+def test_the_wires_own_word_is_enough_where_the_class_is_other() -> None:
+    wire = answer(frame({"text": "a"}, finishReason="SAFETY"))
+    facts = (Text("a"), Finish("unknown"))
+    assert not red(wire, Transcript((Entry({"reason": "SAFETY"}, facts),)))
+    assert red(wire, Transcript((Entry({"reason": "SAFETY"}), Entry({}, facts)))) == {
+        "finish": "wrong"
+    }
+
+
+def test_an_error_that_names_the_reason_is_not_needless() -> None:
+    wire = answer(frame(finishReason="MALFORMED_FUNCTION_CALL"))
+    named = Transcript(raised=Raised("ModelError", "ended with MALFORMED_FUNCTION_CALL"))
+    assert not red(wire, named)
+    other = Transcript(raised=Raised("ModelError", "ended badly"))
+    assert red(wire, other).keys() == {"finish", "needless_error"}
+
+
+@pytest.mark.parametrize(
+    ("transcript", "expected"),
+    [
+        (Transcript((Entry(None, (Text("a"),)),)), {"unfinished": "lost"}),
+        (Transcript((Entry(None, (Text("a"), Finish("stop"))),)), {"unfinished": "wrong"}),
+        (Transcript((Entry(None, (Text("a"), Error(None, "cut"))),)), {}),
+        (Transcript((Entry(None, (Text("a"), Finish("error"))),)), {}),
+    ],
+)
+def test_a_cut_must_be_told(transcript: Transcript, expected: dict[Aspect, AspectVerdict]) -> None:
+    wire = answer(frame({"text": "a"}), end="cut", interrupted=True)
+    assert red(wire, transcript) == expected
+
+
+ERROR = {"error": {"code": 503, "status": "UNAVAILABLE", "message": "The model is overloaded."}}
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ((Text("a"),), {"error": "lost"}),
+        ((Text("a"), Finish("stop")), {"error": "lost"}),
+        ((Text("a"), Error(None, "something went wrong")), {"error": "wrong"}),
+        ((Text("a"), Error(503, "")), {}),
+        ((Text("a"), Error(None, "HTTP 503")), {}),
+        ((Text("a"), Error(None, "HTTP 5030")), {"error": "wrong"}),
+        ((Text("a"), Error(None, "The model is overloaded. Try later.")), {}),
+    ],
+)
+def test_an_error_in_the_stream_must_be_told(
+    facts: tuple[Fact, ...], expected: dict[Aspect, AspectVerdict]
+) -> None:
+    wire = answer(frame({"text": "a"}), ERROR)
+    assert red(wire, Transcript((Entry(None, facts),))) == expected
+
+
+def test_nothing_is_asked_after_the_first_error() -> None:
+    wire = answer(frame({"text": "a"}), ERROR, frame({"text": "b"}))
+    for text in ("a", "ab"):
+        assert not red(wire, Transcript((Entry(None, (Text(text), Error(503, ""))),)))
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ((Finish("content_filter"),), {}),
+        ((Error(None, "refused"),), {}),
+        ((), {"blocked": "lost"}),
+        ((Finish("stop"),), {"blocked": "lost"}),
+    ],
+)
+def test_a_refusal_must_be_told(
+    facts: tuple[Fact, ...], expected: dict[Aspect, AspectVerdict]
+) -> None:
+    wire = answer({"promptFeedback": {"blockReason": "SAFETY"}})
+    assert red(wire, Transcript((Entry({}, facts),))) == expected
+
+
+def test_arguments_handed_on_in_pieces_are_a_loss() -> None:
+    piece = {"jsonPath": "$.path", "stringValue": "notes.txt", "willContinue": False}
+    wire = answer(
+        frame({"functionCall": {"name": "read", "willContinue": True}}),
+        frame({"functionCall": {"partialArgs": [piece], "willContinue": True}}),
+        frame({"functionCall": {}}, finishReason="STOP"),
+    )
+    entries = (
+        Entry({}, (Call(None, "read"),)),
+        Entry({"partial_args": [piece]}, (Call(None, ""), Finish("STOP"))),
+    )
+    finding = judge_answer(wire, Transcript(entries))["calls"]
+    assert finding.verdict == "lost"
+    assert finding.note == "the arguments of read are handed on in pieces, not put together"
+
+
+def test_tool_code_may_be_text_or_a_call() -> None:
+    text = 'a<tool_code>{"name": "f", "args": {"x": 1}}</tool_code>b'
+    body = json.dumps(frame({"text": text}, finishReason="STOP")).encode()
+    wire = WireAnswer(gather_body(body, tool_code=True), "complete")
+    stop = Finish("STOP")
+    assert not red(wire, Transcript((Entry(None, (Text(text), stop)),)))
+    assert not red(wire, Transcript((Entry(None, (Text("ab"), Call(None, "f", {"x": 1}), stop)),)))
+    assert "text" in red(wire, Transcript((Entry(None, (Text("ab"), stop)),)))
+
+
+def test_counts_where_the_wire_has_none_are_wrong() -> None:
+    wire = answer(frame({"text": "a"}, finishReason="STOP"))
+    facts = (Text("a"), Finish("STOP"), Usage(input=8, output=4, total=12))
+    assert red(wire, Transcript((Entry(None, facts),))) == {"usage": "wrong"}
+
+
+def test_a_skipped_exchange_is_not_asked() -> None:
+    skipped = Transcript(skipped="this client can't ask for a unary answer")
+    assert set(verdicts(WIRE, skipped).values()) == {"not_asked"}
+
+
+def test_merged_facts_do_not_depend_on_granularity() -> None:
+    one = Transcript((Entry(None, (Text("ab"), Call("i", "f", "{}"), Finish("STOP"))),))
+    two = Transcript(
+        (
+            Entry(None, (Text("a"),)),
+            Entry(None, (Text("b"), Call("j", "f", {}))),
+            Entry(None, (Finish("STOP"),)),
+        )
+    )
+    assert merged_facts(one) == merged_facts(two)
