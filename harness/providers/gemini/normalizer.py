@@ -73,6 +73,8 @@ class GeminiNormalizer:
         self._rest: list[str] = []  # the message that the stream ended inside
 
     def feed(self, frame: Frame) -> list[Event]:
+        if frame.raw is not None and not frame.raw.strip():
+            return []  # an event without data only keeps the connection alive
         self._untouched = False
         out: list[Event] = []
         message = frame.json
