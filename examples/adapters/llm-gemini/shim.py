@@ -1,0 +1,107 @@
+"""llm-gemini, the Gemini plugin of Simon Willison's `llm`.
+
+Its address is fixed, and it asks without ``alt=sse``, to which Google answers with a JSON array.
+So its HTTP client, httpx, is led to the recording, and the recorded events become elements of an
+array.
+"""
+
+import httpx
+import llm
+from llm_gemini import GeminiPro
+
+from harness.facts import Call, Finish, Text, Thought, Usage
+
+VERSION_OF = "llm-gemini"
+_send = httpx.HTTPTransport.handle_request
+
+
+def replay(at):
+    response, name = _conversation(at).prompt(at.prompt, **_asked(at)), ""
+    for event in response.stream_events():
+        facts = []
+        if event.type == "tool_call_name":
+            name = event.chunk
+        elif event.type == "tool_call_args" and not event.server_executed:
+            facts = [Call(event.tool_call_id, name, event.chunk)]
+        elif event.type == "reasoning":
+            facts = [Thought(event.chunk)]
+        elif event.type == "text":
+            facts = [Text(event.chunk)]
+        yield event, facts
+    last, usage = response.response_json, response.usage()
+    yield (
+        last,
+        [
+            *(
+                Finish(candidate.get("finishReason"))
+                for candidate in last.get("candidates", ())[:1]
+            ),
+            *(Finish(why) for why in [last.get("promptFeedback", {}).get("blockReason")] if why),
+            Usage(
+                input=usage.input,
+                output=usage.output,
+                thoughts=(usage.details or {}).get("thoughtsTokenCount"),
+            ),
+        ],
+    )
+
+
+def converse(at):
+    conversation = _conversation(at)
+    results = [
+        llm.ToolResult(
+            name=call.name,
+            output=at.result(Call(call.tool_call_id, call.name, call.arguments)),
+            tool_call_id=call.tool_call_id,
+        )
+        for call in conversation.prompt(at.prompt, **_asked(at)).tool_calls_or_raise()
+    ]
+    said = None if results else at.say
+    conversation.prompt(said, tool_results=results or None, **_asked(at)).text()
+
+
+def _conversation(at):
+    if not at.stream:
+        at.skip("llm-gemini only asks for streams")
+
+    def send(transport, request):
+        target = httpx.URL(f"{at.base_url}{request.url.path}?alt=sse")
+        headers = {**request.headers, "host": f"{target.host}:{target.port}"}
+        moved = httpx.Request(request.method, target, headers=headers, stream=request.stream)
+        moved.extensions = request.extensions
+        response = _send(transport, moved)
+        response.stream = _Array(response.stream)
+        return response
+
+    httpx.HTTPTransport.handle_request = send
+    return GeminiPro(at.model, can_thinking_budget=True).conversation()
+
+
+class _Array(httpx.SyncByteStream):
+    """The recorded events, and an error beside them, as elements of one JSON array."""
+
+    def __init__(self, stream):
+        self.stream, self.close = stream, stream.close
+
+    def __iter__(self):
+        pieces, line, mark, inside = iter(self.stream), b"", b"[", False
+        for data in pieces:
+            if mark == b"[" and not line and data.startswith(b"["):
+                yield data  # an array already
+                yield from pieces
+                return
+            *lines, line = (line + data).split(b"\n")
+            for text in lines:
+                inside = inside and text not in (b"", b"\r")
+                if text[:1] in b'd{} "<':
+                    yield (b"" if inside else mark) + text.removeprefix(b"data:")
+                    mark, inside = b",", True
+        if line:
+            yield (b"" if inside else mark) + line.removeprefix(b"data:")
+        if line or mark == b",":
+            yield b"]"
+
+
+def _asked(at):
+    tools = [llm.Tool(tool.name, tool.description, tool.parameters) for tool in at.tools]
+    return {"tools": tools or None, "key": "none"}
