@@ -15,7 +15,7 @@ from typing import Final
 
 from harness.cassettes import Cassette, CassetteError
 from harness.conformance.configuration import project_of
-from harness.conformance.project import Project, yaml_files
+from harness.conformance.project import Project
 from harness.pipeline.replay import ReplayError
 from harness.providers import PROVIDERS, detect_provider
 from harness.recording.drift import SEVERITIES, Drift, compare_cassettes
@@ -159,8 +159,7 @@ def _plans(parsed: argparse.Namespace, project: Project) -> Iterator[Plan]:
 
 def _recorded(project: Project) -> Iterator[str]:
     """The recorded cassettes whose exchanges all have requests."""
-    for file in yaml_files(project.cassettes):
-        name = file.relative_to(project.cassettes).with_suffix("").as_posix()
+    for name in project.cassette_names:
         cassette = project.cassette(name)
         if cassette.origin.kind in ("recorded", "loopback") and all(
             exchange.request for exchange in cassette.exchanges

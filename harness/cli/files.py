@@ -201,6 +201,7 @@ def _show(parsed: argparse.Namespace) -> int:
 
 
 def _import(parsed: argparse.Namespace) -> int:
+    _refuse_existing(parsed.output)
     cassette = load(parsed.file)
     given = {
         name: getattr(parsed, name)
@@ -213,6 +214,7 @@ def _import(parsed: argparse.Namespace) -> int:
 
 
 def _export(parsed: argparse.Namespace) -> int:
+    _refuse_existing(parsed.output)
     _write(guard().export(load(parsed.file), str(parsed.file)), parsed.output)
     return 0
 
@@ -232,15 +234,22 @@ def _schema(parsed: argparse.Namespace) -> int:
     return 0
 
 
+def _refuse_existing(target: Path | None) -> None:
+    """Raises `CassetteError` for a file that exists: reading a recording may take long, so this is
+    asked first.
+    """
+    if target is not None and (target.exists() or target.is_symlink()):
+        raise CassetteError(f"{target} already exists; name another file, or delete it first")
+
+
 def _write(text: str, target: Path | None) -> None:
     if target is None:
         # A file gets the exact text; a terminal must not get its control characters.
         sys.stdout.write(printable_lines(text) if sys.stdout.isatty() else text)
         return
-    if target.exists() or target.is_symlink():
-        raise CassetteError(f"{target} already exists; name another file, or delete it first")
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(text.encode())
+    with target.open("xb") as file:
+        file.write(text.encode())
     _note(f"wrote {target}")
 
 

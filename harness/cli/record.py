@@ -17,7 +17,7 @@ from typing import Final, Self
 
 from harness.cassettes import CassetteError, Exchange
 from harness.conformance.configuration import add_folders, project_of
-from harness.conformance.project import Project, yaml_files
+from harness.conformance.project import Project
 from harness.pipeline.replay import ReplayError
 from harness.providers import PROVIDERS
 from harness.recording.asks import NotRecordable, ask_prompts
@@ -395,8 +395,7 @@ def _wanted(
     """Cassettes that are missing; with ``everything``, those that were recorded before too."""
     names = {name for name in sources.cassettes if not project.cassette_path(name).exists()}
     if everything:
-        for file in yaml_files(project.cassettes):
-            name = file.relative_to(project.cassettes).with_suffix("").as_posix()
+        for name in project.cassette_names:
             if project.cassette(name).origin.kind in ANSWERED:
                 names.add(name)
     return {name: sources.request(name) for name in sorted(names)}

@@ -6,6 +6,7 @@ Only this module turns a name in a spec into a path, so that no name leaves its 
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -87,13 +88,13 @@ class Project:
 
     def root_of(self, path: Path) -> Path | None:
         """The folder of specs that contains ``path``, or None."""
-        resolved = path.resolve()
-        return next((root for root in self.specs if resolved.is_relative_to(root)), None)
+        return next((root for root in self.specs if _below(path, root)), None)
 
     def name_of(self, path: Path) -> str:
         """The path of a spec file below its folder of specs, with slashes, as results show it."""
         root = self.root_of(path)
-        return path.resolve().relative_to(root).as_posix() if root else path.name
+        inner = root and _below(path, root)
+        return inner.as_posix() if inner else path.name
 
     def features(self) -> list[Feature]:
         """The features of the project's files, or of the checklist that comes with the package."""
@@ -185,7 +186,7 @@ class Project:
         known = {
             cassette.rpartition("/")[2]: cassette
             for cassette in sorted(
-                self._names, key=lambda known: known.rpartition("/")[0] == folder
+                self.cassette_names, key=lambda known: known.rpartition("/")[0] == folder
             )
         }
         near = difflib.get_close_matches(last, known, 1)
@@ -196,11 +197,14 @@ class Project:
         )
 
     @cached_property
-    def _names(self) -> list[str]:
-        """The names of all cassettes, for the message about a mistyped name."""
+    def cassette_names(self) -> list[str]:
+        """The names of all cassettes. A file outside the folder, to which a link leads, has no
+        name.
+        """
         return [
             path.relative_to(self.cassettes).with_suffix("").as_posix()
             for path in yaml_files(self.cassettes)
+            if path.resolve().is_relative_to(self.cassettes)
         ]
 
 
@@ -221,12 +225,23 @@ def unheaded(data: bytes) -> str:
 
 
 def yaml_files(folder: Path) -> Iterator[Path]:
-    """The YAML files below a folder, in order; or the file itself."""
+    """The YAML files below a folder, also through links, in order; or the file itself."""
     if folder.is_file():
         yield folder
-    for path in sorted(folder.rglob("*")):
+    paths: list[Path] = []
+    for place, folders, files in os.walk(folder, followlinks=True):
+        folders[:] = [name for name in folders if not leads_round(Path(place, name))]
+        paths += [Path(place, name) for name in files]
+    for path in sorted(paths):
         if path.suffix in SUFFIXES and path.is_file():
             yield path
+
+
+def leads_round(path: Path) -> bool:
+    """Whether a path is a link to a folder that contains the link."""
+    if not path.is_symlink():
+        return False
+    return path.resolve() in {parent.resolve() for parent in path.absolute().parents}
 
 
 def read_text(path: Path) -> str:
@@ -242,6 +257,14 @@ def read_text(path: Path) -> str:
 def shipped_features() -> tuple[str, str]:
     """Path and text of the checklist file that comes with the package."""
     return str(FEATURES), FEATURES.read_text(encoding="utf-8")
+
+
+def _below(path: Path, root: Path) -> Path | None:
+    """The path from ``root``: as it is written, else with its links followed; None if it is not
+    below ``root``.
+    """
+    places = (Path(os.path.normpath(path.absolute())), path.resolve())
+    return next((at.relative_to(root) for at in places if at.is_relative_to(root)), None)
 
 
 def _shown(path: Path) -> str:

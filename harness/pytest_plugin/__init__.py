@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -141,6 +141,19 @@ def _spec_roots(config: pytest.Config) -> list[Path]:
         Path(os.path.normpath(root)) for root in config.getini("harness_specs")
     ]  # without `..`, as pytest names its files
     return roots or [config.rootpath / "specs"]
+
+
+def cassette_folder(config: pytest.Config) -> Path:
+    """The folder of cassettes, without ``..``."""
+    return Path(os.path.normpath(config.rootpath / config.getini("harness_cassettes")))
+
+
+def below(path: Path, roots: Iterable[Path]) -> Path | None:
+    """The path from the root that it is below, or from the folder to which a root links; None for
+    another path.
+    """
+    places = (place for root in roots for place in (root, root.resolve()))
+    return next((path.relative_to(place) for place in places if path.is_relative_to(place)), None)
 
 
 def _project(config: pytest.Config) -> Project:

@@ -7,6 +7,7 @@ pytest-xdist runs it.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from . import HarnessFailure, ResultItem, _project, id_of_file
+from . import HarnessFailure, ResultItem, _project, below, cassette_folder, id_of_file
 
 if TYPE_CHECKING:
     from harness.conformance.adapters import Adapter, Output, RunOptions
@@ -42,29 +43,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Add the cassettes to the arguments of the run."""
     if config.getoption("--harness-laws"):
-        folder = _folder(config)
+        folder = cassette_folder(config)
         named = [
-            (config.invocation_params.dir / argument.partition("::")[0]).resolve()
+            Path(os.path.normpath(config.invocation_params.dir / argument.partition("::")[0]))
             for argument in config.args
         ]
-        if not any(
-            path == folder or folder in path.parents or path in folder.parents for path in named
-        ):
+        inside = any(below(path, [folder]) is not None for path in named)
+        if not inside and not any(below(folder.resolve(), [path]) is not None for path in named):
             config.args.append(str(folder))
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if not parent.config.getoption("--harness-laws") or file_path.suffix not in (".yaml", ".yml"):
         return None
-    if not file_path.is_relative_to(_folder(parent.config)):
+    if below(file_path, [cassette_folder(parent.config)]) is None:
         return None
     return CassetteFile.from_parent(
         parent, path=file_path, nodeid=id_of_file(file_path, parent.config)
     )
-
-
-def _folder(config: pytest.Config) -> Path:
-    return Path(config.rootpath / config.getini("harness_cassettes")).resolve()
 
 
 class CassetteFile(pytest.File):
@@ -72,6 +68,7 @@ class CassetteFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         from harness.cassettes import CassetteError
+        from harness.cassettes.load import load
         from harness.conformance.laws.judge import cells
 
         project = _project(self.config)
@@ -79,9 +76,10 @@ class CassetteFile(pytest.File):
             self.config.getoption("--harness-provider"),
             self.config.getoption("--harness-dialect"),
         )
-        name = self.path.relative_to(_folder(self.config)).with_suffix("").as_posix()
+        place = below(self.path, [cassette_folder(self.config)]) or self.path
+        name = place.with_suffix("").as_posix()
         try:
-            cassette = project.cassette(name)
+            cassette = load(self.path)
         except CassetteError as error:
             raise self.CollectError(str(error)) from None
         for cell in cells(name, cassette.exchanges, project.law_adapters(), cassette.origin):

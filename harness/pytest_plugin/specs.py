@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from . import HarnessFailure, HarnessWarning, ResultItem, _project, _spec_roots, id_of_file
+from . import (
+    HarnessFailure,
+    HarnessWarning,
+    ResultItem,
+    _project,
+    _spec_roots,
+    below,
+    cassette_folder,
+    id_of_file,
+)
 
 if TYPE_CHECKING:
     from harness.conformance.judge import Cell
@@ -28,12 +37,12 @@ FILLED: Final = "harness_filled"
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Ignore a link to a folder that contains the link: pytest would follow it forever."""
-    if (
-        not any(collection_path.is_relative_to(root) for root in _spec_roots(config))
-        or not collection_path.is_symlink()
-    ):
+    roots = (*_spec_roots(config), cassette_folder(config))
+    if not collection_path.is_symlink() or below(collection_path, roots) is None:
         return None
-    return True if collection_path.resolve() in collection_path.absolute().parents else None
+    from harness.conformance.project import leads_round
+
+    return True if leads_round(collection_path) else None
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -57,7 +66,7 @@ def _may_be_spec(path: Path, config: pytest.Config) -> bool:
         os.path.normpath(config.invocation_params.dir / str(argument).partition("::")[0])
         for argument in config.args
     )
-    return any(path.is_relative_to(root) for root in _spec_roots(config)) or str(path) in named
+    return below(path, _spec_roots(config)) is not None or str(path) in named
 
 
 class SpecFile(pytest.File):

@@ -19,6 +19,16 @@ def test_import_does_not_write_through_a_link(tmp_path: Path) -> None:
     assert not (tmp_path / "outside.yaml").exists()
 
 
+@pytest.mark.parametrize("command", ["import", "export"])
+def test_the_target_is_looked_at_before_the_recording(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("there.yaml").write_text("precious", encoding="utf-8")
+    assert main([command, "nowhere.yaml", "-o", "there.yaml"]) == 2
+    assert capsys.readouterr().err.startswith("harness: there.yaml already exists;")
+    assert Path("there.yaml").read_text(encoding="utf-8") == "precious"
+
+
 def test_import_keeps_no_secret_and_says_where_it_is_from(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
