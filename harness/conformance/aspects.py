@@ -73,6 +73,12 @@ class ExchangeJudgement:
         """The aspects that make the cell fail."""
         return [aspect for aspect, finding in self.aspects.items() if finding.verdict in RED]
 
+    def sentence(self, aspect: Aspect) -> str:
+        """The finding of one aspect in words."""
+        finding = self.aspects[aspect]
+        name = aspect.replace("_", " ")
+        return f"{name} {finding.verdict}" + (f": {finding.note}" if finding.note else "")
+
     @property
     def asked(self) -> bool:
         """Whether anything was compared."""

@@ -10,13 +10,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from harness.dialects.dialect import RequestTranslator
-from harness.facts import DeclaredLoss, Facts, Transcript
+from harness.facts import DeclaredLoss, Facts, Transcript, json_of_fact, merged_facts
 from harness.pipeline.replay import Trace
 from harness.specs import Case
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
 Layer = Literal["payloads", "events", "frames"]
+
+FACTS: Final = "facts"
+"""The event model of adapters that state their facts themselves."""
 
 
 class AdapterError(Exception):
@@ -67,6 +70,11 @@ class Output:
     session: Session = field(default_factory=Session)
     trace: Trace | None = None
     transcript: Transcript | None = None
+
+    @classmethod
+    def of_transcript(cls, transcript: Transcript) -> Output:
+        """The output of an adapter that states its facts."""
+        return cls([json_of_fact(fact) for fact in merged_facts(transcript)], transcript=transcript)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +140,13 @@ class Adapter:
 
     @property
     def noun(self) -> str:
-        """The name of one item of the output: ``payload``, ``event`` or ``frame``."""
-        return self.layer.removesuffix("s")
+        """The name of one item of the output: ``payload``, ``event``, ``frame`` or ``fact``."""
+        return "fact" if self.by_facts else self.layer.removesuffix("s")
+
+    @property
+    def by_facts(self) -> bool:
+        """Whether it is judged by the facts that it states, and by nothing else."""
+        return self.model == FACTS
 
     def with_options(self, options: RunOptions) -> Adapter:
         """The same adapter, run with the options of a case."""

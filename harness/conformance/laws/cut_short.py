@@ -6,17 +6,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from harness.facts import Facts
+from harness.facts import Aspect, Facts
 from harness.specs.accept import as_read
 from harness.stream.exchange import Exchange
 
 from ..adapters import Adapter, AdapterError, OutOfTime, Output
+from ..aspects import variants_of_wire
 from .law import Breach, Law, difference, shown
-from .loss import facts_of, unknown_model
+from .loss import facts_of, judged, unknown_model
 from .variants import seeded, shortened
 from .wire import finds_tool_code, provider_of
+
+_OF_BEGINNINGS: tuple[Aspect, ...] = ("text", "thoughts", "calls", "unfinished")
 
 LINES = 64
 """Prefixes of a large body that end behind a line."""
@@ -28,6 +32,8 @@ PREFIXES = 24
 def prefix_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     """The shortest prefix that is answered wrongly, if there is one."""
     finding_of = _beginning_of_events if adapter.layer == "events" else _beginning_of_facts
+    if adapter.by_facts:
+        finding_of = _aspects_of_beginning
     judge = finding_of(exchange, adapter)
     if isinstance(judge, str):
         return [Breach(judge, exchange)]
@@ -95,6 +101,25 @@ def _beginning_of_facts(exchange: Exchange, adapter: Adapter) -> Judge | str:
         if not (facts.errors or facts.unfinished or facts.block_reason):
             return f"the last payload is {shown(_last(output))}; nothing tells the cut"
         return "" if loose else _not_a_beginning(facts, full)
+
+    return judge
+
+
+def _aspects_of_beginning(exchange: Exchange, adapter: Adapter) -> Judge:
+    """Text, thoughts and calls of a prefix are those of its bytes, and the cut is reported."""
+    aspects = {*_OF_BEGINNINGS} - {*judged(exchange, adapter).red}
+
+    def judge(short: Exchange) -> str:
+        if variants_of_wire(replace(short, end="complete")):
+            return ""  # it ends inside an event, and a client may leave such an event out
+        try:
+            judgement = judged(short, adapter)
+        except OutOfTime:
+            raise
+        except AdapterError as error:
+            return str(error)
+        red = [aspect for aspect in judgement.red if aspect in aspects]
+        return "; ".join(judgement.sentence(aspect) for aspect in red)
 
     return judge
 

@@ -93,6 +93,8 @@ def judge_law(cell: LawCell) -> LawJudgement:
     if reason:
         return LawJudgement(msgspec.structs.replace(blank, verdict="not-run", reason=reason))
     try:
+        if skipped := _skipped(exchange, adapter):
+            return LawJudgement(msgspec.structs.replace(blank, verdict="not-run", reason=skipped))
         breaches = law.findings(exchange, adapter)
     except AdapterError as error:
         return LawJudgement(msgspec.structs.replace(blank, verdict="error", reason=str(error)))
@@ -104,6 +106,12 @@ def judge_law(cell: LawCell) -> LawJudgement:
         findings_total=len(breaches),
     )
     return LawJudgement(result, tuple(breaches))
+
+
+def _skipped(exchange: Exchange, adapter: Adapter) -> str:
+    """Why an adapter that states its facts can't be asked for the exchange; "" where it can."""
+    transcript = adapter.output(exchange).transcript if adapter.by_facts else None
+    return transcript.skipped if transcript else ""
 
 
 def _finding(law: Law, breach: Breach) -> Finding:
@@ -166,7 +174,7 @@ def ready_made_case(cell: LawCell) -> str:
         adapter.effort.shrink,
     )
     shown = next(iter(breaches(small, adapter)), Breach("", small))
-    expected: dict[str, Any] = {adapter.model: None}
+    expected: dict[str, Any] = {"events" if adapter.by_facts else adapter.model: None}
     if shown.expected is not None and law.knows_expected:
         expected[adapter.model] = shown.expected
     try:

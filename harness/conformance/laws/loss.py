@@ -8,7 +8,8 @@ from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
-from ..adapters import Adapter, Output
+from ..adapters import Adapter, AdapterError, Output
+from ..aspects import ExchangeJudgement, judge_exchange, variants_of_wire
 from .law import Breach, Law
 from .wire import wire_facts
 
@@ -19,6 +20,9 @@ def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     A user's adapter keeps no session. So a fact that our own payloads of that event model lack
     without their session is not asked for.
     """
+    if adapter.by_facts:
+        judgement = judged(exchange, adapter)
+        return [Breach(judgement.sentence(aspect), exchange) for aspect in judgement.red]
     wire = wire_facts(exchange, adapter)
     findings = differences(exchange, wire, adapter, adapter.output(exchange))
     if findings and adapter.reference:
@@ -26,6 +30,16 @@ def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
         in_session = differences(exchange, wire, adapter.reference, own)
         findings = [finding for finding in findings if finding not in in_session]
     return as_reference(findings, exchange, adapter)
+
+
+def judged(exchange: Exchange, adapter: Adapter) -> ExchangeJudgement:
+    """The judgement of an adapter that states its facts. Raises `AdapterError` where nothing came
+    that can be judged.
+    """
+    judgement = judge_exchange(exchange, adapter)
+    if judgement.error:
+        raise AdapterError(judgement.error)
+    return judgement
 
 
 def differences(exchange: Exchange, wire: Facts, adapter: Adapter, output: Output) -> list[str]:
@@ -55,6 +69,9 @@ def as_reference(findings: list[str], exchange: Exchange, adapter: Adapter) -> l
 
 def unknown_model(exchange: Exchange, adapter: Adapter) -> str:
     """Why a law about the meaning of payloads can't be asked; "" where it can."""
+    if adapter.by_facts:
+        variants = ", ".join(variants_of_wire(exchange))
+        return variants and f"the answer is not the documented wire: {variants}"
     if adapter.facts:
         return ""
     return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -19,6 +20,9 @@ SAME_WIRE = ("lf", "crlf", "cr", "sse")
 """Spellings of the same wire, in which even the native events are the same. The others are
 spellings of other wires, or change text that is JSON itself.
 """
+
+OF_FACTS = (*SAME_WIRE[:2], "sse", "key-order", "compact")
+"""Spellings that every client of an event stream reads."""
 
 _NOT_CONTENT = ("others", "unreadable", "at_error", "at_block", "marks", "blocks", "contradictions")
 """Fields of the facts that depend on the spelling."""
@@ -74,12 +78,22 @@ def _differing(got: Facts, expected: Facts) -> list[str]:
 def _spellings(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[WireVariant, Exchange]]:
     """The spellings that the adapter must understand; none where the body is not all JSON."""
     original = plain(exchange)
-    names = SAME_WIRE if original.body.startswith(b"data:") else SAME_WIRE[:2]
+    names: tuple[str, ...] = SAME_WIRE[:2]
+    if adapter.by_facts and _only_events(original.body):
+        names = OF_FACTS
+    elif original.body.startswith(b"data:") and not adapter.by_facts:
+        names = SAME_WIRE
     for variant in spellings_of(exchange, gemini=provider_of(exchange, adapter).gemini_messages):
         if adapter.layer == "events" or variant.name in names:
             respelled = variant.change(original)
             if respelled is not None:
                 yield variant, respelled
+
+
+def _only_events(body: bytes) -> bool:
+    """Whether every line is data of an event, so that no message stands outside."""
+    lines = [line for line in re.split(rb"[\r\n]+", body) if line.strip()]
+    return bool(lines) and all(line.startswith(b"data:") for line in lines)
 
 
 def no_other_spelling(exchange: Exchange, adapter: Adapter) -> str:

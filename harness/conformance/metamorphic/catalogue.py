@@ -77,6 +77,12 @@ KEYS: Final = (
         SAME,
         spelling.respelled(spelling.with_reversed_keys),
     ),
+    WireVariant(
+        "compact",
+        "messages have no white space and no escapes",
+        SAME,
+        spelling.respelled(spelling.compact),
+    ),
 )
 
 CUTS: Final = tuple(
