@@ -63,13 +63,15 @@ class Cell:
     """One case for one column: the name of an adapter, ``events`` or ``frames``.
 
     ``spec`` is the file's path below the root of the specs. ``dialect`` is the key of ``expect``
-    for an adapter with another name.
+    for an adapter with another name. ``lost_features``: those of the case's features that its
+    declared losses concern; None: all.
     """
 
     case: Case
     spec: str
     column: str
     dialect: str = ""
+    lost_features: tuple[str, ...] | None = None
 
     @property
     def key(self) -> str:
@@ -171,6 +173,7 @@ def judge(
         verdict=verdict,
         reason=reason,
         link=link,
+        lost_features=cell.lost_features if verdict == "not-carried" else None,
         first_layer=_first_layer(mismatches) if own else "",
         findings=_findings(own),
         findings_total=len(own),

@@ -120,16 +120,35 @@ class Project:
 
     def _cells_of(self, case: Case, name: str) -> Iterator[Cell]:
         yield from (
-            Cell(case, name, column)
+            Cell(case, name, column, lost_features=self._lost_features(case, column))
             for column in case.expect
             if column in DIALECTS or column in LAYERS
         )
         if case.kind == "stream":  # a user's adapter makes no requests
             yield from (
-                Cell(case, name, named.name, named.dialect)
+                Cell(
+                    case,
+                    name,
+                    named.name,
+                    named.dialect,
+                    self._lost_features(case, named.dialect),
+                )
                 for named in self.adapters.values()
                 if named.dialect in case.expect
             )
+
+    def _lost_features(self, case: Case, key: str) -> tuple[str, ...] | None:
+        """The features of a case that its declared losses concern. A loss that no feature names
+        concerns all of them.
+        """
+        concerned = {feature.id: feature.losses for feature in self.features()}
+        named = {loss for losses in concerned.values() for loss in losses}
+        losses = case.not_carried.get(key, ())
+        if not losses or not named.issuperset(losses):
+            return None
+        return tuple(
+            feature for feature in case.features if not set(losses).isdisjoint(concerned[feature])
+        )
 
     def cases(self, path: Path, today: date | None = None) -> list[Case]:
         """The cases of a spec file. Raises `SpecError`; with ``today`` also for known-failing marks

@@ -216,8 +216,9 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     the documentation of the requirement. ``reason`` explains the verdict where the findings don't,
     and ``link`` belongs to it. ``provider`` is ``""`` and ``origin`` None where the cassette could
     not be read. ``first_layer`` is the lowest layer that differs. ``findings`` may be fewer than
-    ``findings_total``. ``command`` is a shell line that reproduces the cell, ``wire`` an excerpt of
-    the stream. ``regression_of`` are public bug threads, as ``owner/repo#12``.
+    ``findings_total``. ``lost_features`` are the features that a verdict not-carried concerns; None
+    means all. ``command`` is a shell line that reproduces the cell, ``wire`` an excerpt of the
+    stream. ``regression_of`` are public bug threads, as ``owner/repo#12``.
     """
 
     spec: str
@@ -243,6 +244,7 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     command: str = ""
     wire: str = ""
     evidence: Evidence | None = None
+    lost_features: tuple[str, ...] | None = None
     regression_of: tuple[str, ...] = ()
 
 

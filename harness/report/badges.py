@@ -96,10 +96,8 @@ def _verdict(counted: Tally) -> tuple[str, str]:
             "✕ nothing compared" if red else "○ nothing compared"
         )
     if red:
-        return "red", "✕ " + ", ".join(
-            VERDICTS[verdict].counted(number) for verdict, number in red.items()
-        )
-    features = f"{counted.passing} of {counted.features} features"
+        words = ", ".join(VERDICTS[verdict].counted(number) for verdict, number in red.items())
+        return "red", f"✕ {words} of {counted.cells:,} cell{'' if counted.cells == 1 else 's'}"
     if counted.counts.get("known-failing") or counted.counts.get("warning"):
-        return "announced", f"◐ {features}"
-    return "green", f"✓ {features}"
+        return "announced", f"◐ {counted.passing_features}"
+    return "green", f"✓ {counted.passing_features}"

@@ -27,6 +27,7 @@ from harness.stream.events import INTERRUPTED
 from harness.stream.printable import excerpt, printable_lines
 
 from .sections import Section
+from .tally import verdict_of
 
 MAX_TEXT: Final = 1000
 """Characters of the expected or actual value of a finding on a page."""
@@ -38,7 +39,9 @@ DIGEST: Final = 8
 
 def detail(provider: str, sections: Sequence[Section], sources: Mapping[str, int]) -> Markup:
     """The JSON object for the cases of a page in their order: lists of origins, cassettes and
-    streams, and for each case the index of its stream, its documentation and its cells.
+    streams, and for each case the index of its stream, its documentation and its cells. ``kept``
+    has a row for each cell that is not carried and still carries some of its features: the indexes
+    of its case, of the cell in the case, and of the sections of these features.
     """
     blocks = [(section, block) for section in sections for block in section.blocks]
     differing = (cell.anchor for _, block in blocks for cell in block.cells if cell.result.findings)
@@ -65,11 +68,30 @@ def detail(provider: str, sections: Sequence[Section], sources: Mapping[str, int
         ]
         more = [source, *block.also] if block.also else source
         cases.append([streams.setdefault(stream, len(streams)), more, *cells])
+    text_of_kept = f'"kept":{_dump(_kept(sections))},'
     lists = {"origins": origins, "cassettes": cassettes, "streams": streams}
     text = "".join(f'"{name}":[{",".join(entries)}],' for name, entries in lists.items())
-    text = f'{{"provider":{_dump(provider)},{text}"cases":{_dump(cases)}}}'
+    text = f'{{"provider":{_dump(provider)},{text}{text_of_kept}"cases":{_dump(cases)}}}'
     # no tag is left
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704
+
+
+def _kept(sections: Sequence[Section]) -> list[list[int]]:
+    places = {section.feature.id: at for at, section in enumerate(sections) if section.feature}
+    blocks = (block for section in sections for block in section.blocks)
+    return [
+        [number, index, *carried]
+        for number, block in enumerate(blocks)
+        for index, cell in enumerate(block.cells)
+        if cell.result.verdict == "not-carried"
+        and (
+            carried := [
+                places[feature]
+                for feature in dict.fromkeys(cell.result.features)
+                if verdict_of(cell.result, feature) == "passed"
+            ]
+        )
+    ]
 
 
 def _origin(origin: Origin) -> list[tuple[str, str]]:

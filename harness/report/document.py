@@ -131,6 +131,7 @@ class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     tool_code: bool | None = None
     layers: tuple[LayerView, ...] = ()
     breaches: tuple[Breach, ...] | None = None
+    lost_features: tuple[str, ...] | None = None
 
 
 class Footer(Struct, frozen=True, forbid_unknown_fields=True):
@@ -271,6 +272,7 @@ _OF_CELL: Final = (
     "first_layer",
     "findings",
     "findings_total",
+    "lost_features",
 )
 _OF_EVIDENCE: Final = ("digest", "tool_code", "layers", "breaches")
 _ANY: Final = "[ADAPTER]'"

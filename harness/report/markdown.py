@@ -43,7 +43,10 @@ def markdown(
             "| Provider | " + " | ".join(_text(names.columns[name]) for name in columns) + " |",
             "|---" * (len(columns) + 1) + "|",
         ]
+        with_case = {name for name, _ in tallies}
         for name, title in names.providers.items():
+            if name not in with_case:
+                continue
             row = [_square(tallies.get((name, column))) for column in columns]
             lines.append(f"| {_text(title)} | " + " | ".join(row) + " |")
         lines.append("")
@@ -58,12 +61,8 @@ def _square(counted: Tally | None) -> str:
         for verdict, number in counted.counts.items()
         if verdict != "passed"
     ]
-    features = (
-        f"{counted.passing} of {counted.features} features"
-        if counted.features
-        else f"{counted.cells} cells"
-    )
-    return "<br>".join([features, *others])
+    features = counted.passing_features if counted.features else f"{counted.cells} cells"
+    return f"{features}<br>cells: {', '.join(others)}" if others else features
 
 
 def _changes(changes: Sequence[Change] | None) -> list[str]:

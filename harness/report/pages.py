@@ -25,6 +25,7 @@ from .tally import (
     in_part,
     streams,
     tally,
+    verdict_of,
     worst,
 )
 from .text import slug
@@ -102,18 +103,20 @@ def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str,
     }
     used = {name for _, name in pairs}
     columns = {name: title for name, title in names.columns.items() if name in used}
+    with_case = {result.provider for result in results}
+    providers = [name for name in names.providers if name in with_case]
     return {
         "sentences": headline(results, names.providers, names.columns, header.unread),
         "origins_sentence": describe_origins(results),
         "whole": tally(results),
         "columns": columns,
         "rows": [
-            (title, page_name(name), [pairs.get((name, column)) for column in columns])
-            for name, title in names.providers.items()
+            (names.providers[name], page_name(name), [pairs.get((name, key)) for key in columns])
+            for name in providers
         ],
         "checklists": [
             checklist(name, [cell for cell in cells if cell.result.provider == name], names)
-            for name in names.providers
+            for name in providers
         ],
         "remarks": _remarks(cells, names.providers),
         "streams": streams(results),
@@ -154,10 +157,11 @@ def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, A
 
 def checklist(name: str, cells: Sequence[Cell], names: Names) -> Checklist:
     """The checklist of one provider; ``cells`` are this provider's."""
-    cells_at: dict[tuple[str, str], list[Cell]] = {}
+    verdicts_at: dict[tuple[str, str], list[Verdict]] = {}
     for cell in cells:
-        for name_of_feature in dict.fromkeys(cell.result.features):
-            cells_at.setdefault((name_of_feature, column(cell.result)), []).append(cell)
+        for feature_id in dict.fromkeys(cell.result.features):
+            at = (feature_id, column(cell.result))
+            verdicts_at.setdefault(at, []).append(verdict_of(cell.result, feature_id))
     results = [cell.result for cell in cells]
     used = {column(result) for result in results}
     columns = [(key, title) for key, title in names.columns.items() if key in used]
@@ -165,7 +169,7 @@ def checklist(name: str, cells: Sequence[Cell], names: Names) -> Checklist:
     groups: dict[str, list[tuple[Feature, str, list[Mark | None]]]] = {}
     for feature in names.features:
         if feature.id in with_case:
-            marks = [_mark(cells_at.get((feature.id, key), ())) for key, _ in columns]
+            marks = [_mark(verdicts_at.get((feature.id, key), ())) for key, _ in columns]
             row = (feature, feature_anchor(feature.id), marks)
             groups.setdefault(group_title(feature), []).append(row)
     missing = [feature.title for feature in names.features if feature.id not in with_case]
@@ -204,13 +208,12 @@ def _pairs_of(name: str, results: Sequence[CaseResult], names: Names) -> list[Pa
     return pairs
 
 
-def _mark(cells: Sequence[Cell]) -> Mark | None:
-    if not cells:
+def _mark(verdicts: Sequence[Verdict]) -> Mark | None:
+    if not verdicts:
         return None
-    results = [cell.result for cell in cells]
-    verdict = worst(results)
-    word = IN_PART if in_part(results) else VERDICTS[verdict].word
-    return Mark(verdict, word, sum(cell.result.verdict == verdict for cell in cells), len(cells))
+    most_urgent = worst(verdicts)
+    word = IN_PART if in_part(verdicts) else VERDICTS[most_urgent].word
+    return Mark(most_urgent, word, verdicts.count(most_urgent), len(verdicts))
 
 
 def _remarks(

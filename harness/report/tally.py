@@ -48,6 +48,11 @@ class Tally:
         return sum(verdict == "passed" for verdict in self.worst.values())
 
     @property
+    def passing_features(self) -> str:
+        """``41 of 45 features``."""
+        return f"{self.passing:,} of {self.features:,} feature{'' if self.features == 1 else 's'}"
+
+    @property
     def share(self) -> int:
         """The percentage of passing features, rounded down."""
         return 100 * self.passing // self.features if self.features else 0
@@ -65,9 +70,8 @@ class Tally:
             others["not-carried"] = ", ".join(
                 [f"{self.partly:,} {IN_PART}", *filter(None, [others.get("not-carried")])]
             )
-        plural = "" if self.features == 1 else "s"
         in_order = [others[verdict] for verdict in VERDICTS if verdict in others]
-        return ", ".join([f"{self.passing:,} of {self.features:,} feature{plural}", *in_order])
+        return ", ".join([self.passing_features, *in_order])
 
     @property
     def red(self) -> int:
@@ -114,18 +118,29 @@ def tally(results: Sequence[CaseResult]) -> Tally:
     verdicts = Counter(result.verdict for result in results)
     counts = {verdict: verdicts[verdict] for verdict in ("passed", *VERDICTS) if verdicts[verdict]}
     features = by_feature(results)
-    partly = sum(in_part(cells) for cells in features.values())
+    partly = sum(in_part(verdicts) for verdicts in features.values())
     return Tally(
-        len(results), counts, {feature: worst(cells) for feature, cells in features.items()}, partly
+        len(results),
+        counts,
+        {feature: worst(verdicts) for feature, verdicts in features.items()},
+        partly,
     )
 
 
-def by_feature(results: Iterable[CaseResult]) -> dict[str, list[CaseResult]]:
-    """Cells by feature. A cell of several features is listed under each of them."""
-    features: dict[str, list[CaseResult]] = {}
+def verdict_of(result: CaseResult, feature: str) -> Verdict:
+    """The verdict of a cell on one of its features: passed, where the declared losses of the cell
+    concern only other features.
+    """
+    carried = result.lost_features is not None and feature not in result.lost_features
+    return "passed" if result.verdict == "not-carried" and carried else result.verdict
+
+
+def by_feature(results: Iterable[CaseResult]) -> dict[str, list[Verdict]]:
+    """The verdicts on each feature. A cell of several features has one for each of them."""
+    features: dict[str, list[Verdict]] = {}
     for result in results:
         for feature in dict.fromkeys(result.features):
-            features.setdefault(feature, []).append(result)
+            features.setdefault(feature, []).append(verdict_of(result, feature))
     return features
 
 
@@ -137,16 +152,16 @@ def by_pair(results: Iterable[CaseResult]) -> dict[tuple[str, str], list[CaseRes
     return pairs
 
 
-def worst(results: Iterable[CaseResult]) -> Verdict:
-    """The most urgent verdict of some cells."""
-    return min((result.verdict for result in results), key=lambda verdict: VERDICTS[verdict].order)
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """The most urgent of some verdicts."""
+    return min(verdicts, key=lambda verdict: VERDICTS[verdict].order)
 
 
-def in_part(results: Sequence[CaseResult]) -> bool:
-    """Whether a feature with these cells is carried in part: some passed, and no verdict is worse
-    than not carried.
+def in_part(verdicts: Sequence[Verdict]) -> bool:
+    """Whether a feature with these verdicts is carried in part: some cells passed, and no verdict
+    is worse than not carried.
     """
-    return worst(results) == "not-carried" and any(result.verdict == "passed" for result in results)
+    return worst(verdicts) == "not-carried" and "passed" in verdicts
 
 
 def streams(results: Iterable[CaseResult]) -> list[Streams]:

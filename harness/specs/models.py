@@ -263,6 +263,12 @@ class Feature(_Closed):
     title: Sentence = Field(description="The name of the feature in the report.")
     meaning: Sentence = Field(description="What a client with this feature does, in a sentence.")
     link: Link = Field(description="Public documentation of it.")
+    losses: Annotated[tuple[str, ...], Field(strict=False)] = Field(
+        (),
+        description=(
+            "The declared losses that concern it. A feature whose case has another loss is carried."
+        ),
+    )
 
 
 class FeaturesFile(_Closed):

@@ -140,9 +140,9 @@ def test_the_page_calculates_ages_and_marks_stale_recordings(
     page.clock.set_fixed_time(datetime(2026, 11, 22, tzinfo=UTC))
     page.goto((tmp_path / "gemini-api.html").as_uri())
     assert [one.inner_text() for one in page.locator("article > p").all()] == [
-        "recorded 2026-01-01 (325 days old) stale docs",
-        "written 2026-11-22 (0 days old) docs",
-        "recorded soon docs",
+        "two-calls recorded 2026-01-01 (325 days old) stale docs",
+        "b written 2026-11-22 (0 days old) docs",
+        "c recorded soon docs",
     ]
     assert [one.inner_text() for one in page.locator("article > ul a").all()] == [
         "anthropic passed stale",

@@ -32,12 +32,12 @@ def test_badges_say_in_words_what_their_colour_says() -> None:
         if name.startswith("badges/")
     }
     assert badges == {
-        "badges/all.svg": "Gemini compatibility: ✕ 1 failed",
-        "badges/gemini-api.svg": "Gemini API: ✕ 1 failed",
-        "badges/code-assist.svg": "Code Assist: ◐ 0 of 1 features",
-        "badges/gemini-api.anthropic.svg": "Gemini API → anthropic: ✓ 1 of 1 features",
-        "badges/gemini-api.unified-llm.svg": "Gemini API → unified-llm: ✕ 1 failed",
-        "badges/code-assist.anthropic.svg": "Code Assist → anthropic: ◐ 0 of 1 features",
+        "badges/all.svg": "Gemini compatibility: ✕ 1 failed of 3 cells",
+        "badges/gemini-api.svg": "Gemini API: ✕ 1 failed of 2 cells",
+        "badges/code-assist.svg": "Code Assist: ◐ 0 of 1 feature",
+        "badges/gemini-api.anthropic.svg": "Gemini API → anthropic: ✓ 1 of 1 feature",
+        "badges/gemini-api.unified-llm.svg": "Gemini API → unified-llm: ✕ 1 failed of 1 cell",
+        "badges/code-assist.anthropic.svg": "Code Assist → anthropic: ◐ 0 of 1 feature",
     }
 
 

@@ -21,7 +21,7 @@ def test_the_summary_has_a_table_and_escapes_all_texts() -> None:
             ],
         )
     )["summary.md"]
-    assert "| Gemini API | 0 of 1 features<br>✕ 1 failed<br>– 1 not carried |" in text
+    assert "| Gemini API | 0 of 1 feature<br>cells: ✕ 1 failed, – 1 not carried |" in text
     assert (
         "- ✕ **failed** Gemini API → anthropic: \\<img src=x\\> \\| \\`a\\` \\[x\\]\\(javascript:y\\) \\@me \\# no"
         in text

@@ -318,6 +318,18 @@ def test_a_feature_can_be_carried_in_part() -> None:
     assert "Gemini API → anthropic: 0 of 1 feature, 1 failed" in broken
 
 
+def test_a_loss_that_does_not_concern_a_feature_leaves_it_carried() -> None:
+    cell = result("not-carried", features=("usage.totals", "tool-calls.parallel"), lost_features=())
+    counted = replace(cell, lost_features=("usage.totals",))
+    text = Page(pages(result(), counted)["index.html"]).text
+    assert "Gemini API → anthropic: 1 of 2 features, 1 not carried" in text
+    assert "Parallel calls passed" in text
+    assert "Usage not carried" in text
+    assert "2 of 2 features" in Page(pages(result(), cell)["index.html"]).text
+    data = Page(pages(result(), counted)["gemini-api.html"]).data
+    assert data["kept"] == [[1, 0, 0]]
+
+
 def test_declared_losses_are_listed_a_dialect_without_one_too() -> None:
     text = Page(pages(result(), result(adapter="unified-llm"))["index.html"]).text
     assert (

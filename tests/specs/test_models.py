@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.dialects import DIALECTS
 from harness.specs import Case, SpecError, json_schema, read_features
 from harness.specs.matching.operators import OPERATORS
 
@@ -22,6 +23,8 @@ def test_features_are_complete_and_grouped() -> None:
         and not feature.title.endswith(".")
         for feature in features
     )
+    declared = {loss for dialect in DIALECTS.values() for loss in dialect.losses}
+    assert {loss for feature in features for loss in feature.losses} <= declared
     groups = [feature.id.partition(".")[0] for feature in features]
     assert [group for index, group in enumerate(groups) if group not in groups[:index]] == [
         group for index, group in enumerate(groups) if index == 0 or groups[index - 1] != group
@@ -46,7 +49,7 @@ features:
         "f.yaml:5: title must be a sentence, not ''",
         "f.yaml:5: meaning is missing; required keys are id, title, meaning, link",
         "f.yaml:5: link must be a link that begins with http:// or https://, not 'nowhere'",
-        "f.yaml:5: unknown key 'mening' (did you mean meaning?); known keys are id, title, meaning, link",
+        "f.yaml:5: unknown key 'mening' (did you mean meaning?); known keys are id, title, meaning, link, losses",
     ]
 
 

@@ -178,7 +178,7 @@ function panel(link) {
   const named = cassette ? [["cassette", exchange > 1 ? `${cassette}, exchange ${exchange}` : cassette]] : [];
   if (origin >= 0) box.append(part("Origin of the stream", "", facts([...named, ...data.origins[origin]])));
   box.append(facts([["SHA-256 of the stream", digest && `${digest}…`], ["SHA-256 of the output", cell.digest && `${cell.digest}…`]]));
-  const run = article.querySelector(":scope>pre");
-  if (run) box.append(part("Command", "", make("pre", run.textContent.replace(/\[ADAPTER\](?='$)/, () => `[${name}]`), "run")));
+  const { run } = article.case;
+  if (run) box.append(part("Command", "", make("pre", run.replace(/\[ADAPTER\](?='$)/, () => `[${name}]`), "run")));
   return box;
 }

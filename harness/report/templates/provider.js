@@ -59,10 +59,12 @@ function article(item, [, more, ...known], about, command) {
     cell.ariaExpanded = "false";
     if (stale) cell.append(" ", make("b", "stale", "stale"));
   }
+  if (name) origin.prepend(make("code", name), " ");
   if (doc) origin.append(" ", typeof doc === "string" ? `· ${doc}` : docs(`d${doc}`));
   const one = make("article", [title, origin, list, ...item.childNodes], item.querySelector(".found>pre") ? "differs" : "");
-  if (command) one.append(make("pre", command.replace(/CASE(?=\[ADAPTER\]'$)/, () => name)));
-  one.case = { known, also, anchor, cells, stale, level: about.dataset.level ?? "must" };
+  const run = command.replace(/CASE(?=\[ADAPTER\]'$)/, () => name);
+  if (run) one.append(make("pre", run.replace(/\[ADAPTER\](?='$)/, "")));  // pytest runs the case for every adapter
+  one.case = { known, run, also, anchor, cells, stale, level: about.dataset.level ?? "must" };
   return one;
 }
 
@@ -123,14 +125,17 @@ function checklist() {
   box.append(table);
   box.hidden = false;
 }
+const kept = new Map((data.kept ?? []).map(([one, index, ...places]) => [cellsOf(articles[one])[index], places.map((place) => sections[place].id)]));
+const verdictOn = (feature, cell) => kept.get(cell)?.includes(feature) ? "passed" : verdictOf(cell.firstElementChild);
 const marks = new Map();
 function mark(feature, column, found) {
   if (!found) return make("td");
-  const worst = ORDER.find((name) => found.some((cell) => verdictOf(cell.firstElementChild) === name));
-  const alike = found.filter((cell) => verdictOf(cell.firstElementChild) === worst);
+  const verdicts = found.map((cell) => verdictOn(feature, cell));
+  const worst = ORDER.find((name) => verdicts.includes(name));
+  const alike = found.filter((_, at) => verdicts[at] === worst);
   marks.set(`${feature}:${column}`, alike[0].id);
-  const word = alike[0].firstElementChild.cloneNode(true);
-  if (worst === "not-carried" && found.some((cell) => verdictOf(cell.firstElementChild) === "passed")) word.textContent = "{{ IN_PART }}";
+  const inPart = worst === "not-carried" && verdicts.includes("passed");
+  const word = make("i", inPart ? "{{ IN_PART }}" : worst.replace("-", " "), worst === "passed" ? "" : worst);
   const one = [link(`#${alike[0].id}`, word, "mark")];
   return make("td", alike.length < found.length ? [...one, " ", make("small", `${number(alike.length)} of ${number(found.length)}`)] : one);
 }
