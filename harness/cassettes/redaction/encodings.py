@@ -1,107 +1,235 @@
 """Decodes a file's bytes in the ways that can reveal a secret; each result is a `Reading`.
 
-The first reading is the bytes themselves. For the others the bytes are taken line by line, with the
-lines joined (YAML and base64 are wrapped), and as the joined texts of a stream. Each of these three
-is read without the escapes of URLs, JSON and YAML, and then with its base64 decoded.
+The first reading is the bytes themselves. The next has no escapes of URLs, JSON and YAML, and the
+next has no line breaks either, escaped or not, because YAML, base64 and texts are wrapped. The same
+two are made of the texts of a stream, joined. The base64 in each of these is decoded.
+
+Most texts show no secret. So a reading is made without the places of its bytes, and these are
+calculated when something was found in it.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from binascii import a2b_base64
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import accumulate
 from typing import Final
 
-_LINE_START: Final = re.compile(rb"(?<=\n)")
-_LINE_BREAK: Final = re.compile(rb"\\?\r?\n[ \t]*+(?:#[ \t]*+)?")
-_TEXT: Final = re.compile(
-    rb'"(?:text|stringValue|string_value|delta)"\s*+:\s*+"((?:[^"\\]++|\\.)*+)"', re.DOTALL
+Span = tuple[int, int]
+"""Start and end of some bytes."""
+Piece = tuple[int, int, int]
+"""A piece of a reading: its start and its length in the source, and its length in the reading."""
+
+_BREAK: Final = re.compile(rb"[\x00\r\n][\x00\r\n \t]*+(?:#[ \t]*+)?")
+_NAMES: Final = (
+    b"text|stringValue|string_value|delta|code|output|data|content|arguments|thinking|partial_json"
 )
-_PERCENT: Final = re.compile(rb"%(?:25)*([0-9a-fA-F]{2})")
+_TEXTS: Final = (
+    re.compile(rb'"(?:%b)"\s*+:\s*+"((?:[^"\\]++|\\.)*+)' % _NAMES, re.DOTALL),
+    re.compile(
+        rb'\\(?<!\\\\)(\\*+)"(?:%b)\\\1"\s*+:\s*+\\\1"((?:[^"\\]++|(?!\\\1")\\++"?)*+)' % _NAMES,
+        re.DOTALL,
+    ),
+)
+"""Texts that come in pieces, in JSON and in JSON in a JSON string, where quotes have backslashes."""
+_PERCENT: Final = re.compile(rb"(%(?:25)*+[0-9a-fA-F]{2})")
 _BACKSLASH: Final = re.compile(
-    rb"((?:\\++u[0-9a-fA-F]{4})++)|"
-    rb"\\++(?:x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8})|([0abefnrtvNLP_])|(.)?)",
-    re.DOTALL,
+    rb"(\\++(?:u[0-9a-fA-F]{4}(?:\\++u[0-9a-fA-F]{4})*+|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|[^\\])?)"
 )
+_CONTROLS: Final = b"0abefnrtvNLP_"
 _BASE64: Final = re.compile(rb"[0-9A-Za-z+/]{11,}")  # 11 characters hold 8 bytes
-_MAX_WORD: Final = 40
 _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 
 class Reading:
-    """One reading: the joined ``pieces``, each with the offset where it comes from, in the file or
-    in the ``source`` that was decoded.
+    """The bytes of ``source``, decoded. ``sources`` tells what the bytes in some spans were made of;
+    a reading without a source is the file itself.
     """
 
-    def __init__(self, pieces: Iterable[tuple[int, bytes]], source: Reading | None = None) -> None:
-        self._pieces: Final = list(pieces)
+    def __init__(
+        self,
+        text: bytes,
+        source: Reading | None = None,
+        sources: Callable[[list[Span]], Iterable[Span]] = iter,
+    ) -> None:
+        self.text: Final = text
         self._source: Final = source
-        self.text: Final = b"".join(piece for _, piece in self._pieces)
+        self._sources: Final = sources
 
-    def place(self, offset: int) -> int:
-        """The offset in the file of the byte at ``offset`` here: exact in the file itself, in
-        the right line or text without escapes, the beginning of the run in base64.
+    def places(self, spans: Iterable[Span]) -> list[Span]:
+        """The bytes of the file that the bytes in ``spans`` were made of, in order. An escape and a
+        run of base64 are there whole; a span of bytes from several places becomes several spans.
         """
-        for start, piece in self._pieces:
-            if offset < len(piece):
-                return self._source.place(start) if self._source else start + offset
-            offset -= len(piece)
-        raise IndexError(offset)
+        ordered = merged(spans)
+        if self._source is None or not ordered:
+            return ordered
+        return self._source.places(self._sources(ordered))
 
 
 def readings(data: bytes) -> Iterator[Reading]:
     """All readings of ``data``, itself first; a reading that equals another is left out."""
-    yield Reading([(0, data)])
-    escaped = b"%" in data or b"\\" in data
-    texts = (match.span(1) for match in _TEXT.finditer(data))
-    seen = {b""}
-    for spans in (_between(_LINE_START, data), _between(_LINE_BREAK, data), texts):
-        pieces = [(start, data[start:stop]) for start, stop in spans]
-        if escaped:
-            pieces = [(start, unescape(piece)) for start, piece in pieces]
-        plain = Reading(pieces)
-        if (text := plain.text.strip()) in seen:
-            continue
-        seen.add(text)
-        if plain.text != data:
-            yield plain
-        yield Reading(_decoded_runs(plain.text), plain)
+    plain = Reading(data)
+    yield plain
+    unescaped = _unescaped(plain)
+    yield from _with_joined(unescaped, is_new=unescaped is not plain)
+    for pattern in _TEXTS:
+        spans = [match.span(pattern.groups) for match in pattern.finditer(data)]
+        if len(spans) > 1:
+            yield from _with_joined(_unescaped(_cut_out(plain, spans)), is_new=True)
 
 
 def unescape(text: bytes) -> bytes:
     """``text`` without escapes, however often it was escaped: a run of backslashes counts as one,
-    and ``%2525`` as ``%25``.
+    and ``%2525`` as ``%25``. An escaped control character becomes a zero byte, which ends a word.
     """
-    if b"%" in text:
-        text = _PERCENT.sub(lambda match: bytes.fromhex(match[1].decode()), text)
-    return _BACKSLASH.sub(_character, text) if b"\\" in text else text
+    for pattern, first in (_PERCENT, b"%"), (_BACKSLASH, b"\\"):
+        if first in text:
+            text = b"".join(_split(pattern, text))
+    return text
 
 
-def _character(match: re.Match[bytes]) -> bytes:
-    units, short, long, control, other = match.groups()
-    if units:
-        code_units = bytes.fromhex(re.sub(rb"\\+u", b"", units).decode())
-        return code_units.decode("utf-16-be", "replace").encode()
-    if short or long:
-        number = int(short or long, 16)
-        return chr(number).encode("utf-8", "replace") if number < 0x110000 else b""
-    return b"\n" if control else other or b""  # any control character ends a word
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """The spans in order; overlapping and adjacent ones are joined, empty ones left out."""
+    joined: list[Span] = []
+    for start, stop in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(stop, joined[-1][1])
+        elif start < stop:
+            joined.append((start, stop))
+    return joined
 
 
-def _between(separator: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, int]]:
+def _of_pieces(pieces: Callable[[], Iterable[Piece]], spans: list[Span]) -> Iterator[Span]:
+    """The sources of spans in a text that was made piece by piece."""
+    waiting, place = iter(spans), 0
+    start, stop = next(waiting)
+    for source, size, length in pieces():
+        end = place + length
+        while start < end:
+            whole = size != length
+            yield (
+                source if whole else source + max(start - place, 0),
+                source + (size if whole else min(stop, end) - place),
+            )
+            if stop > end:
+                break
+            start, stop = next(waiting, (sys.maxsize, sys.maxsize))
+        place = end
+
+
+def _cut_out(source: Reading, spans: list[Span]) -> Reading:
+    text = b"".join([source.text[start:stop] for start, stop in spans])
+    pieces = [(start, stop - start, stop - start) for start, stop in spans]
+    return Reading(text, source, partial(_of_pieces, lambda: pieces))
+
+
+def _with_joined(reading: Reading, *, is_new: bool) -> Iterator[Reading]:
+    """The reading if it is new, the one without line breaks, and what their base64 holds."""
+    if is_new:
+        yield reading
+    runs = dict.fromkeys(_BASE64.findall(reading.text.translate(_STANDARD)))
+    yield _decoded(reading, runs)
+    parts = _BREAK.split(reading.text)
+    if len(parts) == 1:
+        return
+    joined = Reading(
+        b"".join(parts), reading, partial(_of_pieces, lambda: _between(_BREAK, reading.text))
+    )
+    yield joined
+    wrapped = dict.fromkeys(_BASE64.findall(joined.text.translate(_STANDARD)))
+    yield _decoded(joined, {run: None for run in wrapped if run not in runs})
+
+
+def _unescaped(source: Reading) -> Reading:
+    for pattern in _PERCENT, _BACKSLASH:
+        source = _without(pattern, source)
+    return source
+
+
+def _without(pattern: re.Pattern[bytes], source: Reading) -> Reading:
+    parts = _split(pattern, source.text)
+    if len(parts) == 1:
+        return source
+    return Reading(
+        b"".join(parts), source, partial(_of_pieces, lambda: _pieces(pattern, source.text))
+    )
+
+
+def _split(pattern: re.Pattern[bytes], text: bytes) -> list[bytes]:
+    """The text between the escapes, and the characters of these."""
+    parts = pattern.split(text)
+    parts[1::2] = map(_CHARACTERS.__getitem__, parts[1::2])
+    return parts
+
+
+def _pieces(pattern: re.Pattern[bytes], text: bytes) -> Iterator[Piece]:
+    place = 0
+    for part, plain in zip(pattern.split(text), _split(pattern, text), strict=True):
+        yield place, len(part), len(plain)
+        place += len(part)
+
+
+class _Characters(dict[bytes, bytes]):
+    """The character of each escape, as UTF-8. A text repeats few of them."""
+
+    def __missing__(self, escape: bytes) -> bytes:
+        character = _character(escape)
+        if len(self) < 4096:
+            self[escape] = character
+        return character
+
+
+_CHARACTERS: Final = _Characters()
+
+
+def _character(escape: bytes) -> bytes:
+    if escape[:1] == b"%":
+        return bytes.fromhex(escape[-2:].decode())
+    name = escape.lstrip(b"\\")
+    if len(name) > 1 and name[:1] == b"u":
+        code_units = bytes.fromhex(re.sub(rb"\\*+u", b"", name).decode())
+        return _plain(code_units.decode("utf-16-be", "replace"))
+    if len(name) > 1:
+        number = int(name[1:], 16)
+        return _plain(chr(number)) if number < 0x110000 else b""
+    return b"\x00" if name and name in _CONTROLS else name
+
+
+def _plain(text: str) -> bytes:
+    return text.encode("utf-8", "replace").translate(_WITHOUT_CONTROLS)
+
+
+_WITHOUT_CONTROLS: Final = bytes.maketrans(b"\t\n\r", b"\0\0\0")
+
+
+def _between(separator: re.Pattern[bytes], text: bytes) -> Iterator[Piece]:
     start = 0
-    for match in separator.finditer(data):
-        yield start, match.start()
+    for match in separator.finditer(text):
+        yield start, match.start() - start, match.start() - start
         start = match.end()
-    yield start, len(data)
+    yield start, len(text) - start, len(text) - start
 
 
-def _decoded_runs(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """The offset and the decoded bytes of each run of base64."""
-    for match in _BASE64.finditer(text.translate(_STANDARD)):
-        run = match[0]
-        yield match.start(), _decode_word(run) if len(run) < _MAX_WORD else _decode(run)
+def _decoded(source: Reading, runs: dict[bytes, None]) -> Reading:
+    """The bytes in the ``runs`` of base64 of ``source``, each run once."""
+    parts = [_decode(run) for run in runs]
+
+    def sources(spans: list[Span]) -> Iterator[Span]:
+        starts, numbered = list(accumulate(map(len, parts), initial=0)), list(runs)
+        shown = {
+            run
+            for start, stop in spans
+            for run in numbered[bisect_right(starts, start) - 1 : bisect_left(starts, stop)]
+        }
+        for match in _BASE64.finditer(source.text.translate(_STANDARD)):
+            if match[0] in shown:
+                yield match.span()
+
+    return Reading(b"".join(parts), source, sources)
 
 
 def _decode(run: bytes) -> bytes:
@@ -110,8 +238,6 @@ def _decode(run: bytes) -> bytes:
     """
     padded = run + b"AAA"  # so that the last group is whole
     size = len(padded)
-    groups = (padded[first : size - (size - first) % 4] for first in range(4))
-    return b"".join(unescape(a2b_base64(digits)) + b"\n" for digits in groups)
-
-
-_decode_word = lru_cache(4096)(_decode)  # most runs are words that a text repeats
+    decoded = [a2b_base64(padded[first : size - (size - first) % 4]) for first in range(4)]
+    plain = [text for part in decoded if (text := unescape(part)) != part]
+    return b"".join(part + b"\n" for part in (*decoded, *plain))

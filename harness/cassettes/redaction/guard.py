@@ -27,7 +27,7 @@ class Guard:
         """The text of a cassette, redacted. Raises `CassetteError` if it shows a secret or can't be
         written; ``name`` is the file's name.
         """
-        return self.scanner.refuse(dumps(self.redactor.cassette(cassette)), name)
+        return self.scanner.refuse(dumps(self.redactor.cassette(cassette)), name, written=True)
 
     def export(self, cassette: Cassette, name: str) -> str:
         """The cassette as plain vcrpy YAML, redacted; raises as `dumps`."""

@@ -28,8 +28,20 @@ SHAPES: Final = {
 }
 
 
-def find_shapes(data: bytes) -> Iterator[tuple[int, str]]:
-    """The offset and the name of each shape in ``data``, of each the first."""
+_REST: Final = re.compile(rb"[0-9A-Za-z+/=_.-]*")
+_PRIVATE_REST: Final = re.compile(
+    rb"[^-]{0,20000}-----END[ +](?:[A-Z]{2,12}[ +])?PRIVATE[ +]KEY-----|[0-9A-Za-z+/=\s\\]*"
+)
+
+
+def find_shapes(data: bytes) -> Iterator[tuple[int, int, str]]:
+    """Start, end and name of each credential in ``data``. A pattern matches only its beginning, so
+    the rest of its alphabet belongs to it.
+    """
     for name, pattern in SHAPES.items():
-        if match := pattern.search(data):
-            yield match.start(), name
+        rest = _PRIVATE_REST if name == "a private key" else _REST
+        stop = 0
+        while match := pattern.search(data, stop):
+            end = rest.match(data, match.end())
+            stop = end.end() if end else match.end()
+            yield match.start(), stop, name

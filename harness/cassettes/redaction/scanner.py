@@ -8,6 +8,7 @@ contains the secret.
 
 from __future__ import annotations
 
+import re
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from harness.stream.decompression import CODINGS, FIRST_BYTES, unpack
 from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from ..reader import is_cassette, loads
-from .encodings import readings, unescape
+from .encodings import Span, merged, readings, unescape
 from .patterns import find_shapes
 from .redactor import REDACTED, Redactor
 
@@ -74,16 +75,19 @@ class Scanner:
         self._forms = dict(_forms(secrets or {}))
         self._redactor = redactor or Redactor()
 
-    def refuse(self, text: str, name: str, cassette: Cassette | None = None) -> str:
+    def refuse(
+        self, text: str, name: str, cassette: Cassette | None = None, *, written: bool = False
+    ) -> str:
         """Returns ``text``; raises `SecretFound` with the places if it shows a secret.
 
         ``name`` is the file's name, which is searched too. ``cassette`` is what the text holds,
-        where it is in another format than ours.
+        where it is in another format than ours. ``written``: our writer has made the text, so its
+        bodies are searched only in the exchanges.
         """
         data = text.encode("utf-8", "surrogatepass")
-        if cassette is None and is_cassette(data):
+        if cassette is None and (written or is_cassette(data)):
             cassette = loads(data, name)
-        findings = self.scan(data, name)
+        findings = self.scan(_BODY.sub(_blank, data) if written else data, name)
         if cassette is not None:
             findings += self.scan_cassette(cassette, redacted=True)
         if findings:
@@ -151,15 +155,42 @@ class Scanner:
                 if name.lower() in SECRET_HEADERS and not {"", REDACTED}.issuperset(values):
                     yield Finding(f"{place}, {kind} header {name}", _UNREDACTED)
 
+    def spans(self, data: bytes) -> list[Span]:
+        """All bytes of ``data`` in which secrets are shown, in order. A secret that is split has
+        several spans.
+        """
+        return merged(
+            place
+            for reading in readings(data)
+            if (found := [(start, stop) for start, stop, _ in self._find(reading.text)])
+            for place in reading.places(found)
+        )
+
     def _search(self, data: bytes) -> Iterator[tuple[int, str]]:
         """The offset and the name of each secret; in each reading only its first occurrence."""
         for reading in readings(data):
-            for form, name in self._forms.items():
-                offset = reading.text.find(form)
-                if offset >= 0:
-                    yield reading.place(offset), name
-            for offset, name in find_shapes(reading.text):
-                yield reading.place(offset), name
+            seen: set[str] = set()
+            for start, stop, name in self._find(reading.text):
+                if name not in seen:
+                    seen.add(name)
+                    yield reading.places([(start, stop)])[0][0], name
+
+    def _find(self, text: bytes) -> Iterator[tuple[int, int, str]]:
+        """Start, end and name of each secret in one reading."""
+        for form, name in self._forms.items():
+            start = text.find(form)
+            while start >= 0:
+                yield start, start + len(form), name
+                start = text.find(form, start + len(form))
+        yield from find_shapes(text)
+
+
+_BODY: Final = re.compile(rb"(?<=\n {6})(?:string: \|2[+-]|base64: \|)\n(?:(?: {8}[^\n]*)?\n)*+")
+"""A body as our writer writes it."""
+
+
+def _blank(match: re.Match[bytes]) -> bytes:
+    return b"\n" * match[0].count(b"\n")
 
 
 def _forms(secrets: Mapping[str, str]) -> Iterator[tuple[bytes, str]]:
