@@ -40,7 +40,7 @@ from harness.stream.events import End
 PAUSE_S: Final = 0.01
 """How long the thread waits before it takes a fact, so that the client gets its bytes first."""
 
-_OVERLAP: Final = 1024
+_OVERLAP: Final = 8192
 """Bytes of earlier lines that are scanned again with a line: a secret may span several."""
 
 _LINE_END: Final = re.compile(rb"(?<=[,{}\[\]\n])[ \t]*\r?\n")
@@ -310,7 +310,8 @@ class LineBuffer:
         if not _LINE_END.search(seen):
             return []
         text = self._text()
-        return self._release(text, _last_line_end(text))
+        whole = text[: _last_line_end(text)]
+        return self._release(text, self._redactor.unfinished(whole))
 
     def close(self) -> Reads:
         """The body is over; returns the reads that are left."""
@@ -334,7 +335,8 @@ class LineBuffer:
             for number, (at_ms, _) in enumerate(self._held[:count], 1)
             if number in redacted
         ]
-        self._begun = text[_last_line_end(text[: ends[count]]) : ends[count]]
+        given = text[: ends[count]]
+        self._begun = given[min(_last_line_end(given), self._redactor.unfinished(given)) :]
         self._held = self._held[count:]
         return released
 

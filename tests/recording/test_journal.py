@@ -32,6 +32,9 @@ LINES = b'data: {"access_token": "opaque-1", "a": [1]}\r\n\r\ndata: {"b": "acct-
 BODIES = {
     "lines": LINES,
     "colon": b'{\n  "client_secret":\n    "opaque-1",\n  "a": "b"\n}\n',
+    "list": b'{\n  "refresh_token": [\n    "opaque-1",\n    "opaque-2"\n  ],\n  "a": "b"\n}\n',
+    "object": b'{\n  "id_token": {\n    "a": "opaque-1",\n    "b": {\n      "c": "opaque"}\n  }\n}\n',
+    "part": b'--x\r\ncontent-disposition: form-data; name="token"\r\n\r\nopaque-1\r\nopaque\r\n--x--\r\n',
     "inner": rb'{"arguments": "{\"refresh_token\": \"opaque-1\", \"a\": 1}"}',
     "form": b"access_token=opaque-1&state=acct-77",
     "no form": b"access_token is what it is called",

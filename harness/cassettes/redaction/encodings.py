@@ -35,7 +35,7 @@ _TEXTS: Final = (
         re.DOTALL,
     ),
 )
-"""Texts that come in pieces, in JSON and in JSON in a JSON string, where quotes have backslashes."""
+"""Texts that come in pieces: in JSON, and in JSON in a string, where quotes have backslashes."""
 _PERCENT: Final = re.compile(rb"(%(?:25)*+[0-9a-fA-F]{2})")
 _BACKSLASH: Final = re.compile(
     rb"(\\++(?:u[0-9a-fA-F]{4}(?:\\++u[0-9a-fA-F]{4})*+|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|[^\\])?)"
@@ -46,8 +46,8 @@ _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 
 class Reading:
-    """The bytes of ``source``, decoded. ``sources`` tells what the bytes in some spans were made of;
-    a reading without a source is the file itself.
+    """The bytes of ``source``, decoded. ``sources`` tells what the bytes in some spans were made
+    of; a reading without a source is the file itself.
     """
 
     def __init__(
@@ -86,10 +86,13 @@ def unescape(text: bytes) -> bytes:
     """``text`` without escapes, however often it was escaped: a run of backslashes counts as one,
     and ``%2525`` as ``%25``. An escaped control character becomes a zero byte, which ends a word.
     """
-    for pattern, first in (_PERCENT, b"%"), (_BACKSLASH, b"\\"):
-        if first in text:
-            text = b"".join(_split(pattern, text))
-    return text
+    text = unquote(text)
+    return b"".join(_split(_BACKSLASH, text)) if b"\\" in text else text
+
+
+def unquote(text: bytes) -> bytes:
+    """``text`` without the escapes of URLs, however often it was escaped."""
+    return b"".join(_split(_PERCENT, text)) if b"%" in text else text
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:

@@ -1,4 +1,4 @@
-"""The shapes of Google's credentials.
+"""The shapes of Google's credentials, and of tokens after `Bearer`.
 
 The patterns are strict about length and alphabet, so that a thought signature, which is a long
 base64 text, does not match. Each pattern begins with literal bytes, because `re` finds these fast;
@@ -21,6 +21,9 @@ SHAPES: Final = {
     "an OAuth access token": re.compile(rb"ya29\.(?<![0-9A-Za-z_.-]ya29\.)[0-9A-Za-z_-]{20}"),
     "an OAuth refresh token": re.compile(rb"1//0(?<![0-9A-Za-z+_-]1//0)[0-9A-Za-z_-]{40}"),
     "an OAuth client secret": re.compile(rb"GOCSPX-(?<![0-9A-Za-z_-]GOCSPX-)[0-9A-Za-z_-]{20}"),
+    "a bearer token": re.compile(
+        rb"earer[ +](?<=[Bb]earer.)((?=[A-Za-z._~+/-]*+[0-9])[0-9A-Za-z._~+/-]{20})"
+    ),
     "a private key": re.compile(
         rb"-----BEGIN[ +](?:[A-Z]{2,12}[ +])?PRIVATE[ +]KEY-----"
         rb"(?:\s|\\n|\\r){0,20}[0-9A-Za-z+/]{20}"
@@ -44,4 +47,4 @@ def find_shapes(data: bytes) -> Iterator[tuple[int, int, str]]:
         while match := pattern.search(data, stop):
             end = rest.match(data, match.end())
             stop = end.end() if end else match.end()
-            yield match.start(), stop, name
+            yield match.start(match.lastindex or 0), stop, name

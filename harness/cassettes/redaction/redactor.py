@@ -15,9 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from typing import Final
-from urllib.parse import unquote_plus, urlsplit, urlunsplit
+from urllib.parse import quote_plus, unquote_plus, urlsplit, urlunsplit
 
 from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, Request
+
+from .encodings import unescape, unquote
+from .members import Members
 
 KEPT_HEADERS: Final = frozenset(
     [
@@ -65,7 +68,11 @@ _STRING: Final = re.compile(
 _WHOLE: Final = re.compile(rb"\A(.+)", re.DOTALL)
 _ESCAPE: Final = re.compile(r'\\u([0-9a-fA-F]{4})|\\(["\\/bfnrt])')
 _ESCAPED: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_FORM: Final = re.compile(rb"[\w.%+*-]++=[^&\s]*+(?:&[\w.%+*-]++=[^&\s]*+)*+")
+_FORM: Final = re.compile(
+    rb"[^\s=&\"'{}<>:;,()\\]*+(?:=[^&\s]*+)?(?:&[^\s=&]*+(?:=[^&\s]*+)?)*+\s*+"
+)
+_ESCAPED_EQUALS: Final = re.compile(rb"(?:%(?:25)*+|u00)3[dD]")
+_ESCAPED_LETTER: Final = re.compile(rb"\\u00(?:2d|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f)")
 _JSON: Final = re.compile(
     rb'[\s\xef\xbb\xbf]*[\[{"]|[\s\xef\xbb\xbf]*(?::|data:|event:|id:|retry:)'
 )
@@ -103,12 +110,14 @@ class Redactor:
         self._before_record = before_record
         self.asks_whole: Final = before_record is not None
         """Whether exchanges can be redacted only when they are complete."""
-        self._parameters: Final = SECRET_PARAMETERS | {key.lower() for key in keys}
-        self._members: Final = [
-            _members(SECRET_KEYS),
-            *([_members(keys), _numbers(keys)] if keys else []),
-        ]
-        self._names: Final = {key.lower().encode() for key in (*SECRET_KEYS, *keys)}
+        names = {*map(str.lower, SECRET_KEYS)}
+        own = {key.lower() for key in keys}
+        self._parameters: Final = SECRET_PARAMETERS | own
+        self._names: Final = tuple(name.encode() for name in (*names, *own))
+        self._members: Final = Members(names)
+        self._own_members: Final = Members(own) if own else None
+        self._assigned: Final = _assignments(names | own, self._parameters)
+        self._parts: Final = _parts(self._parameters)
 
     def cassette(self, cassette: Cassette) -> Cassette:
         """The cassette, redacted, without the exchanges that ``before_record`` drops."""
@@ -122,11 +131,11 @@ class Redactor:
         """The origin, redacted: its texts may come from headers and URLs."""
         return replace(
             origin,
-            client=origin.client and self.text(origin.client),
-            model=origin.model and self.text(origin.model),
-            source=origin.source and self.text(self.url(origin.source)),
-            licence=origin.licence and self.text(origin.licence),
-            note=origin.note and self.text(origin.note),
+            client=origin.client and self._prose(origin.client),
+            model=origin.model and self._prose(origin.model),
+            source=origin.source and self._prose(self.url(origin.source)),
+            licence=origin.licence and self._prose(origin.licence),
+            note=origin.note and self._prose(origin.note),
         )
 
     def exchange(self, exchange: Exchange) -> Exchange | None:
@@ -141,7 +150,7 @@ class Redactor:
             exchange,
             request=request,
             reads=self.reads(exchange.reads),
-            reason_phrase=self.text(exchange.reason_phrase),
+            reason_phrase=self._prose(exchange.reason_phrase),
         )
         headers = self._headers(exchange.headers, len(exchange.body), len(redacted.body))
         return replace(redacted, headers=headers)
@@ -178,17 +187,53 @@ class Redactor:
         of them.
         """
         body = b"".join(data for _, data in reads)
-        if _FORM.fullmatch(body):
+        if b"=" in body and _FORM.fullmatch(body):
             cleaned = self._query(body.decode("latin-1")).encode("latin-1")
             return _recut(reads, body, [(0, len(body), cleaned)]) if cleaned != body else reads
-        lowered = body.lower()  # most bodies have none of the names
-        for pattern in self._members if any(name in lowered for name in self._names) else ():
-            word = REDACTED.encode() if pattern.groups > 1 else b"0"
-            spans = [(*match.span(match.lastindex or 1), word) for match in pattern.finditer(body)]
-            reads, body = _replaced(reads, body, [span for span in spans if span[0] < span[1]])
+        reads, body = _replaced(reads, body, self._member_spans(body))
+        if b"=" in body or _ESCAPED_EQUALS.search(body):
+            reads, body = _replaced(reads, body, _spans(self._assigned, body))
+        if b"\n--" in body:
+            reads, body = _replaced(reads, body, _spans(self._parts, body))
         if self._patterns:
             reads, body = _replaced(reads, body, list(self._matches(body)))
         return reads
+
+    def unfinished(self, body: bytes) -> int:
+        """The beginning of the last secret value of a body that has not ended, if it may go on in
+        what follows; else the length of the body.
+        """
+        found = [members.find(body).open_at for members in self._members_in(body)]
+        part = next(
+            (part for part in self._parts.finditer(body.lower()) if part.end() == len(body)), None
+        )
+        return min([*found, part.start() if part else len(body)])
+
+    def shown(self, text: bytes) -> Iterator[tuple[int, int]]:
+        """The secret values of members in a text without escapes."""
+        for members in self._members_in(text):
+            for start, stop in members.find(text).strings:
+                if text[start:stop] != REDACTED.encode():
+                    yield start, stop
+
+    def _members_in(self, body: bytes) -> Iterator[Members]:
+        """What is to be searched for in a body; most bodies have none of the names."""
+        lowered = body.lower()
+        if _ESCAPED_LETTER.search(lowered):
+            lowered = unescape(body).lower()
+        if any(name in lowered for name in self._names):
+            yield self._members
+            if self._own_members:
+                yield self._own_members
+
+    def _member_spans(self, body: bytes) -> list[Span]:
+        spans: list[Span] = []
+        for members in self._members_in(body):
+            found = members.find(body)
+            spans += [(start, stop, REDACTED.encode()) for start, stop in found.strings]
+            if members is self._own_members:
+                spans += [(start, stop, b"0") for start, stop in found.numbers]
+        return _outer(spans)
 
     def _matches(self, body: bytes) -> Iterator[Span]:
         """The matches of the user's patterns: in JSON inside its strings, so that it stays JSON;
@@ -218,7 +263,7 @@ class Redactor:
     ) -> dict[str, list[str]]:
         """The kept headers; a content length of ``old_size`` becomes ``size``."""
         kept = {
-            name: list(map(self.text, values))
+            name: list(map(self._prose, values))
             for name, values in headers.items()
             if name.lower() in KEPT_HEADERS
         }
@@ -233,8 +278,17 @@ class Redactor:
     def _parameter(self, parameter: str) -> str:
         name, equals, value = parameter.partition("=")
         if equals and unquote_plus(name).lower() in self._parameters:
-            return f"{name}={REDACTED}"
+            return f"{name}={REDACTED}{value[len(value.rstrip()) :]}"
+        plain = unquote(value.replace("+", " ").encode("latin-1", "replace"))
+        if "%" in value and (cleaned := self.body(plain)) != plain:
+            return f"{name}={quote_plus(cleaned)}"
         return f"{name}{equals}{self.text(value)}"
+
+    def _prose(self, text: str) -> str:
+        """A text that may quote a body, such as the stderr of a program."""
+        return self.text(
+            self.body(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+        )
 
     def text(self, text: str) -> str:
         """A text with the matches of the user's patterns replaced."""
@@ -252,20 +306,47 @@ def _compiled(rule: str) -> re.Pattern[str]:
         ) from None
 
 
-def _members(keys: Iterable[str]) -> re.Pattern[bytes]:
-    """A pattern of string members by name, also in JSON inside a JSON string; its last group is the
+def _assignments(names: Iterable[str], parameters: Iterable[str]) -> re.Pattern[bytes]:
+    """A pattern of parameters in URLs and forms inside a text in lower case, also with their
+    separators escaped; its last group is the value.
+    """
+    return re.compile(
+        rb"(?:(?:[?&]|%%(?:25)*+(?:26|3f)|\\(?<!\\\\)\\*+u00(?:26|3f))(?:amp;)?(?:%b)|\"(?:%b))"
+        rb"(?:=|%%(?:25)*+3d|\\++u003d)"
+        rb"((?:[^&\s\"'<>\\%%]|%%(?!(?:25)*+26)|\\++u(?!00(?:26|22))[0-9a-f]{4}|\\++/)++)"
+        % (_alternatives(parameters), _alternatives(names))
+    )
+
+
+def _parts(names: Iterable[str]) -> re.Pattern[bytes]:
+    """A pattern of the parts of a multipart body in lower case, by name; its last group is the
     value.
     """
-    names = "|".join(map(re.escape, keys)).encode()
-    plain = rb'"(?i:%b)"\s*+:\s*+"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)' % names
-    inner = rb'\\++"(?i:%b)\\++"\s*+:\s*+\\++"((?:[^"\\]++|\\++[^"\\])*+)' % names
-    return re.compile(rb"(?<!\\)(?:%b|%b)" % (plain, inner), re.DOTALL)
-
-
-def _numbers(keys: Iterable[str]) -> re.Pattern[bytes]:
     return re.compile(
-        rb'"(?i:%b)\\*+"\s*+:\s*+(-?[0-9][0-9.eE+-]*+)' % "|".join(map(re.escape, keys)).encode()
+        rb"[; ]name=\"?(?:%b)(?=[\s\";])[^\n]*+\n(?:[^\r\n]++\r?\n){0,10}+\r?\n"
+        rb"((?:[^\r\n]++|\r?\n(?!--)|\r(?!\n))*+)" % _alternatives(names)
     )
+
+
+def _alternatives(names: Iterable[str]) -> bytes:
+    return "|".join(map(re.escape, sorted(names))).encode()
+
+
+def _spans(pattern: re.Pattern[bytes], body: bytes) -> list[Span]:
+    return [
+        (*match.span(pattern.groups), REDACTED.encode())
+        for match in pattern.finditer(body.lower())
+        if match[pattern.groups]
+    ]
+
+
+def _outer(spans: list[Span]) -> list[Span]:
+    """The spans in order, without those inside others."""
+    kept: list[Span] = []
+    for span in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not kept or span[0] >= kept[-1][1]:
+            kept.append(span)
+    return kept
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -292,7 +373,7 @@ def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-def _replaced(reads: Reads, body: bytes, spans: list[Span]) -> tuple[Reads, bytes]:
+def _replaced(reads: Reads, body: bytes, spans: Sequence[Span]) -> tuple[Reads, bytes]:
     if not any(body[start:stop] != word for start, stop, word in spans):
         return reads, body
     reads = _recut(reads, body, spans)

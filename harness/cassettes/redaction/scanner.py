@@ -12,7 +12,7 @@ import re
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
 from harness.stream.decompression import CODINGS, FIRST_BYTES, unpack
@@ -90,6 +90,8 @@ class Scanner:
         findings = self.scan(_BODY.sub(_blank, data) if written else data, name)
         if cassette is not None:
             findings += self.scan_cassette(cassette, redacted=True)
+        if findings and written:  # with the lines in bodies
+            findings = [*dict.fromkeys([*self.scan(data, name), *findings])]
         if findings:
             shown = "the file" if any(place == _FILE_NAME for place, _ in findings) else name
             listed = "; ".join(map(str, findings[:MAX_LISTED]))
@@ -130,7 +132,8 @@ class Scanner:
         body = b"".join(reads)
         ends = list(accumulate(map(len, reads)))
         places: dict[str, str] = {}
-        for offset, kind in self._search(body):
+        is_body = place.endswith(" body")
+        for offset, kind in self._search(body, is_body=is_body):
             read = f", read {bisect_right(ends, offset) + 1}" if len(reads) > 1 else ""
             places.setdefault(kind, place + read)
         plain = _unpacked(body, coding)
@@ -138,9 +141,10 @@ class Scanner:
             places["content that can't be unpacked"] = place
         else:
             if plain is not body:
-                for _, kind in self._search(plain):
+                for _, kind in self._search(plain, is_body=is_body):
                     places.setdefault(kind, f"{place}, unpacked")
-            if (plain is not body or not redacted) and self._redactor.body(plain) != plain:
+            unredacted = plain is not body or (is_body and not redacted)
+            if unredacted and self._redactor.body(plain) != plain:
                 places[_UNREDACTED] = place
         return [Finding(where, kind) for kind, where in places.items()]
 
@@ -166,11 +170,20 @@ class Scanner:
             for place in reading.places(found)
         )
 
-    def _search(self, data: bytes) -> Iterator[tuple[int, str]]:
-        """The offset and the name of each secret; in each reading only its first occurrence."""
+    def _search(self, data: bytes, *, is_body: bool = False) -> Iterator[tuple[int, str]]:
+        """The offset and the name of each secret; in each reading only its first occurrence.
+
+        In a body, a member that must be redacted is a secret also where the redactor does not look
+        for it: in base64, and in escapes that no JSON writer makes.
+        """
         for reading in readings(data):
             seen: set[str] = set()
-            for start, stop, name in self._find(reading.text):
+            found = self._find(reading.text)
+            if is_body and reading.text is not data:
+                found = chain(
+                    found, ((*span, _UNREDACTED) for span in self._redactor.shown(reading.text))
+                )
+            for start, stop, name in found:
                 if name not in seen:
                     seen.add(name)
                     yield reading.places([(start, stop)])[0][0], name

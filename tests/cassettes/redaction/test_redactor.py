@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from itertools import accumulate, pairwise
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -77,6 +78,45 @@ BODIES = [
     (b"assertion=eyJ.abc", b"assertion=REDACTED"),
     (b'{"access_token": "cut in the midd', b'{"access_token": "REDACTED'),
     (b'{"access_token": "cut in an escape\\', b'{"access_token": "REDACTED\\'),
+    (
+        b'{"id_token": ["a", {"b": "c", "d": 7}], "x": ["y"]}',
+        b'{"id_token": ["REDACTED", {"b": "REDACTED", "d": 7}], "x": ["y"]}',
+    ),
+    (b'{"api_key": {"a": ["}", "b"', b'{"api_key": {"a": ["REDACTED", "REDACTED"'),
+    (
+        rb'{"t": "{\"api_key\": [\"a\"]", "x": "y"}',
+        rb'{"t": "{\"api_key\": [\"REDACTED\"]", "x": "y"}',
+    ),
+    (
+        b'{"api_key": {"type": "x", "token": "a"}}',
+        b'{"api_key": {"type": "REDACTED", "token": "REDACTED"}}',
+    ),
+    (rb'{"\u0061PI\u005Fkey": "a"}', rb'{"\u0061PI\u005Fkey": "REDACTED"}'),
+    (
+        rb'{"t": "{\u0022api_key\u0022: \u0022a\\\u0022b\u0022}"}',
+        rb'{"t": "{\u0022api_key\u0022: \u0022REDACTED\u0022}"}',
+    ),
+    (
+        b"data%5Bx%5D=%7B%22api_key%22%3A%22a%22%7D&y=1\r\n",
+        b"data%5Bx%5D=%7B%22api_key%22%3A%22REDACTED%22%7D&y=1\r\n",
+    ),
+    (b"a&b=1&%74oken=abc&c", b"a&b=1&%74oken=REDACTED&c"),
+    (
+        b'{"body": "refresh_token=abc&a=b", "uri": "https://h/x?a=b&key=abc"}',
+        b'{"body": "refresh_token=REDACTED&a=b", "uri": "https://h/x?a=b&key=REDACTED"}',
+    ),
+    (
+        rb'{"uri": "https://h/?a=b\u0026key\u003da\u002bb\u0026c=d"}',
+        rb'{"uri": "https://h/?a=b\u0026key\u003dREDACTED\u0026c=d"}',
+    ),
+    (b'{"u": "x?u=h%3Fkey%3Dabc%26d%3De"}', b'{"u": "x?u=h%3Fkey%3DREDACTED%26d%3De"}'),
+    (
+        b'--x\r\nContent-Disposition: form-data; name="client_secret"\r\nContent-Type: text/plain'
+        b"\r\n\r\na\r\nb\r\n--x\r\ncontent-disposition: form-data; name=a\r\n\r\nb\r\n--x--\r\n",
+        b'--x\r\nContent-Disposition: form-data; name="client_secret"\r\nContent-Type: text/plain'
+        b"\r\n\r\nREDACTED\r\n--x\r\ncontent-disposition: form-data; name=a\r\n\r\nb\r\n--x--\r\n",
+    ),
+    (b'{"x": "cut\n\ndata: {"api_key": "a"}', b'{"x": "cut\n\ndata: {"api_key": "REDACTED"}'),
 ]
 KEPT = [
     b"",
@@ -84,6 +124,7 @@ KEPT = [
     b'{"thoughtSignature": "QUJDREVGRw==", "nextPageToken": "abc", "responseId": "x"}',
     b'{"logprobsResult": {"topCandidates": [{"token": "Hello", "tokenId": 7}]}}',
     b'{"properties": {"api_key": {"type": "string", "description": "the key"}}, "required": ["api_key"]}',
+    b'{"properties": {"api_key": {"type": "OBJECT", "properties": {"token": {"type": "STRING"}}}}}',
     b'{"text": "send access_token: abc, or key=abc"}',
     b'{"access_token": "", "refresh_token": null, "id_token": 7}',
     b'{"access_token": "REDACTED"}',
@@ -100,6 +141,50 @@ def test_only_credentials_in_bodies_are_redacted(body: bytes, kept: bytes) -> No
 @pytest.mark.parametrize("body", KEPT)
 def test_other_values_stay(body: bytes) -> None:
     assert redacted(body) == body
+
+
+@pytest.mark.parametrize(
+    "value", ['a"tail', "a\\\\", '\\\\"tail\\\\', 'a", "b": "tail', '{"x": "tail"}', "\u00e9\ntail"]
+)
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_value_is_redacted_whole_at_every_depth(value: str, ascii_only: bool) -> None:
+    """As `json.loads` reads it, which knows nothing of depths."""
+    inner: object = {"a": "before", "api_key": value, "b": {"access_token": [value]}, "c": "after"}
+    for _ in range(6):
+        body = json.dumps(inner, ensure_ascii=ascii_only)
+        kept = redacted(body.encode()).decode()
+        inner = {"t": kept, "n": 1}
+        while "t" in (read := json.loads(kept)):
+            kept = read["t"]
+        assert read == {
+            "a": "before",
+            "api_key": "REDACTED",
+            "b": {"access_token": ["REDACTED"]},
+            "c": "after",
+        }
+        inner = {"t": body, "n": 1}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"api_key":' * 60_000,
+        b'{"api_key": {"type": "x", "properties": ' * 20_000,
+        b'{"api_key": {"type": ' * 40_000,
+        b'"api_key": "' + b'\\"' * 500_000,
+        b"\\" * 2_000_000,
+        b'"api_key' * 200_000,
+        b"?key=" * 300_000,
+        b"a=" * 500_000,
+        b"a=%3D" * 300_000,
+        b'\n--\n; name="key"\n' * 100_000,
+        rb"\u0061pi_key" * 100_000,
+    ],
+)
+def test_hostile_bodies_are_redacted_in_linear_time(body: bytes) -> None:
+    started = process_time()
+    redacted(body, "own_name")
+    assert process_time() - started < 5
 
 
 def test_headers_are_kept_by_an_allow_list() -> None:

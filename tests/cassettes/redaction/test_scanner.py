@@ -8,6 +8,7 @@ import json
 import os
 import random
 import textwrap
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import process_time
@@ -135,6 +136,89 @@ def test_a_secret_is_found_in_a_streamed_text() -> None:
             for piece in textwrap.wrap(SECRET, 5, drop_whitespace=False)
         ).encode()
     )
+
+
+KEY = next(iter(SHAPES))
+WRAPPED = {
+    "text": lambda secret: json.dumps({"text": f"the key is {secret[:9]}\n   {secret[9:]}"}),
+    "text in a text": lambda secret: json.dumps(
+        {"a": json.dumps({"text": f"{secret[:9]}\r\n{secret[9:]}"})}
+    ),
+    "base64 in lines": lambda secret: json.dumps(
+        {"text": base64.encodebytes(b"\xfe" * 70 + secret.encode()).decode()}
+    ),
+    "base64 in lines in pieces": lambda secret: pieces(
+        "text", base64.encodebytes(b"\xfe" * 70 + secret.encode()).decode()
+    ),
+    "code": lambda secret: pieces("code", f'key = "{secret}"'),
+    "output": lambda secret: pieces("output", f"{secret}\n"),
+    "arguments": lambda secret: pieces("stringValue", secret),
+    "pieces in JSON": lambda secret: json.dumps({"log": pieces("text", f"my {secret}")}),
+    "pieces in JSON in JSON": lambda secret: json.dumps(
+        [json.dumps({"log": pieces("code", f"my {secret}")})]
+    ),
+    "wrapped in pieces": lambda secret: pieces("text", f"my {secret[:8]}\n{secret[8:]}"),
+}
+
+
+def pieces(name: str, text: str) -> str:
+    """A stream that gives a text in pieces of seven characters."""
+    return "".join(
+        f"data: {json.dumps({'parts': [{name: piece}]})}\r\n\r\n"
+        for piece in textwrap.wrap(
+            text, 7, drop_whitespace=False, replace_whitespace=False, expand_tabs=False
+        )
+    )
+
+
+@pytest.mark.parametrize("secret", [SECRET, KEY])
+@pytest.mark.parametrize("wrapped", WRAPPED)
+def test_a_wrapped_or_divided_secret_is_found_and_masked(wrapped: str, secret: str) -> None:
+    """As a value with the parts of the secret at their places, which is still JSON."""
+    text = WRAPPED[wrapped](secret)
+    other = WRAPPED[wrapped](secret.replace("va~l", "vall").replace("AIza", "AIzz"))
+    assert SCANNER.scan(text.encode())
+    assert not SCANNER.scan(other.encode())
+    data = text.encode()
+    for start, stop in reversed(SCANNER.spans(data)):
+        data = data[:start] + data[stop:]
+    assert not SCANNER.scan(data)
+    assert len(data.splitlines()) == len(text.splitlines())
+    for line in data.decode().splitlines():
+        assert not line or json.loads(line.removeprefix("data: "))
+
+
+@pytest.mark.parametrize("writing", WRITTEN)
+def test_only_the_bytes_of_a_secret_are_spans(writing: str) -> None:
+    written = WRITTEN[writing](SECRET)
+    data = f'a\n{{"x": "before {written} after"}}\n'.encode()
+    spans = SCANNER.spans(data)
+    assert spans
+    for start, stop in reversed(spans):
+        data = data[:start] + data[stop:]
+    assert not SCANNER.scan(data)
+    assert data.startswith(b'a\n{"x": "before ')
+    assert data.endswith(b' after"}\n')
+
+
+UNSEEN = [
+    lambda value: base64.b64encode(f'{{"access_token": "{value}"}}'.encode()).decode(),
+    lambda value: json.dumps(
+        {"data": base64.encodebytes(f'{"x" * 70}"api_key": "{value}"'.encode()).decode()}
+    ),
+    lambda value: f"see %7B%22api_key%22:%22{value}%22",
+    lambda value: rf'{{"a": "\"api_key\u0022\u003a \u0022{value}\u0022}}"}}',
+    lambda value: pieces("code", f'call({{"api_key": "{value}"}})'),
+]
+
+
+@pytest.mark.parametrize("write", UNSEEN)
+def test_a_member_where_the_redactor_does_not_look_is_refused(write: Callable[[str], str]) -> None:
+    body, hidden = (write(value).encode() for value in ("opaque", "REDACTED"))
+    assert Redactor().body(body) == body
+    with pytest.raises(CassetteError, match="response body shows a value that must be redacted"):
+        Guard().dumps(Cassette((replace(PLAIN, reads=((None, body),)),), ORIGIN), "a.yaml")
+    Guard().dumps(Cassette((replace(PLAIN, reads=((None, hidden),)),), ORIGIN), "a.yaml")
 
 
 def test_an_export_for_stock_vcrpy_is_scanned() -> None:
