@@ -39,9 +39,8 @@ class _Player:
             yield data
         self._end()
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        for data in iter(self):
-            yield data
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _Awaited(iter(self))
 
     def _end(self) -> None:
         match self.exchange.end:
@@ -57,6 +56,21 @@ class _Player:
 
     async def aclose(self) -> None:
         pass
+
+
+class _Awaited:
+    """Reads for a client that awaits; no generator, for the reason of `transport._AsyncTee`."""
+
+    def __init__(self, reads: Iterator[bytes]) -> None:
+        self._reads = reads
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        for data in self._reads:
+            return data
+        raise StopAsyncIteration
 
 
 @lru_cache

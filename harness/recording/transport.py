@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
+from types import AsyncGeneratorType
 from typing import Any, Final, Protocol
 from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
@@ -320,6 +321,10 @@ class _Tee:
 
 
 class _AsyncTee:
+    """An iterator, not a generator: an asynchronous generator that a client leaves is closed by a
+    task, which may be made when its loop has already stopped.
+    """
+
     def __init__(
         self, response: Any, exchange: InFlightExchange, reason: Callable[[BaseException], str]
     ) -> None:
@@ -327,20 +332,30 @@ class _AsyncTee:
         self.last = _last_end(response, exchange)
         self.exchange = exchange
         self.reason = reason
+        self._reads: AsyncIterator[bytes] | None = None
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        self._reads = aiter(self.inner)
+        return self
+
+    async def __anext__(self) -> bytes:
+        assert self._reads is not None, "__aiter__ comes first"
         try:
-            async for data in self.inner:
-                self.exchange.read(data)
-                yield data
+            data = await anext(self._reads)
+        except StopAsyncIteration:
+            self.exchange.ended(self.last)
+            raise
         except BaseException as error:
             self.exchange.failure = self.reason(error)
             self.exchange.ended(_end_of(error))
             raise
-        self.exchange.ended(self.last)
+        self.exchange.read(data)
+        return data
 
     async def aclose(self) -> None:
         self.exchange.ended("aborted")
+        if isinstance(self._reads, AsyncGeneratorType) and not self._reads.ag_running:
+            await self._reads.aclose()
         await self.inner.aclose()
 
 

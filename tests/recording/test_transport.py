@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import json
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import httpx2
 import pytest
 
 from harness import load
-from harness.cassettes import Request
+from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
 from harness.recording.cassette import Playback, use_cassette
 from harness.recording.tape import Tape
 from harness.recording.transport import transports
@@ -169,6 +171,47 @@ def test_what_was_recorded_plays_the_same(run: Run, library: str, end: str, tmp_
         or library == "httpx2"
         or str(raised) == ""
     )
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("played", [False, True], ids=["recorded", "played"])
+def test_a_stream_that_is_left_leaves_no_pending_task(
+    library: str, played: bool, tmp_path: Path
+) -> None:
+    """asyncio logs `Task was destroyed but it is pending!` for such a task."""
+    need(library, _installed(library), f"{library} is not installed")
+    made, path = transports(library), tmp_path / "a.yaml"
+    problems: list[str] = []
+
+    async def leave(tape: Any, url: str) -> None:
+        async with (
+            made.http.AsyncClient(transport=made.asynchronous(tape)) as http,
+            http.stream("POST", url + PATH, json=BODY) as response,
+        ):
+            reads = response.stream.__aiter__()
+            await anext(reads)
+        kept.append((response, reads))  # until the loop has stopped
+
+    gate = threading.Semaphore(0)
+    with raw_server(streaming(*EVENTS, gate=gate)) as url:
+        if played:
+            request = Request("POST", url + PATH, {}, json.dumps(BODY).encode())
+            reads = tuple((None, data) for data in EVENTS)
+            exchange = Exchange(request, 200, {}, reads, "complete")
+            path.write_text(dumps(Cassette((exchange,), Origin("written"))), encoding="utf-8")
+        for _ in range(3):
+            kept: list[Any] = []
+            loop = asyncio.new_event_loop()
+            loop.set_exception_handler(lambda _, context: problems.append(context["message"]))
+            with use_cassette(path, mode="none") if played else nullcontext(Recording()) as tape:
+                loop.run_until_complete(leave(tape, url))
+            kept.clear()
+            gc.collect()
+            loop.run_until_complete(asyncio.sleep(0))
+            loop.close()
+            gc.collect()
+            gate.release(4)
+    assert problems == []
 
 
 def test_bytes_stay_as_they_came_over_the_wire() -> None:
