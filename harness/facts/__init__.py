@@ -43,13 +43,15 @@ from .fact import (
     fact_of_json,
     json_of_fact,
 )
-from .finish import FinishClass, ends_in_call, finish_class
+from .finish import CONTINUATION, MALFORMED, FinishClass, ends_in_call, finish_class
 from .losses import ASPECTS, CONDITIONS, DeclaredLoss, read_losses
 from .transcript import Entry, Raised, Transcript
 
 __all__ = [
     "ASPECTS",
     "CONDITIONS",
+    "CONTINUATION",
+    "MALFORMED",
     "RED",
     "Aspect",
     "AspectFinding",

@@ -15,6 +15,8 @@ from itertools import pairwise
 
 from harness.stream.json_codec import Json
 
+from .finish import MALFORMED
+
 WIDEST_ARRAY = 10_000
 """A JSON path to an element beyond this is read as damage."""
 
@@ -35,17 +37,18 @@ class Facts:
     wire); kinds are ``text``, ``thought``, ``call`` and ``other``.
 
     ``finish``: the last raw finish reason; ``finish_message`` stands beside it. ``ended_well``: the
-    answer says that it has ended and does not say that it failed. ``errors``: (number or None,
+    answer says that it has ended, and says neither that it failed or goes on nor that its call was
+    malformed. ``errors``: (number or None,
     message). ``limited``: the first error says that a limit was reached, by its number or, where it
     has none, by its status word. ``at_error``, ``at_block``: the facts up to and with the first
     error or the refusal. ``usage``: the latest value of each count by its camelCase wire name.
 
-    ``media``, ``code``: the number of such parts. ``blocks``: the ``<tool_code>`` blocks of the
-    text: (raw text, name or None, arguments). ``results``: the results of tools that ran on the
-    other side: (whether it failed, its text or None). ``notices``: the texts of warnings, after
-    which the answer goes on. ``others``: the names of fields that no other fact covers.
-    ``unreadable``: the pieces that are not JSON. ``contradictions``: a sentence for each fact that
-    payloads state twice with different values.
+    ``media``, ``code``, ``server_tools``: the number of such parts. ``blocks``: the ``<tool_code>``
+    blocks of the text: (raw text, name or None, arguments). ``results``: the results of tools that
+    ran on the other side: (whether it failed, its text or None). ``notices``: the texts of
+    warnings, after which the answer goes on. ``others``: the names of fields that no other fact
+    covers. ``unreadable``: the pieces that are not JSON. ``contradictions``: a sentence for each
+    fact that payloads state twice with different values.
 
     ``opaque``: values of the wire that event models hand on without a meaning of their own, by
     aspect: ``media`` (data or URI), ``code`` (code and output), ``server_tools`` (ids, and strings
@@ -70,6 +73,7 @@ class Facts:
     usage: dict[str, int] = field(default_factory=dict)
     media: int = 0
     code: int = 0
+    server_tools: int = 0
     blocks: list[tuple[str, str | None, dict[str, Json]]] = field(default_factory=list)
     others: set[str] = field(default_factory=set)
     unreadable: list[str] = field(default_factory=list)
@@ -88,6 +92,26 @@ class Facts:
     raw: list[Json] = field(default_factory=list)
     raw_usage: dict[str, Json] = field(default_factory=dict)
     own_counts: frozenset[str] = frozenset()
+
+    @property
+    def has_content(self) -> bool:
+        """Whether the answer has a text, a thought, a call, a result, media or code."""
+        parts = (self.calls, self.results, self.media, self.code, self.server_tools)
+        return bool(self.text or self.thoughts or any(parts))
+
+    @property
+    def understood(self) -> bool:
+        """Whether anything in the answer was understood: content, the end, an error or a
+        warning.
+        """
+        ends = (self.finish, self.block_reason)
+        said = self.has_content or self.errors or self.notices
+        return bool(said) or any(end is not None for end in ends)
+
+    @property
+    def is_malformed(self) -> bool:
+        """Whether the answer has no call because its call was malformed."""
+        return self.finish in MALFORMED and not self.calls
 
     def add_error(self, code: int | None, message: str, status: Json = None) -> None:
         """Note an error; the first one also keeps the facts up to it."""

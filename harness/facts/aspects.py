@@ -103,20 +103,7 @@ class WireAnswer:
 
     @property
     def understood(self) -> bool:
-        """Whether the wire says anything that is known."""
-        facts = self.facts
-        return bool(
-            facts.text
-            or facts.thoughts
-            or facts.calls
-            or facts.media
-            or facts.code
-            or facts.results
-            or facts.opaque
-            or facts.errors
-            or self.blocked
-            or self.ended
-        )
+        return self.facts.understood
 
     @property
     def faulty(self) -> bool:

@@ -250,8 +250,12 @@ def usage_findings(wire: dict[str, int], carried: dict[str, int]) -> list[str]:
 
 
 def part_findings(wire: Facts, carried: Facts) -> list[str]:
-    """The numbers of media parts and of code parts."""
-    pairs = (("media", wire.media, carried.media), ("code", wire.code, carried.code))
+    """The numbers of parts with media, with code, and of tools that the server runs."""
+    pairs = (
+        ("media", wire.media, carried.media),
+        ("code", wire.code, carried.code),
+        ("server tool", wire.server_tools, carried.server_tools),
+    )
     return [
         f"{name} {'lost' if there > here else 'invented'}: {there} became {here}"
         for name, there, here in pairs

@@ -6,6 +6,20 @@ from typing import Final, Literal
 
 FinishClass = Literal["stop", "length", "filter", "other"]
 
+MALFORMED: Final = frozenset(
+    {
+        "MALFORMED_FUNCTION_CALL",
+        "MALFORMED_RESPONSE",
+        "UNEXPECTED_TOOL_CALL",
+        "TOO_MANY_TOOL_CALLS",
+        "MISSING_THOUGHT_SIGNATURE",
+    }
+)
+"""Gemini's reasons of an answer whose call or text came out wrong."""
+
+CONTINUATION: Final = "CONTINUATION"
+"""Gemini's reason of an answer that goes on in another response."""
+
 _WORDS: Final[dict[FinishClass, str]] = {
     "stop": (
         "STOP END_TURN STOP_SEQUENCE COMPLETED COMPLETE DONE SUCCESS RESULT"

@@ -248,17 +248,20 @@ def test_an_error_keeps_its_number_and_its_message(
 @pytest.mark.parametrize(
     ("wire", "stop"),
     [
-        (Facts(finish="STOP"), "end_turn"),
-        (Facts(finish="MAX_TOKENS"), "max_tokens"),
+        (Facts(finish="STOP", ended_well=True), "end_turn"),
+        (Facts(finish="MAX_TOKENS", ended_well=True), "max_tokens"),
         (Facts(finish="CONTINUATION"), "pause_turn"),
-        (Facts(finish="SPII"), "refusal"),
-        (Facts(finish="MODEL_ARMOR"), "refusal"),
-        (Facts(finish="BRAND_NEW"), "end_turn"),
+        (Facts(finish="SPII", ended_well=True), "refusal"),
+        (Facts(finish="MODEL_ARMOR", ended_well=True), "refusal"),
+        (Facts(finish="BRAND_NEW", ended_well=True, media=1), "end_turn"),
         (Facts(block_reason="OTHER"), "refusal"),
-        (Facts(), "end_turn"),
+        (Facts(finish="BRAND_NEW", ended_well=True), None),
+        (Facts(finish="MALFORMED_RESPONSE", media=1), None),
+        (Facts(media=1), None),
+        (Facts(), None),
     ],
 )
-def test_the_stop_reason_follows_from_the_finish_reason(wire: Facts, stop: str) -> None:
+def test_the_stop_reason_follows_from_the_finish_reason(wire: Facts, stop: str | None) -> None:
     for reason in ("end_turn", "max_tokens", "pause_turn", "refusal", "tool_use"):
         carried = gather(
             "anthropic", [{"type": "message_delta", "delta": {"stop_reason": reason}}], {}
@@ -312,7 +315,18 @@ def test_a_cut_is_an_error_that_the_wire_does_not_have() -> None:
     ]
     carried = gather("anthropic", payloads, {})
     assert losses(wire, carried, "anthropic", interrupted=True) == []
+    assert losses(wire, carried, "anthropic") == []  # it gives no reason to end
+    wire.finish, wire.ended_well = "STOP", True
     assert losses(wire, carried, "anthropic") == ['error invented: None "cut"']
+
+
+def test_the_error_of_a_malformed_call_names_reason_and_message() -> None:
+    wire = Facts(finish="MALFORMED_FUNCTION_CALL", finish_message="f(")
+    carried = gather("anthropic", [{"type": "error", "error": {"message": "MALFORMED_RESPONSE"}}])
+    assert losses(wire, carried, "anthropic") == [
+        'finish lost: "MALFORMED_FUNCTION_CALL"',
+        'finish lost: "f("',
+    ]
 
 
 def test_an_interrupted_call_counts_with_the_arguments_that_arrived() -> None:

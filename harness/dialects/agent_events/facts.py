@@ -45,6 +45,7 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
                 facts.add_error(None, payload["error"])
             case "turn.completed":
                 facts.finish = payload["finishReason"]
+                facts.ended_well = facts.finish == "done"
             case _:
                 pass
     return facts
@@ -61,18 +62,21 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     ):
         text = carried.text  # the rest of the output, which is no JSON
     blocked = wire.block_reason is not None
+    malformed = wire.is_malformed and not carried.calls
+    reasons = (wire.finish, wire.finish_message) if malformed else ()
     failed = bool(wire.errors) or blocked or interrupted
-    allowed = len(wire.errors) + len(wire.notices) + interrupted + blocked
+    done = not failed and (wire.ended_well or (wire.is_malformed and not malformed))
+    more = interrupted + blocked + (malformed or not wire.understood)
+    allowed = len(wire.errors) + len(wire.notices) + more
     return [
         *text_findings("text", text, carried.text),
         *call_findings(calls, carried.calls, ordered=not wire.blocks),
         *result_findings(wire, carried),
         *message_findings("error", (message for _, message in wire.errors), carried),
         *message_findings("notice", wire.notices, carried),
+        *message_findings("finish", filter(None, reasons), carried),
         *(f"error invented: {short_json(message)}" for _, message in carried.errors[allowed:]),
-        *value_findings(
-            "end", "done" if wire.ended_well and not failed else "error", carried.finish
-        ),
+        *value_findings("end", "done" if done else "error", carried.finish),
         *unreadable_findings(wire, traced),
     ]
 

@@ -20,6 +20,7 @@ from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
+from ..understanding import Understanding, describe_failure
 
 AGENT_TYPE: Final = "google-gemini"
 LIST_TOOL: Final = "write_todos"
@@ -32,6 +33,9 @@ LOSSES: Final[Mapping[str, str]] = {
         " blocked"
     ),
 }
+
+NOT_DONE: Final[frozenset[ev.FinishClass]] = frozenset({"failed", "continuation"})
+"""The classes of finish reasons after which a turn is not done."""
 
 _LABELS: Final = ("session.started", "text", "tool.started", "tool.completed", "error", "todo_list")
 _ANY: Final = {**dict.fromkeys(_LABELS, "open"), "turn.completed": "over"}
@@ -60,20 +64,36 @@ class AgentEventsTranslator:
         self.waiting: dict[str, list[str]] = {}
         self.given: dict[str, str] = {}  # id of the wire → our latest id for it
         self.names: dict[str, str] = {}
+        self._begin_turn()
+
+    def _begin_turn(self) -> None:
         self.failed = False
-        self.finished: ev.FinishClass | None = None
+        self.called = False
+        self.finished: ev.Finish | None = None
+        self.understanding = Understanding()
 
     def feed(self, event: ev.Event) -> list[Payload]:
         if getattr(event, "candidate", 0) > 0:
             return []
+        self.understanding.note(event)
         reaction = _REACTIONS.get(type(event))
         return reaction(self, event) if reaction else []
 
     def close(self) -> list[Payload]:
-        payloads = self._open_call()
-        done = not self.failed and self.finished not in (None, "failed")
-        self.failed, self.finished = False, None
+        payloads = [*self._open_call(), *self._failure()]
+        done = (
+            not self.failed and self.finished is not None and self.finished.reason not in NOT_DONE
+        )
+        self._begin_turn()
         return [*payloads, self.make("turn.completed", finishReason="done" if done else "error")]
+
+    def _failure(self) -> list[Payload]:
+        """The error of an answer in which nothing was understood, or whose call was malformed."""
+        if not self.understanding.understood:
+            return self._fail(self.understanding.nothing(), None)
+        if self.finished and self.finished.reason == "malformed" and not self.called:
+            return self._fail(describe_failure(self.finished), self.finished.raw)
+        return []
 
     def make(self, kind: str, **fields: Any) -> Payload:
         """An AgentEvent with its base fields; a field that is None is left out."""
@@ -137,6 +157,7 @@ class AgentEventsTranslator:
         )
 
     def _called(self, wire_id: str | None, name: str, arguments: dict[str, Any]) -> list[Payload]:
+        self.called = True
         todos = arguments.get("todos") if name == LIST_TOOL else None
         if name == LIST_TOOL and not isinstance(todos, list):
             if wire_id is not None:
@@ -211,7 +232,7 @@ class AgentEventsTranslator:
         return []
 
     def _finish(self, event: ev.Finish) -> list[Payload]:
-        self.finished = event.reason
+        self.finished = event
         return []
 
 

@@ -2,7 +2,8 @@
 wire.
 
 The stream carries text, thoughts, calls, signatures, counts under its own names, a stop reason that
-follows from the finish reason, and errors. Signatures of calls stand in the session.
+follows from the finish reason, and errors. Signatures of calls stand in the session. An answer
+without a good end is an error, which names the finish reason and the message beside it.
 """
 
 from __future__ import annotations
@@ -10,18 +11,28 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from harness.facts import Facts, compare_answers, signature_findings, usage_findings, value_findings
+from harness.facts import (
+    CONTINUATION,
+    Facts,
+    compare_answers,
+    message_findings,
+    signature_findings,
+    usage_findings,
+    value_findings,
+)
 from harness.stream.json_codec import Json
 from harness.stream.session import Session
 
+PAUSE = "pause_turn"
+"""The stop reason of an answer that goes on."""
 _REFUSALS = (
     *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"),
     *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"),
 )
 _STOPS = {
+    **dict.fromkeys(("success", ""), "end_turn"),  # of the Gemini CLI
     "STOP": "end_turn",
     "MAX_TOKENS": "max_tokens",
-    "CONTINUATION": "pause_turn",
     **dict.fromkeys(_REFUSALS, "refusal"),
 }
 
@@ -44,6 +55,8 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session) -> Fact
             case "message_delta":
                 facts.finish = payload["delta"].get("stop_reason")
                 _count(facts, payload.get("usage"))
+            case "message_stop":
+                facts.ended_well = facts.finish != PAUSE
             case "error":
                 facts.add_error(None, payload["error"]["message"])
             case "unknown":
@@ -85,9 +98,24 @@ def _count(facts: Facts, usage: Mapping[str, Json] | None) -> None:
 
 def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     """The facts that the events lack or invent, without the declared losses."""
+    wire = wire.at_error or wire
+    failed = not wire.errors and _stop_reason(wire, carried) is None
     return compare_answers(
-        wire.at_error or wire, carried, _compare_rest, interrupted=interrupted, numbered=False
+        wire, carried, _compare_rest, interrupted=interrupted or failed, numbered=False
     )
+
+
+def _stop_reason(wire: Facts, carried: Facts) -> str | None:
+    """The stop reason of an answer that ended; None where it has no good end."""
+    if carried.calls:
+        return "tool_use"
+    if wire.block_reason is not None:
+        return "refusal"
+    if wire.finish == CONTINUATION:
+        return PAUSE
+    if not wire.ended_well:
+        return None
+    return _STOPS.get(wire.finish or "", "end_turn" if wire.has_content else None)
 
 
 def _compare_rest(wire: Facts, carried: Facts) -> list[str]:
@@ -95,13 +123,10 @@ def _compare_rest(wire: Facts, carried: Facts) -> list[str]:
     stand in an event that does not come after an error.
     """
     findings = signature_findings(_call_or_not(wire), _call_or_not(carried))
+    stop = _stop_reason(wire, carried)
     if carried.errors:
-        return findings
-    stop = _STOPS.get(wire.finish or "", "end_turn")
-    if carried.calls:
-        stop = "tool_use"
-    elif wire.block_reason is not None:
-        stop = "refusal"
+        reasons = [] if stop or wire.errors else (wire.finish, wire.finish_message)
+        return findings + message_findings("finish", filter(None, reasons), carried)
     counts = wire.usage
     cached = counts.get("cachedContentTokenCount", 0)
     expected = {

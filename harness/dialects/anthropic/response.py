@@ -27,6 +27,7 @@ from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
+from ..understanding import Understanding, describe_failure
 from .stream import ENDS, ERROR_TYPES, STOP_REASONS, MessageWriter
 
 _METADATA_LOSSES: Final = frozenset({"id", "created", "trace_id", "credits"})
@@ -68,26 +69,54 @@ class Translator:
         self._counts: dict[str, int] = {}
         self._held: _Held | None = None
         self._calls = 0
-        self._finish: ev.FinishClass | None = None
-        self._refused = False  # the prompt is blocked; later reasons do not count
+        self._finish: ev.Finish | None = None
+        self._refused = False  # the prompt is blocked; finish reasons do not count
+        self._understanding = Understanding()
 
     def feed(self, event: ev.Event) -> list[Payload]:
         """The payloads that this event completes, perhaps none."""
+        self._understanding.note(event)
         self._reactions[type(event)](self, event)
         return self._message.take()
 
     def close(self) -> list[Payload]:
-        """The end of the message; nothing after an error."""
+        """The end of the message, or an error if it did not end well; nothing after an error."""
         if self._reactions is not OVER:
-            if not self._message.begun:
-                self._begin()
-            self._write_held()
-            self._message.stop()
-            reason = "tool_use" if self._calls else STOP_REASONS[self._finish or "other"]
-            self._message.finish(reason, self._usage_so_far())
-            self._message.end()
-            self._reactions = OVER
+            reason = self._stop_reason()
+            if reason is None:
+                self._fail("api_error", self._failure())
+            else:
+                self._stop(reason)
         return self._message.take()
+
+    def _stop_reason(self) -> str | None:
+        """The stop reason; None where the answer did not end well."""
+        if self._calls or self._held:
+            return "tool_use"
+        if self._refused:
+            return "refusal"
+        if self._finish is None:
+            return None
+        if self._finish.reason == "other" and self._understanding.content:
+            return "end_turn"
+        return STOP_REASONS[self._finish.reason]
+
+    def _failure(self) -> str:
+        """Why the answer did not end well."""
+        if not self._understanding.understood:
+            return self._understanding.nothing()
+        if self._finish is None:
+            return "the answer gave no finish reason"
+        return describe_failure(self._finish)
+
+    def _stop(self, reason: str) -> None:
+        if not self._message.begun:
+            self._begin()
+        self._write_held()
+        self._message.stop()
+        self._message.finish(reason, self._usage_so_far())
+        self._message.end()
+        self._reactions = OVER
 
     # The start of a message
 
@@ -247,11 +276,11 @@ class Translator:
         return usage
 
     def _blocked(self, event: ev.Blocked) -> None:
-        self._finish, self._refused = "content_filter", True
+        self._refused = True
 
     def _finished(self, event: ev.Finish) -> None:
-        if event.candidate <= 0 and not self._refused:
-            self._finish = event.reason
+        if event.candidate <= 0:
+            self._finish = event
 
     # The end by an error
 

@@ -29,6 +29,10 @@ LOSSES: Final[Mapping[str, str]] = {
     "logprobs": "log probabilities",
     "safety-ratings": "safety ratings",
     "usage-details": "token counts but input, output, thoughts and cached",
+    "failed-usage": "token counts of an answer that failed",
+    "finish-class": (
+        "the class of the finish reason where a call stands, and of other reasons with content"
+    ),
     "response-id": "the id of the response",
     "create-time": "the time of the response",
     "finish-message": "the text beside a finish reason",
@@ -36,15 +40,18 @@ LOSSES: Final[Mapping[str, str]] = {
     "trace-id": "the trace id of Code Assist",
 }
 
-STOP_REASONS: Final[Mapping[ev.FinishClass, str]] = {
+STOP_REASONS: Final[Mapping[ev.FinishClass, str | None]] = {
     "stop": "end_turn",
     "length": "max_tokens",
     "content_filter": "refusal",
-    "malformed": "end_turn",
+    "malformed": None,
     "continuation": "pause_turn",
-    "other": "end_turn",
-    "failed": "end_turn",
+    "other": None,
+    "failed": None,
 }
+"""None: the message ends in an error. An answer of the class ``other`` that has content ends as
+``end_turn``.
+"""
 
 ERROR_TYPES: Final[Mapping[int | str | None, str]] = {
     400: "invalid_request_error",

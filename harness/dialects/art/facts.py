@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from harness.facts import (
+    CONTINUATION,
+    MALFORMED,
     Facts,
     error_findings,
     field_findings,
@@ -50,6 +52,7 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
                 facts.text += data
             case "METADATA":
                 facts.finish = data.get("stopReason")
+                facts.ended_well = facts.finish not in (None, CONTINUATION, *MALFORMED)
                 facts.add_usage(data, _COUNTS, data.get("providerRawUsage"))
             case "ERROR" if data["message"].startswith(_BLOCKED):
                 facts.block_reason = data["message"].removeprefix(_BLOCKED)
@@ -69,7 +72,7 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     findings = text_findings("thought", wire.thoughts, carried.thoughts)
     findings += text_findings("text", text_without_calls(wire, carried), carried.text)
     if carried.errors and "Invalid response structure" in carried.errors[0][1]:
-        if not _is_empty(wire):
+        if wire.understood:
             findings.append(
                 "answer lost: it holds something, and the error is"
                 f" {short_json(carried.errors[0][1])}"
@@ -89,10 +92,3 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
         *field_findings(wire, carried, _DECLARED),
         *unreadable_findings(wire, traced),
     ]
-
-
-def _is_empty(wire: Facts) -> bool:
-    """Whether the answer's candidate holds nothing that is known."""
-    return not any(
-        (wire.text, wire.thoughts, wire.calls, wire.finish, wire.media, wire.code, wire.results)
-    )

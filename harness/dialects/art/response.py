@@ -28,6 +28,7 @@ from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
+from ..understanding import Understanding
 
 LOSSES: Final[Mapping[str, str]] = {
     "candidates": "every candidate but the first",
@@ -43,7 +44,7 @@ LOSSES: Final[Mapping[str, str]] = {
     "finish-message": "the text beside a finish reason or a block reason",
     "response-id": "the id of the response",
     "model": "the model that answered, unless another one goes on in the middle of the answer",
-    "blocked-usage": "token counts of a blocked prompt",
+    "blocked-usage": "token counts of a blocked prompt, and of an answer that failed",
 }
 _METADATA_LOSSES: Final = frozenset({"id"})
 _ANNOTATION_LOSSES: Final = frozenset(
@@ -78,7 +79,7 @@ class Translator:
         self._session = session
         self._out: list[Payload] = []
         self._over = False
-        self._answered = False  # a content, a reason or an annotation has come
+        self._understanding = Understanding()
         self._held: dict[str, str] = {}  # token type without its context → text, of a unary answer
         self._model: str | None = None
         self._metadata: Payload = {}
@@ -89,21 +90,21 @@ class Translator:
     def feed(self, event: ev.Event) -> list[Payload]:
         """The StreamEvents that this event completes, perhaps none."""
         if not self._over and getattr(event, "candidate", 0) <= 0:
-            self._answered = self._answered or _is_of_the_answer(event)
+            self._understanding.note(event)
             self._react(event)
         return self._take()
 
     def close(self) -> list[Payload]:
-        """METADATA and END, or an error if the answer has no candidate; nothing after an error."""
+        """METADATA and END, or an error if nothing was understood; nothing after an error."""
         if not self._over:
-            if self._answered:
+            if self._understanding.understood:
                 self._write_held()
                 self._write("METADATA", self._metadata_so_far())
                 self._end()
             else:
                 self._fail(
                     "Error",
-                    "Invalid response structure from Gemini SDK: the answer holds no candidate",
+                    "Invalid response structure from Gemini SDK: " + self._understanding.nothing(),
                 )
         return self._take()
 
@@ -219,11 +220,6 @@ class Translator:
         out = self._out
         self._out = []
         return out
-
-
-def _is_of_the_answer(event: ev.Event) -> bool:
-    """Whether a candidate must have come for this event; an unknown thing may stand anywhere."""
-    return not isinstance(event, ev.Unknown) and getattr(event, "candidate", None) == 0
 
 
 def _describe_end(event: ev.Incomplete) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from harness.facts import (
+    CONTINUATION,
+    MALFORMED,
     Facts,
     call_findings,
     error_findings,
@@ -22,7 +24,9 @@ from harness.stream.session import Session
 
 
 def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None = None) -> Facts:
-    """The facts in records. ``finish`` is the code of the final error, else ``result``."""
+    """The facts in records. ``finish`` is the code of the final error, else ``result`` or
+    ``incomplete result``.
+    """
     facts = Facts()
     for payload in payloads:
         match payload["type"]:
@@ -34,7 +38,8 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
                 result = payload["result"]
                 facts.add_result("error" in result, result)
             case "result":
-                facts.finish = "result"
+                facts.ended_well = not payload.get("incomplete")
+                facts.finish = "result" if facts.ended_well else "incomplete result"
                 if payload["result"] != facts.text:
                     facts.contradictions.append("the result has other text than the messages")
             case "error":
@@ -50,7 +55,9 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     wire = wire.until_the_end()
     text, calls = text_and_calls(wire, carried)
     blocked = wire.block_reason is not None and not wire.errors
-    failed = wire.finish is not None and not wire.ended_well
+    malformed = wire.is_malformed and not calls
+    reasons = (wire.finish, wire.finish_message) if malformed else ()
+    failed = malformed or not wire.understood or _run_failed(wire)
     if wire.open_call and (interrupted or wire.errors or blocked):
         calls = calls[:-1]  # a call that never ended is not run
     findings = [
@@ -62,13 +69,23 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     ]
     if blocked:
         return findings + message_findings("block reason", [wire.block_reason or ""], carried)
+    findings += message_findings("finish", filter(None, reasons), carried)
     return findings + error_findings(wire, carried, interrupted or failed, numbered=False)
 
 
+def _run_failed(wire: Facts) -> bool:
+    """Whether the Gemini CLI says that its run failed."""
+    return not (wire.ended_well or wire.finish in (None, CONTINUATION, *MALFORMED))
+
+
 def _end(wire: Facts, calls: int, failed: bool) -> str | None:
-    """The code of the error that ends the records, ``result``, or None after an open call."""
+    """The code of the error that ends the records, the kind of ``result``, or None after an open
+    call.
+    """
     if wire.limited:
         return "RATE_LIMIT_EXCEEDED"
     if wire.errors or wire.block_reason is not None or failed:
         return "AGENT_ERROR"
-    return None if calls > len(wire.results) else "result"
+    if calls > len(wire.results):
+        return None
+    return "incomplete result" if wire.finish in (None, CONTINUATION) else "result"

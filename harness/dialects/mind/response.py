@@ -26,6 +26,7 @@ from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
+from ..understanding import Understanding, describe_failure
 
 LOSSES: Final[Mapping[str, str]] = {
     "everything-else": "all but text, calls, results, errors, the end"
@@ -72,11 +73,14 @@ class Translator:
         self._waiting: dict[str, Payload] = {}  # the calls without a result, by id
         self._wire_ids: dict[str, str | None] = {}  # our id → the id on the wire
         self._noticed = ""  # the last message of a notice
+        self._finish: ev.Finish | None = None
+        self._understanding = Understanding()
 
     def feed(self, event: ev.Event) -> list[Payload]:
         """The records that this event completes, perhaps none."""
         if self._over or getattr(event, "candidate", 0) > 0:
             return []
+        self._understanding.note(event)
         match event:
             case ev.Text(text=text) if not event.role:  # else it is not the answer
                 return self._assistant(text)
@@ -96,8 +100,10 @@ class Translator:
                 return self._tool_result(event)
             case ev.Notice(message=message):
                 self._noticed = message
-            case ev.Finish(reason="failed", raw=raw):
-                return self._error(self._noticed or f"the run ended with the status {raw!r}")
+            case ev.Finish(reason="failed"):
+                return self._error(self._noticed or describe_failure(event))
+            case ev.Finish():
+                self._finish = event
             case ev.Error(message=message):
                 status = event.status if event.code is None else event.code
                 return self._error(
@@ -113,11 +119,18 @@ class Translator:
         return []
 
     def close(self) -> list[Payload]:
-        """The result, unless a call waits; nothing after an error."""
+        """The result, unless a call waits, or an error; nothing after an error."""
         if self._over or self._waiting:
             return []
+        finish = self._finish
+        if not self._understanding.understood:
+            return self._error(self._understanding.nothing())
+        if finish and finish.reason == "malformed":
+            return self._error(describe_failure(finish))
         self._over = True
-        return [self._record("result", result=self._text)]
+        goes_on = finish is None or finish.reason == "continuation"
+        incomplete = {"incomplete": True} if goes_on else {}
+        return [self._record("result", result=self._text, **incomplete)]
 
     def _assistant(self, text: str) -> list[Payload]:
         if not text:

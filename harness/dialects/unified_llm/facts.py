@@ -27,6 +27,8 @@ _COUNTS = {
     "cache_read_tokens": "cachedContentTokenCount",
     "total_tokens": "totalTokenCount",
 }
+GOOD_ENDS = ("stop", "length", "tool_calls")
+"""The reasons of an answer that is whole, as far as it may go."""
 _IN_RESPONSE = ("modelVersion", "responseId")
 """Fields that the Response carries under names of its own."""
 
@@ -74,6 +76,7 @@ def _read(facts: Facts, drafts: dict[tuple[str, str], str], payload: Mapping[str
 def _read_end(facts: Facts, payload: Mapping[str, Json]) -> None:
     finish = payload.get("finish_reason") or {}
     facts.finish, facts.finish_message = finish.get("raw"), finish.get("message")
+    facts.ended_well = "error" not in payload and finish.get("reason") in GOOD_ENDS
     usage = payload.get("usage") or {}
     facts.add_usage(usage, _COUNTS, usage.get("raw"))
     if "response" in payload:

@@ -111,13 +111,17 @@ def error_of(event: ev.Error) -> dict[str, Any]:
     return {key: value for key, value in error.items() if value is not None}
 
 
-def stream_error(event: ev.Incomplete) -> dict[str, Any]:
+def incomplete_error(event: ev.Incomplete) -> dict[str, Any]:
     """The error of a stream that stopped before its end; ``raw`` is the beginning of its last
     message.
     """
-    message = f"the stream ended before it was complete ({event.end})"
-    error = {"type": "StreamError", "message": message, "retryable": True}
+    error = stream_error(f"the stream ended before it was complete ({event.end})")
     return {**error, "raw": event.rest} if event.rest else error
+
+
+def stream_error(message: str) -> dict[str, Any]:
+    """The error of a stream without an end, or in which nothing was understood."""
+    return {"type": "StreamError", "message": message, "retryable": True}
 
 
 _ANYWHERE: Final = "PROVIDER_EVENT"

@@ -20,8 +20,9 @@ from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
+from ..understanding import Understanding
 from .blocks import NO_BLOCK, Block, OpenCall, media_part, provider_event
-from .protocol import COUNTS, FINISH_REASONS, error_of, stream_error
+from .protocol import COUNTS, FINISH_REASONS, error_of, incomplete_error, stream_error
 
 
 class UnifiedLlmTranslator:
@@ -43,11 +44,13 @@ class UnifiedLlmTranslator:
         self.raw_usage: dict[str, Any] = {}
         self.finish: dict[str, Any] | None = None
         self.blocked = False  # the prompt is blocked; later reasons do not count
+        self.understanding = Understanding()
 
     def feed(self, event: ev.Event) -> list[Payload]:
         kind = type(event)
         if self.state == "over":
             return []
+        self.understanding.note(event)
         # only the kinds in these sets have the attribute
         of_another = kind in _OF_A_CANDIDATE and event.candidate > 0  # type: ignore[attr-defined]
         if of_another or (
@@ -59,6 +62,8 @@ class UnifiedLlmTranslator:
     def close(self) -> list[Payload]:
         if self.state == "over":
             return []
+        if not self.understanding.understood:
+            return self._fail(stream_error(self.understanding.nothing()))
         payloads = [*self._open(), *self._close_block()]
         self.state = "over"
         finish: Payload = {"type": "FINISH", "finish_reason": self._finish_reason()}
@@ -250,7 +255,7 @@ class UnifiedLlmTranslator:
         return self._fail(error_of(event))
 
     def _incomplete(self, event: ev.Incomplete) -> list[Payload]:
-        return self._fail(stream_error(event))
+        return self._fail(incomplete_error(event))
 
     def _fail(self, error: dict[str, Any]) -> list[Payload]:
         """Close the open block or call as far as it came; then the error, and nothing after it."""

@@ -17,6 +17,8 @@ _EVENT_COUNTS = {
     "tool_use": "toolUsePromptTokenCount",
     "total": "totalTokenCount",
 }
+_GOOD_ENDS = ("stop", "length", "content_filter", "other")
+"""Classes of finish reasons."""
 _START = {"model": "modelVersion", "id": "responseId"}
 
 
@@ -29,6 +31,9 @@ def gather_events(events: Iterable[Mapping[str, Json]]) -> Facts:
         if not event.get("candidate") or event["kind"] == "annotation":
             reader.read(event)
     reader.facts.open_call = bool(reader.open)
+    reader.facts.ended_well = reader.reason in _GOOD_ENDS or (
+        reader.reason == "malformed" and bool(reader.facts.calls)
+    )
     return read_raw(reader.facts)
 
 
@@ -36,6 +41,7 @@ class _EventReader:
     def __init__(self) -> None:
         self.facts = Facts()
         self.open: dict[int, StreamedArguments] = {}
+        self.reason: str | None = None
 
     def read(self, event: Mapping[str, Json]) -> None:
         """Note the facts of one event; other kinds have none."""
@@ -59,11 +65,13 @@ class _EventReader:
                 facts.media += 1
             case "code" | "code_result":
                 facts.code += 1
+            case "server_call" | "server_result":
+                facts.server_tools += 1
             case "usage":
                 facts.add_usage(event, _EVENT_COUNTS, event["raw"])
             case "finish":
                 facts.finish, facts.finish_message = event["raw"], event.get("message")
-                facts.ended_well = event["reason"] != "failed"
+                self.reason = event["reason"]
             case "blocked":
                 facts.block_reason = event["reason"]
             case "error":

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from harness.facts import Facts, StreamedArguments
+from harness.facts import CONTINUATION, Facts, StreamedArguments
 from harness.stream.json_codec import Json
 
 from .tool_code import find_blocks
@@ -205,7 +205,7 @@ class _Reader:
         if self._status >= 300 and not facts.errors:
             facts.error_words.append(str(self._status))
             facts.add_error(self._status, "")
-        facts.ended_well = facts.finish is not None
+        facts.ended_well = not (facts.finish in (None, CONTINUATION) or facts.is_malformed)
         for view in filter(None, (facts, facts.at_error, facts.at_block) if tool_code else ()):
             view.blocks = find_blocks(view.text)
         return facts
@@ -276,6 +276,9 @@ class _Reader:
             _pick(part, name) is not None for name in ("executableCode", "codeExecutionResult")
         )
         self._read_opaque(part)
+        self.facts.server_tools += sum(
+            _pick(part, name) is not None for name in ("toolCall", "toolResponse")
+        )
         answered = _pick(part, "functionResponse")
         if isinstance(answered, dict):
             self.facts.add_result(False, answered.get("response"))

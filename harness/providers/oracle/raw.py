@@ -37,6 +37,7 @@ def read_raw_part(facts: Facts, raw: Json) -> None:
             part = gather_value({"candidates": [{"content": {"parts": [raw]}}]})
             facts.media += part.media
             facts.code += part.code
+            facts.server_tools += part.server_tools
             facts.signatures += part.signatures
         case str():
             facts.unreadable.append(raw)

@@ -57,13 +57,15 @@ def todos(*items: Any) -> str:
 
 DONE = {"type": "turn.completed", "finishReason": "done"}
 FAILED = {"type": "turn.completed", "finishReason": "error"}
+STOP = ev.Finish("stop", "STOP")
+CALL = (ev.CallStart(1, "f"), ev.CallEnd(1, {}))
 
 
 def test_every_event_has_the_base_fields() -> None:
     session = Session(context={"agentId": "a1", "teamMetadata": {"teamName": "t"}})
     session.at_ms = 12.9
     translator = AGENT_EVENTS.translator([], session)
-    payloads = translator.feed(ev.Start("m")) + translator.close()
+    payloads = translator.feed(ev.Start("m")) + translator.feed(STOP) + translator.close()
     shared = {
         "agentId": "a1",
         "agentType": "google-gemini",
@@ -72,7 +74,7 @@ def test_every_event_has_the_base_fields() -> None:
     }
     assert payloads == [
         {"type": "session.started", "eventId": "event_1", **shared},
-        {"type": "turn.completed", "eventId": "event_2", **shared, "finishReason": "error"},
+        {"type": "turn.completed", "eventId": "event_2", **shared, "finishReason": "done"},
     ]
 
 
@@ -235,7 +237,11 @@ def test_the_parser_says_what_a_replay_says_however_the_bytes_are_cut(cuts: set[
     ("events", "end"),
     [
         ([ev.Finish("stop", "STOP")], DONE),
-        ([ev.Finish("malformed", "MALFORMED_FUNCTION_CALL")], DONE),
+        ([ev.Finish("malformed", "MALFORMED_FUNCTION_CALL")], FAILED),
+        ([*CALL, ev.Finish("malformed", "MALFORMED_FUNCTION_CALL")], DONE),
+        ([ev.Text("a"), ev.Finish("continuation", "CONTINUATION")], FAILED),
+        ([*CALL, ev.Finish("continuation", "CONTINUATION")], FAILED),
+        ([ev.Text("a")], FAILED),
         ([ev.Finish("failed", "error")], FAILED),
         ([], FAILED),
         ([ev.Finish("stop", "STOP", candidate=1)], FAILED),
@@ -258,6 +264,8 @@ def test_the_turn_ends_once_and_says_how(events: list[ev.Event], end: Payload) -
         (ev.Error("m", 404), "404"),
         (ev.Blocked("SAFETY"), "SAFETY"),
         (ev.Incomplete("cut"), None),
+        (ev.Finish("malformed", "UNEXPECTED_TOOL_CALL", "f"), "UNEXPECTED_TOOL_CALL"),
+        (ev.Usage({}), None),
     ],
 )
 def test_an_error_has_the_code_that_the_wire_gives(error: ev.Event, code: str | None) -> None:

@@ -23,6 +23,8 @@ PAGE = Path(__file__).parents[3] / "docs" / "dialect-anthropic.md"
 _CODE = re.compile(r"`([^`]+)`")
 
 Row = list[str]
+ERROR = "error"
+"""A class of finish reasons without a stop reason ends in this event."""
 
 
 def tables() -> dict[str, list[Row]]:
@@ -61,7 +63,7 @@ SIMPLE: dict[str, Mapping[Any, Any]] = {
 @pytest.mark.parametrize("name", SIMPLE)
 def test_tables_of_words_are_those_of_the_code(name: str) -> None:
     assert spread(name) == {
-        str(word): str(meaning).lower() if meaning in (True, False) else meaning
+        str(word): str(meaning).lower() if meaning in (True, False) else meaning or ERROR
         for word, meaning in SIMPLE[name].items()
     }
 

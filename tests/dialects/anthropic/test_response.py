@@ -17,6 +17,8 @@ from harness.stream.session import RememberedCall, Session, Tool
 ZERO = {"input_tokens": 0, "output_tokens": 0}
 START = ev.Start("gemini-3-pro", "r1")
 STOP = ev.Finish("stop", "STOP")
+STOP_OF_ANOTHER = ev.Finish("stop", "STOP", candidate=1)
+EMPTY = "the answer has no content and no finish reason"
 
 Payload = dict[str, Any]
 
@@ -345,7 +347,7 @@ READ, GLOB = (
 def test_a_bare_payload_is_named(payload: Payload, tools: list[Tool], name: str | None) -> None:
     raw = "<tool_code>…</tool_code>"
     answer = translate(
-        START, ev.Text("a"), ev.NamelessCall(1, payload, raw), ev.Text("b"), tools=tools
+        START, ev.Text("a"), ev.NamelessCall(1, payload, raw), ev.Text("b"), STOP, tools=tools
     )
     if name is None:
         assert answer == [begin(), *text(0, "a", raw, "b"), *tail()]
@@ -361,7 +363,7 @@ def test_a_bare_payload_is_named(payload: Payload, tools: list[Tool], name: str 
 
 
 def test_the_signature_of_a_payload_that_stays_text_follows_it() -> None:
-    answer = translate(START, ev.NamelessCall(1, {"zzz": 1}, "raw", signature="S"))
+    answer = translate(START, ev.NamelessCall(1, {"zzz": 1}, "raw", signature="S"), STOP)
     assert answer == [begin(), *text(0, "raw"), *thinking(1, signature="S"), *tail()]
 
 
@@ -417,7 +419,7 @@ USAGES: dict[str, tuple[list[ev.Event], Payload, Payload]] = {
 
 @pytest.mark.parametrize(("events", "first", "last"), USAGES.values(), ids=USAGES)
 def test_usage(events: list[ev.Event], first: Payload, last: Payload) -> None:
-    assert translate(START, *events) == [begin(usage=first), *text(0, "a"), *tail(usage=last)]
+    assert translate(START, *events, STOP) == [begin(usage=first), *text(0, "a"), *tail(usage=last)]
 
 
 @pytest.mark.parametrize(
@@ -443,7 +445,7 @@ def test_usage(events: list[ev.Event], first: Payload, last: Payload) -> None:
 def test_message_start_names_the_model_and_comes_before_everything(
     events: list[ev.Event], model: str, carried: list[Any]
 ) -> None:
-    assert translate(*events) == [begin(model), *map(unknown, carried), *tail()]
+    assert translate(*events, STOP) == [begin(model), *map(unknown, carried), *tail()]
 
 
 @pytest.mark.parametrize(
@@ -452,10 +454,7 @@ def test_message_start_names_the_model_and_comes_before_everything(
         ([ev.Finish("stop", "STOP")], "end_turn"),
         ([ev.Finish("length", "MAX_TOKENS")], "max_tokens"),
         ([ev.Finish("content_filter", "SAFETY")], "refusal"),
-        ([ev.Finish("malformed", "MALFORMED_FUNCTION_CALL")], "end_turn"),
         ([ev.Finish("continuation", "CONTINUATION")], "pause_turn"),
-        ([ev.Finish("other", "#99")], "end_turn"),
-        ([], "end_turn"),
         ([ev.Finish("stop", "STOP"), ev.Finish("length", "MAX_TOKENS")], "max_tokens"),
         ([ev.Finish("stop", "STOP"), ev.Finish("length", "MAX_TOKENS", candidate=1)], "end_turn"),
         ([ev.Blocked("PROHIBITED_CONTENT", "no")], "refusal"),
@@ -472,8 +471,52 @@ def test_an_answer_with_a_call_stops_for_it_whatever_the_reason(finish: ev.Finis
     assert translate(START, *call(1, "f", {}), ev.Finish(finish, "X"))[-2] == told("tool_use")
 
 
-def test_an_empty_stream_is_an_empty_message() -> None:
-    assert translate() == [begin(""), *tail()]
+@pytest.mark.parametrize(
+    "part",
+    [
+        ev.Text("a"),
+        ev.Reasoning("a"),
+        ev.Media("image/png", {}),
+        ev.Code("1", {}),
+        ev.ServerCall({}),
+        ev.ToolResult(),
+    ],
+)
+def test_other_reasons_end_the_turn_after_content(part: ev.Event) -> None:
+    assert translate(START, part, ev.Finish("other", "#99"))[-2] == told("end_turn")
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        ([ev.Finish("other", "#99")], "#99"),
+        ([ev.Text("", "S"), ev.Finish("other", "OTHER")], "OTHER"),
+        ([ev.Finish("malformed", "MALFORMED_RESPONSE")], "MALFORMED_RESPONSE"),
+        (
+            [ev.Text("a"), ev.Finish("malformed", "MALFORMED_FUNCTION_CALL", "f(")],
+            "MALFORMED_FUNCTION_CALL: f(",
+        ),
+        ([ev.Text("a"), ev.Finish("failed", "error")], "the run ended with the status 'error'"),
+        ([ev.Text("a")], "the answer gave no finish reason"),
+        ([ev.Text("a", candidate=1), STOP_OF_ANOTHER], EMPTY),
+        ([ev.Usage({}, input=3)], EMPTY),
+        ([ev.Text("be kind", role="system")], EMPTY),
+    ],
+)
+def test_an_answer_without_a_good_end_is_an_error(events: list[ev.Event], message: str) -> None:
+    assert translate(START, *events)[-1] == error("api_error", message)
+
+
+def test_an_empty_stream_is_an_error() -> None:
+    assert translate() == [error("api_error", EMPTY)]
+
+
+def test_the_error_quotes_what_was_not_understood() -> None:
+    *_, failure = translate(*(ev.Unknown("frame", text) for text in ("<html>", "x" * 300, "end")))
+    assert failure["error"]["message"].startswith(
+        "nothing in the answer was understood; it begins with <html> xxx"
+    )
+    assert len(failure["error"]["message"]) < 300
 
 
 def test_payloads_come_as_soon_as_they_can() -> None:
@@ -502,6 +545,8 @@ def test_the_dialect_declares_its_losses() -> None:
         "logprobs",
         "safety-ratings",
         "usage-details",
+        "failed-usage",
+        "finish-class",
         "response-id",
         "create-time",
         "finish-message",

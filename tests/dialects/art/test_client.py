@@ -472,7 +472,8 @@ FAILURES: dict[str, tuple[Exchange, list[str], Payload]] = {
         [],
         {
             "name": "Error",
-            "message": "Invalid response structure from Gemini SDK: the answer holds no candidate",
+            "message": "Invalid response structure from Gemini SDK: the answer has no content"
+            " and no finish reason",
         },
     ),
 }

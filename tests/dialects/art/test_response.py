@@ -62,7 +62,8 @@ def failed(name: str, message: str, **code: Any) -> list[Payload]:
 
 
 NO_CANDIDATE = failed(
-    "Error", "Invalid response structure from Gemini SDK: the answer holds no candidate"
+    "Error",
+    "Invalid response structure from Gemini SDK: the answer has no content and no finish reason",
 )
 TODO = Tool("write_todos", {"properties": {"todos": {}}})
 
@@ -90,7 +91,11 @@ STREAMS: dict[str, tuple[list[Clocked], list[Payload]]] = {
             *told(inputTokens=0, outputTokens=0, thinkingTokens=0, providerRawUsage={"a": 0}),
         ],
     ),
-    "an empty text is an answer": ([START, ev.Text("")], told()),
+    "an empty text alone is no answer": ([START, ev.Text("")], NO_CANDIDATE),
+    "an empty text and a reason are an answer": (
+        [START, ev.Text(""), STOP],
+        told(stopReason="STOP"),
+    ),
     "the other candidate alone is none": (
         [START, ev.Text("a", candidate=1), ev.Finish("stop", "STOP", candidate=1)],
         NO_CANDIDATE,
@@ -99,7 +104,17 @@ STREAMS: dict[str, tuple[list[Clocked], list[Payload]]] = {
         [START, ev.Annotation("safety_ratings", {"s": []}, -1)],
         NO_CANDIDATE,
     ),
-    "garbage is no answer": ([ev.Unknown("frame", "oops")], [unknown("oops"), *NO_CANDIDATE]),
+    "garbage is no answer": (
+        [ev.Unknown("frame", "oops")],
+        [
+            unknown("oops"),
+            *failed(
+                "Error",
+                "Invalid response structure from Gemini SDK: nothing in the answer was understood;"
+                " it begins with oops",
+            ),
+        ],
+    ),
     "nothing at all": ([], NO_CANDIDATE),
     "nothing follows the end": (
         [

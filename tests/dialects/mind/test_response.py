@@ -45,8 +45,8 @@ def tool_result(name: str, args: Payload, result: Any) -> Payload:
     return {"type": "tool_result", "name": name, "args": args, "result": result, "timestamp": EPOCH}
 
 
-def result(whole: str) -> Payload:
-    return {"type": "result", "result": whole, "timestamp": EPOCH}
+def result(whole: str, **more: Any) -> Payload:
+    return {"type": "result", "result": whole, **more, "timestamp": EPOCH}
 
 
 def error(message: str, code: str = "AGENT_ERROR") -> Payload:
@@ -61,13 +61,26 @@ GLOB = Tool("glob", {"properties": {"pattern": {}}})
 ONE, TWO = call(1, "glob", {"pattern": "*"}, id="c1"), call(2, "read", {"path": "a"}, id="c2")
 
 STREAMS: dict[str, tuple[list[ev.Event], list[Payload]]] = {
-    "nothing at all": ([], [result("")]),
+    "nothing at all": ([], [error("the answer has no content and no finish reason")]),
+    "a malformed call": (
+        [START, ev.Text("a"), ev.Finish("malformed", "MALFORMED_FUNCTION_CALL", "f(")],
+        [text("a"), error("MALFORMED_FUNCTION_CALL: f(")],
+    ),
+    "a call beside a malformed one": (
+        [START, *ONE, ev.Finish("malformed", "MALFORMED_FUNCTION_CALL")],
+        [tool_code("glob", {"pattern": "*"})],
+    ),
+    "no reason to end": ([START, ev.Text("a")], [text("a"), result("a", incomplete=True)]),
+    "an answer that goes on": (
+        [START, ev.Text("a"), ev.Finish("continuation", "CONTINUATION")],
+        [text("a"), result("a", incomplete=True)],
+    ),
     "a result after the last text": (
         [START, ev.Text("a"), STOP, ev.Text("b")],
         [text("a"), text("b"), result("ab")],
     ),
     "an answered call waits for nothing": (
-        [START, ev.Text("a"), *ONE, ev.ToolResult("c1", response={"count": 0}), ev.Text("b")],
+        [START, ev.Text("a"), *ONE, ev.ToolResult("c1", response={"count": 0}), ev.Text("b"), STOP],
         [
             text("a"),
             tool_code("glob", {"pattern": "*"}),
@@ -93,7 +106,7 @@ STREAMS: dict[str, tuple[list[ev.Event], list[Payload]]] = {
         ],
     ),
     "a result of a call that was never seen": (
-        [START, ev.ToolResult("c9", "ls")],
+        [START, ev.ToolResult("c9", "ls"), STOP],
         [tool_result("ls", {}, {"result": None}), result("")],
     ),
     "a payload of a declared tool": (
@@ -101,7 +114,7 @@ STREAMS: dict[str, tuple[list[ev.Event], list[Payload]]] = {
         [tool_code("glob", {"pattern": "*"})],
     ),
     "a payload of none": (
-        [START, ev.NamelessCall(1, {"speed": 1}, "<raw>")],
+        [START, ev.NamelessCall(1, {"speed": 1}, "<raw>"), STOP],
         [text("<raw>"), result("<raw>")],
     ),
     "a call that is not whole": (
@@ -109,11 +122,11 @@ STREAMS: dict[str, tuple[list[ev.Event], list[Payload]]] = {
         [error("x")],
     ),
     "a call of the other candidate": (
-        [START, ev.CallStart(1, "glob", candidate=1), ev.CallEnd(1, {})],
+        [START, ev.CallStart(1, "glob", candidate=1), ev.CallEnd(1, {}), STOP],
         [result("")],
     ),
     "a text that is not the answer": (
-        [START, ev.Text("be kind", role="system"), ev.Text("a", role="")],
+        [START, ev.Text("be kind", role="system"), ev.Text("a", role=""), STOP],
         [text("a"), result("a")],
     ),
     "nothing follows an error": (

@@ -166,8 +166,22 @@ def test_the_last_finish_reason_counts_and_none_is_other() -> None:
         translate(START, STOP, ev.Finish("length", "MAX_TOKENS"))[-1]["finish_reason"]["raw"]
         == "MAX_TOKENS"
     )
-    assert translate(START)[-1]["finish_reason"] == {"reason": "other"}
-    assert types(translate()) == ["STREAM_START", "FINISH"]
+    assert translate(START, ev.Text("a"))[-1]["finish_reason"] == {"reason": "other"}
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ev.Usage({"t": 3}, total=3),
+        ev.Text(""),
+        ev.Text("a", candidate=1),
+        ev.Unknown("frame", "<html>"),
+    ],
+)
+def test_an_answer_in_which_nothing_was_understood_is_an_error(event: ev.Event) -> None:
+    *_, failure = translate(START, event)
+    assert (failure["type"], failure["error"]["type"]) == ("ERROR", "StreamError")
+    assert types(translate()) == ["ERROR"]
 
 
 def test_usage_is_the_latest_value_of_every_count() -> None:
@@ -217,9 +231,8 @@ def test_every_event_of_another_candidate_is_a_provider_event() -> None:
         ev.Finish("stop", "STOP", candidate=1),
     ]
     payloads = translate(START, *events)
-    assert types(payloads) == ["STREAM_START", *["PROVIDER_EVENT"] * 4, "FINISH"]
+    assert types(payloads) == ["STREAM_START", *["PROVIDER_EVENT"] * 4, "ERROR"]
     assert payloads[3]["raw"] == {"kind": "call_end", "call": 1, "arguments": {"a": 1}}
-    assert payloads[-1]["finish_reason"] == {"reason": "other"}
 
 
 def test_media_are_parts_of_the_message() -> None:

@@ -1,0 +1,71 @@
+"""Notes whether anything of an answer was understood.
+
+An answer in which nothing was understood (a web page with the status 200, the stream of another
+provider, an empty body) ends as an error in every dialect, never as an empty answer.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.stream import events as ev
+from harness.stream.printable import printable, short_json, shorten
+
+QUOTED: Final = 200
+"""The number of characters of an answer that the message of its error quotes."""
+
+
+class Understanding:
+    """Watches the events of one stream, for candidate 0.
+
+    ``content``: the answer has a text, a thought, a call, a result, media or code.
+    ``understood``: it has content, a finish reason, a block, an error or a warning.
+    """
+
+    def __init__(self) -> None:
+        self.content = False
+        self.understood = False
+        self._quoted = ""
+
+    def note(self, event: ev.Event) -> None:
+        """Look at the next event."""
+        if self.content or getattr(event, "candidate", 0) > 0:
+            return
+        match event:
+            case ev.Text(text=text, role=role):
+                self.content = bool(text) and not role
+            case ev.Reasoning(text=text):
+                self.content = bool(text)
+            case (
+                ev.CallStart()
+                | ev.NamelessCall()
+                | ev.ToolResult()
+                | ev.Media()
+                | ev.Code()
+                | ev.CodeResult()
+                | ev.ServerCall()
+                | ev.ServerResult()
+            ):
+                self.content = True
+            case ev.Finish() | ev.Blocked() | ev.Error() | ev.Notice() | ev.Incomplete():
+                self.understood = True
+            case ev.Unknown(raw=raw) if len(self._quoted) < QUOTED:
+                text = printable(raw) if isinstance(raw, str) else short_json(raw, QUOTED)
+                self._quoted += f" {text}"
+        self.understood = self.understood or self.content
+
+    def nothing(self) -> str:
+        """The message of the error that ends an answer in which nothing was understood."""
+        if self._quoted:
+            quoted = shorten(self._quoted.strip(), QUOTED)
+            return f"nothing in the answer was understood; it begins with {quoted}"
+        return "the answer has no content and no finish reason"
+
+
+def describe_failure(finish: ev.Finish) -> str:
+    """The message of the error that ends an answer whose finish reason reports a failure: the
+    reason, and the text beside it.
+    """
+    if finish.reason == "failed":
+        return f"the run ended with the status {finish.raw!r}"
+    return finish.raw if finish.message is None else f"{finish.raw}: {finish.message}"
