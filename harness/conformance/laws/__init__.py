@@ -26,6 +26,7 @@ _TABLE: Final = (
     "spelling:SPELLING",
     "corruption:CORRUPTION",
     "round_trip:ROUND_TRIP",
+    "success:SUCCESS",
 )
 """Each law by its module in this package and its name there."""
 

@@ -144,6 +144,7 @@ def test_results_say_law_exchange_and_dialect() -> None:
         ("laws/cuts-dont-matter", "gemini-api/hello.1", "art", "payloads"),
         ("laws/legal-order", "gemini-api/hello.1", "", "events"),
     ]
-    assert (told[-1].verdict, told[-1].reason) == ("not-run", "art declares calls as lost")
+    (unasked,) = (one for one in told if one.line == 8)
+    assert (unasked.verdict, unasked.reason) == ("not-run", "art declares calls as lost")
     assert {one.line for one in told if one.adapter == "art"} == {law.id for law in LAWS}
     assert {one.origin.kind for one in told if one.origin} == {"written"}
