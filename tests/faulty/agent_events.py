@@ -17,6 +17,9 @@ from .pipeline import Items, Table, Wrapper
 AGENT_EVENTS = Table("agent-events")
 ENDS = (ev.Finish, ev.Error, ev.Incomplete, ev.Blocked)
 
+NOTHING, EMPTY = "nothing in the answer was understood", "the answer has no content"
+"""The messages of an answer in which nothing was understood begin so."""
+
 
 class TodoLists(Wrapper):
     """Gives each ``todo_list`` to `change`, with the arguments of its call."""
@@ -89,6 +92,19 @@ def ended_well_without_a_result(events: Iterator[ev.Event]) -> Iterator[ev.Event
         yield event
     if not ended:
         yield ev.Finish("stop", "success")
+
+
+@AGENT_EVENTS.payloads
+def failure_without_an_error(payloads: Items) -> Items:
+    """A turn in which nothing was understood, or whose call was malformed, has no error that says
+    so.
+    """
+    told = (NOTHING, EMPTY, "MALFORMED")
+    return [
+        payload
+        for payload in payloads
+        if payload["type"] != "error" or not payload["error"].startswith(told)
+    ]
 
 
 @AGENT_EVENTS.event

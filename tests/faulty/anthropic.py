@@ -108,6 +108,16 @@ def other_is_refusal(event: ev.Event) -> ev.Event:
     return event
 
 
+@ANTHROPIC.event
+def other_without_content_is_end_turn(event: ev.Event) -> ev.Event:
+    """An answer without content that ended for another reason than a stop is an empty answer that
+    ended well (both states).
+    """
+    if isinstance(event, ev.Finish) and event.reason == "other":
+        event.reason = "stop"
+    return event
+
+
 @ANTHROPIC.message
 def feedback_ignored(message: Json) -> None:
     """A message without candidates is passed over: a blocked prompt is an empty answer that ended

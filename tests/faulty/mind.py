@@ -130,6 +130,14 @@ def blocked_is_an_empty_answer(event: ev.Event) -> ev.Event | None:
 
 
 @MIND.payloads
+def incomplete_not_told(payloads: Items) -> Items:
+    """A result does not say that it is incomplete (all states)."""
+    for payload in payloads:
+        payload.pop("incomplete", None)
+    return payloads
+
+
+@MIND.payloads
 def no_result_without_text(payloads: Items) -> Items:
     """An answer without text has no result, so that its reader waits (the later states print none
     at all).

@@ -31,6 +31,7 @@ from tests.faulty.agent_events import AGENT_EVENTS
 from tests.faulty.anthropic import ANTHROPIC
 from tests.faulty.art import ART
 from tests.faulty.clients import CLIENT_FAULTS
+from tests.faulty.ends import BAD_ENDS
 from tests.faulty.mind import MIND
 from tests.faulty.pipeline import Fault, Table
 from tests.faulty.programs import PROGRAM_FAULTS, ProgramFault
@@ -56,6 +57,7 @@ TABLES: tuple[Table, ...] = (
     AGENT_EVENTS,
     ART,
     MIND,
+    *BAD_ENDS,
 )
 FAULTS = {
     f"{table.dialect}: {name}": fault for table in TABLES for name, fault in table.faults.items()
@@ -81,7 +83,7 @@ LARGE = 900
 NAMED = 3
 """The number of cells that are named for a fault."""
 
-OF_ONE_REPLAY = (2, 3)
+OF_ONE_REPLAY = (2, 3, 9)
 TWICE = 5
 OF_CUTS = (1, 4)
 OF_SPELLING = 6

@@ -20,6 +20,9 @@ from .pipeline import Items, Table, Wrapper
 UNIFIED_LLM = Table("unified-llm")
 OF_THE_SERVER = (ev.Media, ev.Code, ev.CodeResult, ev.ServerCall, ev.ServerResult)
 
+NOTHING, EMPTY = "nothing in the answer was understood", "the answer has no content"
+"""The messages of an answer in which nothing was understood begin so."""
+
 
 def of_type(payloads: Items, *types: str) -> Iterator[dict[str, Any]]:
     return (payload for payload in payloads if payload["type"] in types)
@@ -271,19 +274,23 @@ def no_reason_is_stop(payloads: Items) -> Items:
 
 
 @UNIFIED_LLM.payloads
-def no_candidates_is_an_error(payloads: Items) -> Items:
-    """An answer without candidates is an error although the server sent none (a sibling in
+def nothing_understood_is_finished(payloads: Items) -> Items:
+    """An answer in which nothing was understood is finished, for another reason (a sibling in
     Python).
     """
     for at, payload in enumerate(payloads):
         if (
-            payload["type"] == "FINISH"
-            and not payload["response"]["message"]["content"]
-            and "raw" not in payload["finish_reason"]
+            payload["type"] == "ERROR"
+            and payload["error"]["type"] == "StreamError"
+            and payload["error"]["message"].startswith((NOTHING, EMPTY))
         ):
+            response = {"id": "r", "model": "", "provider": "gemini", "warnings": []}
+            message = {"role": "assistant", "content": []}
+            finish = {"finish_reason": {"reason": "other"}}
             payloads[at] = {
-                "type": "ERROR",
-                "error": {"type": "ProviderError", "message": "no candidates", "retryable": True},
+                "type": "FINISH",
+                **finish,
+                "response": {**response, "message": message, **finish},
             }
     return payloads
 
