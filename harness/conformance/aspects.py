@@ -53,7 +53,7 @@ class ExchangeJudgement:
     ``aspects`` has a finding for every aspect that was looked at. ``variants``: the ways in which
     the answer differs from the documented wire; with any, the cell is shown and never red.
     ``error``: the adapter gave no transcript that can be judged. ``losses``: the declared losses
-    that this cell shows.
+    that concern this cell, and whether it shows them.
     """
 
     cassette: str
@@ -61,7 +61,7 @@ class ExchangeJudgement:
     aspects: Mapping[Aspect, AspectFinding] = field(default_factory=dict)
     variants: tuple[str, ...] = ()
     error: str = ""
-    losses: frozenset[DeclaredLoss] = frozenset()
+    losses: Mapping[DeclaredLoss, bool] = field(default_factory=dict)
     transcript: Transcript | None = None
 
     @property
@@ -90,30 +90,42 @@ class ExchangeJudgement:
 def judge_exchange(
     exchange: Exchange, adapter: Adapter, *, cassette: str = "", number: int = 1
 ) -> ExchangeJudgement:
-    """Run an adapter on one exchange and judge its transcript.
+    """Run an adapter on one exchange and judge its transcript."""
+    try:
+        output = adapter.output(exchange)
+    except AdapterError as error:
+        variants = tuple(variants_of_wire(exchange))
+        return ExchangeJudgement(cassette, number, variants=variants, error=str(error))
+    return judge_output(exchange, adapter, output, cassette=cassette, number=number)
+
+
+def judge_output(
+    exchange: Exchange, adapter: Adapter, output: Output, *, cassette: str = "", number: int = 1
+) -> ExchangeJudgement:
+    """Judge the output of an adapter.
 
     A loss is declared where the adapter declares it, or where the comparison of its event model,
     which knows the declared losses of that model, has no finding.
     """
     blank = ExchangeJudgement(cassette, number, variants=tuple(variants_of_wire(exchange)))
     try:
-        output = adapter.output(exchange)
         transcript = transcript_of(adapter, output)
     except AdapterError as error:
         return replace(blank, error=str(error))
     answer = wire_answer(exchange, adapter, transcript)
     findings = judge_transcript(answer, transcript)
-    declared: set[DeclaredLoss] = set()
+    declared: dict[DeclaredLoss, bool] = {}
     for aspect, finding in findings.items():
         losses = [loss for loss in adapter.losses if loss.covers(aspect, answer)]
-        if losses and finding.verdict in RED:
+        shown = finding.verdict in RED
+        declared |= {loss: shown or declared.get(loss, False) for loss in losses}
+        if losses and shown:
             findings[aspect] = AspectFinding("not_carried", f"declared as {losses[0]}")
-            declared |= {*losses}
     red = [aspect for aspect, finding in findings.items() if finding.verdict in RED]
     if red and _is_as_declared(exchange, adapter, output):
         note = f"a declared loss of {adapter.model}"
         findings |= dict.fromkeys(red, AspectFinding("not_carried", note))
-    return replace(blank, aspects=findings, transcript=transcript, losses=frozenset(declared))
+    return replace(blank, aspects=findings, transcript=transcript, losses=declared)
 
 
 def _is_as_declared(exchange: Exchange, adapter: Adapter, output: Output) -> bool:

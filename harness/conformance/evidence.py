@@ -19,12 +19,14 @@ from msgspec import structs, to_builtins
 
 from harness.cassettes import Cassette, CassetteError, Exchange
 from harness.cassettes.redaction.redactor import redact_url
+from harness.facts import AspectVerdict, json_of_fact
 from harness.pipeline.replay import ReplayError, Trace, replay_layers
 from harness.specs.matching import Mismatch, compare
 from harness.stream.framing import Frame
 from harness.stream.printable import excerpt
 
 from .adapters import ADAPTERS, EVENTS, Adapter, AdapterError, RunOptions
+from .aspects import judge_output
 from .judge import Cell, Judgement
 from .laws import LAWS, Law
 from .laws.judge import LawCell, LawJudgement, judge_law, ready_made_case
@@ -83,7 +85,18 @@ def with_evidence(judgement: Judgement) -> CaseResult:
         layers,
         before=tuple(streams[:-1]),
     )
-    return structs.replace(result, evidence=evidence)
+    return structs.replace(result, evidence=evidence, aspects=result.aspects or _aspects(judgement))
+
+
+def _aspects(judgement: Judgement) -> dict[str, AspectVerdict]:
+    """The verdicts by facts of payloads of our event models; none for other cells."""
+    cell, fixture, output = judgement.cell, judgement.fixture, judgement.output
+    own = ADAPTERS.get(cell.key)
+    if cell.layer != "payloads" or fixture is None or output is None or own is None:
+        return {}
+    adapter = own.with_options(RunOptions.of(cell.case))
+    judged = judge_output(fixture.exchanges[0], adapter, output)
+    return {aspect: finding.verdict for aspect, finding in judged.aspects.items()}
 
 
 def try_laws(
@@ -236,7 +249,25 @@ def _views(judgement: Judgement, items: Any) -> tuple[LayerView, ...]:
     cell, differs = judgement.cell, judgement.result.verdict in DIFFERS
     if cell.layer == "requests":
         return _request_views(cell, items, MAX_REQUEST if differs else MAX_GREEN_REQUEST)
+    if cell.layer == "facts" and differs:
+        return _facts_views(judgement)
     return _layer_views(judgement, items) if differs else ()
+
+
+def _facts_views(judgement: Judgement) -> tuple[LayerView, ...]:
+    """Frames, our events, and the adapter's native events, each with its facts."""
+    trace, transcript = judgement.trace, judgement.output and judgement.output.transcript
+    frames = [_frame_line(frame) for frame in trace.frames]
+    events = [_event_line(event) for event in trace.events]
+    lines = [
+        f"{_line(entry.native)}  {_line([json_of_fact(fact) for fact in entry.facts])}"
+        for entry in (transcript.entries if transcript else ())
+    ]
+    return (
+        _view("frames", frames, None, differs=False),
+        _view("events", events, None, differs=False),
+        _view("facts", lines, None, differs=False),
+    )
 
 
 def _request_views(cell: Cell, requests: Any, most: int) -> tuple[LayerView, ...]:
@@ -305,7 +336,7 @@ def _event_of(trace: Trace, payload: int | None) -> int | None:
 
 
 def _view(
-    layer: Literal["frames", "events", "payloads"],
+    layer: Literal["frames", "events", "payloads", "facts"],
     lines: list[str],
     first: int | None,
     *,

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from harness.cassettes import Cassette, CassetteError, Exchange
+from harness.facts import Aspect
 from harness.pipeline.conversation import converse, expected_requests, sent
 from harness.pipeline.replay import (
     DEFAULT_PROVIDER,
@@ -36,6 +37,7 @@ from harness.stream.session import Session
 from .adapters import (
     ADAPTERS,
     EVENTS,
+    FACTS,
     FRAMES,
     Adapter,
     AdapterError,
@@ -43,6 +45,8 @@ from .adapters import (
     Output,
     RunOptions,
 )
+from .aspects import judge_exchange
+from .facts_cells import verdict_of
 from .results import CaseResult, Finding, FirstLayer, Layer, Origin, Verdict
 
 LowerLayer = Literal["frames", "events"]
@@ -64,7 +68,8 @@ class Cell:
 
     ``spec`` is the file's path below the root of the specs. ``dialect`` is the key of ``expect``
     for an adapter with another name. ``lost_features``: those of the case's features that its
-    declared losses concern; None: all.
+    declared losses concern; None: all. ``aspects``: for an adapter that states its facts, the
+    aspects that decide; None: all of them.
     """
 
     case: Case
@@ -72,6 +77,7 @@ class Cell:
     column: str
     dialect: str = ""
     lost_features: tuple[str, ...] | None = None
+    aspects: tuple[Aspect, ...] | None = None
 
     @property
     def key(self) -> str:
@@ -84,6 +90,8 @@ class Cell:
             return "requests"
         if self.column == "events":
             return "events"
+        if self.dialect == FACTS:
+            return "facts"
         return "frames" if self.column == "frames" else "payloads"
 
     @property
@@ -143,8 +151,9 @@ def judge(
     """
     case = cell.case
     blank = _blank_result(cell)
-    expected = case.expect[cell.key]
-    not_run = expected is None
+    by_facts = cell.layer == "facts"
+    expected = None if by_facts else case.expect[cell.key]
+    not_run = expected is None and not by_facts
     try:
         fixture = resolve_fixture(case, load)
         if cell.layer == "requests" and not not_run:
@@ -157,6 +166,8 @@ def judge(
     )
     if not_run:
         return Judgement(cell, _ended(blank, "not-run", NOTHING_EXPECTED), fixture)
+    if by_facts:
+        return _judge_facts(cell, fixture, adapter, blank, today)
     try:
         output = run_cell(cell, fixture, adapter)
     except AdapterError as error:
@@ -179,6 +190,26 @@ def judge(
         findings_total=len(own),
     )
     return Judgement(cell, result, fixture, output, mismatches)
+
+
+def _judge_facts(
+    cell: Cell, fixture: Fixture, adapter: Adapter | None, blank: CaseResult, today: date | None
+) -> Judgement:
+    """Judge a cell of an adapter that states its facts; nothing is expected in the spec."""
+    chosen = (adapter or _own(cell.column)).with_options(RunOptions.of(cell.case))
+    judged = judge_exchange(
+        fixture.exchanges[0], chosen, cassette=cell.case.cassette, number=cell.case.exchange
+    )
+    fields = verdict_of(judged, chosen, cell.aspects)
+    if fields["verdict"] in ("failed", "passed") and cell.case.known_failing.get(cell.column):
+        verdict, reason, link = _verdict(cell, fields["verdict"] == "failed", today)
+        fields |= {"verdict": verdict, "reason": reason, "link": link}
+    if fields["verdict"] == "failed" and cell.case.level == "should":
+        fields["verdict"] = "warning"
+    if fields["verdict"] in ("failed", "warning", "known-failing"):
+        fields["first_layer"] = "facts"
+    output = Output.of_transcript(judged.transcript) if judged.transcript else None
+    return Judgement(cell, msgspec.structs.replace(blank, **fields), fixture, output)
 
 
 def resolve_fixture(case: Case, load: Callable[[str], Cassette]) -> Fixture:
@@ -294,7 +325,7 @@ def _blank_result(cell: Cell) -> CaseResult:
         level=case.level,
         source=case.source,
         provider=case.provider or "",
-        adapter=cell.column if cell.layer in ("payloads", "requests") else "",
+        adapter=cell.column if cell.layer in ("payloads", "requests", "facts") else "",
         layer=cell.layer,
         verdict="not-run",
         cassette=case.cassette,

@@ -17,6 +17,7 @@ from typing import Final, Literal
 from harness.cassettes import Cassette, CassetteError
 from harness.cassettes.load import load
 from harness.dialects import DIALECTS
+from harness.facts import Aspect
 from harness.providers import PROVIDERS
 from harness.specs import (
     LAYERS,
@@ -29,8 +30,9 @@ from harness.specs import (
     read_spec,
 )
 
-from .adapters import ADAPTERS, EVENTS, Adapter, AdapterError
+from .adapters import ADAPTERS, EVENTS, FACTS, Adapter, AdapterError
 from .adapters.clients import CLIENTS, make_client_adapter
+from .adapters.declarations import declared_losses, known_failures, with_declarations
 from .adapters.named import NamedAdapter, make_adapter, read_line
 from .judge import Cell
 from .suite import FEATURES
@@ -46,8 +48,8 @@ class Project:
     """The folders and adapters of one project.
 
     ``specs`` are the folders of specs. ``adapters`` are lines of configuration (see
-    `adapters.named`), and ``folder`` is where their modules and programs are. Raises
-    `AdapterError`.
+    `adapters.named`), and ``folder`` is where their modules and programs are. ``losses`` and
+    ``known_failing`` are lines too (see `adapters.declarations`). Raises `AdapterError`.
     """
 
     def __init__(
@@ -56,6 +58,9 @@ class Project:
         cassettes: Path,
         adapters: Sequence[str] = (),
         folder: Path = Path(),
+        *,
+        losses: Sequence[str] = (),
+        known_failing: Sequence[str] = (),
     ) -> None:
         lines = [read_line(line) for line in adapters]
         self.adapters = {named.name: named for named in lines}
@@ -71,7 +76,11 @@ class Project:
         self.specs = [path.resolve() for path in specs]
         self.cassettes = cassettes.resolve()
         self.cassette = lru_cache(maxsize=KEPT)(self._cassette)
-        self._users = {name: make_adapter(named, folder) for name, named in self.adapters.items()}
+        self._users = with_declarations(
+            {name: make_adapter(named, folder) for name, named in self.adapters.items()},
+            declared_losses(losses),
+            known_failures(known_failing),
+        )
         self._clients = {
             name: make_client_adapter(client, self.cassette) for name, client in CLIENTS.items()
         }
@@ -136,6 +145,23 @@ class Project:
                 for named in self.adapters.values()
                 if named.dialect in case.expect
             )
+            aspects = self._aspects_of(case)
+            yield from (
+                Cell(case, name, named.name, FACTS, aspects=aspects)
+                for named in self.adapters.values()
+                if named.dialect == FACTS
+            )
+
+    def _aspects_of(self, case: Case) -> tuple[Aspect, ...] | None:
+        """The aspects that the features of a case name; None where one of them names none."""
+        named = {feature.id: feature.aspects for feature in self.features()}
+        aspects: list[Aspect] = []
+        for feature in case.features:
+            own = named.get(feature)
+            if own is None:
+                return None
+            aspects += own
+        return tuple(dict.fromkeys(aspects))
 
     def _lost_features(self, case: Case, key: str) -> tuple[str, ...] | None:
         """The features of a case that its declared losses concern. A loss that no feature names

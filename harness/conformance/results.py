@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from harness.cassettes.validation import msgspec_fault
+from harness.facts import AspectVerdict
 from harness.stream.events import End
 
 Verdict = Literal[
@@ -29,8 +30,8 @@ Verdict = Literal[
     "passed",
 ]
 Level = Literal["must", "should"]
-Layer = Literal["payloads", "events", "frames", "requests"]
-FirstLayer = Literal["", "bytes", "frames", "events", "payloads", "requests"]
+Layer = Literal["payloads", "events", "frames", "requests", "facts"]
+FirstLayer = Literal["", "bytes", "frames", "events", "payloads", "requests", "facts"]
 Inside = Literal["", "message", "character"]
 OriginKind = Literal["recorded", "loopback", "imported", "written"]
 
@@ -173,7 +174,7 @@ class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     is the item to look at, or None.
     """
 
-    layer: Literal["frames", "events", "payloads", "prompt", "requests"]
+    layer: Literal["frames", "events", "payloads", "prompt", "requests", "facts"]
     lines: tuple[str, ...]
     start: Annotated[int, Meta(ge=0)]
     total: Annotated[int, Meta(ge=0)]
@@ -219,6 +220,8 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     ``findings_total``. ``lost_features`` are the features that a verdict not-carried concerns; None
     means all. ``command`` is a shell line that reproduces the cell, ``wire`` an excerpt of the
     stream. ``regression_of`` are public bug threads, as ``owner/repo#12``.
+    ``aspects``: the verdict of each aspect of the answer that was judged. ``declared``: the
+    declared losses of a user's adapter that concern the cell, and whether it shows them.
     """
 
     spec: str
@@ -246,6 +249,8 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     evidence: Evidence | None = None
     lost_features: tuple[str, ...] | None = None
     regression_of: tuple[str, ...] = ()
+    aspects: dict[str, AspectVerdict] = {}
+    declared: dict[str, bool] = {}
 
 
 def fewer_reads(reads: Sequence[Read], most: int) -> tuple[Read, ...]:

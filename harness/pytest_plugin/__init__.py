@@ -82,6 +82,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
     )
     parser.addini(
+        "harness_losses",
+        "aspects that an adapter does not carry: ADAPTER: ASPECT, ASPECT[CONDITION] (default:"
+        " none)",
+        type="linelist",
+        default=[],
+    )
+    parser.addini(
+        "harness_known_failing",
+        "failures of an adapter that are known: ADAPTER: PATTERN = REASON LINK (default: none)",
+        type="linelist",
+        default=[],
+    )
+    parser.addini(
         "harness_cassettes",
         "the folder of cassettes, relative to the rootdir (default: cassettes)",
         default="cassettes",
@@ -109,7 +122,7 @@ def _check_names(config: pytest.Config) -> None:
             raise pytest.UsageError(
                 f"harness_specs: there is no folder {root}; create it or correct the path"
             )
-    if config.getini("harness_adapters"):
+    if any(config.getini(f"harness_{name}") for name in ("adapters", "losses", "known_failing")):
         _project(config)
     dialects, providers = (
         config.getoption("--harness-dialect"),
@@ -165,10 +178,15 @@ def _project(config: pytest.Config) -> Project:
         cassettes = config.rootpath / config.getini("harness_cassettes")
         try:
             config.stash[_PROJECT] = Project(
-                _spec_roots(config), cassettes, config.getini("harness_adapters"), config.rootpath
+                _spec_roots(config),
+                cassettes,
+                config.getini("harness_adapters"),
+                config.rootpath,
+                losses=config.getini("harness_losses"),
+                known_failing=config.getini("harness_known_failing"),
             )
         except AdapterError as error:
-            raise pytest.UsageError(f"harness_adapters: {error}") from None
+            raise pytest.UsageError(f"configuration of adapters: {error}") from None
     return config.stash[_PROJECT]
 
 

@@ -118,6 +118,8 @@ class LawItem(ResultItem):
                 pytest.skip(
                     printable(f"nothing to look at: {self.result.reason}")
                 )  # no green without a comparison that ran
+            case "known-failing":
+                pytest.xfail(printable(f"known failing: {self.result.reason} ({self.result.link})"))
             case "failed":
                 evidence = self.result.evidence
                 made = "\n".join(

@@ -32,6 +32,7 @@ from harness.conformance.results import (
     sort_key,
     spell_surrogates,
 )
+from harness.facts import AspectVerdict
 from harness.stream.events import End
 
 RESULTS: Final = "results.json"
@@ -132,6 +133,8 @@ class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     layers: tuple[LayerView, ...] = ()
     breaches: tuple[Breach, ...] | None = None
     lost_features: tuple[str, ...] | None = None
+    aspects: dict[str, AspectVerdict] = {}
+    declared: dict[str, bool] = {}
 
 
 class Footer(Struct, frozen=True, forbid_unknown_fields=True):
@@ -273,6 +276,8 @@ _OF_CELL: Final = (
     "findings",
     "findings_total",
     "lost_features",
+    "aspects",
+    "declared",
 )
 _OF_EVIDENCE: Final = ("digest", "tool_code", "layers", "breaches")
 _ANY: Final = "[ADAPTER]'"

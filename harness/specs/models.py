@@ -15,6 +15,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr,
 from pydantic.json_schema import models_json_schema
 from pydantic_core import PydanticCustomError
 
+from harness.facts import Aspect
+
 FORMAT: Final = 1
 """The number after ``harness:`` in the files that this version reads."""
 
@@ -263,6 +265,13 @@ class Feature(_Closed):
     title: Sentence = Field(description="The name of the feature in the report.")
     meaning: Sentence = Field(description="What a client with this feature does, in a sentence.")
     link: Link = Field(description="Public documentation of it.")
+    aspects: Annotated[tuple[Aspect, ...] | None, Field(strict=False)] = Field(
+        None,
+        description=(
+            "The aspects by which an adapter that states its facts is judged in cases of this"
+            " feature; without the key all of them, with an empty list none."
+        ),
+    )
     losses: Annotated[tuple[str, ...], Field(strict=False)] = Field(
         (),
         description=(

@@ -108,9 +108,9 @@ def test_help_shows_the_default_of_options_and_settings(
     monkeypatch.setenv("COLUMNS", "500")
     told = project.runpytest_inprocess("--help").stdout.str()
     valued = re.findall(
-        r"^  (?:--harness-[a-z]+=|harness_[a-z]+ \().*(?:\n {10}.*)*", told, re.MULTILINE
+        r"^  (?:--harness-[a-z]+=|harness_[a-z_]+ \().*(?:\n {10}.*)*", told, re.MULTILINE
     )
-    assert len(valued) == 9
+    assert len(valued) == 11
     assert [option for option in valued if "default: " not in option] == []
 
 

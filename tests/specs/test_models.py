@@ -49,7 +49,7 @@ features:
         "f.yaml:5: title must be a sentence, not ''",
         "f.yaml:5: meaning is missing; required keys are id, title, meaning, link",
         "f.yaml:5: link must be a link that begins with http:// or https://, not 'nowhere'",
-        "f.yaml:5: unknown key 'mening' (did you mean meaning?); known keys are id, title, meaning, link, losses",
+        "f.yaml:5: unknown key 'mening' (did you mean meaning?); known keys are id, title, meaning, link, aspects, losses",
     ]
 
 

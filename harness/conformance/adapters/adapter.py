@@ -112,6 +112,19 @@ PROGRAM: Final = Effort(6, 6, 60)
 """For a program, which is started for every replay."""
 
 
+@dataclass(frozen=True, slots=True)
+class KnownFailure:
+    """A failure of an adapter that is known.
+
+    ``pattern``, with ``*`` and ``?``, matches an aspect (``finish``), a law (``law-3``), a
+    cassette, or a cassette and one of them with a space between. ``link`` may be "".
+    """
+
+    pattern: str
+    reason: str
+    link: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapter:
     """One adapter under test.
@@ -120,7 +133,8 @@ class Adapter:
     ``run(exchange, options)`` may raise anything. ``facts(output)`` reads the neutral account of an
     answer, and ``differences(wire, carried, interrupted)`` gives a sentence for each fact that is
     lost without being declared, or invented; both are None where the meaning of the native events
-    is unknown. ``losses``: the aspects that the event model has no place for. ``grammar`` and
+    is unknown. ``losses``: the aspects that the event model has no place for.
+    ``known_failing``: the failures that are known. ``grammar`` and
     ``request`` are None where the adapter has none. ``reference``: our
     own adapter of the same event model, for a user's adapter.
     """
@@ -135,6 +149,7 @@ class Adapter:
     request: RequestTranslator | None = None
     reference: Adapter | None = None
     losses: tuple[DeclaredLoss, ...] = ()
+    known_failing: tuple[KnownFailure, ...] = ()
     effort: Effort = BRIEF
     options: RunOptions = RunOptions()
 

@@ -15,6 +15,7 @@ from harness.stream.exchange import Exchange
 from harness.stream.exchange import Origin as CassetteOrigin
 
 from ..adapters import Adapter, AdapterError, Output, RunOptions
+from ..facts_cells import known_failure
 from ..results import CaseResult, Finding, Origin
 from . import LAWS, Law
 from .law import Breach
@@ -98,6 +99,17 @@ def judge_law(cell: LawCell) -> LawJudgement:
         breaches = law.findings(exchange, adapter)
     except AdapterError as error:
         return LawJudgement(msgspec.structs.replace(blank, verdict="error", reason=str(error)))
+    known = [
+        known_failure(adapter, cell.cassette, f"law-{law.id}")
+        or (breach.aspect and known_failure(adapter, cell.cassette, breach.aspect))
+        for breach in breaches
+    ]
+    breaches = [breach for breach, failure in zip(breaches, known, strict=True) if not failure]
+    if known and known[0] and not breaches:
+        reason, link = known[0].reason, known[0].link
+        return LawJudgement(
+            msgspec.structs.replace(blank, verdict="known-failing", reason=reason, link=link)
+        )
     result = msgspec.structs.replace(
         blank,
         verdict="failed" if breaches else "passed",
@@ -137,7 +149,7 @@ def _blank_result(cell: LawCell) -> CaseResult:
         source=law.source,
         provider=adapter.options.provider or "",
         adapter="" if events else adapter.name,
-        layer="events" if events else "payloads",
+        layer="events" if events else "facts" if adapter.by_facts else "payloads",
         verdict="not-run",
         cassette=cell.cassette,
         exchange=cell.number,

@@ -22,7 +22,8 @@ class Breach:
 
     ``exchange`` is the variant of the answer that shows it, ``got`` what the adapter gives for that
     variant. ``expected`` is an expectation as a spec spells it, where the law knows one.
-    ``feature`` is the feature of the variant, where that is not the law's own.
+    ``feature`` is the feature of the variant, where that is not the law's own. ``aspect`` is the
+    aspect that is lost, where the adapter is judged by aspects.
     """
 
     sentence: str
@@ -30,6 +31,7 @@ class Breach:
     expected: Any = None
     got: list[Any] | None = None
     feature: str = ""
+    aspect: str = ""
 
 
 @dataclass(frozen=True, slots=True)

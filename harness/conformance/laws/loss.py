@@ -22,7 +22,9 @@ def loss_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     """
     if adapter.by_facts:
         judgement = judged(exchange, adapter)
-        return [Breach(judgement.sentence(aspect), exchange) for aspect in judgement.red]
+        return [
+            Breach(judgement.sentence(aspect), exchange, aspect=aspect) for aspect in judgement.red
+        ]
     wire = wire_facts(exchange, adapter)
     findings = differences(exchange, wire, adapter, adapter.output(exchange))
     if findings and adapter.reference:

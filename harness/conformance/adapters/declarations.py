@@ -1,0 +1,79 @@
+"""Reads what a project declares about its adapters: losses, and known failures.
+
+harness_losses = litellm: media, code; ours: finish[call]
+harness_known_failing = litellm: finish = MAX_TOKENS becomes stop, https://example.org/issues/1
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from harness.facts import DeclaredLoss, read_losses
+
+from .adapter import Adapter, AdapterError, KnownFailure
+
+_LOSSES: Final = re.compile(r"(?P<adapter>[a-z0-9-]+)\s*:\s*(?P<losses>\S.*)")
+_KNOWN: Final = re.compile(
+    r"(?P<adapter>[a-z0-9-]+)\s*:\s*(?P<pattern>[^=]*\S)\s*=\s*(?P<why>\S.*)"
+)
+_LINK: Final = re.compile(r"[,;(]?\s*(https?://[^\s)]+)\)?\s*$")
+
+
+def declared_losses(lines: Iterable[str]) -> dict[str, tuple[DeclaredLoss, ...]]:
+    """The losses of each adapter; ``;`` separates adapters on one line. Raises `AdapterError`."""
+    declared: dict[str, tuple[DeclaredLoss, ...]] = {}
+    for item in filter(None, (part.strip() for line in lines for part in line.split(";"))):
+        match = _LOSSES.fullmatch(item)
+        if match is None:
+            raise AdapterError(
+                f"{item!r} declares no losses; expected ADAPTER: ASPECT, ASPECT[CONDITION]"
+            )
+        try:
+            losses = read_losses(match["losses"])
+        except ValueError as error:
+            raise AdapterError(f"{item!r}: {error}") from None
+        declared[match["adapter"]] = declared.get(match["adapter"], ()) + losses
+    return declared
+
+
+def known_failures(lines: Iterable[str]) -> dict[str, tuple[KnownFailure, ...]]:
+    """The known failures of each adapter. Raises `AdapterError`."""
+    known: dict[str, tuple[KnownFailure, ...]] = {}
+    for line in filter(None, map(str.strip, lines)):
+        match = _KNOWN.fullmatch(line)
+        if match is None:
+            raise AdapterError(
+                f"{line!r} names no known failure; expected ADAPTER: PATTERN = REASON, perhaps"
+                " with a link at the end; PATTERN matches an aspect, law-N, a cassette, or"
+                " `CASSETTE ASPECT`"
+            )
+        link = _LINK.search(match["why"])
+        reason = match["why"][: link.start()].rstrip(" ,;") if link else match["why"]
+        failure = KnownFailure(match["pattern"], reason or match["why"], link[1] if link else "")
+        known[match["adapter"]] = (*known.get(match["adapter"], ()), failure)
+    return known
+
+
+def with_declarations(
+    adapters: dict[str, Adapter],
+    losses: dict[str, tuple[DeclaredLoss, ...]],
+    known: dict[str, tuple[KnownFailure, ...]],
+) -> dict[str, Adapter]:
+    """The adapters with what is declared about them. Raises `AdapterError` for an unknown name."""
+    unknown = (losses.keys() | known.keys()) - adapters.keys()
+    if unknown:
+        raise AdapterError(
+            f"{min(unknown)} is none of the configured adapters:"
+            f" {', '.join(adapters) or 'there are none'}"
+        )
+    return {
+        name: replace(
+            adapter,
+            losses=(*adapter.losses, *losses.get(name, ())),
+            known_failing=known.get(name, ()),
+        )
+        for name, adapter in adapters.items()
+    }

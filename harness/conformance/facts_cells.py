@@ -1,0 +1,89 @@
+"""Judges a case by facts: the verdict of a cell comes from the aspects that the case's features
+name, and other losses are reported beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from harness.facts import RED, Aspect
+
+from .adapters import Adapter, KnownFailure
+from .aspects import ExchangeJudgement
+from .results import Finding, Verdict
+
+ALWAYS: tuple[Aspect, ...] = ("needless_error",)
+"""The aspects that every case is about."""
+
+
+def verdict_of(
+    judgement: ExchangeJudgement, adapter: Adapter, aspects: Sequence[Aspect] | None
+) -> dict[str, Any]:
+    """The fields of a result: verdict, reason, link, findings, aspects and declared losses.
+
+    ``aspects`` are those of the case's features; None: all of them.
+    """
+    fields: dict[str, Any] = {
+        "aspects": {aspect: finding.verdict for aspect, finding in judgement.aspects.items()},
+        "declared": {str(loss): shown for loss, shown in judgement.losses.items()},
+    }
+    named = [
+        aspect
+        for aspect in judgement.aspects
+        if aspects is None or aspect in aspects or aspect in ALWAYS
+    ]
+    red = [aspect for aspect in named if judgement.aspects[aspect].verdict in RED]
+    others = [aspect for aspect in judgement.red if aspect not in red]
+    beside = "; ".join(judgement.sentence(aspect) for aspect in others)
+    fields["findings"] = tuple(
+        Finding(aspect, judgement.aspects[aspect].verdict, note=judgement.aspects[aspect].note)
+        for aspect in (red or others)
+    )
+    fields["findings_total"] = len(fields["findings"])
+    if judgement.error:
+        return fields | {"verdict": "error", "reason": judgement.error}
+    verdict, reason, link = _verdict(judgement, adapter, named, red)
+    if beside and not red:
+        reason = f"{reason}; beside it: {beside}" if reason else f"beside it: {beside}"
+    return fields | {"verdict": verdict, "reason": reason, "link": link}
+
+
+def _verdict(
+    judgement: ExchangeJudgement, adapter: Adapter, named: list[Aspect], red: list[Aspect]
+) -> tuple[Verdict, str, str]:
+    verdicts = {judgement.aspects[aspect].verdict for aspect in named}
+    if red and judgement.variants:
+        variants = ", ".join(judgement.variants)
+        lost = "; ".join(judgement.sentence(aspect) for aspect in red)
+        return "not-run", f"the answer is not the documented wire ({variants}): {lost}", ""
+    if red:
+        known = [known_failure(adapter, judgement.cassette, aspect) for aspect in red]
+        if all(known) and known[0]:
+            return "known-failing", known[0].reason, known[0].link
+        return "failed", "", ""
+    if "kept" in verdicts:
+        return "passed", "", ""
+    if "not_carried" in verdicts:
+        losses = ", ".join(str(loss) for loss, shown in judgement.losses.items() if shown)
+        return "not-carried", f"{losses}, as declared", ""
+    if "not_asked" in verdicts:
+        note = next(judgement.aspects[aspect].note for aspect in named)
+        return "not-run", note, ""
+    return "not-run", "facts do not cover the features of this case", ""
+
+
+def known_failure(adapter: Adapter, cassette: str, subject: str) -> KnownFailure | None:
+    """The first known failure of an adapter whose pattern matches ``subject`` (an aspect, or
+    ``law-3``), the cassette, or both with a space between.
+    """
+    forms = (subject, cassette, f"{cassette} {subject}")
+    return next(
+        (
+            known
+            for known in adapter.known_failing
+            if any(fnmatchcase(form, known.pattern) for form in forms)
+        ),
+        None,
+    )
