@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from harness.facts import CONTINUATION, Facts
+from harness.facts import CONTINUATION, Error, Facts, Finish, Transcript, finish_class
 from harness.stream.exchange import Exchange
 
 from ..adapters import Adapter, AdapterError, OutOfTime
+from ..aspects import read_raw_facts
 from ..metamorphic.content import with_finish
 from ..metamorphic.messages import edited
 from .law import Breach, Law
@@ -47,11 +48,13 @@ ENDS: Final = {
 
 def success_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     """One breach for each answer that ends like a good one and is none."""
-    return [
-        Breach(f"{name} ends like a good answer, although {reason}", answer)
-        for name, answer in _answers(exchange, adapter)
-        if (reason := no_good_end(wire_facts(answer, adapter))) and _ends_well(answer, adapter)
-    ]
+    breaches = []
+    for name, answer in _answers(exchange, adapter):
+        wire = wire_facts(answer, adapter)
+        reason = no_good_end(wire)
+        if reason and _ends_well(answer, adapter, goes_on=wire.finish == CONTINUATION):
+            breaches.append(Breach(f"{name} ends like a good answer, although {reason}", answer))
+    return breaches
 
 
 def _answers(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[str, Exchange]]:
@@ -84,15 +87,30 @@ def no_good_end(wire: Facts) -> str:
     return f"its finish reason is {wire.finish}" if wire.is_malformed else ""
 
 
-def _ends_well(answer: Exchange, adapter: Adapter) -> bool:
-    """Whether the adapter tells a good end; an exception is none."""
+def _ends_well(answer: Exchange, adapter: Adapter, *, goes_on: bool) -> bool:
+    """Whether the adapter tells a good end; an exception is none. Where the answer ``goes_on``, an
+    adapter that states its facts may ask for the rest, and the end of the rest is not looked at.
+    """
     try:
-        facts = facts_of(adapter, adapter.output(answer))
+        output = adapter.output(answer)
     except OutOfTime:
         raise
     except AdapterError:
         return False
+    if output.transcript is not None:
+        asked_for_the_rest = goes_on and output.transcript.asked_again > 0
+        return not asked_for_the_rest and states_good_end(read_raw_facts(output.transcript))
+    facts = facts_of(adapter, output)
     return isinstance(facts, Facts) and facts.ended_well
+
+
+def states_good_end(transcript: Transcript) -> bool:
+    """Whether the last reason is a stop or a limit of length, and there is no error."""
+    facts = list(transcript.facts())
+    if transcript.raised or any(isinstance(fact, Error) for fact in facts):
+        return False
+    reasons = [fact.raw for fact in facts if isinstance(fact, Finish)]
+    return bool(reasons) and finish_class(reasons[-1]) in ("stop", "length")
 
 
 SUCCESS = Law(

@@ -14,6 +14,7 @@ from harness.cassettes.load import load
 from harness.conformance.adapters import Adapter, AdapterError, Output, RunOptions
 from harness.conformance.laws import LAWS
 from harness.conformance.laws.judge import cells, judge_law
+from harness.conformance.laws.success import SUCCESS
 from harness.facts import Entry, Error, Fact, Finish, Text, Transcript, read_losses
 from harness.stream.exchange import Exchange
 from tests.support.facts_adapters import (
@@ -53,7 +54,7 @@ def broken(adapter: Adapter, *names: str) -> dict[int, str]:
 def test_a_faithful_adapter_keeps_every_law(name: str) -> None:
     outcomes = list(results(facts_adapter(), name))
     assert not [outcome for outcome in outcomes if outcome[1] not in ("passed", "not-run")]
-    assert {law for law, verdict, _ in outcomes if verdict == "passed"} >= {1, 3, 4, 5, 7}
+    assert {law for law, verdict, _ in outcomes if verdict == "passed"} >= {1, 3, 4, 5, 7, 9}
 
 
 def without_signatures(value: Any) -> Any:
@@ -103,6 +104,9 @@ PLANTED: list[tuple[str, Change, str, set[int]]] = [
     ("a swallowed error in the stream", dropped(Error), "stream-errors", {3}),
     ("a cut that ends in silence", dropped(Error), "stream-ends", {3, 4}),
     ("a cut that ends like a good answer", always_stop, "stream-ends", {3, 4}),
+    ("no success told apart", always_stop, "text", {9}),
+    ("a malformed call that ends like a good answer", always_stop, "malformed-calls", {9}),
+    ("an answer that goes on and ends like a good one", always_stop, "continuation", {9}),
 ]
 
 
@@ -111,6 +115,17 @@ PLANTED: list[tuple[str, Change, str, set[int]]] = [
 )
 def test_a_planted_bug_breaks_a_law(change: Change, name: str, laws: set[int]) -> None:
     assert broken(facts_adapter(change), name).keys() >= laws
+
+
+def asks_again(transcript: Transcript) -> Transcript:
+    return replace(always_stop(transcript), asked_again=1)
+
+
+def test_an_adapter_may_ask_for_the_rest_of_an_answer_that_goes_on() -> None:
+    (paused, _) = exchanges("continuation")
+    adapter = facts_adapter(asks_again).with_options(RunOptions(provider="gemini-api"))
+    breaches = SUCCESS.findings(paused, adapter)
+    assert [breach.sentence for breach in breaches if breach.exchange == paused] == []
 
 
 def planted(run: Any) -> Adapter:
