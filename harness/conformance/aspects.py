@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from harness.facts import (
+    ASPECTS,
     RED,
     Aspect,
     AspectFinding,
@@ -142,12 +143,8 @@ def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect,
     request is judged.
     """
     transcript = read_raw_facts(transcript)
-    again = (
-        answer.reason == "CONTINUATION"
-        and transcript.asked_again > 0
-        and transcript.entries_of_first_request is not None
-    )
-    if again:
+    again = answer.reason == "CONTINUATION" and transcript.asked_again > 0
+    if again:  # without a number, all entries: the second request was refused
         first = transcript.entries[: transcript.entries_of_first_request]
         transcript = replace(transcript, entries=first, raised=None)
     return judge_answer(answer, transcript, again)
@@ -170,7 +167,7 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
     if transcript.path and "/publishers/" not in transcript.path:
         unavailable = frozenset({"citations"})
         if facts.pieces or "partialArgs" in facts.others:
-            unavailable |= {"calls", "ids", "signatures"}
+            unavailable = frozenset(ASPECTS)  # a client there never sees such an answer
     interrupted = exchange.end in INTERRUPTED
     return WireAnswer(facts, exchange.end, interrupted, readable, provider.program, unavailable)
 

@@ -60,6 +60,9 @@ _LINES: Final = (
     (r"^data:.*\r?\ndata:", "several data lines"),
     (r"\r(?!\n)", "a lone CR"),
     (r"^data: b'", "a literal of Python's bytes"),
+    (r"^data: ?data:", "data: twice"),
+    (r"^data:[ ]*\r?$", "an event without data"),
+    (r"^data: ?\[(?!DONE\])", "an array in an event"),
 )
 
 
@@ -139,7 +142,9 @@ def _of_candidate(candidate: dict[str, Any]) -> Iterator[str]:
 def _of_framing(exchange: Exchange, text: str, messages: list[dict[str, Any]]) -> set[str]:
     found = set()
     is_events = re.search(r"^data:", text, re.MULTILINE) is not None
-    if text.lstrip().startswith("["):
+    if is_events and re.search(r"^\[", text, re.MULTILINE):
+        found.add("an error inside an array")
+    elif text.lstrip().startswith("["):
         found.add("an error inside an array" if exchange.status >= 300 else "an array")
     elif not is_events and len(messages) > 1:
         found.add("JSON lines")

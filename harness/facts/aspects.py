@@ -120,8 +120,8 @@ class WireAnswer:
 class _Carried:
     """What an adapter states, put together.
 
-    ``finish_event``: the native event with the last reason. ``errors``: what it says of errors, the
-    exception included.
+    ``finish``: the last of the ``reasons``; ``finish_event``: the native event with it.
+    ``errors``: what it says of errors, the exception included.
     """
 
     text: str
@@ -129,6 +129,7 @@ class _Carried:
     calls: list[Call]
     repeated: Call | None
     finish: str | None
+    reasons: list[str]
     finish_event: Json
     usage: dict[str, int]
     errors: list[Error]
@@ -188,6 +189,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
     at_id: dict[str, int] = {}
     repeated = None
     finish, finish_event = None, None
+    reasons: list[str] = []
     usage: dict[str, int] = {}
     errors: list[Error] = []
     for entry in transcript.entries:
@@ -200,7 +202,8 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                 case Call() if pieces and not fact.name:
                     pass  # a piece of a call that is still streaming
                 case Call():
-                    call = replace(fact, arguments=_arguments(fact.arguments))
+                    arguments = _arguments(fact.arguments)
+                    call = replace(fact, id=fact.id or None, arguments=arguments)
                     if call.id is None or ids[call.id] > 1 or call.id not in at_id:
                         at_id[call.id or ""] = len(calls)
                         calls.append(call)
@@ -211,6 +214,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
                         calls[at_id[call.id]] = call
                 case Finish() if finish_class(fact.raw) is not None:
                     finish, finish_event = fact.raw, entry.native
+                    reasons.append(fact.raw or "")
                 case Usage():
                     counts = (
                         (name, getattr(fact, name))
@@ -230,6 +234,7 @@ def _carried(wire: WireAnswer | None, transcript: Transcript) -> _Carried:
         calls,
         repeated,
         finish,
+        reasons,
         finish_event,
         usage,
         errors,
@@ -602,7 +607,9 @@ class _Judge:
         if reason is None:
             return
         kind = finish_class(self._carried.finish)
-        named = self._carried.search.has_leaf(reason) and kind not in ("stop", "length")
+        named = reason in self._carried.reasons or (
+            self._carried.search.has_leaf(reason) and kind not in ("stop", "length")
+        )
         if self._carried.loud or kind == "filter" or named:
             self._set("blocked", "kept")
         else:

@@ -398,3 +398,18 @@ def test_merged_facts_do_not_depend_on_granularity() -> None:
         )
     )
     assert merged_facts(one) == merged_facts(two)
+
+
+def test_an_empty_id_is_no_id() -> None:
+    wire = answer(frame(call_part("f", None), call_part("g", None), finishReason="STOP"))
+    facts = (Call("", "f"), Call("", "g"), Finish("STOP"))
+    assert not red(wire, Transcript((Entry(None, facts),)))
+
+
+def test_a_block_reason_before_a_good_reason_is_kept() -> None:
+    wire = answer(
+        {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}, frame(finishReason="STOP")
+    )
+    facts = (Finish("PROHIBITED_CONTENT"), Finish("STOP"))
+    assert not red(wire, Transcript((Entry({}, facts),)))
+    assert red(wire, Transcript((Entry({}, facts[1:]),))) == {"blocked": "lost"}

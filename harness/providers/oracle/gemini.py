@@ -334,7 +334,7 @@ class _Reader:
         if not values and "nullValue" not in piece and "null_value" not in piece:
             return
         path = str(_pick(piece, "jsonPath") or "")
-        self.facts.pieces += [value for value in values if isinstance(value, str)]
+        self.facts.pieces += [value if isinstance(value, str) else "" for value in values]
         if self._streamed and not self._streamed.put(path, values[0] if values else None):
             self.facts.others.add("partialArgs")
 
