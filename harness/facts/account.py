@@ -53,8 +53,8 @@ class Facts:
     ``opaque``: values of the wire that event models hand on without a meaning of their own, by
     aspect: ``media`` (data or URI), ``code`` (code and output), ``server_tools`` (ids, and strings
     of arguments and results), ``grounding``, ``citations``, ``urls`` (URIs). ``error_words``: code,
-    status and message of each error. ``pieces``: the values of streamed arguments as they came, "" for one that is no string.
-    Only the oracle of a wire fills these three.
+    status and message of each error. ``pieces``: the values of streamed arguments as they came, ""
+    for one that is no string. Only the oracle of a wire fills these three.
 
     ``raw`` and ``raw_usage`` are objects of the wire that payloads hand on unchanged. The oracle of
     the wire reads them. It takes from ``raw_usage`` only counts that are not in ``own_counts``, for
