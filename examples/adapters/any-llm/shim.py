@@ -28,7 +28,7 @@ def converse(at):
         {
             "role": "tool",
             "tool_call_id": call["id"],
-            "content": at.result(Call(call["id"], **call["function"])),
+            "content": at.result(Call(call["id"], call["function"]["name"])),
         }
         for call in calls.values()
     ]
@@ -82,8 +82,9 @@ def _facts(answer, stream, calls):
         for number, piece in enumerate(message.tool_calls or ()):
             index = piece.index if stream else number
             call = calls[index] = _join(calls.get(index), piece.model_dump(exclude_none=True))
-            if _is_whole(call["function"]["arguments"]):
-                yield Call(call.get("id"), **call["function"])
+            name, arguments = call["function"].get("name"), call["function"].get("arguments")
+            if name and _is_whole(arguments or ""):
+                yield Call(call.get("id"), name, arguments)
         if choice.finish_reason:
             yield Finish(choice.finish_reason)
     if usage := answer.usage:

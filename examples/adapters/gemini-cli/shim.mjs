@@ -33,7 +33,9 @@ async function* send(gemini, at, parts) {
 
 async function replay(at, say) {
   if (!at.stream) at.skip('the Gemini CLI only asks for streams');
-  for await (const event of send(await client(at), at, [{ text: at.prompt }])) say(event, facts(event));
+  const gemini = await client(at);
+  for await (const event of send(gemini, at, [{ text: at.prompt }])) say(event, facts(event));
+  say({ history: gemini.getHistory() }, []); // signatures are kept here
 }
 
 async function converse(at) {

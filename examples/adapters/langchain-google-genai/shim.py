@@ -13,7 +13,8 @@ def replay(at):
     for piece in _ask(at, [HumanMessage(at.prompt)]):
         whole = piece if whole is None else whole + piece
         calls = list(_calls(whole))  # the application reads them from the sum of the pieces
-        yield piece, [*_facts(piece), *(call for call in calls if call not in given)]
+        new = [call for index, call in enumerate(calls) if given[index : index + 1] != [call]]
+        yield piece, [*_facts(piece), *new]
         given = calls
     if whole is not None:
         yield whole, list(_end(whole))

@@ -1,7 +1,7 @@
 """pydantic-ai: `GoogleModel` through `pydantic_ai.direct`, which runs no tools."""
 
 from pydantic_ai.direct import model_request, model_request_stream
-from pydantic_ai.messages import ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import ModelRequest, PartStartEvent, ToolReturnPart, UserPromptPart
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.google import GoogleModel, GoogleModelSettings
 from pydantic_ai.providers.google import GoogleProvider
@@ -13,14 +13,20 @@ VERSION_OF = "pydantic-ai-slim"
 
 
 async def replay(at):
-    async for event in _ask(at, [ModelRequest([UserPromptPart(at.prompt)])]):
-        yield event, list(_facts(event)) if isinstance(event, ModelResponse) else []
+    given = 0
+    async for event, response in _ask(at, [ModelRequest([UserPromptPart(at.prompt)])]):
+        ended = event is response  # until then a call whose arguments are a text is streaming
+        calls = [_call(part) for part in response.parts if part.part_kind == "tool-call"]
+        calls = [call for call in calls if ended or isinstance(call.arguments, dict)]
+        facts = [*_texts(event), *calls[given:], *(_end(response) if ended else ())]
+        given = len(calls)
+        yield event, facts
 
 
 async def converse(at):
     messages = [ModelRequest([UserPromptPart(at.prompt)])]
-    async for event in _ask(at, messages):
-        answer = event  # the last one is the whole response
+    async for _, response in _ask(at, messages):
+        answer = response
     results = [
         ToolReturnPart(part.tool_name, at.result(_call(part)), part.tool_call_id)
         for part in answer.parts
@@ -47,28 +53,35 @@ async def _ask(at, messages):
         "model_request_parameters": ModelRequestParameters(function_tools=tools),
     }
     if not at.stream:
-        yield await model_request(**asked)
+        response = await model_request(**asked)
+        for index, part in enumerate(response.parts):
+            yield PartStartEvent(index=index, part=part), response
+        yield response, response
         return
     async with model_request_stream(**asked) as stream:
         try:
             async for event in stream:
-                yield event
+                yield event, stream.get()
         finally:
-            yield stream.get()  # also before an error: the parts up to it
+            yield (response := stream.get()), response  # also before an error
 
 
 def _call(part):
     return Call(part.tool_call_id, part.tool_name, part.args)
 
 
-def _facts(response):
-    for part in response.parts:
-        if part.part_kind == "text":
-            yield Text(part.content)
-        elif part.part_kind == "thinking":
-            yield Thought(part.content or "")
-        elif part.part_kind == "tool-call":
-            yield _call(part)
+def _texts(event):
+    if getattr(event, "event_kind", None) == "part_start":
+        kind, text = event.part.part_kind, getattr(event.part, "content", None)
+    elif getattr(event, "event_kind", None) == "part_delta":
+        kind, text = event.delta.part_delta_kind, getattr(event.delta, "content_delta", None)
+    else:
+        return
+    if text and kind in ("text", "thinking"):
+        yield Text(text) if kind == "text" else Thought(text)
+
+
+def _end(response):
     yield Finish((response.provider_details or {}).get("finish_reason") or response.finish_reason)
     if response.usage.has_values():
         yield Usage(
