@@ -19,7 +19,9 @@ from .wire import provider_of, wire_facts
 
 
 def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
-    """One breach for each call, id, name, argument or signature that the next request lacks."""
+    """One breach for each call, id, name, argument or signature that the next request lacks, and
+    for each signature that it has too often.
+    """
     translator = adapter.request
     if translator is None:
         return []
@@ -50,6 +52,7 @@ def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:
         or wire.errors
         or wire.block_reason is not None
         or wire.open_call
+        or not wire.understood
     )
     if failed:
         return "the answer failed"
@@ -62,7 +65,7 @@ ROUND_TRIP = Law(
     8,
     "What goes back",
     "After its calls have run, every call, id, name, argument and signature of the answer is sent"
-    " back at its part.",
+    " back at its part, and nowhere else.",
     return_findings,
     unasked=nothing_goes_back,
     layers=("payloads",),

@@ -7,6 +7,7 @@ calls, in call order.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
@@ -57,8 +58,9 @@ def gather_request(body: Json) -> Returned:
 
 
 def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> list[str]:
-    """The facts of an answer's calls that the request after it lacks, a sentence each. ``signed``:
-    the other kinds of parts that must keep their signatures.
+    """The facts of an answer's calls that the request after it lacks, and the signatures that it
+    has too often, a sentence each. ``signed``: the other kinds of parts that must keep their
+    signatures.
     """
     findings = call_findings(wire.calls, returned.calls, ordered=True)
     if findings:
@@ -85,8 +87,16 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
     ):
         findings.append("a call stands behind the first result")
     others = [signature for kind, signature in wire.signatures if kind in signed]
-    return findings + [
+    findings += [
         f"signature lost: {short_json(signature)} is not sent back"
         for signature in others
         if signature not in returned.signatures
+    ]
+    given = Counter(signature for _, signature in wire.signatures)
+    sent = Counter(returned.signatures) + Counter(sign for _, sign in returned.marks if sign)
+    return findings + [
+        f"signature copied: {short_json(signature)} is sent back at {count} parts; the answer has"
+        f" it at {given[signature]}"
+        for signature, count in sent.items()
+        if count > given[signature]
     ]

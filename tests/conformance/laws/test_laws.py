@@ -32,6 +32,7 @@ ANSWER = (
     b'data: {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f","args": {"userKey": 1}},"thoughtSignature": "QQ=="}]},'
     b'"finishReason": "STOP","index": 0}],"usageMetadata": {"promptTokenCount": 7,"candidatesTokenCount": 2}}\r\n\r\n'
 )
+TEXT = b'data: {"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}\n\n'
 STREAMED_ARGUMENTS = (
     b'data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","willContinue":true},"thoughtSignature":"QQ=="}]}}]}\n\n'
     b'data: {"candidates":[{"content":{"parts":[{"functionCall":{"partialArgs":[{"jsonPath":"$.a","stringValue":"x"}],'
@@ -161,6 +162,19 @@ def otherwise_signed(items: Items) -> Items:
     return json.loads(json.dumps(items).replace("QQ==", "Qw=="))  # type: ignore[no-any-return]
 
 
+def signed_texts(items: Items) -> Items:
+    """The payloads with the signature of the call at the text too."""
+    text = '{"kind": "text", '
+    # as it was
+    return json.loads(json.dumps(items).replace(text, f'{text}"signature": "QQ==", '))  # type: ignore[no-any-return]
+
+
+def stopped(items: Items) -> Items:
+    """The payloads with a natural stop as their end."""
+    end = {"type": "FINISH", "finish_reason": {"reason": "stop", "raw": "STOP"}}
+    return [*without(without(items, "FINISH"), "ERROR"), end]
+
+
 def renamed(items: Items) -> Items:
     # as it was
     return json.loads(json.dumps(items).replace('"name": "f"', '"name": "g"'))  # type: ignore[no-any-return]
@@ -227,6 +241,27 @@ FAULTS: dict[str, tuple[int, str, Fault]] = {
         "signature of call 1 lost",
         lambda items, _: otherwise_signed(items),
     ),
+    "a signature is sent back twice": (
+        8,
+        'signature copied: "QQ==" is sent back at 2 parts; the answer has it at 1',
+        lambda items, _: signed_texts(items),
+    ),
+    "a web page is an answer that ended well": (
+        9,
+        "a web page ends like a good answer, although nothing in it was understood",
+        lambda items, given: stopped(items) if b"<html" in given.body else items,
+    ),
+    "no reason is a natural stop": (
+        9,
+        "the answer without its finish reason ends like a good answer, although it gives no reason",
+        lambda items, _: stopped(items),
+    ),
+    "a malformed call is a natural stop": (
+        9,
+        "the answer with a malformed call ends like a good answer, although its finish reason is"
+        " MALFORMED_FUNCTION_CALL",
+        lambda items, _: stopped(items),
+    ),
     "a call is told under another name": (8, "call lost: f(", lambda items, _: renamed(items)),
     "garbage is passed over": (
         7,
@@ -239,7 +274,7 @@ FAULTS: dict[str, tuple[int, str, Fault]] = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_each_fault_is_found_by_its_law(name: str) -> None:
     number, sentence, fault = FAULTS[name]
-    found = findings(number, exchange(ANSWER), fault)
+    found = findings(number, exchange(ANSWER if number != 9 else TEXT), fault)
     assert any(sentence in finding for finding in found), found
 
 

@@ -64,6 +64,15 @@ def test_what_goes_back_whole_has_lost_nothing(enveloped: bool) -> None:
         (body(TEXT, CALL, SECOND, results=RESULTS[::-1]), "results "),
         (body(TEXT, CALL, SECOND, results=RESULTS[:1]), "results "),
         (body({"text": "a"}, CALL, SECOND), 'signature lost: "Qg==" is not sent back'),
+        (
+            body({**TEXT, "thoughtSignature": "QQ=="}, CALL, SECOND),
+            'signature copied: "QQ==" is sent back at 2 parts; the answer has it at 1',
+        ),
+        (body(TEXT, TEXT, CALL, SECOND), 'signature copied: "Qg==" is sent back at 2 parts'),
+        (
+            body(TEXT, CALL, SECOND, {"text": "", "thoughtSignature": "Qw=="}),
+            'signature copied: "Qw==" is sent back at 1 parts; the answer has it at 0',
+        ),
     ],
 )
 def test_what_is_missing_from_what_goes_back_is_said(sent: dict[str, Any], finding: str) -> None:
