@@ -45,6 +45,7 @@ from .fact import (
 )
 from .finish import CONTINUATION, MALFORMED, FinishClass, ends_in_call, finish_class
 from .losses import ASPECTS, CONDITIONS, DeclaredLoss, read_losses
+from .native import plain_base64
 from .transcript import Entry, Raised, Transcript
 
 __all__ = [
@@ -88,6 +89,7 @@ __all__ = [
     "merged_facts",
     "message_findings",
     "part_findings",
+    "plain_base64",
     "read_losses",
     "result_findings",
     "same",

@@ -54,7 +54,8 @@ class Facts:
     aspect: ``media`` (data or URI), ``code`` (code and output), ``server_tools`` (ids, and strings
     of arguments and results), ``grounding``, ``citations``, ``urls`` (URIs). ``error_words``: code,
     status and message of each error. ``pieces``: the values of streamed arguments as they came, ""
-    for one that is no string. Only the oracle of a wire fills these three.
+    for one that is no string. ``places``: the number of characters of text before each call. Only
+    the oracle of a wire fills these.
 
     ``raw`` and ``raw_usage`` are objects of the wire that payloads hand on unchanged. The oracle of
     the wire reads them. It takes from ``raw_usage`` only counts that are not in ``own_counts``, for
@@ -89,6 +90,7 @@ class Facts:
     opaque: dict[str, list[str]] = field(default_factory=dict)
     error_words: list[str] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
     raw: list[Json] = field(default_factory=list)
     raw_usage: dict[str, Json] = field(default_factory=dict)
     own_counts: frozenset[str] = frozenset()

@@ -8,14 +8,17 @@ from .events import gather_events
 from .gemini import gather_body, read_messages
 from .gemini_cli import gather_cli
 from .raw import read_raw
+from .second_turn import SecondTurnAspect, judge_second_turn
 from .sent_back import Returned, gather_request, return_losses
 
 __all__ = [
     "Returned",
+    "SecondTurnAspect",
     "gather_body",
     "gather_cli",
     "gather_events",
     "gather_request",
+    "judge_second_turn",
     "read_messages",
     "read_raw",
     "return_losses",

@@ -140,7 +140,7 @@ def _document(text: str, at: int) -> tuple[Any, int]:
     return value, end
 
 
-def _pick(holder: dict[str, Json], name: str) -> Json:
+def pick(holder: dict[str, Json], name: str) -> Json:
     """A field in either spelling; None if it is missing or null."""
     value = holder.get(name)
     return (
@@ -211,14 +211,14 @@ class _Reader:
         return facts
 
     def _read_response(self, message: dict[str, Json]) -> None:
-        feedback = _pick(message, "promptFeedback")
+        feedback = pick(message, "promptFeedback")
         if isinstance(feedback, dict):
-            reason = _pick(feedback, "blockReason")
+            reason = pick(feedback, "blockReason")
             self.facts.block_reason = (
                 self.facts.block_reason if reason is None else _word(reason, ())
             )
             self.facts.others |= _present(feedback, {"blockReason", "blockReasonMessage"})
-        usage = _pick(message, "usageMetadata")
+        usage = pick(message, "usageMetadata")
         if isinstance(usage, dict):
             self.facts.usage |= {
                 camel(name): count
@@ -226,9 +226,9 @@ class _Reader:
                 if (count := _whole(value)) is not None
             }
         for candidate in _objects(message.get("candidates")):
-            if not _pick(candidate, "index"):
+            if not pick(candidate, "index"):
                 self._read_candidate(candidate)
-        for call in _objects(_pick(message, "functionCalls")):
+        for call in _objects(pick(message, "functionCalls")):
             self._read_call(call)
         if self.facts.block_reason is not None and self.facts.at_block is None:
             self.facts.open_call = self._streamed is not None
@@ -242,15 +242,15 @@ class _Reader:
         self.facts.others |= _present(candidate, _READ_CANDIDATE)
         for aspect, names in _ANNOTATIONS.items():
             for name in names:
-                self.facts.add_opaque(aspect, *_uris(_pick(candidate, name)))
-        finish = _pick(candidate, "finishReason")
+                self.facts.add_opaque(aspect, *_uris(pick(candidate, name)))
+        finish = pick(candidate, "finishReason")
         if finish is not None:
             self.facts.finish = _word(finish, _NUMBERED)
-            self.facts.finish_message = _pick(candidate, "finishMessage")
+            self.facts.finish_message = pick(candidate, "finishMessage")
 
     def _read_part(self, part: dict[str, Json]) -> None:
         call, text, thought = (
-            _pick(part, "functionCall"),
+            pick(part, "functionCall"),
             part.get("text"),
             part.get("thought") is True,
         )
@@ -269,24 +269,22 @@ class _Reader:
             )  # what follows a call's first part signs no call
             self._read_call(call)
             kind = "call" if len(self.facts.calls) > before else kind
-        self.facts.media += sum(
-            _pick(part, name) is not None for name in ("inlineData", "fileData")
-        )
+        self.facts.media += sum(pick(part, name) is not None for name in ("inlineData", "fileData"))
         self.facts.code += sum(
-            _pick(part, name) is not None for name in ("executableCode", "codeExecutionResult")
+            pick(part, name) is not None for name in ("executableCode", "codeExecutionResult")
         )
         self._read_opaque(part)
         self.facts.server_tools += sum(
-            _pick(part, name) is not None for name in ("toolCall", "toolResponse")
+            pick(part, name) is not None for name in ("toolCall", "toolResponse")
         )
-        answered = _pick(part, "functionResponse")
+        answered = pick(part, "functionResponse")
         if isinstance(answered, dict):
             self.facts.add_result(False, answered.get("response"))
         others = _present(part, _PART_OTHERS)
         self.facts.others |= others
         if kind == "other" and not others:
             kind = "thought" if thought else "text"
-        signature = _pick(part, "thoughtSignature")
+        signature = pick(part, "thoughtSignature")
         if signature:
             self.facts.signatures.append((kind, str(signature)))
             if kind == "call":
@@ -295,28 +293,29 @@ class _Reader:
     def _read_opaque(self, part: dict[str, Json]) -> None:
         """Note what a part holds beside text and calls."""
         for name, aspect, fields in _OPAQUE_PARTS:
-            holder = _pick(part, name)
+            holder = pick(part, name)
             if isinstance(holder, dict):
-                self.facts.add_opaque(aspect, *(_pick(holder, field) for field in fields))
+                self.facts.add_opaque(aspect, *(pick(holder, field) for field in fields))
         for name in ("toolCall", "toolResponse"):
-            tool = _pick(part, name)
+            tool = pick(part, name)
             if isinstance(tool, dict):
-                strings = [
+                texts = [
                     text
                     for field in ("args", "response")
-                    for text in _strings(tool.get(field))
+                    for text in strings(tool.get(field))
                     if not _ENUM_WORD.fullmatch(text)
                 ]
-                self.facts.add_opaque("server_tools", tool.get("id"), *strings)
+                self.facts.add_opaque("server_tools", tool.get("id"), *texts)
 
     def _read_call(self, call: dict[str, Json]) -> None:
         name, arguments = call.get("name"), call.get("args")
         if isinstance(arguments, str):
             arguments = json.loads(arguments) if _is_json(arguments) else arguments
-        pieces, goes_on = _objects(_pick(call, "partialArgs")), _pick(call, "willContinue") is True
+        pieces, goes_on = _objects(pick(call, "partialArgs")), pick(call, "willContinue") is True
         if name or (arguments and self._streamed is None):
             self._streamed = StreamedArguments(arguments if isinstance(arguments, dict) else {})
             self.facts.calls.append((str(name or ""), self._streamed.arguments))
+            self.facts.places.append(len(self.facts.text))
             self.facts.marks.append((str(call["id"]) if call.get("id") else None, None))
         elif pieces and self._streamed is None:
             self.facts.others.add("partialArgs")
@@ -329,11 +328,11 @@ class _Reader:
         values = [
             value
             for name in ("stringValue", "numberValue", "boolValue")
-            if (value := _pick(piece, name)) is not None
+            if (value := pick(piece, name)) is not None
         ]
         if not values and "nullValue" not in piece and "null_value" not in piece:
             return
-        path = str(_pick(piece, "jsonPath") or "")
+        path = str(pick(piece, "jsonPath") or "")
         self.facts.pieces += [value if isinstance(value, str) else "" for value in values]
         if self._streamed and not self._streamed.put(path, values[0] if values else None):
             self.facts.others.add("partialArgs")
@@ -358,7 +357,7 @@ class _Reader:
         )
 
 
-def _strings(value: Json) -> Iterator[str]:
+def strings(value: Json) -> Iterator[str]:
     """Every string inside a value, in order."""
     pending = [value]
     while pending:

@@ -1,0 +1,222 @@
+"""Judges the request after an answer: whether what the answer said goes back to its place.
+
+The rules are those of https://ai.google.dev/gemini-api/docs/thought-signatures and of the page
+docs/what-is-judged.md: every call, id, name, argument and signature stands at its part, once; text
+that came before a call stands before it; the results stand in the order of the calls.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from harness.facts import AspectFinding, AspectVerdict, Facts, NamedArguments, plain_base64, same
+from harness.stream.json_codec import Json
+from harness.stream.printable import excerpt, short_json
+
+from .gemini import pick, strings
+
+SecondTurnAspect = Literal[
+    "calls", "ids", "signatures", "other_signatures", "results", "server_tools", "text"
+]
+
+PLACEHOLDERS = frozenset(
+    map(
+        plain_base64,
+        (
+            "skip_thought_signature_validator",
+            "context_engineering_is_the_way_to_go",
+            "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=",
+            "Y29udGV4dF9lbmdpbmVlcmluZ19pc190aGVfd2F5X3RvX2dv",
+        ),
+    )
+)
+"""Documented values in place of a signature, as text and as base64."""
+
+
+@dataclass
+class _Echo:
+    """What a request says of an answer. ``calls``: (name, arguments), with ``ids``, ``signatures``
+    and ``places``: the characters of text before each. ``results``: (name, id) in order.
+    ``other_signatures`` are those of other parts. ``order``: a letter for each call and result.
+    """
+
+    text: str = ""
+    calls: list[NamedArguments] = field(default_factory=list)
+    ids: list[str | None] = field(default_factory=list)
+    signatures: list[str | None] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    results: list[tuple[str, str | None]] = field(default_factory=list)
+    other_signatures: list[str] = field(default_factory=list)
+    server_tools: list[str] = field(default_factory=list)
+
+
+def judge_second_turn(
+    answer: Facts, request: Json, first: Json = None
+) -> dict[SecondTurnAspect, AspectFinding]:
+    """The verdict of each aspect of the request that follows an answer with these facts.
+
+    ``first`` is the request of the answer itself. Its contents are left out; without it, all that
+    is before the first content of the model.
+    """
+    echo = _read(request, first)
+    findings: dict[SecondTurnAspect, AspectFinding] = {}
+
+    def put(aspect: SecondTurnAspect, verdict: AspectVerdict, note: str = "") -> None:
+        findings[aspect] = AspectFinding(verdict, note)
+
+    if answer.calls:
+        put("calls", *_calls(answer.calls, echo.calls))
+    aligned = "calls" in findings and findings["calls"].verdict == "kept"
+    if aligned:
+        put("ids", *_ids(answer, echo))
+        put("results", *_results(echo))
+    wired = [signature for _, signature in answer.marks]
+    if any(wired):
+        put("signatures", *_signatures(wired, echo, aligned))
+    others = [value for kind, value in answer.signatures if kind != "call"]
+    if others:
+        put("other_signatures", *_other_signatures(others, echo))
+    server_tools = answer.opaque.get("server_tools", [])
+    if server_tools:
+        lost = [value for value in dict.fromkeys(server_tools) if value not in echo.server_tools]
+        put("server_tools", "lost" if lost else "kept", f"lost: {lost[0]}" if lost else "")
+    if answer.text:
+        put("text", *_text(answer, echo, aligned))
+    return findings
+
+
+def _calls(wire: list[NamedArguments], sent: list[NamedArguments]) -> tuple[AspectVerdict, str]:
+    rest = list(sent)
+    missing = [call for call in wire if not _remove(rest, call)]
+    if missing:
+        name, arguments = missing[0]
+        verdict: AspectVerdict = "wrong" if rest else "lost"
+        return verdict, f"the call {name}({short_json(arguments)}) is not sent back"
+    if rest:
+        return "wrong", f"the call {rest[0][0]} is sent back more often than the answer has it"
+    if [name for name, _ in wire] != [name for name, _ in sent]:
+        return "wrong", f"the calls are sent back in another order: {[name for name, _ in sent]}"
+    return "kept", ""
+
+
+def _remove(calls: list[NamedArguments], wanted: NamedArguments) -> bool:
+    for index, call in enumerate(calls):
+        if call[0] == wanted[0] and same(call[1], wanted[1]):
+            del calls[index]
+            return True
+    return False
+
+
+def _ids(answer: Facts, echo: _Echo) -> tuple[AspectVerdict, str]:
+    """An id of the wire comes back as it was. Another must be the same at call and result."""
+    for number, ((wired, _), sent) in enumerate(zip(answer.marks, echo.ids, strict=True), 1):
+        if wired and not sent:
+            return "lost", f"the id {wired} of call {number} is not sent back"
+        if wired and sent != wired:
+            return "wrong", f"the id {wired} of call {number} is sent back as {sent}"
+    for number, (sent, result) in enumerate(zip(echo.ids, echo.results, strict=False), 1):
+        if result[1] != sent:
+            return "wrong", f"result {number} has the id {result[1]}, its call {sent}"
+    return "kept", ""
+
+
+def _results(echo: _Echo) -> tuple[AspectVerdict, str]:
+    names = [name for name, _ in echo.calls]
+    answered = [name for name, _ in echo.results]
+    if answered == names:
+        return "kept", ""
+    verdict: AspectVerdict = "lost" if len(answered) < len(names) else "wrong"
+    return verdict, f"the calls are {names}, the results are of {answered}"
+
+
+def _signatures(wired: list[str | None], echo: _Echo, aligned: bool) -> tuple[AspectVerdict, str]:
+    """The signature of each call at that call, and nowhere else."""
+    sent = [_plain(signature) for signature in echo.signatures]
+    everywhere = Counter(filter(None, [*sent, *map(_plain, echo.other_signatures)]))
+    for number, signature in enumerate(wired, 1):
+        plain = _plain(signature)
+        if plain is None:
+            continue
+        here = sent[number - 1] if aligned else None
+        if everywhere[plain] == 0:
+            return "lost", f"the signature of call {number} is not sent back: {excerpt(plain, 40)}"
+        if aligned and here != plain:
+            return "wrong", f"the signature of call {number} stands at another part"
+        if everywhere[plain] > Counter(map(_plain, wired))[plain]:
+            return "wrong", f"the signature of call {number} is sent back more than once"
+    for number, (signature, own) in enumerate(zip(sent, wired, strict=False), 1):
+        if aligned and signature and not own and signature not in PLACEHOLDERS:
+            return "wrong", f"call {number} is sent back with a signature that it did not have"
+    return "kept", ""
+
+
+def _other_signatures(others: list[str], echo: _Echo) -> tuple[AspectVerdict, str]:
+    there = Counter(map(_plain, echo.other_signatures))
+    for signature, count in Counter(map(_plain, others)).items():
+        if there[signature] < count:
+            return "lost", f"not sent back: {excerpt(str(signature), 40)}"
+        if there[signature] > count:
+            return "wrong", f"sent back more than once: {excerpt(str(signature), 40)}"
+    return "kept", ""
+
+
+def _text(answer: Facts, echo: _Echo, aligned: bool) -> tuple[AspectVerdict, str]:
+    if echo.text != answer.text:
+        if answer.text in echo.text:
+            return "wrong", "more text is sent back than the answer has"
+        characters = iter(answer.text)
+        part = all(character in characters for character in echo.text)
+        note = f"the answer says {short_json(answer.text)}, sent back is {short_json(echo.text)}"
+        return ("lost" if part else "wrong"), note
+    if aligned and echo.places != answer.places:
+        return "wrong", "text stands on the other side of a call"
+    return "kept", ""
+
+
+def _plain(signature: str | None) -> str | None:
+    return plain_base64(signature) if signature else None
+
+
+def _read(request: Json, first: Json) -> _Echo:
+    """The contents after those of the first request, or from the first content of the model on."""
+    contents, before = _contents(request), len(_contents(first)) if first is not None else 0
+    if not before:
+        roles = [content.get("role") for content in contents]
+        before = roles.index("model") if "model" in roles else len(contents)
+    echo = _Echo()
+    for content in contents[before:]:
+        for part in content.get("parts") or []:
+            if isinstance(part, dict):
+                _read_part(echo, part, content.get("role"))
+    return echo
+
+
+def _contents(request: Json) -> list[dict[str, Json]]:
+    inner = request.get("request") if isinstance(request.get("request"), dict) else request
+    contents = inner.get("contents")
+    return [content for content in contents or [] if isinstance(content, dict)]
+
+
+def _read_part(echo: _Echo, part: dict[str, Json], role: Json) -> None:
+    call, result = pick(part, "functionCall"), pick(part, "functionResponse")
+    signature = pick(part, "thoughtSignature")
+    if isinstance(call, dict):
+        echo.calls.append((str(call.get("name") or ""), call.get("args") or {}))
+        echo.ids.append(call.get("id") or None)
+        echo.signatures.append(signature)
+        echo.places.append(len(echo.text))
+    elif signature is not None:
+        echo.other_signatures.append(str(signature))
+    if isinstance(result, dict):
+        echo.results.append((str(result.get("name") or ""), result.get("id") or None))
+    if role == "model" and isinstance(part.get("text"), str) and part.get("thought") is not True:
+        echo.text += part["text"]
+    echo.server_tools += _server_strings(part)
+
+
+def _server_strings(part: dict[str, Json]) -> Iterator[str]:
+    for name in ("toolCall", "toolResponse"):
+        yield from strings(pick(part, name))

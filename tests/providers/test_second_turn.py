@@ -1,0 +1,148 @@
+"""What goes back after an answer: a faithful request is kept, and each planted fault is seen."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from harness.providers.oracle import judge_second_turn, read_messages
+
+SIGNED = "c2lnbmF0dXJlIG9mIHRoZSBmaXJzdCBjYWxs"
+OF_TEXT = "c2lnbmF0dXJlIG9mIHRoZSB0ZXh0"
+ANSWER = read_messages(
+    [
+        {
+            "candidates": [
+                {
+                    "content": {
+                        "parts": [
+                            {"text": "I look. ", "thoughtSignature": OF_TEXT},
+                            {
+                                "functionCall": {"id": "a", "name": "f", "args": {"x": 1}},
+                                "thoughtSignature": SIGNED,
+                            },
+                            {"functionCall": {"name": "g", "args": {}}},
+                            {"toolCall": {"id": "t1", "toolType": "GOOGLE_SEARCH", "args": {}}},
+                        ]
+                    },
+                    "finishReason": "STOP",
+                }
+            ]
+        }
+    ]
+)
+FIRST = {"contents": [{"role": "user", "parts": [{"text": "Weather?"}]}]}
+MODEL: list[dict[str, Any]] = [
+    {"text": "I look. ", "thoughtSignature": OF_TEXT},
+    {"functionCall": {"id": "a", "name": "f", "args": {"x": 1.0}}, "thoughtSignature": SIGNED},
+    {"functionCall": {"id": "own-1", "name": "g"}},
+    {"toolCall": {"id": "t1", "toolType": "GOOGLE_SEARCH", "args": {}}},
+]
+RESULTS: list[dict[str, Any]] = [
+    {"functionResponse": {"id": "a", "name": "f", "response": {"result": 1}}},
+    {"functionResponse": {"id": "own-1", "name": "g", "response": {"result": 2}}},
+]
+Change = Callable[[list[dict[str, Any]], list[dict[str, Any]]], Any]
+
+
+def request_with(change: Change) -> dict[str, Any]:
+    model, results = copy.deepcopy(MODEL), copy.deepcopy(RESULTS)
+    change(model, results)
+    contents = [{"role": "model", "parts": model}, {"role": "user", "parts": results}]
+    return {"contents": [*FIRST["contents"], *contents]}
+
+
+def red(change: Change) -> dict[str, str]:
+    findings = judge_second_turn(ANSWER, request_with(change), FIRST)
+    return {
+        aspect: finding.verdict for aspect, finding in findings.items() if finding.verdict != "kept"
+    }
+
+
+def test_a_faithful_request_is_kept() -> None:
+    assert red(lambda model, results: None) == {}
+    assert judge_second_turn(ANSWER, request_with(lambda *_: None), FIRST).keys() == {
+        *("calls", "ids", "signatures", "other_signatures", "results", "server_tools", "text")
+    }
+
+
+def test_without_the_first_request_the_model_content_is_found() -> None:
+    findings = judge_second_turn(ANSWER, request_with(lambda *_: None))
+    assert {finding.verdict for finding in findings.values()} == {"kept"}
+
+
+def test_the_envelope_of_code_assist_is_opened() -> None:
+    body = {"model": "m", "request": request_with(lambda *_: None)}
+    findings = judge_second_turn(ANSWER, body, {"request": FIRST})
+    assert {finding.verdict for finding in findings.values()} == {"kept"}
+
+
+def test_signatures_are_compared_as_bytes() -> None:
+    def other_alphabet(model: list[dict[str, Any]], results: list[dict[str, Any]]) -> None:
+        model[1]["thoughtSignature"] += "=="
+        model[2]["thoughtSignature"] = "skip_thought_signature_validator"
+
+    assert red(other_alphabet) == {}
+
+
+FAULTS: list[tuple[str, Change, dict[str, str]]] = [
+    ("a call lost", lambda model, results: (model.pop(2), results.pop(1)), {"calls": "lost"}),
+    ("a call twice", lambda model, results: model.append(model[2]), {"calls": "wrong"}),
+    (
+        "an argument changed",
+        lambda model, results: model[1]["functionCall"].update(args={"x": 2}),
+        {"calls": "wrong"},
+    ),
+    (
+        "the wire's id lost",
+        lambda model, results: model[1]["functionCall"].pop("id"),
+        {"ids": "lost"},
+    ),
+    (
+        "the wire's id replaced",
+        lambda model, results: model[1]["functionCall"].update(id="b"),
+        {"ids": "wrong"},
+    ),
+    (
+        "a result with another id than its call",
+        lambda model, results: results[1]["functionResponse"].update(id="own-2"),
+        {"ids": "wrong"},
+    ),
+    ("a result lost", lambda model, results: results.pop(), {"results": "lost"}),
+    ("results in another order", lambda model, results: results.reverse(), {"results": "wrong"}),
+    (
+        "the call's signature lost",
+        lambda model, results: model[1].pop("thoughtSignature"),
+        {"signatures": "lost"},
+    ),
+    (
+        "the call's signature at another call",
+        lambda model, results: model[2].update(thoughtSignature=model[1].pop("thoughtSignature")),
+        {"signatures": "wrong"},
+    ),
+    (
+        "the call's signature copied",
+        lambda model, results: model[2].update(thoughtSignature=SIGNED),
+        {"signatures": "wrong"},
+    ),
+    (
+        "the text's signature lost",
+        lambda model, results: model[0].pop("thoughtSignature"),
+        {"other_signatures": "lost"},
+    ),
+    ("a server tool lost", lambda model, results: model.pop(), {"server_tools": "lost"}),
+    ("text lost", lambda model, results: model[0].update(text=""), {"text": "lost"}),
+    ("text behind the calls", lambda model, results: model.append(model.pop(0)), {"text": "wrong"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"), [row[1:] for row in FAULTS], ids=[row[0] for row in FAULTS]
+)
+def test_each_planted_fault_is_seen(change: Change, expected: dict[str, str]) -> None:
+    findings = red(change)
+    assert findings.items() >= expected.items()
+    assert findings.keys() <= expected.keys() | {"ids", "results"}
