@@ -46,3 +46,9 @@ class ToolOutcome:
 
     result: Any
     failed: bool = False
+
+
+NOT_RUN = ToolOutcome("the call was not run", failed=True)
+"""The outcome of a call to which the user answered instead of a tool: the API refuses a call
+without a result.
+"""

@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from harness.stream.generation import GenerateRequest, ToolOutcome, TranslationError
+from harness.stream.generation import NOT_RUN, GenerateRequest, ToolOutcome, TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
@@ -187,14 +187,17 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
     """The next body: the answer as the official client accumulates it, then the results of its
     calls or the user's next text.
 
-    A result that is not text becomes JSON text. A block that an error interrupts is left out.
+    A result that is not text becomes JSON text. A block that an error interrupts is left out. If
+    the user says something instead of giving results, each call has the outcome `NOT_RUN`.
     Raises `TranslationError` unless there is one outcome for each call.
     """
     answer = _accumulate(payloads)
+    calls = [block["id"] for block in answer if block["type"] == "tool_use"]
+    content: Any
     if isinstance(then, str):
-        content: Any = then
+        content = [_result(call_id, NOT_RUN) for call_id in calls]
+        content = [*content, {"type": "text", "text": then}] if calls else then
     else:
-        calls = [block["id"] for block in answer if block["type"] == "tool_use"]
         if len(calls) != len(then):
             raise TranslationError(
                 "", f"the answer has {len(calls)} calls, and there are {len(then)} outcomes"

@@ -318,7 +318,8 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
         for payload in payloads
         if payload["type"] == "TOKEN" and payload["tokenType"].endswith("LLM_RESPONSE")
     ]
-    answer = [{"role": "assistant", "content": "".join(tokens)}]
+    text = "".join(tokens)
+    answer = [{"role": "assistant", "content": text}] if text else []
     return [
         *prompt,
         *answer,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from harness.stream.generation import GenerateRequest, ToolOutcome, TranslationError
+from harness.stream.generation import NOT_RUN, GenerateRequest, ToolOutcome, TranslationError
 from harness.stream.session import RememberedCall, Session
 
 from ..dialect import Payload, RequestTranslator
@@ -211,11 +211,12 @@ def waiting_calls(payloads: Sequence[Payload]) -> list[Payload]:
 
 def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutcome] | str) -> Any:
     """The prompt with the answer's records in its history, then the results of its calls or the
-    user's next text.
+    user's next text. If the user says something instead of giving results, each call has the
+    outcome `NOT_RUN`.
     """
     calls = waiting_calls(payloads)
     if isinstance(then, str):
-        added = [say(then)]
+        added = [*(tool_result(call, NOT_RUN) for call in calls), say(then)]
     elif len(then) == len(calls):
         added = [tool_result(call, outcome) for call, outcome in zip(calls, then, strict=True)]
     else:

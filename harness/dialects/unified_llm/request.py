@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from harness.stream.generation import GenerateRequest, ToolOutcome, TranslationError
+from harness.stream.generation import NOT_RUN, GenerateRequest, ToolOutcome, TranslationError
 from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
@@ -127,24 +127,24 @@ def follow_up(
     """The Request after an answer: the answer's message, then a ``tool`` message for each outcome,
     or the user's next text.
 
-    An answer that ended in an error has no message. Raises `TranslationError` unless there is one
+    An answer that ended in an error has no message. If the user says something instead of giving
+    results, each call has the outcome `NOT_RUN`. Raises `TranslationError` unless there is one
     outcome for each call.
     """
     answers = [
         payload["response"]["message"] for payload in payloads if payload.get("type") == "FINISH"
     ]
     messages = [*prompt["messages"], *answers]
-    if isinstance(then, str):
-        return {
-            **prompt,
-            "messages": [*messages, {"role": "user", "content": [{"kind": "text", "text": then}]}],
-        }
     calls = [
         part["tool_call"]["id"]
         for answer in answers
         for part in answer["content"]
         if part["kind"] == "tool_call"
     ]
+    if isinstance(then, str):
+        results = [tool_result(call_id, NOT_RUN.result, NOT_RUN.failed) for call_id in calls]
+        next_words = {"role": "user", "content": [{"kind": "text", "text": then}]}
+        return {**prompt, "messages": [*messages, *results, next_words]}
     if len(calls) != len(then):
         raise TranslationError(
             "",

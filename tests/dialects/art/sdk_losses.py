@@ -117,6 +117,10 @@ def _base64_is_url_safe(wire: Payload | None, sdk: Payload | None, _: Answer) ->
     )
 
 
+def _list_is_unread(wire: Payload | None, sdk: Payload | None, answer: Answer) -> bool:
+    return _is(wire, "TOKEN") and sdk is None and b"\ndata: [{" in answer.body
+
+
 def _event_is_later(wire: Payload | None, sdk: Payload | None, _: Answer) -> bool:
     if not (_is(wire, "METADATA") and _is(sdk, "METADATA")) or _without(wire, *TIMES) != _without(
         sdk, *TIMES
@@ -152,6 +156,7 @@ SDK_LOSSES: Final[Mapping[str, Loss]] = {
     "base64": Loss(
         "the alphabet of base64: bytes come back in the URL-safe one", _base64_is_url_safe
     ),
+    "list-in-an-event": Loss("an array of replies in one event", _list_is_unread),
     "event-end": Loss(
         "when a message was whole: it waits for the blank line, or for what follows a CR",
         _event_is_later,
@@ -166,6 +171,12 @@ SDK_REFUSALS: Final[Mapping[str, str]] = {
         "the fields `event:`, `id:` and `retry:`"
     ),
     r"UnknownApiResponseError: .*Raw response: data:\{": "`data:` without a blank behind it",
+    r"UnknownApiResponseError: .*Raw response: data:(?!\{)": (
+        "an event without data, or one that is framed twice"
+    ),
+    r"UnknownApiResponseError: .*Raw response: b'": "the printed form of Python bytes",
+    r"UnknownApiResponseError: .*Raw response: <!DOCTYPE html>": "a web page",
+    r"TypeError: string indices must be integers": "a message that is a JSON string",
     r"UnknownApiResponseError: .*Raw response: \[DONE\]": "`[DONE]`",
     r"UnknownApiResponseError: .*Raw response: \[\{": "a JSON array instead of server-sent events",
     r"UnknownApiResponseError: .*Raw response: \{.*\}\n\{": "several messages in one event",
