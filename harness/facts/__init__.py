@@ -46,6 +46,7 @@ from .fact import (
 from .finish import CONTINUATION, MALFORMED, FinishClass, ends_in_call, finish_class
 from .losses import ASPECTS, CONDITIONS, DeclaredLoss, read_losses
 from .native import plain_base64
+from .statements import facts_of_account
 from .transcript import Entry, Raised, Transcript
 
 __all__ = [
@@ -82,6 +83,7 @@ __all__ = [
     "error_findings",
     "event_differences",
     "fact_of_json",
+    "facts_of_account",
     "field_findings",
     "finish_class",
     "json_of_fact",

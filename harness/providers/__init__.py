@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .detection import detect_provider, with_provider
-from .gemini.tools import declared_tools
+from .gemini.tools import declared_tools, json_schema, user_prompt
 from .provider import (
     EXIT_CODE,
     STDERR,
@@ -28,5 +28,7 @@ __all__ = [
     "Provider",
     "declared_tools",
     "detect_provider",
+    "json_schema",
+    "user_prompt",
     "with_provider",
 ]

@@ -16,12 +16,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that a request declares: its name and the JSON Schema of its arguments, in either of
-    Gemini's two schema dialects.
+    """A tool that a request declares: its name, the JSON Schema of its arguments, in either of
+    Gemini's two schema dialects, and its description.
     """
 
     name: str
     parameters: dict[str, Any] = field(default_factory=dict)
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Session:
         self._ids = ids or counted_ids()
         self._limit = limit
         self._given: dict[str, None] = {}
+        self.invented: set[str] = set()
         self.calls: dict[str, RememberedCall] = {}
         self.context: Mapping[str, Any] = context or {}
         self.own_names: Mapping[str, str] = {}
@@ -71,6 +73,7 @@ class Session:
         fresh = self._ids(prefix)
         while fresh in self._given:
             fresh = self._ids(prefix)
+        self.invented.add(fresh)
         return self._give(fresh)
 
     def call_id(self, wire_id: str | None, prefix: str) -> str:

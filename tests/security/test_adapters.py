@@ -68,11 +68,12 @@ def test_a_forked_child_does_not_continue_the_tests(
     )
 
 
+HELLO = "import os, sys, time\nout = int(os.environ['HARNESS_OUT'])\nos.write(out, b'{\"hello\": 1}\\n')\nsys.stdin.readline()\n"
 PROGRAMS = {
-    "leaves its session": "import os, time\nif os.fork() == 0:\n os.setsid(); open('child', 'w').write(str(os.getpid())); time.sleep(8)",
-    "does not listen to signals": "import signal, time\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(60)",
-    "floods its errors": "import sys\nwhile True: sys.stderr.write('x' * 65536)",
-    "closes its output and stays": "import os, time\nos.close(1); os.close(2); time.sleep(60)",
+    "leaves its session": "if os.fork() == 0: os.setsid()\ntime.sleep(8)",
+    "does not listen to signals": "import signal\nfor n in (2, 15): signal.signal(n, signal.SIG_IGN)\ntime.sleep(60)",
+    "floods its errors slowly": "while True: sys.stderr.write('x' * 999); time.sleep(0.01)",
+    "closes its output and stays": "os.close(1); os.close(2); time.sleep(60)",
 }
 
 
@@ -84,13 +85,14 @@ LEAVERS = {
 LEAVES = """
 import os, time
 
+out = int(os.environ.get('HARNESS_OUT', 1))
 pytest_plugins = ["pytester"]
 if os.fork() == 0:
- for n in (0, 1, 2): os.close(n)
+ for n in {{0, 1, 2, out}}: os.close(n)
  {leave}
  time.sleep(60)
 time.sleep(0.5)
-print('{{}}')
+os.write(out, b'{{"hello": 1}}\\n{{"id": 1, "native": [{{}}]}}\\n')
 """
 
 
@@ -121,10 +123,9 @@ def test_processes_left_by_a_program_end_with_it(leave: str, tmp_path: Path) -> 
         os.killpg(careless.pid, signal.SIGKILL)  # the session alone
     (child,) = left()
     os.kill(int(child), signal.SIGKILL)
-    gave = make_adapter(
-        read_line(f"mine = run: {sys.executable} program.py"), tmp_path, timeout=20.0
-    ).items(exchange(TEXT))
-    assert gave == [{}]
+    adapter = make_adapter(read_line(f"mine = run: {sys.executable} program.py"), tmp_path)
+    assert adapter.items(exchange(TEXT)) == [{}]
+    adapter.close()
     until = time.monotonic() + 5
     while left() and time.monotonic() < until:  # the kernel takes them away in its own time
         time.sleep(0.05)
@@ -134,9 +135,9 @@ def test_processes_left_by_a_program_end_with_it(leave: str, tmp_path: Path) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=list(PROGRAMS))
 def test_a_program_gets_its_verdict_in_time(program: str, tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    (tmp_path / "program.py").write_text(HELLO + program, encoding="utf-8")
     began = time.monotonic()
-    with pytest.raises(AdapterError, match="did not end within 1 s"):
+    with pytest.raises(AdapterError, match=r"wrote no answer .* within 1 s"):
         make_adapter(
             read_line(f"mine = run: {sys.executable} program.py"), tmp_path, timeout=1.0
         ).items(exchange(TEXT))

@@ -8,8 +8,7 @@ from typing import Any
 
 from harness.conformance.adapters import Adapter, Output, RunOptions
 from harness.conformance.adapters.adapter import FACTS, Effort
-from harness.conformance.aspects import facts_of_account
-from harness.facts import Entry, Fact, Transcript
+from harness.facts import Entry, Fact, Transcript, facts_of_account
 from harness.pipeline.replay import replay
 from harness.providers.oracle import gather_events
 from harness.stream.exchange import Exchange

@@ -1,4 +1,4 @@
-"""Adapters: what is under test, in one shape for ours, a user's function, program and client."""
+"""Adapters: what is under test, in one shape for ours, a user's function, program and gateway."""
 
 from .adapter import (
     FACTS,
@@ -9,6 +9,7 @@ from .adapter import (
     OutOfTime,
     Output,
     RunOptions,
+    second_request,
 )
 from .own import ADAPTERS, EVENTS, FRAMES, dialect_adapter, user_adapter
 
@@ -25,5 +26,6 @@ __all__ = [
     "Output",
     "RunOptions",
     "dialect_adapter",
+    "second_request",
     "user_adapter",
 ]

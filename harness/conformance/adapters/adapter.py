@@ -27,8 +27,8 @@ class AdapterError(Exception):
 
 
 class AdapterMissing(AdapterError):
-    """A library that the adapter needs is not installed, so its cells are not run. The message
-    contains the command that installs it.
+    """The adapter can't be run for this exchange, so its cells are not run: it skips the exchange,
+    or a library is not installed. The message says which, with the command that installs it.
     """
 
 
@@ -63,13 +63,15 @@ class Output:
     ``items``: the native events, as JSON data. ``session``: what the adapter keeps beside them for
     the next request. ``trace``: frames and events, where the adapter is our own pipeline.
     ``transcript``: the native events with their facts, where the adapter states its facts itself;
-    ``items`` are then the facts, merged and as JSON.
+    ``items`` are then the facts, merged and as JSON. ``exception``: the exception that the
+    transcript says was raised, where it was raised in this process.
     """
 
     items: list[Any]
     session: Session = field(default_factory=Session)
     trace: Trace | None = None
     transcript: Transcript | None = None
+    exception: BaseException | None = None
 
     @classmethod
     def of_transcript(cls, transcript: Transcript) -> Output:
@@ -108,8 +110,10 @@ THOROUGH: Final = Effort(512, 40, 4000)
 BRIEF: Final = Effort(3, 8, 4000, bytewise=False)
 """For the dialects, whose events are tested thoroughly."""
 FUNCTION: Final = Effort(64, 24, 60)
-PROGRAM: Final = Effort(6, 6, 60)
-"""For a program, which is started for every replay."""
+PROGRAM: Final = Effort(6, 6, 60, bytewise=False)
+"""For a program or a client, which costs more than a function for every replay."""
+UNKNOWN: Final = "unknown"
+"""The version of an adapter that states none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +138,12 @@ class Adapter:
     answer, and ``differences(wire, carried, interrupted)`` gives a sentence for each fact that is
     lost without being declared, or invented; both are None where the meaning of the native events
     is unknown. ``losses``: the aspects that the event model has no place for.
-    ``known_failing``: the failures that are known. ``grammar`` and
-    ``request`` are None where the adapter has none. ``reference``: our
-    own adapter of the same event model, for a user's adapter.
+    ``known_failing``: the failures that are known. ``grammar`` and ``request`` are None where the
+    adapter has none. ``reference``: our own adapter of the same event model, for a user's adapter.
+    ``version()`` gives the version of the library or program under test; it may start the program.
+    ``second_request(exchange, options)`` gives the body of the request that follows the answer, or
+    the reason why there is none; see `second_request`. ``close()`` ends the threads and processes
+    of the adapter; a later run starts new ones.
     """
 
     name: str
@@ -152,6 +159,9 @@ class Adapter:
     known_failing: tuple[KnownFailure, ...] = ()
     effort: Effort = BRIEF
     options: RunOptions = RunOptions()
+    version: Callable[[], str] = lambda: UNKNOWN
+    second_request: Callable[[Exchange, RunOptions], bytes | str] | None = None
+    close: Callable[[], None] = lambda: None
 
     @property
     def noun(self) -> str:
@@ -190,6 +200,16 @@ class Adapter:
             return [{"fault": str(error)}]
 
 
+def second_request(adapter: Adapter, exchange: Exchange) -> bytes | str:
+    """The body of the request that an adapter sends after the answer of an exchange, with the
+    results of its calls. A text: the reason why there is none. Raises `AdapterError`.
+    """
+    if adapter.second_request is None:
+        return f"{adapter.name} has no converse(at)"
+    with _adapter_errors():
+        return adapter.second_request(exchange, adapter.options)
+
+
 @contextmanager
 def _adapter_errors() -> Iterator[None]:
     """Turns every exception of an adapter into an `AdapterError` with its type and place."""
@@ -197,10 +217,10 @@ def _adapter_errors() -> Iterator[None]:
         yield
     except AdapterError:
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # it may raise anything
+    except (Exception, SystemExit) as error:
         raise AdapterError(
             f"the adapter raised {type(error).__name__}{_raised_at(error)}: {error}"
-        ) from None
+        ) from error
 
 
 def _raised_at(error: BaseException) -> str:

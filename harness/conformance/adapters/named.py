@@ -1,56 +1,91 @@
-"""Adapters of a user, as lines of configuration name them: a Python function, a program over pipes,
-a client at a base URL.
+"""Adapters of a user, as lines of configuration and arguments of commands name them.
 
-    myproxy = mypackage.adapter:replay
-    shim: anthropic = run: node shim.js
-    client: unified-llm = serve: python client.py
+    shop: facts = shop:replay
+    litellm: facts = serve: shims:litellm
+    ai-sdk: facts = serve: node shim.mjs
+    proxy: facts = gateway anthropic: http://127.0.0.1:4000
+    mine: anthropic = mypackage.adapter:replay
 
-Before ``=`` comes the adapter's name and, after a colon, the event model whose expectations apply;
-without one it has an event model of its own with its own name. After ``=`` comes the target.
+Before ``=`` comes the adapter's name and, after a colon, ``facts``, or the event model whose
+expectations apply to its payloads; without a colon it has an event model of its own with its own
+name. After ``=`` comes the target; a command takes the target alone.
 """
 
 from __future__ import annotations
 
-import inspect
-import math
-import os
 import re
 import shlex
-import signal
-import sys
-import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from importlib import import_module
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
+from harness.facts import Transcript, json_of_fact, merged_facts
 from harness.stream.exchange import Exchange
 
-from .adapter import FUNCTION, PROGRAM, Adapter, AdapterError, Output, RunOptions
-from .own import user_adapter
-from .process import MAX_PAYLOADS, run_at_base_url, run_over_pipes
+from .adapter import (
+    FACTS,
+    FUNCTION,
+    PROGRAM,
+    Adapter,
+    AdapterError,
+    AdapterMissing,
+    Output,
+    RunOptions,
+)
+from .at import Question, Skipped
+from .function import Function, InProcess
+from .gateway import WIRES, Gateway, upstream_address
+from .offers import SHARED, Offers, second_body, transcript_of
+from .own import ADAPTERS, user_adapter
+from .program import Program
+from .raised import place_of
+from .reply import Level, Reply
+from .worker import worker_program
+
+if TYPE_CHECKING:
+    from harness.server import Offer
+
+TIMEOUT_S: Final = 30.0
+
+Kind = Literal["function", "served function", "run", "serve", "gateway"]
 
 _LINE: Final = re.compile(
     r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\s*(?::\s*(?P<dialect>[a-z0-9-]+)\s*)?=\s*(?P<target>\S.*)"
 )
 _FUNCTION: Final = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
-MAX_DEPTH: Final = 200
-MAX_WIDTH: Final = 1_000_000
+_GATEWAY: Final = re.compile(r"gateway\s+(?P<wire>[a-z-]+):\s*(?P<url>https?://\S+)")
+_TARGETS: Final = (
+    "module:function, serve: module:function, serve: COMMAND, run: COMMAND or"
+    f" gateway WIRE: URL (WIRE: {', '.join(WIRES)})"
+)
 _SHAPE: Final = (
-    "NAME = TARGET or NAME: DIALECT = TARGET; a name is lower-case words joined by -, "
-    "a target module:function, run: COMMAND or serve: COMMAND"
+    "NAME = TARGET, NAME: facts = TARGET or NAME: DIALECT = TARGET; a name is lower-case words"
+    f" joined by -, a target {_TARGETS}"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class NamedAdapter:
-    """One line of configuration; ``dialect`` is the event model whose expectations apply to it."""
+    """One line of configuration; ``dialect`` is `FACTS`, or the event model whose expectations
+    apply to it.
+    """
 
     name: str
     dialect: str
     target: str
+
+
+class Asker(Protocol):
+    """A target that can be asked; each question gets a reply within its time."""
+
+    @property
+    def version(self) -> str: ...
+    @property
+    def converses(self) -> bool: ...
+    def ask(self, question: Question, timeout: float) -> Reply: ...
+    def close(self) -> None: ...
 
 
 def read_line(line: str) -> NamedAdapter:
@@ -59,7 +94,9 @@ def read_line(line: str) -> NamedAdapter:
     if match is None:
         raise AdapterError(f"{line.strip()!r} names no adapter; expected {_SHAPE}")
     named = NamedAdapter(match["name"], match["dialect"] or match["name"], match["target"].strip())
-    if not _FUNCTION.fullmatch(named.target) and not _command(named.target):
+    if named.name == FACTS:
+        raise AdapterError(f"adapter {FACTS}: the name is reserved; write `NAME: {FACTS} = …`")
+    if _read_target(named.target) is None:
         raise AdapterError(
             f"adapter {named.name}: {named.target!r} is nothing that can be called; expected"
             f" {_SHAPE}"
@@ -67,152 +104,169 @@ def read_line(line: str) -> NamedAdapter:
     return named
 
 
-def make_adapter(named: NamedAdapter, folder: Path, *, timeout: float = 30.0) -> Adapter:
+def adapter_of_target(
+    target: str,
+    folder: Path,
+    configured: Mapping[str, NamedAdapter],
+    *,
+    timeout: float = TIMEOUT_S,
+    isolated: bool = False,
+) -> Adapter:
+    """The adapter that an argument of a command names: one of our dialects, a configured adapter,
+    or a target, which is judged by its facts. Raises `AdapterError`.
+    """
+    if target in ADAPTERS:
+        return ADAPTERS[target]
+    named = configured.get(target)
+    if named is None:
+        if _read_target(target) is None:
+            known = ", ".join([*ADAPTERS, *configured])
+            raise AdapterError(
+                f"{target!r} names no adapter; expected one of {known}, or a target: {_TARGETS}"
+            )
+        named = NamedAdapter(_name_of(target), FACTS, target)
+    return make_adapter(named, folder, timeout=timeout, isolated=isolated)
+
+
+def make_adapter(
+    named: NamedAdapter, folder: Path, *, timeout: float = TIMEOUT_S, isolated: bool = False
+) -> Adapter:
     """The adapter of one line. ``folder`` is where programs run and modules are found; ``timeout``
-    is the time for one exchange in seconds.
+    is the time for one exchange in seconds. With ``isolated``, functions run in a process of their
+    own, which can be stopped whatever they do.
 
-    A function is called in this process with an `Exchange`, and gives its payloads as JSON data.
-    Raises `AdapterError` where there is no such module or function. A run raises it where the
-    adapter hangs, floods, crashes, or gives anything but JSON.
+    A function is imported now; a program is started by its first run. Raises `AdapterError` where
+    there is no such module or function. A run raises it where the adapter hangs, floods, ends or
+    gives anything but events, and where it never asks the address that is served to it.
     """
-    kind, arguments = _command(named.target) or ("", [])
-    if kind:
-        run_program = run_over_pipes if kind == "run" else run_at_base_url
-
-        def start(exchange: Exchange, options: RunOptions) -> Output:
-            return Output(run_program(arguments, exchange, options, folder, timeout))
-
-        return user_adapter(named.name, named.dialect, start, PROGRAM)
-    function = _find(named, folder)
-
-    def call(exchange: Exchange, options: RunOptions) -> Output:
-        ours = os.getpid()
-        try:
-            with _alarm(named.name, timeout):
-                return Output(_gather(function(exchange), named.name))
-        finally:
-            if os.getpid() != ours:  # the function forked, and its child would go on with the tests
-                os._exit(1)
-
-    return user_adapter(named.name, named.dialect, call, FUNCTION)
-
-
-class _Expired(BaseException):
-    """The time is over. Not an `Exception`, so that an adapter that retries after every exception
-    does not retry after this one.
-    """
-
-
-@contextmanager
-def _alarm(name: str, timeout: float) -> Iterator[None]:
-    """Stops a function that does not return. Threads and Windows have no alarms, so there nothing
-    stops it; a program can be stopped everywhere.
-    """
-    if (
-        not hasattr(signal, "setitimer")
-        or threading.current_thread() is not threading.main_thread()
-    ):
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        raise _Expired
-
-    before = signal.signal(signal.SIGALRM, stop)
-    rest, _ = signal.setitimer(signal.ITIMER_REAL, timeout)
+    level: Level = "facts" if named.dialect == FACTS else "payloads"
+    parsed = _read_target(named.target)
+    if parsed is None:
+        raise AdapterError(f"{named.target!r} is no target; expected {_TARGETS}")
+    kind, rest = parsed
     try:
-        yield
-    except _Expired:
-        raise AdapterError(f"adapter {name} did not return within {timeout:g} s") from None
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, rest)  # the alarm of others, such as pytest-timeout
-        signal.signal(signal.SIGALRM, before)
+        asker, offers = _asker(kind, rest, level, folder, isolated=isolated)
+    except AdapterError as error:
+        raise AdapterError(f"adapter {named.name}: {error}") from error.__cause__
+    run = _Run(named.name, level, asker, offers, timeout)
+    effort = FUNCTION if kind == "function" else PROGRAM
+    adapter = replace(
+        user_adapter(named.name, named.dialect, run.output, effort),
+        version=lambda: asker.version,
+        close=asker.close,
+    )
+    if offers is not None and asker.converses:
+        return replace(adapter, second_request=run.second_request)
+    return adapter
 
 
-def _command(target: str) -> tuple[str, list[str]] | None:
-    """``run: node "my shim.js"`` → ``("run", ["node", "my shim.js"])``; None without a command."""
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One adapter, asked for one exchange after the other; ``offers`` is None where it reads the
+    exchange itself.
+    """
+
+    name: str
+    level: Level
+    asker: Asker
+    offers: Offers | None
+    timeout: float
+
+    def output(self, exchange: Exchange, options: RunOptions) -> Output:
+        """The output of one run. Raises `AdapterError`."""
+        reply = Reply.empty()
+        try:
+            with self._offer(exchange) as offer:
+                question = Question(exchange, options, offer.base_url if offer else "")
+                reply = self.asker.ask(question, self.timeout)
+                transcript = transcript_of(reply, offer)
+        except Skipped as skipped:
+            transcript = Transcript(skipped=str(skipped))
+        except AdapterError as error:
+            raise AdapterError(f"adapter {self.name}: {error}") from error.__cause__
+        if self.level == "facts":
+            items = [json_of_fact(fact) for fact in merged_facts(transcript)]
+            return Output(items, transcript=transcript, exception=reply.exception)
+        if transcript.skipped:
+            raise AdapterMissing(f"adapter {self.name} skips this exchange: {transcript.skipped}")
+        if raised := transcript.raised:
+            place = f" at {place_of(reply.exception)}" if reply.exception else ""
+            lines = f"\n{raised.traceback}" if raised.traceback and not place else ""
+            raise AdapterError(
+                f"the adapter raised {raised.type}{place}: {raised.message}{lines}"
+            ) from reply.exception
+        return Output([entry.native for entry in transcript.entries])
+
+    def second_request(self, exchange: Exchange, options: RunOptions) -> bytes | str:
+        """The body of the second request, or the reason why there is none."""
+        try:
+            with self._offer(exchange, final=True) as offer:
+                assert offer is not None  # an adapter with a second turn is served
+                question = Question(exchange, options, offer.base_url, turn=2)
+                return second_body(self.asker.ask(question, self.timeout), offer)
+        except Skipped as skipped:
+            return str(skipped)
+        except AdapterError as error:
+            raise AdapterError(f"adapter {self.name}: {error}") from error.__cause__
+
+    def _offer(
+        self, exchange: Exchange, *, final: bool = False
+    ) -> AbstractContextManager[Offer | None]:
+        return self.offers.offer(exchange, final=final) if self.offers else nullcontext()
+
+
+def _asker(
+    kind: Kind, rest: Any, level: Level, folder: Path, *, isolated: bool
+) -> tuple[Asker, Offers | None]:
+    offers = None if kind in ("function", "run") else SHARED
+    match kind:
+        case "gateway":
+            return Gateway(*rest), Offers(*upstream_address())
+        case "run" | "serve":
+            return Program(rest, level, folder), offers
+    served = kind == "served function"
+    function = Function(rest, level, folder, served=served)
+
+    def elsewhere() -> Program:
+        return worker_program(rest, level, folder, served=served)
+
+    return InProcess(function, elsewhere, isolated=isolated), offers
+
+
+def _read_target(target: str) -> tuple[Kind, Any] | None:
+    """The kind of a target and what follows it: ``run: node "my shim.js"`` → ``("run", ["node",
+    "my shim.js"])``. None for a text that is no target. Raises `AdapterError`.
+    """
+    if _FUNCTION.fullmatch(target):
+        return "function", target
+    if match := _GATEWAY.fullmatch(target):
+        if match["wire"] not in WIRES:
+            raise AdapterError(
+                f"{target!r}: unknown wire {match['wire']}; known are {', '.join(WIRES)}"
+            )
+        return "gateway", (match["wire"], match["url"])
     kind, colon, rest = target.partition(":")
     if kind not in ("run", "serve") or not colon or not rest.startswith((" ", "\t")):
         return None
+    if kind == "serve" and _FUNCTION.fullmatch(rest.strip()):
+        return "served function", rest.strip()
     try:
-        return (kind, shlex.split(rest)) if rest.strip() else None
+        words = shlex.split(rest)
     except ValueError as error:
         raise AdapterError(f"{target!r} can't be read as a command: {error}") from None
+    program: Kind = "run" if kind == "run" else "serve"
+    return (program, words) if words else None
 
 
-def _find(named: NamedAdapter, folder: Path) -> Any:
-    module, _, path = named.target.partition(":")
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))  # as `python -m pytest` does for the tests themselves
-    try:
-        target: Any = import_module(module)
-        for part in path.split("."):
-            target = getattr(target, part)
-    except (ImportError, AttributeError) as error:
-        raise AdapterError(
-            f"adapter {named.name}: {named.target} can't be imported: {error}"
-        ) from None
-    if not callable(target):
-        raise AdapterError(f"adapter {named.name}: {named.target} is no function")
-    return target
-
-
-def _gather(payloads: Any, name: str) -> list[Any]:
-    """The payloads of a function as a list of JSON data."""
-    if (
-        payloads is None
-        or isinstance(payloads, str | bytes | Mapping)
-        or not isinstance(payloads, Iterable)
-    ):
-        hint = (
-            "; an async function is called by asyncio.run in one that is not"
-            if inspect.iscoroutine(payloads)
-            else ""
-        )
-        raise AdapterError(
-            f"adapter {name} returned {_called(payloads)}; expected a list or generator of"
-            f" payloads{hint}"
-        )
-    gathered: list[Any] = []
-    for payload in payloads:
-        if odd := _find_odd(payload):
-            raise AdapterError(
-                f"payload {len(gathered)} of adapter {name} holds {odd}; expected JSON data (of"
-                " pydantic: model_dump())"
-            )
-        gathered.append(payload)
-        if len(gathered) > MAX_PAYLOADS:
-            raise AdapterError(
-                f"adapter {name} gave more than {MAX_PAYLOADS:,} payloads for one exchange"
-            )
-    return gathered
-
-
-def _called(value: Any) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"
-
-
-def _find_odd(payload: Any) -> str:
-    """The part of a payload that is no JSON data, in words; "" if all of it is."""
-    left, depth = [payload], 0
-    while left:
-        depth += 1
-        if depth > MAX_DEPTH or len(left) > MAX_WIDTH:
-            return (
-                f"values nested deeper than {MAX_DEPTH} levels, or more than {MAX_WIDTH:,} of them"
-            )
-        inner: list[Any] = []
-        for value in left:
-            if type(value) is dict:
-                odd = [key for key in value if type(key) is not str]
-                if odd:
-                    return f"the key {odd[0]!r}, which is {_called(odd[0])}"
-                inner += value.values()
-            elif type(value) is list:
-                inner += value
-            elif type(value) is float and not math.isfinite(value):
-                return f"the number {value}"
-            elif value is not None and type(value) not in (str, int, float, bool):
-                return _called(value)
-        left = inner
-    return ""
+def _name_of(target: str) -> str:
+    """A name for a target without one: the last word of its function, file or address."""
+    kind, rest = _read_target(target) or ("function", target)
+    match kind:
+        case "gateway":
+            text = f"{rest[0]} gateway"
+        case "run" | "serve":
+            text = Path(next((word for word in reversed(rest) if word[0] != "-"), rest[0])).stem
+        case _:
+            module, _, function = rest.partition(":")
+            text = module.rpartition(".")[2] if function in ("replay", "run") else function
+    return "-".join(re.findall("[a-z0-9]+", text.lower())) or "adapter"

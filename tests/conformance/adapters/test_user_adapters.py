@@ -1,43 +1,15 @@
-"""Adapters of a user's own: a function, a program over pipes, a client at a base URL; and every way
-of misbehaving.
-"""
+"""Adapters of a user's own: lines of configuration, targets of commands, and cells in a project."""
 
 from __future__ import annotations
 
-import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from harness.conformance.adapters import AdapterError, RunOptions
-from harness.conformance.adapters.named import make_adapter, read_line
-from harness.providers import with_provider
-from harness.stream.exchange import Exchange, Request
+from harness.conformance.adapters import ADAPTERS, AdapterError
+from harness.conformance.adapters.named import adapter_of_target, make_adapter, read_line
 
 pytest_plugins = ["pytester"]
-
-URL = (
-    "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
-)
-READS = (
-    (3.0, b'data: {"candidates":[{"content":{"parts":[{"text":"Hel"}]}}]}\r\n\r\n'),
-    (
-        9.5,
-        b'data: {"candidates":[{"content":{"parts":[{"text":"lo"}]},"finishReason":"STOP"}]}\r\n\r\n',
-    ),
-)
-EXCHANGE = with_provider(
-    Exchange(
-        Request("POST", URL, {}, b'{"contents": []}'),
-        200,
-        {"content-type": ["text/event-stream"]},
-        READS,
-        "complete",
-    )
-)
-OPTIONS = RunOptions(case="c", cassette="x")
 
 
 @pytest.mark.parametrize(
@@ -46,6 +18,11 @@ OPTIONS = RunOptions(case="c", cassette="x")
         ("mine = pkg.module:run", ("mine", "mine", "pkg.module:run")),
         (" shim: anthropic = run: node shim.js ", ("shim", "anthropic", "run: node shim.js")),
         ("client : mind = serve: python c.py", ("client", "mind", "serve: python c.py")),
+        ("a: facts = serve: shims:litellm", ("a", "facts", "serve: shims:litellm")),
+        (
+            "g: facts = gateway gemini: http://x:1/p?model=m",
+            ("g", "facts", "gateway gemini: http://x:1/p?model=m"),
+        ),
     ],
 )
 def test_a_line_names_adapter_event_model_and_target(
@@ -66,11 +43,50 @@ def test_a_line_names_adapter_event_model_and_target(
         "mine = run: 'x",
         "mine = fetch: x",
         "a:b:c = d:e",
+        "a = gateway gemini: localhost",
+        "a = serve:",
     ],
 )
 def test_a_line_that_names_nothing_says_what_it_should_be(line: str) -> None:
     with pytest.raises(AdapterError, match=r"expected NAME = TARGET|can't be read as a command"):
         read_line(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("facts = a:b", "adapter facts: the name is reserved; write `NAME: facts = …`"),
+        ("a = gateway smoke: http://x", "unknown wire smoke; known are gemini, anthropic"),
+    ],
+)
+def test_a_line_with_an_unknown_wire_or_a_reserved_name_is_refused(line: str, words: str) -> None:
+    with pytest.raises(AdapterError, match=words):
+        read_line(line)
+
+
+def test_a_command_takes_dialects_configured_names_and_targets(tmp_path: Path) -> None:
+    (tmp_path / "target_shims.py").write_text(
+        "def replay(e): ...\ndef other(e): ...", encoding="utf-8"
+    )
+    configured = {"shop": read_line("shop: facts = target_shims:replay")}
+    names = {
+        "art": "art",
+        "shop": "shop",
+        "serve: target_shims:other": "other",
+        "serve: target_shims:replay": "target-shims",
+        "serve: node --x my/Shim.mjs": "shim",
+        "run: ./adapter": "adapter",
+        "gateway anthropic: http://127.0.0.1:4000": "anthropic-gateway",
+    }
+    adapters = [adapter_of_target(target, tmp_path, configured) for target in names]
+    assert [adapter.name for adapter in adapters] == list(names.values())
+    assert [adapter.model for adapter in adapters] == ["art", *["facts"] * 6]
+    assert adapters[0] is ADAPTERS["art"]
+    with pytest.raises(
+        AdapterError,
+        match=r"'nothing' names no adapter; expected one of .*art.*shop, or a target: mod",
+    ):
+        adapter_of_target("nothing", tmp_path, configured)
 
 
 @pytest.mark.parametrize(
@@ -86,153 +102,6 @@ def test_a_function_that_is_not_there_is_told_before_anything_runs(
 ) -> None:
     with pytest.raises(AdapterError, match=words):
         make_adapter(read_line(f"mine = {target}"), tmp_path)
-
-
-def given(program: str, tmp_path: Path, kind: str = "run", timeout: float = 20.0) -> list[Any]:
-    (tmp_path / "program.py").write_text(program, encoding="utf-8")
-    return (
-        make_adapter(
-            read_line(f"mine = {kind}: {sys.executable} program.py"), tmp_path, timeout=timeout
-        )
-        .with_options(OPTIONS)
-        .items(EXCHANGE)
-    )
-
-
-PIPES = """
-import base64, json, sys
-told = json.load(sys.stdin)
-body = b"".join(base64.b64decode(data) for _, data in told["reads"])
-print(json.dumps({"provider": told["provider"], "times": [at for at, _ in told["reads"]], "end": told["end"]}))
-for line in body.decode().splitlines():
-    if line.startswith("data: "):
-        print(line[6:])
-"""
-
-
-def test_a_program_gets_the_exchange_and_prints_payloads(tmp_path: Path) -> None:
-    first, *messages = given(PIPES, tmp_path)
-    assert first == {"provider": "gemini-api", "times": [3.0, 9.5], "end": "complete"}
-    assert [message["candidates"][0]["content"]["parts"][0]["text"] for message in messages] == [
-        "Hel",
-        "lo",
-    ]
-
-
-CLIENT = """
-import base64, json, os, sys, urllib.request
-request = json.load(sys.stdin)["request"]
-url = os.environ["HARNESS_BASE_URL"] + "/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
-body = base64.b64decode(request["body"])
-opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-with opener.open(urllib.request.Request(url, body, {"content-type": "application/json"})) as answer:
-    for line in answer:
-        if line.startswith(b"data: "):
-            print(line[6:].decode())
-"""
-
-
-def test_a_client_is_answered_at_the_base_url(tmp_path: Path) -> None:
-    messages = given(CLIENT, tmp_path, "serve")
-    assert [message["candidates"][0]["content"]["parts"][0]["text"] for message in messages] == [
-        "Hel",
-        "lo",
-    ]
-
-
-MISBEHAVIOUR = {
-    "hangs": ("import time\ntime.sleep(60)", "did not end within 1 s"),
-    "floods": ("while True: print('1' * 1000)", "printed more than|did not end within"),
-    "crashes": (
-        "import os, sys\nprint('gone', file=sys.stderr, flush=True)\nos.abort()",
-        "ended with status -6: gone",
-    ),
-    "fails": ("raise SystemExit('no such model')", "ended with status 1: no such model"),
-    "forks and leaves": (
-        "import os, time\nif os.fork() == 0: time.sleep(60)",
-        "did not end within 1 s",
-    ),
-    "says what is no JSON": (
-        "print('{}')\nprint('oops \\x1b[2J')",
-        "line 2 that .* printed is no JSON",
-    ),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("program", "words"), MISBEHAVIOUR.values(), ids=list(MISBEHAVIOUR))
-def test_a_program_that_misbehaves_is_an_error_that_says_how(
-    program: str, words: str, tmp_path: Path
-) -> None:
-    with pytest.raises(AdapterError, match=words):
-        given(program, tmp_path, timeout=1.0)
-
-
-@pytest.mark.slow
-def test_what_a_program_forked_is_gone_with_it(tmp_path: Path) -> None:
-    with pytest.raises(AdapterError):
-        given(
-            "import os, time\nif os.fork() == 0:\n  open('child', 'w').write(str(os.getpid()))\n  time.sleep(60)",
-            tmp_path,
-            timeout=1.0,
-        )
-    child = int((tmp_path / "child").read_text(encoding="utf-8"))
-    for _ in range(50):  # a kill takes a moment
-        if not is_running(child):
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"process {child} is still there")
-
-
-def is_running(process: int) -> bool:
-    try:
-        return "zombie" not in Path(f"/proc/{process}/status").read_text(encoding="utf-8")
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def test_a_function_that_hangs_or_floods_is_stopped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "hanging_adapter.py").write_text(
-        "def run(exchange):\n    while True: pass\n", encoding="utf-8"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(AdapterError, match=r"adapter mine did not return within 0\.2 s"):
-        make_adapter(read_line("mine = hanging_adapter:run"), tmp_path, timeout=0.2).with_options(
-            OPTIONS
-        ).items(EXCHANGE)
-
-
-ODD = {
-    "nothing": ("return None", "returned None; expected a list or generator of payloads"),
-    "a text": ("return 'abc'", "returned a str; expected"),
-    "a mapping": ("return {'a': 1}", "returned a dict; expected"),
-    "an object": (
-        "return [{'a': object()}]",
-        "payload 0 of adapter mine holds a object; expected JSON data",
-    ),
-    "bytes": ("yield {}\n    yield {'a': [b'x']}", "payload 1 of adapter mine holds a bytes"),
-    "a key": ("return [{0: 1}]", "holds the key 0, which is a int"),
-    "no number": ("return [float('nan')]", "holds the number nan"),
-    "a circle": (
-        "a = {}\n    a['a'] = a['b'] = a\n    return [a]",
-        "nested deeper than 200 levels, or more than",
-    ),
-}
-
-
-@pytest.mark.parametrize(("body", "words"), ODD.values(), ids=list(ODD))
-def test_a_function_that_gives_no_json_is_told_what_it_gave(
-    body: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = f"odd_adapter_{list(ODD.values()).index((body, words))}"
-    (tmp_path / f"{name}.py").write_text(f"def run(exchange):\n    {body}\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(AdapterError, match=words):
-        make_adapter(read_line(f"mine = {name}:run"), tmp_path).with_options(OPTIONS).items(
-            EXCHANGE
-        )
 
 
 # ---------------------------------------------------------------- in a user's project
@@ -331,8 +200,8 @@ def test_an_adapter_that_raises_or_exits_is_an_error_cell(project: pytest.Pytest
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(
         [
-            "*raised KeyError at my_own_adapter.py:3: 'x'*",
-            "*raised SystemExit at my_own_adapter.py:5: 3*",
+            "*the adapter raised KeyError at my_own_adapter.py:3: 'x'*",
+            "*the adapter raised SystemExit at my_own_adapter.py:5: 3*",
             "*2 errors*",
         ]
     )

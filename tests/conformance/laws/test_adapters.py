@@ -255,7 +255,12 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
         dumps(Cassette((EXCHANGE,), Origin("written"))), encoding="utf-8", newline="\n"
     )
     pytester.makepyfile(law_shop=SHIMS)
-    program = "import json, sys\njson.load(sys.stdin)\nprint(json.dumps({'type': 'result'}))\n"
+    program = (
+        "import json, os, sys\n"
+        "def out(**line): os.write(int(os.environ['HARNESS_OUT']), json.dumps(line).encode() + b'\\n')\n"
+        "out(hello=1)\n"
+        "for line in sys.stdin: out(id=json.loads(line)['id'], native=[{'type': 'result'}])\n"
+    )
     pytester.makepyfile(program=program)
     pytester.makeini(
         "[pytest]\nharness_adapters =\n    good: anthropic = law_shop:good\n    deaf: anthropic = law_shop:deaf\n"

@@ -1,0 +1,182 @@
+"""The argument ``at`` of an adapter that asks a served address, and the same as a line for
+programs.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
+
+from harness.facts import Call
+from harness.pipeline.replay import choose_provider
+from harness.providers import PROVIDERS, declared_tools, json_schema, user_prompt, with_provider
+from harness.stream.exchange import Exchange, Request
+from harness.stream.json_codec import Json
+from harness.stream.session import Tool
+
+from .adapter import RunOptions
+
+PROMPT: Final = "Hello."
+"""The prompt for a recording that has none."""
+SAY: Final = "Go on."
+MODEL: Final = "gemini-2.5-flash"
+NO_OPTIONS: Final = RunOptions()
+OPEN_OBJECT: Final[Mapping[str, Json]] = {"type": "object", "additionalProperties": True}
+
+
+class Skipped(BaseException):
+    """An adapter can't ask for this exchange. Not an `Exception`, so that no client retries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Everything that an adapter under test is asked for one exchange.
+
+    ``base_url``: where the exchange is served; "" for an adapter that reads the exchange itself.
+    ``turn``: 2 where the adapter is to send a second request too.
+    """
+
+    exchange: Exchange
+    options: RunOptions = NO_OPTIONS
+    base_url: str = ""
+    turn: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """The argument of a function that asks ``base_url``.
+
+    ``model``, ``stream`` (whether the answer was recorded as a stream), ``prompt`` and ``tools``
+    (each with ``name``, ``description`` and its JSON Schema ``parameters``) are those of the
+    recorded request. Of a recording without a request, the tools are the names that were called.
+    ``exchange``: the recorded exchange. ``say``: the user's next message, for a second turn without
+    calls.
+    """
+
+    base_url: str
+    model: str
+    stream: bool
+    prompt: str
+    tools: tuple[Tool, ...]
+    exchange: Exchange
+    say: str = SAY
+    _results: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def skip(self, reason: str) -> NoReturn:
+        """End here: the adapter can't ask for this exchange. It is then *not asked*."""
+        raise Skipped(reason)
+
+    def result(self, call: Call) -> str:
+        """The result of a call of the first answer, for the second request: a text that no other
+        call gets.
+        """
+        key = call.id if call.id is not None else f"{call.name} {call.arguments}"
+        return self._results.setdefault(key, result_text(len(self._results) + 1))
+
+
+def result_text(number: int) -> str:
+    """The result of the call with this number in the first answer, from 1."""
+    return f"result {number}"
+
+
+def at_of(question: Question) -> At:
+    """The argument for a question."""
+    exchange = question.exchange
+    known = exchange if exchange.streamed is not None else with_provider(exchange)
+    body = exchange.request.body if exchange.request else b""
+    return At(
+        question.base_url,
+        known.model or MODEL,
+        _is_stream(known),
+        user_prompt(body) or PROMPT,
+        _tools(known, question.options),
+        exchange,
+    )
+
+
+def _is_stream(exchange: Exchange) -> bool:
+    """Whether to ask for a stream. An error without a request answers both."""
+    return bool(exchange.streamed) or (exchange.request is None and exchange.status >= 300)
+
+
+def _tools(exchange: Exchange, options: RunOptions) -> tuple[Tool, ...]:
+    if exchange.request is not None:
+        return tuple(
+            Tool(tool.name, json_schema(tool.parameters) or dict(OPEN_OBJECT), tool.description)
+            for tool in declared_tools(exchange.request.body)
+        )
+    return tuple(
+        Tool(name, dict(OPEN_OBJECT)) for name in dict.fromkeys(_called(exchange, options))
+    )
+
+
+def _called(exchange: Exchange, options: RunOptions) -> list[str]:
+    """The names of the calls in a recorded answer."""
+    provider = PROVIDERS[choose_provider(exchange, options.provider)]
+    return [name for name, _ in provider.facts(exchange).calls if name]
+
+
+def line_of(question: Question, number: int) -> dict[str, Any]:
+    """The line that a program gets for a question. With a ``base_url``, it has what `At` has;
+    without one, the recorded exchange.
+    """
+    options = question.options
+    line = {
+        "id": number,
+        "turn": question.turn,
+        "case": options.case,
+        "context": options.context,
+        "provider": options.provider or question.exchange.provider,
+    }
+    if not question.base_url:
+        return {**line, "exchange": exchange_as_json(question.exchange)}
+    at = at_of(question)
+    calls = _called(question.exchange, options)
+    return {
+        **line,
+        "base_url": at.base_url,
+        "model": at.model,
+        "stream": at.stream,
+        "prompt": at.prompt,
+        "tools": [
+            {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+            for tool in at.tools
+        ],
+        "results": [result_text(number) for number in range(1, len(calls) + 1)],
+        "say": at.say,
+    }
+
+
+def exchange_as_json(exchange: Exchange) -> dict[str, Json]:
+    """An exchange as JSON data, bytes in base64."""
+    request = exchange.request
+    return {
+        "request": request
+        and {
+            "method": request.method,
+            "url": request.url,
+            "headers": request.headers,
+            "body": base64.b64encode(request.body).decode(),
+        },
+        "status": exchange.status,
+        "headers": exchange.headers,
+        "reads": [[at_ms, base64.b64encode(data).decode()] for at_ms, data in exchange.reads],
+        "end": exchange.end,
+    }
+
+
+def exchange_of_json(value: Mapping[str, Any]) -> Exchange:
+    """The exchange of `exchange_as_json`."""
+    request = value["request"]
+    reads = tuple((at_ms, base64.b64decode(data)) for at_ms, data in value["reads"])
+    return with_provider(
+        Exchange(
+            request and Request(**{**request, "body": base64.b64decode(request["body"])}),
+            value["status"],
+            value["headers"],
+            reads,
+            value["end"],
+        )
+    )

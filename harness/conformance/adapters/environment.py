@@ -1,0 +1,49 @@
+"""The environment of adapters under test: no real key, and no proxy before this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+NO_KEY: Final = "no-key-in-a-replay"
+_KEY: Final = re.compile(r"API_?KEY|(?:ACCESS|AUTH|SESSION)_?TOKEN|SECRET|PASSWORD", re.IGNORECASE)
+_FILES: Final = ("GOOGLE_APPLICATION_CREDENTIALS",)
+_LOCAL: Final = "127.0.0.1,localhost"
+
+
+def adapter_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment for an adapter. Every key is a placeholder, and so is `GEMINI_API_KEY`."""
+    safe = {
+        name: NO_KEY if _KEY.search(name) else value
+        for name, value in environment.items()
+        if name not in _FILES
+    }
+    for name in ("no_proxy", "NO_PROXY"):
+        safe[name] = ",".join(filter(None, (environment.get(name), _LOCAL)))
+    return {**safe, "GEMINI_API_KEY": NO_KEY}
+
+
+@contextmanager
+def without_keys() -> Iterator[None]:
+    """Replaces the keys in the environment of this process while a function of a user runs. A value
+    that the function itself sets stays.
+    """
+    before = dict(os.environ)
+    safe = adapter_environment(before)
+    changed = {name for name in before.keys() | safe.keys() if before.get(name) != safe.get(name)}
+    _put(changed, safe)
+    try:
+        yield
+    finally:
+        _put({name for name in changed if os.environ.get(name) == safe.get(name)}, before)
+
+
+def _put(names: set[str], values: Mapping[str, str]) -> None:
+    for name in names:
+        if name in values:
+            os.environ[name] = values[name]
+        else:
+            os.environ.pop(name, None)

@@ -1,0 +1,223 @@
+"""Functions of a user as adapters: imports them, calls them in time, and reads what they give."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+import time
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final
+
+from harness.facts import Entry
+
+from .adapter import UNKNOWN, AdapterError
+from .at import Question, Skipped, at_of
+from .environment import without_keys
+from .forks import Forks
+from .json_data import json_of_native
+from .raised import raised_by, trim
+from .reply import Level, Reply, checked_facts
+from .thread import Expired, Loop, Overtime, WorkerThread
+
+_EXPECTED: Final[Mapping[Level, str]] = {
+    "facts": "pairs (native, [facts])",
+    "payloads": "payloads",
+}
+
+
+class Function:
+    """A function that a user names as ``module:function``, and ``converse`` beside it.
+
+    ``served``: it gets an `At`, else the `Exchange`. Importing it may take any time. Raises
+    `AdapterError` where there is no such module or function.
+    """
+
+    def __init__(self, target: str, level: Level, folder: Path, *, served: bool) -> None:
+        self.target = target
+        self._level = level
+        self._served = served
+        self._module, self._function = _find(target, folder)
+        self._forks = Forks()
+        self._converse = getattr(self._module, "converse", None) if served else None
+
+    @property
+    def version(self) -> str:
+        """The version of the distribution that ``VERSION_OF`` of the module names."""
+        try:
+            return version(str(getattr(self._module, "VERSION_OF", ""))) or UNKNOWN
+        except (PackageNotFoundError, ValueError):
+            return UNKNOWN
+
+    @property
+    def converses(self) -> bool:
+        """Whether the module has a function for the second turn."""
+        return self._converse is not None
+
+    def reply(self, question: Question, reply: Reply, loop: Loop) -> None:
+        """Call the function, and put its events into ``reply`` as they come. Raises `AdapterError`
+        for what a function may not give, and `Expired`.
+        """
+        function: Any = self._function
+        argument: Any = question.exchange
+        if self._served:
+            function = self._converse if question.turn == 2 else self._function
+            argument = at_of(question)
+        self._forks.reap()
+        try:
+            with without_keys():
+                self._gather(function, argument, reply, loop, silent=question.turn == 2)
+        except (AdapterError, Expired):
+            raise
+        except Skipped as skipped:
+            reply.skipped = str(skipped) or "no reason is given"
+        except BaseException as error:  # it may raise anything
+            if not trim(error):
+                raise AdapterError(
+                    f"{self.target} can't be called with"
+                    f" {'at' if self._served else 'an exchange'}: {error}"
+                ) from error
+            reply.raised, reply.exception = raised_by(error), error
+        finally:
+            self._forks.end_child()
+
+    def _gather(
+        self, function: Any, argument: Any, reply: Reply, loop: Loop, *, silent: bool
+    ) -> None:
+        given = function(argument)
+        if inspect.isawaitable(given):
+            given = loop.run(_awaited(given))
+        if given is None and silent:
+            return
+
+        def take(item: Any) -> None:
+            reply.add(self._entry(item, len(reply.entries) + 1, given), time.monotonic())
+
+        if isinstance(given, AsyncIterable):
+            loop.run(_take_each(given, take))
+        elif isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
+            for item in given:
+                take(item)
+        else:
+            raise AdapterError(
+                f"{_place(function)}: {self.target} returned {_called(given)}; expected a list or"
+                f" generator of {_EXPECTED[self._level]}"
+            )
+
+    def _entry(self, item: Any, number: int, given: Any) -> Entry:
+        if self._level == "payloads":
+            return Entry(json_of_native(item))
+        place = f"{_line_of(given) or _place(self._function)}: event {number} of {self.target}"
+        if not isinstance(item, tuple | list) or len(item) != 2:
+            raise AdapterError(
+                f"{place} is {_called(item)}; expected a pair (native, [facts]), with an empty list"
+                " where the event states no fact"
+            )
+        native, facts = item
+        return Entry(json_of_native(native), checked_facts(facts, place))
+
+
+class InProcess:
+    """Asks a function in a thread of this process. After a call that can't be stopped, the rest is
+    asked in a new process, which ``elsewhere`` starts; with ``isolated``, everything is.
+    """
+
+    def __init__(
+        self, function: Function, elsewhere: Callable[[], Any], *, isolated: bool = False
+    ) -> None:
+        self._function = function
+        self._elsewhere = elsewhere
+        self._process: Any = elsewhere() if isolated else None
+        self._thread: WorkerThread | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def version(self) -> str:
+        return self._function.version
+
+    @property
+    def converses(self) -> bool:
+        return self._function.converses
+
+    def ask(self, question: Question, timeout: float) -> Reply:
+        """The reply to a question. Raises `AdapterError`."""
+        with self._lock:
+            if self._process is not None:
+                reply: Reply = self._process.ask(question, timeout)
+                return reply
+            self._thread = self._thread or WorkerThread()
+            reply = Reply.empty()
+            try:
+                self._thread.call(lambda loop: self._function.reply(question, reply, loop), timeout)
+            except Overtime as over:
+                self._thread = None
+                if not over.ended:
+                    self._process = self._elsewhere()
+                raise AdapterError(
+                    f"{self._function.target} did not return within {timeout:g} s; expected the"
+                    " events of one answer"
+                ) from None
+            return reply
+
+    def close(self) -> None:
+        """End the thread and the process."""
+        with self._lock:
+            if self._thread is not None:
+                self._thread.end()
+                self._thread = None
+            if self._process is not None:
+                self._process.close()
+
+
+def _find(target: str, folder: Path) -> tuple[Any, Any]:
+    """Module and function of a target; ``folder`` is put on the path, as `python -m pytest` does
+    for the tests themselves.
+    """
+    name, _, path = target.partition(":")
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    try:
+        with without_keys():
+            module = import_module(name)
+        function: Any = module
+        for part in path.split("."):
+            function = getattr(function, part)
+    except Exception as error:
+        trim(error)
+        raise AdapterError(
+            f"{target} can't be imported: {type(error).__name__}: {error}"
+        ) from error
+    if not callable(function):
+        raise AdapterError(f"{target} is no function")
+    return module, function
+
+
+async def _awaited(given: Any) -> Any:
+    return await given
+
+
+async def _take_each(given: AsyncIterable[Any], take: Callable[[Any], None]) -> None:
+    async for item in given:
+        take(item)
+
+
+def _called(value: Any) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"
+
+
+def _line_of(given: Any) -> str:
+    """``shop.py:12``: the place where a generator stopped to give an item; "" for a list."""
+    while getattr(given, "gi_yieldfrom", None) is not None and inspect.isgenerator(
+        given.gi_yieldfrom
+    ):
+        given = given.gi_yieldfrom
+    frame = getattr(given, "gi_frame", None) or getattr(given, "ag_frame", None)
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame else ""
+
+
+def _place(function: Any) -> str:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return f"{Path(code.co_filename).name}:{code.co_firstlineno}" if code else repr(function)

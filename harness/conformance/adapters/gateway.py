@@ -1,0 +1,214 @@
+"""A gateway as an adapter: the harness is its upstream and its client, and reads its answer.
+
+The gateway is configured with the fixed address of `GATEWAY_ADDRESS` as its upstream. Its answer is
+read by our own readers: Gemini's wire by the oracle, Anthropic's by the facts of our dialect.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import parse_qs, urlsplit
+
+from harness.dialects import DIALECTS
+from harness.facts import Entry, Error, Fact, Raised, Raw, facts_of_account
+from harness.providers.oracle import read_raw
+from harness.stream.framing import Frame, FramingError, frame_by_content
+from harness.stream.json_codec import Json
+from harness.stream.session import Session
+
+from .adapter import AdapterError
+from .at import At, Question, at_of
+from .environment import NO_KEY
+from .reply import Reply
+
+GATEWAY_ADDRESS: Final = "HARNESS_GATEWAY_ADDRESS"
+"""The environment variable with the address that is served to gateways."""
+DEFAULT_ADDRESS: Final = "127.0.0.1:8790"
+GATEWAY_KEY: Final = "HARNESS_GATEWAY_KEY"
+"""The environment variable with the key that the gateway itself asks for, if any."""
+
+MAX_BODY: Final = 64 * 1024 * 1024
+
+
+def upstream_address() -> tuple[str, int]:
+    """Host and port that are served to gateways. Raises `AdapterError`."""
+    text = os.environ.get(GATEWAY_ADDRESS) or DEFAULT_ADDRESS
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal():
+        raise AdapterError(
+            f"{GATEWAY_ADDRESS} is {text!r}; expected HOST:PORT, such as {DEFAULT_ADDRESS}"
+        )
+    return host, int(port)
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """One wire that a gateway answers with.
+
+    ``request(at, model)`` gives path and body; ``read(frames)`` turns its messages into events with
+    facts, and may raise for messages of another shape. ``streams_only``: unary answers are not
+    asked for.
+    """
+
+    request: Callable[[At, str], tuple[str, Json]]
+    read: Callable[[Sequence[Frame]], list[Entry]]
+    streams_only: bool = False
+
+
+class Gateway:
+    """A gateway at ``url``, which may have a path, and ``?model=NAME`` where it knows the model by
+    a name of its own.
+    """
+
+    version = "unknown"
+    converses = False
+
+    def __init__(self, wire: str, url: str) -> None:
+        self._wire = WIRES[wire]
+        split = urlsplit(url)
+        self._url = url
+        self._secure = split.scheme == "https"
+        self._host = split.netloc
+        self._path = split.path.rstrip("/")
+        self._model = parse_qs(split.query).get("model", [""])[0]
+
+    def ask(self, question: Question, timeout: float) -> Reply:
+        """The reply to a question. Raises `AdapterError` for a gateway that can't be reached."""
+        at, reply = at_of(question), Reply.empty()
+        if self._wire.streams_only and not at.stream:
+            reply.skipped = "this wire is asked for streams only"
+            return reply
+        status, body, fault = self._post(at, timeout)
+        frames = _frames(body)
+        try:
+            for entry in self._wire.read(frames):
+                reply.add(entry)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            reply.raised = Raised(type(error).__name__, f"the answer can't be read: {error}")
+        if status >= 300 and not any(_is_error(frame.json) for frame in frames):
+            shown = body[:2000].decode("utf-8", "backslashreplace")
+            reply.add(Entry(shown, (Error(status, shown),)))
+        reply.raised = reply.raised or fault
+        return reply
+
+    def close(self) -> None:
+        """A gateway is not ours to end."""
+
+    def _post(self, at: At, timeout: float) -> tuple[int, bytes, Raised | None]:
+        """Status and body of the answer, and the fault that ended it early."""
+        path, content = self._wire.request(at, self._model or at.model)
+        key = os.environ.get(GATEWAY_KEY) or NO_KEY
+        headers = {
+            "content-type": "application/json",
+            "authorization": f"Bearer {key}",
+            "x-api-key": key,
+            "x-goog-api-key": key,
+            "anthropic-version": "2023-06-01",
+        }
+        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        connection = kind(self._host, timeout=timeout)
+        until, body, status = time.monotonic() + timeout, bytearray(), 0
+        try:
+            connection.request("POST", self._path + path, json.dumps(content), headers)
+            answer = connection.getresponse()
+            status = answer.status
+            while data := answer.read1(1 << 16):
+                body += data
+                if time.monotonic() > until or len(body) > MAX_BODY:
+                    raise AdapterError(
+                        f"{self._url} answered for more than {timeout:g} s, or with more than"
+                        f" {MAX_BODY:,} bytes"
+                    )
+            return status, bytes(body), None
+        except TimeoutError:
+            raise AdapterError(f"{self._url} did not answer within {timeout:g} s") from None
+        except (OSError, http.client.HTTPException) as error:
+            if not status:
+                raise AdapterError(
+                    f"{self._url} can't be reached: {error}; start the gateway before the harness"
+                ) from None
+            return status, bytes(body), Raised(type(error).__name__, str(error))
+        finally:
+            connection.close()
+
+
+def _frames(body: bytes) -> list[Frame]:
+    framer = frame_by_content()
+    frames: list[Frame] = []
+    try:
+        frames += framer.feed(body)
+        frames += framer.close()
+    except FramingError:
+        frames.append(Frame(0, None, body[-2000:].decode("utf-8", "backslashreplace")))
+    return frames
+
+
+def _is_error(message: Json) -> bool:
+    return isinstance(message, dict) and "error" in message
+
+
+def _ask_gemini(at: At, model: str) -> tuple[str, Json]:
+    method = "streamGenerateContent?alt=sse" if at.stream else "generateContent"
+    declarations = [
+        {
+            "name": tool.name,
+            "description": tool.description or tool.name,
+            "parametersJsonSchema": tool.parameters,
+        }
+        for tool in at.tools
+    ]
+    content: dict[str, Json] = {"contents": [{"role": "user", "parts": [{"text": at.prompt}]}]}
+    if declarations:
+        content["tools"] = [{"functionDeclarations": declarations}]
+    return f"/v1beta/models/{model}:{method}", content
+
+
+def _ask_anthropic(at: At, model: str) -> tuple[str, Json]:
+    tools = [
+        {
+            "name": tool.name,
+            "description": tool.description or tool.name,
+            "input_schema": tool.parameters,
+        }
+        for tool in at.tools
+    ]
+    content: dict[str, Json] = {
+        "model": model,
+        "max_tokens": 4096,
+        "stream": True,
+        "messages": [{"role": "user", "content": at.prompt}],
+    }
+    return "/v1/messages", {**content, "tools": tools} if tools else content
+
+
+def _read_gemini(frames: Sequence[Frame]) -> list[Entry]:
+    return [
+        Entry(frame.json, (Raw(frame.json),)) if isinstance(frame.json, dict) else Entry(frame.raw)
+        for frame in frames
+        if isinstance(frame.json, dict) or (frame.raw or "").strip() not in ("", "[DONE]")
+    ]
+
+
+def _read_anthropic(frames: Sequence[Frame]) -> list[Entry]:
+    payloads: list[dict[str, Any]] = [
+        frame.json for frame in frames if isinstance(frame.json, dict)
+    ]
+    account = read_raw(DIALECTS["anthropic"].facts(payloads, Session()))
+    blocks = [payload["content_block"] for payload in payloads if "content_block" in payload]
+    account.marks = [(block["id"], None) for block in blocks if block["type"] == "tool_use"]
+    facts: tuple[Fact, ...] = tuple(facts_of_account(account))
+    entries = [Entry(payload) for payload in payloads]
+    return [*entries[:-1], Entry(entries[-1].native, facts)] if entries else []
+
+
+WIRES: Final[Mapping[str, Wire]] = {
+    "gemini": Wire(_ask_gemini, _read_gemini),
+    "anthropic": Wire(_ask_anthropic, _read_anthropic, streams_only=True),
+}
+"""The wires that a gateway may answer with."""

@@ -1,0 +1,133 @@
+"""Serves exchanges to adapters under test, and reads from the requests how each adapter asked."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Final
+
+from harness.facts import Transcript
+from harness.pipeline.replay import ReplayError
+from harness.stream.exchange import Exchange
+
+from .adapter import AdapterError
+from .at import Skipped
+from .reply import Reply
+
+if TYPE_CHECKING:
+    from harness.server import Offer, ServedRequest, Server
+
+LOOPBACK: Final = "127.0.0.1"
+
+
+class Offers:
+    """One server for all exchanges that adapters ask for; it starts with the first of them.
+
+    ``port`` is fixed for gateways, which are configured with it; 0: any free port.
+    """
+
+    def __init__(self, host: str = LOOPBACK, port: int = 0) -> None:
+        self._host = host
+        self._port = port
+        self._server: Server | None = None
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def offer(self, exchange: Exchange, *, final: bool = False) -> Iterator[Offer]:
+        """Serve an exchange. With ``final``, a second request gets a short last answer.
+
+        Raises `Skipped` for an exchange that no server can answer with, and `AdapterError` where
+        the address is not available.
+        """
+        try:
+            offer = self._started().offer(exchange, final=final)
+        except ReplayError as error:
+            raise Skipped(str(error)) from None
+        with offer:
+            yield offer
+
+    def _started(self) -> Server:
+        from harness.server import serve  # the server is slow to import
+
+        with self._lock:
+            if self._server is None:
+                server = serve(host=self._host, port=self._port, pace="step")
+                with ExitStack() as stack:
+                    try:
+                        self._server = stack.enter_context(server)
+                    except OSError as error:
+                        raise AdapterError(
+                            f"no exchange can be served at {self._host}:{self._port}:"
+                            f" {error.strerror or error}"
+                        ) from None
+                    atexit.register(stack.pop_all().close)
+            return self._server
+
+
+SHARED: Final = Offers()
+"""The server for all adapters but gateways."""
+
+
+def transcript_of(reply: Reply, offer: Offer | None) -> Transcript:
+    """The transcript of a reply. Raises `AdapterError` for an adapter that never asked, or asked in
+    the other mode.
+    """
+    entries = tuple(reply.entries)
+    if offer is None or reply.skipped:
+        return Transcript(entries, reply.raised, skipped=reply.skipped)
+    asked = [request for request in offer.requests if request.generates]
+    if not offer.answered:
+        skipped = _other_wire(asked, offer, reply)
+        return Transcript(entries, reply.raised, skipped=skipped, path=asked[0].path)
+    answered = next(request for request in asked if request.exchange is not None)
+    again = asked[asked.index(answered) + 1 :]
+    return Transcript(
+        entries,
+        reply.raised,
+        asked_again=offer.asked_again,
+        path=asked[0].path,
+        entries_of_first_request=_entries_before(again[0], reply) if again else None,
+        notes=tuple(dict.fromkeys(note for request in asked for note in request.notes)),
+    )
+
+
+def second_body(reply: Reply, offer: Offer) -> bytes | str:
+    """The body of the request after the answer, or the reason why there is none. Raises
+    `AdapterError` as `transcript_of` does.
+    """
+    transcript = transcript_of(reply, offer)
+    if transcript.skipped:
+        return transcript.skipped
+    asked = [request for request in offer.requests if request.generates]
+    after = next(at for at, request in enumerate(asked) if request.exchange is not None) + 1
+    if after < len(asked):
+        return asked[after].body
+    raised = f": {reply.raised.type}: {reply.raised.message}" if reply.raised else ""
+    return f"it sent no second request{raised}"
+
+
+def _other_wire(asked: list[ServedRequest], offer: Offer, reply: Reply) -> str:
+    """Why an adapter that asked got no answer. Raises `AdapterError` where that is its fault."""
+    notes = [note for request in asked for note in request.notes]
+    wires = [note for note in notes if not note.startswith("mode ")]
+    if wires:
+        return wires[0]
+    if notes:
+        raise AdapterError(
+            f"{notes[0]}; an adapter that can't ask as at.stream says calls at.skip(reason)"
+        ) from reply.exception
+    raised = f"; it raised {reply.raised.type}: {reply.raised.message}" if reply.raised else ""
+    others = f", only {offer.requests[0].path}" if offer.requests else ""
+    raise AdapterError(
+        f"the adapter never asked the served address{others}; expected one request that generates"
+        f" at {offer.base_url} (at.base_url){raised}"
+    ) from reply.exception
+
+
+def _entries_before(request: ServedRequest, reply: Reply) -> int | None:
+    """The number of events that came before a request; None where their times are not known."""
+    if any(at_s is None for at_s in reply.times):
+        return None
+    return sum(at_s is not None and at_s < request.at_s for at_s in reply.times)

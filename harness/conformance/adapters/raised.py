@@ -1,0 +1,67 @@
+"""Describes an exception of an adapter, without the frames of the harness."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from harness.facts import Raised
+
+_NOT_THEIRS: Final = (str(Path(__file__).parent), str(Path(asyncio.__file__).parent))
+"""The folders of the frames between the harness and the adapter's first frame."""
+
+MAX_TRACEBACK: Final = 8000
+
+
+def trim(error: BaseException) -> bool:
+    """Removes the frames before the adapter's own first frame from the traceback of an exception.
+    False if it has no frame of the adapter, so that the adapter was not reached.
+    """
+    trace: TracebackType | None = error.__traceback__
+    while trace and trace.tb_frame.f_code.co_filename.startswith(_NOT_THEIRS):
+        trace = trace.tb_next
+    if trace is None:
+        return False
+    error.__traceback__ = trace
+    return True
+
+
+def raised_by(error: BaseException) -> Raised:
+    """The description of a trimmed exception."""
+    lines = "".join(traceback.format_exception(error))
+    return Raised(
+        type(error).__name__, message_of(error), code_of(error), lines[-MAX_TRACEBACK:].strip("\n")
+    )
+
+
+def message_of(error: BaseException) -> str:
+    """The text of an exception."""
+    try:
+        return str(error)
+    except Exception as other:  # noqa: BLE001  # a foreign __str__
+        return f"its text can't be read: {type(other).__name__}"
+
+
+def code_of(error: BaseException) -> int | str | None:
+    """The status of an exception: a number of ``status_code``, ``code`` or ``status``, else a word
+    of one of them.
+    """
+    values = [getattr(error, name, None) for name in ("status_code", "code", "status")]
+    for kind in (int, str):
+        for value in values:
+            if isinstance(value, kind) and not isinstance(value, bool) and value != "":
+                return kind(value)
+    return None
+
+
+def place_of(error: BaseException) -> str:
+    """``name.py:12``: the adapter's own first frame of a trimmed exception, or the innermost one
+    that is not in a library.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "site-packages" not in frame.filename]
+    frame = (own or frames)[-1]
+    return f"{Path(frame.filename).name}:{frame.lineno}"

@@ -1,0 +1,92 @@
+"""Runs a user's function as a program: in a process of its own, it can always be stopped.
+
+``python -m harness.conformance.adapters.worker served|direct LEVEL FOLDER module:function``. It
+speaks the protocol of `harness.conformance.adapters.program`, and writes every event as it comes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from harness.facts import Entry, json_of_fact
+
+from .adapter import AdapterError, RunOptions
+from .at import Question, exchange_of_json
+from .function import Function
+from .program import OUT, Program
+from .reply import Level, Reply
+from .thread import Loop
+
+
+def worker_program(target: str, level: Level, folder: Path, *, served: bool) -> Program:
+    """The program that runs a function."""
+    words = ["served" if served else "direct", level, str(folder), target]
+    command = [sys.executable, "-m", __name__, *words]
+    return Program(command, level, folder, with_exchange=True)
+
+
+class _Writer:
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def write(self, **fields: Any) -> None:
+        data = json.dumps({"id": self.number, **fields}).encode() + b"\n"
+        out = int(os.environ[OUT])
+        while data:
+            data = data[os.write(out, data) :]
+
+
+class _WrittenReply(Reply):
+    """A reply whose events are written as they come."""
+
+    def __init__(self, writer: _Writer) -> None:
+        super().__init__([], [])
+        self._writer = writer
+
+    def add(self, entry: Entry, at_s: float | None = None) -> None:
+        super().add(entry, at_s)
+        facts = [[json_of_fact(fact) for fact in entry.facts]]
+        self._writer.write(native=[entry.native], facts=facts, at_s=at_s, more=True)
+
+
+def main(words: list[str]) -> None:
+    """Import the function, say hello, and answer line after line."""
+    served, level, folder, target = words
+    function = Function(target, cast(Level, level), Path(folder), served=served == "served")
+    writer = _Writer(0)
+    writer.write(hello=1, name=target, version=function.version)
+    loop = Loop()
+    for line in sys.stdin.buffer:
+        _answer(function, json.loads(line), loop)
+
+
+def _answer(function: Function, given: Mapping[str, Any], loop: Loop) -> None:
+    writer = _Writer(given["id"])
+    question = Question(
+        exchange_of_json(given["exchange"]),
+        RunOptions(provider=given["provider"]),
+        given.get("base_url", ""),
+        given["turn"],
+    )
+    reply = _WrittenReply(writer)
+    try:
+        function.reply(question, reply, loop)
+    except AdapterError as error:
+        writer.write(fault=str(error))
+        return
+    raised = reply.raised and {
+        "type": reply.raised.type,
+        "message": reply.raised.message,
+        "code": reply.raised.code,
+        "traceback": reply.raised.traceback,
+    }
+    writer.write(raised=raised, skipped=reply.skipped)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

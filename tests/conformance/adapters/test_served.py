@@ -1,0 +1,234 @@
+"""Adapters that ask a served address: what they get, how they asked, and the second turn."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.conformance.adapters import AdapterError, AdapterMissing, second_request
+from harness.facts import Finish, Text
+from harness.stream.exchange import Exchange, Request
+from tests.conformance.adapters.shims import (
+    ASKS,
+    EXCHANGE,
+    facts_of,
+    function_adapter,
+    program_adapter,
+    transcript,
+)
+
+SERVED = "serve: "
+CALLS = (
+    b'data: {"candidates":[{"content":{"parts":[{"text":"Hm."},{"functionCall":{"id":"i","name":"add","args":{"a":1}}},'
+    b'{"functionCall":{"name":"add","args":{"a":2}}}],"role":"model"},"finishReason":"STOP"}]}\r\n\r\n'
+)
+
+
+def answered(data: bytes, **fields: object) -> Exchange:
+    return replace(EXCHANGE, reads=((None, data),), **fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_a_function_asks_the_served_address(isolated: bool, tmp_path: Path) -> None:
+    adapter = function_adapter(ASKS, tmp_path, SERVED, isolated=isolated)
+    found = transcript(adapter)
+    adapter.close()
+    assert list(found.facts()) == [Text("Hel"), Text("lo"), Finish("STOP")]
+    assert (found.asked_again, found.entries_of_first_request, found.skipped) == (0, None, "")
+    assert (found.path, found.notes) == ("/v1beta/models/gemini-x:streamGenerateContent", ())
+
+
+SHOWS = """
+    tools = [(tool.name, tool.description, tool.parameters) for tool in at.tools]
+    yield [at.model, at.stream, at.prompt, tools, at.exchange.status, at.base_url], []
+"""
+
+
+def test_at_has_what_the_recorded_request_asked_for(tmp_path: Path) -> None:
+    native = transcript(function_adapter(ASKS + SHOWS, tmp_path, SERVED)).entries[-1].native
+    schema = {"type": "object", "properties": {"a": {"type": ["integer", "null"]}}}
+    assert native[:5] == ["gemini-x", True, "Hi?", [["add", "Adds.", schema]], 200]
+    assert native[5].startswith("http://127.0.0.1:")
+
+
+def test_without_a_request_the_tools_are_the_names_that_were_called(tmp_path: Path) -> None:
+    bare = answered(CALLS * 2, request=None, provider=None, streamed=None, model=None)
+    native = transcript(function_adapter(ASKS + SHOWS, tmp_path, SERVED), bare).entries[-1].native
+    schema = {"type": "object", "additionalProperties": True}
+    assert native[:5] == ["gemini-2.5-flash", True, "Hello.", [["add", "", schema]], 200]
+
+
+PROGRAM = ASKS + """
+import os, sys
+def out(**line):
+    os.write(int(os.environ["HARNESS_OUT"]), json.dumps(line).encode() + b"\\n")
+out(hello=1)
+for line in sys.stdin:
+    given = json.loads(line)
+    native = list(ask(given["base_url"], [user(given["prompt"])]))
+    if given["turn"] == 2:
+        contents = [user(given["prompt"]), native[0]["candidates"][0]["content"], user(given["say"])]
+        list(ask(given["base_url"], contents))
+    out(id=given["id"], native=[*native, given], facts=[{"text": given["prompt"]}])
+"""  # fmt: skip
+
+
+def test_a_program_gets_the_same_as_a_line(tmp_path: Path) -> None:
+    adapter = program_adapter(PROGRAM, tmp_path, "serve")
+    found = transcript(adapter, answered(CALLS))
+    adapter.close()
+    given = found.entries[-1].native
+    assert list(found.facts()) == [Text("Hi?")]
+    assert given.pop("base_url").startswith("http://127.0.0.1:")
+    schema = {"type": "object", "properties": {"a": {"type": ["integer", "null"]}}}
+    assert given == {
+        "id": 1,
+        "turn": 1,
+        "case": "",
+        "context": {},
+        "provider": "gemini-api",
+        "model": "gemini-x",
+        "stream": True,
+        "prompt": "Hi?",
+        "tools": [{"name": "add", "description": "Adds.", "parameters": schema}],
+        "results": ["result 1", "result 2"],
+        "say": "Go on.",
+    }
+
+
+def test_an_adapter_that_never_asked_is_an_error(tmp_path: Path) -> None:
+    silent = function_adapter("def replay(at):\n    return []", tmp_path, SERVED)
+    with pytest.raises(AdapterError, match=r"never asked the served address; expected one request"):
+        silent.output(EXCHANGE)
+    fails = function_adapter("def replay(at):\n    return at.nothing", tmp_path, SERVED)
+    with pytest.raises(AdapterError, match=r"never asked .*; it raised AttributeError: ") as caught:
+        fails.output(EXCHANGE)
+    assert isinstance(caught.value.__cause__, AttributeError)
+
+
+def test_an_adapter_may_skip_an_exchange(tmp_path: Path) -> None:
+    code = "def replay(at):\n    try:\n        at.skip('only unary')\n    except Exception:\n        pass"
+    assert transcript(function_adapter(code, tmp_path, SERVED)).skipped == "only unary"
+    with pytest.raises(AdapterMissing, match="adapter mine skips this exchange: only unary"):
+        function_adapter(code, tmp_path, SERVED, level="shop").output(EXCHANGE)
+
+
+def test_another_wire_is_not_asked_and_another_mode_is_an_error(tmp_path: Path) -> None:
+    url = "https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse"
+    envelope = replace(
+        EXCHANGE, request=Request("POST", url, {}, b'{"request": {}}'), provider="code-assist"
+    )
+    found = transcript(function_adapter(ASKS, tmp_path, SERVED), envelope)
+    assert found.skipped.startswith(
+        "path /v1beta/models/gemini-x:streamGenerateContent asks gemini-api, but the offered"
+    )
+    unary = ASKS.replace("streamGenerateContent?alt=sse", "generateContent")
+    with pytest.raises(AdapterError, match=r"mode unary was asked .* calls at\.skip\(reason\)"):
+        function_adapter(unary, tmp_path, SERVED).output(EXCHANGE)
+
+
+def test_the_output_of_a_program_is_not_asked(tmp_path: Path) -> None:
+    program = Exchange(None, 200, {"x-exit-code": ["0"]}, (), "complete", provider="gemini-cli")
+    found = transcript(function_adapter(ASKS, tmp_path, SERVED), program)
+    assert found.skipped.startswith("the exchange is the output of a program")
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_a_second_request_is_counted_and_what_came_before_it_too(
+    isolated: bool, tmp_path: Path
+) -> None:
+    again = ASKS + "    yield from replay(at)\n"
+    adapter = function_adapter(again, tmp_path, SERVED, isolated=isolated)
+    found = transcript(adapter)
+    adapter.close()
+    assert (found.asked_again, found.entries_of_first_request, len(found.entries)) == (1, 2, 2)
+    assert found.raised is not None
+    assert found.raised.type == "ConnectionRefusedError"
+    assert found.notes == ("this turn was asked before",)
+
+
+def test_an_address_that_was_let_through_is_noted(tmp_path: Path) -> None:
+    other = ASKS.replace('model="gemini-x"', 'model="mine"')
+    found = transcript(function_adapter(other, tmp_path, SERVED))
+    assert found.notes == ("model mine, recorded gemini-x",)
+
+
+CONVERSES = ASKS + """
+def converse(at):
+    contents = [user(at.prompt)]
+    answer = [message["candidates"][0]["content"] for message in ask(at.base_url, contents)]
+    calls = [fact for content in answer for fact in facts({"candidates": [{"content": content}]}) if type(fact) is Call]
+    results = [{"functionResponse": {"id": call.id, "name": call.name, "response": {"output": at.result(call)}}} for call in calls]
+    list(ask(at.base_url, [*contents, *answer, {"role": "user", "parts": results or [{"text": at.say}]}]))
+"""  # fmt: skip
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_the_second_request_is_caught(isolated: bool, tmp_path: Path) -> None:
+    adapter = function_adapter(CONVERSES, tmp_path, SERVED, isolated=isolated)
+    body = second_request(adapter, answered(CALLS))
+    said = second_request(adapter, EXCHANGE)
+    adapter.close()
+    assert isinstance(body, bytes)
+    user, model, results = json.loads(body)["contents"]
+    assert user == {"role": "user", "parts": [{"text": "Hi?"}]}
+    assert [part.get("functionCall") for part in model["parts"]] == [
+        None,
+        {"id": "i", "name": "add", "args": {"a": 1}},
+        {"name": "add", "args": {"a": 2}},
+    ]
+    assert [part["functionResponse"]["response"] for part in results["parts"]] == [
+        {"output": "result 1"},
+        {"output": "result 2"},
+    ]
+    assert isinstance(said, bytes)
+    assert json.loads(said)["contents"][-1] == {"role": "user", "parts": [{"text": "Go on."}]}
+
+
+def test_a_program_has_a_second_turn_too(tmp_path: Path) -> None:
+    adapter = program_adapter(PROGRAM, tmp_path, "serve")
+    body = second_request(adapter, answered(CALLS))
+    adapter.close()
+    assert isinstance(body, bytes)
+    assert [content["role"] for content in json.loads(body)["contents"]] == [
+        *("user", "model", "user")
+    ]
+
+
+def test_without_a_second_request_the_reason_is_given(tmp_path: Path) -> None:
+    assert second_request(function_adapter(ASKS, tmp_path, SERVED), EXCHANGE) == (
+        "mine has no converse(at)"
+    )
+    direct = function_adapter(CONVERSES, tmp_path)
+    assert second_request(direct, EXCHANGE) == "mine has no converse(at)"
+    once = ASKS + "\ndef converse(at):\n    list(replay(at))\n    raise KeyError('calls')\n"
+    assert second_request(function_adapter(once, tmp_path, SERVED), EXCHANGE) == (
+        "it sent no second request: KeyError: 'calls'"
+    )
+    skips = ASKS + "\ndef converse(at):\n    at.skip('no history')\n"
+    assert second_request(function_adapter(skips, tmp_path, SERVED), EXCHANGE) == "no history"
+    never = ASKS + "\ndef converse(at):\n    pass\n"
+    with pytest.raises(AdapterError, match="never asked"):
+        second_request(function_adapter(never, tmp_path, SERVED), EXCHANGE)
+
+
+def test_payloads_may_come_from_a_served_address(tmp_path: Path) -> None:
+    code = (
+        ASKS
+        + "def payloads(at):\n    return [fact.text for _, facts in replay(at) for fact in facts if type(fact) is Text]"
+    )
+    adapter = function_adapter(code, tmp_path, SERVED, name="payloads", level="shop")
+    assert adapter.output(EXCHANGE).items == ["Hel", "lo"]
+
+
+def test_an_answer_that_breaks_off_breaks_off_for_the_adapter(tmp_path: Path) -> None:
+    cut = answered(EXCHANGE.reads[0][1], end="cut")
+    adapter = function_adapter(ASKS, tmp_path, SERVED)
+    found = transcript(adapter, cut)
+    assert list(found.facts()) == [Text("Hel")]
+    assert found.raised is not None
+    assert found.raised.type == "IncompleteRead"
+    assert facts_of(adapter) == [Text("Hel"), Text("lo"), Finish("STOP")]
