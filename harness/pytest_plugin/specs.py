@@ -155,7 +155,7 @@ class CellItem(ResultItem):
         from harness.stream.printable import printable
 
         strict = self.config.getoption("--harness-strict")
-        place = self.place(self.cell.case.lines[self.cell.key])
+        place = self.place(self.cell.case.lines.get(self.cell.key, self.cell.case.line))
         match result.verdict:
             case "passed":
                 return
