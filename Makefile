@@ -6,13 +6,16 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help report test test-browser test-install lint types imports fast unit laws specs check scan test-clients corpus fuzz bench lock clean
+.PHONY: help report threads test test-browser test-install lint types imports fast unit laws specs check scan test-clients corpus fuzz bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
 report: $(READY) ## replay the shipped cassettes against the golden specs and write reports/index.html
 	$(BIN)/python -m pytest specs -q --harness-report reports
+
+threads: $(READY) ## write docs/threads.md from docs/threads.yaml and the specs
+	$(BIN)/python -m tests.docs.threads
 
 test: lint types imports unit check scan ## lint, types, import contracts, unit tests, specs, harness check, harness scan
 

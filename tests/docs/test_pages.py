@@ -21,6 +21,8 @@ INDEX = ROOT / "docs" / "README.md"
 PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {INDEX})]
 GUIDES = [page for page in PAGES if "<!-- line: " in page.read_text(encoding="utf-8")]
 """Pages that change the package: `test_guides` follows them in a copy of it."""
+GENERATED = [ROOT / "docs" / "threads.md"]
+"""Pages that are made from data and show nothing to run."""
 NEEDS = {"spec-language.md": ["cassette-format.md"]}
 """Pages that go on where another one ends."""
 
@@ -107,7 +109,7 @@ def fits(shown: list[str], lines: list[str]) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if page not in GUIDES], ids=lambda page: page.name
+    "page", [page for page in PAGES if page not in GUIDES + GENERATED], ids=lambda page: page.name
 )
 def test_what_a_page_shows_is_so(page: Path, tmp_path: Path) -> None:
     environment = surroundings()
