@@ -64,6 +64,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dialect", choices=("anthropic",), help="answer POST /v1/messages as well (default: no)"
     )
+    rules = parser.add_mutually_exclusive_group()
+    rules.add_argument(
+        "--strict",
+        dest="strictness",
+        action="store_const",
+        const="strict",
+        default="api",
+        help="refuse more than the API: signatures at other parts, of other models, or copied",
+    )
+    rules.add_argument(
+        "--lenient",
+        dest="strictness",
+        action="store_const",
+        const="lenient",
+        help="refuse nothing; print what the API would refuse",
+    )
     parser.set_defaults(run=_serve)
 
 
@@ -87,9 +103,16 @@ def _serve(parsed: argparse.Namespace) -> int:
         )
     words = {
         name: getattr(parsed, name)
-        for name in ("pace", "cuts", "fault", "match", "provider", "dialect")
+        for name in ("pace", "cuts", "fault", "match", "provider", "dialect", "strictness")
     }
-    server = Server(files, port=parsed.port, host=parsed.host, on_miss=_print_miss, **words)
+    server = Server(
+        files,
+        port=parsed.port,
+        host=parsed.host,
+        on_miss=_print_line,
+        on_warning=_print_line,
+        **words,
+    )
     try:
         asyncio.run(_run(server))
     except OSError as error:
@@ -117,5 +140,5 @@ async def _run(server: Server) -> None:
     await server.run(lambda: print(server.base_url, flush=True))
 
 
-def _print_miss(miss: str) -> None:
-    print(f"harness: {printable(miss)}", file=sys.stderr, flush=True)
+def _print_line(message: str) -> None:
+    print(f"harness: {printable(message)}", file=sys.stderr, flush=True)

@@ -32,6 +32,7 @@ def serve(
     match: str = "request",
     provider: str | None = None,
     dialect: str | None = None,
+    strictness: str = "api",
 ) -> Server:
     """A `Server` that listens while its ``with`` block runs; ``.base_url`` is the address for
     clients.
@@ -43,7 +44,8 @@ def serve(
     ``fault``: ``cut:N``, ``reset:N`` or ``stall:N`` after N reads, ``status:CODE``, ``slow``.
     ``match``: ``request``, or ``path`` for clients whose requests differ from run to run.
     ``provider``: the provider of exchanges without a request. ``dialect``: with ``anthropic``,
-    ``POST /v1/messages`` is answered too.
+    ``POST /v1/messages`` is answered too. ``strictness``: ``api`` refuses what the API refuses,
+    ``strict`` more, ``lenient`` nothing.
 
     Raises `CassetteError` for a recording that can't be read, `ReplayError` for an unknown option,
     OSError if the address is not available.
@@ -58,4 +60,5 @@ def serve(
         match=match,
         provider=provider,
         dialect=dialect,
+        strictness=strictness,
     )

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Final
+from urllib.parse import urlsplit
 
 from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS, Identity, detect_provider
@@ -19,19 +21,30 @@ from harness.stream.exchange import Exchange
 from .anthropic_proxy import Messages, Refusal
 from .connection import HttpRequest
 from .google import debug_info, error_answer, fault_answer, made_up, message_of
-from .history_rules import find_fault, signatures_of
 from .lookup import Finder, PlacedExchange
-from .options import Fault, Options
+from .options import Fault, Options, Strictness
+from .refusals import BrokenRule, GivenSignatures, Level, find_broken_rules, given_signatures
 from .response import Answer, recorded_answer
+
+_REFUSED: Final[dict[Strictness, frozenset[Level]]] = {
+    "strict": frozenset({"api", "strict"}),
+    "api": frozenset({"api"}),
+    "lenient": frozenset(),
+}
+"""Strictness → the levels of the rules that lead to a refusal."""
 
 
 class Endpoint:
     """Answers requests from the ``placed`` exchanges. ``missed`` is called with a message for each
-    request that nothing answers.
+    request that nothing answers, ``warned`` for each broken rule that does not lead to a refusal.
     """
 
     def __init__(
-        self, placed: Sequence[PlacedExchange], options: Options, missed: Callable[[str], None]
+        self,
+        placed: Sequence[PlacedExchange],
+        options: Options,
+        missed: Callable[[str], None],
+        warned: Callable[[str], None],
     ) -> None:
         # The output of a program is no answer over HTTP.
         self.placed = [
@@ -40,6 +53,7 @@ class Endpoint:
         self.options = options
         self.finder = Finder(self.placed, options.match, options.provider)
         self._missed = missed
+        self._warned = warned
         self._messages = (
             Messages(self._look_for_messages, options, self._provider(), missed)
             if options.dialect == "anthropic"
@@ -57,20 +71,19 @@ class Endpoint:
         match self._look(request, identity):
             case Exchange() as exchange:
                 return recorded_answer(exchange, self.options)
-            case str(message):
-                return replace(error_answer(request, 400, message), notes=(message,))
+            case BrokenRule() as broken:
+                return refused(request, broken)
         return made_up(request, self._models) or self._not_found(request)
 
-    def _look(self, request: HttpRequest, identity: Identity) -> Exchange | str | None:
-        """The exchange that answers, else the API's message about the history, else None."""
-        exchange = self.finder.find_recorded(request)
-        if (
-            exchange is None
-            and identity.generates
-            and (fault := find_fault(request.body, identity.model, lambda: self._signatures))
-        ):
-            return fault
-        return exchange or self.finder.find_other(request, identity)
+    def _look(self, request: HttpRequest, identity: Identity) -> Exchange | BrokenRule | None:
+        """The exchange that answers, else a rule that the request breaks, else None."""
+        if exchange := self.finder.find_recorded(request):
+            return exchange
+        for broken in find_broken_rules(request.body, identity, lambda: self._signatures):
+            if broken.rule.level in _REFUSED[self.options.strictness]:
+                return broken
+            self._warned(f"{request.method} {urlsplit(request.url).path}: {broken}")
+        return self.finder.find_other(request, identity)
 
     def _look_for_messages(self, request: HttpRequest) -> Exchange | Refusal:
         match self.options.fault:
@@ -80,8 +93,8 @@ class Endpoint:
         match self._look(request, identity):
             case Exchange() as exchange:
                 return exchange
-            case str(message):
-                return Refusal(400, message)
+            case BrokenRule() as broken:
+                return Refusal(400, broken.message)
         return Refusal(404, self._explain(request)[0])
 
     def _provider(self) -> str | None:
@@ -101,8 +114,8 @@ class Endpoint:
         return sentence + "; ".join(differences), differences
 
     @cached_property
-    def _signatures(self) -> frozenset[str]:
-        return signatures_of(placed.exchange for placed in self.placed)
+    def _signatures(self) -> GivenSignatures:
+        return given_signatures(placed.exchange for placed in self.placed)
 
     @cached_property
     def _models(self) -> frozenset[str]:
@@ -114,5 +127,10 @@ class Endpoint:
         return frozenset(identity.model for identity in identities if identity.model)
 
 
-def _is_program_output(exchange: Exchange) -> bool:
-    return exchange.provider in PROVIDERS and PROVIDERS[exchange.provider].program
+def refused(request: HttpRequest, broken: BrokenRule) -> Answer:
+    """The API's error for a request that breaks a rule; a detail names the rule."""
+    rule = broken.rule
+    details = [debug_info([f"rule {rule.name}: {rule.refused}", rule.source])]
+    return replace(
+        error_answer(request, 400, broken.message, details), notes=(f"refused: {broken}",)
+    )

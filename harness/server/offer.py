@@ -24,8 +24,8 @@ from harness.stream.json_codec import decode_json
 
 from .connection import HttpRequest
 from .google import error_answer, fault_answer, final_answer, made_up
-from .history_rules import find_fault, signatures_of
 from .options import Fault, Options
+from .refusals import find_broken_rules, given_signatures
 from .request_log import MAX_REQUESTS, ServedRequest, served_request
 from .response import Answer, recorded_answer
 
@@ -127,11 +127,13 @@ class Offer:
         return replace(recorded_answer(served, options), exchange=self._given[turn], notes=notes)
 
     def _refusals(self, request: HttpRequest, identity: Identity, turn: int) -> tuple[str, ...]:
-        """Why the API would refuse the history, which is answered nevertheless."""
-        fault = find_fault(
-            request.body, identity.model, lambda: signatures_of(self._exchanges[:turn])
+        """Why the API would refuse the request, which is answered nevertheless."""
+        broken = find_broken_rules(
+            request.body, identity, lambda: given_signatures(self._exchanges[:turn])
         )
-        return (f"the API would refuse the history: {fault}",) if fault else ()
+        return tuple(
+            f"the API would refuse this: {rule}" for rule in broken if rule.rule.level == "api"
+        )
 
     def _refuse(self, request: HttpRequest, note: str) -> Answer:
         self.asked_again += 1

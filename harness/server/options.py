@@ -23,6 +23,9 @@ Match = Literal["request", "path"]
 equal; the exchanges answer in recorded order.
 """
 
+Strictness = Literal["strict", "api", "lenient"]
+"""Which rules of `harness.server.refusals` a request may not break: all, those of the API, none."""
+
 FaultKind = Literal["cut", "reset", "stall", "status", "slow"]
 
 SLOW_S: Final = 0.5
@@ -47,6 +50,7 @@ class Options:
     match: Match = "request"
     provider: str | None = None
     dialect: str | None = None
+    strictness: Strictness = "api"
 
 
 def read_options(
@@ -57,6 +61,7 @@ def read_options(
     match: str = "request",
     provider: str | None = None,
     dialect: str | None = None,
+    strictness: str = "api",
 ) -> Options:
     """The options that words describe. Raises `ReplayError` for an unknown word; the message lists
     the known ones.
@@ -72,8 +77,16 @@ def read_options(
     if dialect is not None:
         check_known("dialect", dialect, ("anthropic",))
     check_known("match", match, get_args(Match))
-    chosen: Match = "path" if match == "path" else "request"
-    return Options(_read_pace(pace), cuts, _read_fault(fault), chosen, provider, dialect)
+    check_known("strictness", strictness, get_args(Strictness))
+    return Options(
+        _read_pace(pace),
+        cuts,
+        _read_fault(fault),
+        next(known for known in get_args(Match) if known == match),
+        provider,
+        dialect,
+        next(known for known in get_args(Strictness) if known == strictness),
+    )
 
 
 def _read_pace(pace: str | float) -> Pace:

@@ -37,8 +37,9 @@ class Server(Listener):
     """Serves cassettes within ``with``; ``base_url`` is the address for clients.
 
     ``misses`` holds a message for each request that no exchange answers: the most similar recorded
-    request and the differences. With ``on_miss``, that function is called instead. ``read`` makes a
-    cassette of a path. The other arguments are those of `harness.server.serve`.
+    request and the differences. ``warnings`` holds one for each rule of the API that an answered
+    request broke. With ``on_miss`` and ``on_warning``, those functions are called instead. ``read``
+    makes a cassette of a path. The other arguments are those of `harness.server.serve`.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Server(Listener):
         port: int = 0,
         host: str = LOOPBACK,
         on_miss: Callable[[str], None] | None = None,
+        on_warning: Callable[[str], None] | None = None,
         read: Callable[[str | Path], Cassette] = load,
         **options: Any,
     ) -> None:
@@ -58,8 +60,10 @@ class Server(Listener):
         self._requests: deque[ServedRequest] = deque(maxlen=MAX_REQUESTS)
         self._offers: dict[str, Offer] = {}
         self._offered = 0
+        self.warnings: list[str] = []
         self._on_miss = on_miss or self.misses.append
-        self._endpoint = Endpoint([], read_options(**options), self._on_miss)
+        self._on_warning = on_warning or self.warnings.append
+        self._endpoint = self._make_endpoint([])
         self.add(*cassettes)
 
     def add(self, *cassettes: Cassette | str | Path) -> None:
@@ -75,25 +79,28 @@ class Server(Listener):
             for number, exchange in enumerate(cassette.exchanges, 1):
                 known = exchange if exchange.generates else with_provider(exchange)
                 added.append(PlacedExchange(known, name, number))
-        self._endpoint = Endpoint(
-            [*self._endpoint.placed, *added], self._endpoint.options, self._on_miss
-        )
+        self._endpoint = self._make_endpoint([*self._endpoint.placed, *added])
+
+    def _make_endpoint(self, placed: Sequence[PlacedExchange]) -> Endpoint:
+        options = read_options(**self._options)
+        return Endpoint(placed, options, self._on_miss, self._on_warning)
 
     def behave(self, **options: Any) -> None:
-        """Change ``pace``, ``cuts``, ``fault``, ``match``, ``provider`` or ``dialect`` from the
-        next request on; the others stay.
+        """Change ``pace``, ``cuts``, ``fault``, ``match``, ``provider``, ``dialect`` or
+        ``strictness`` from the next request on; the others stay.
         """
+        read_options(**{**self._options, **options})  # raises before anything changes
         self._options = {**self._options, **options}
-        self._endpoint = Endpoint(
-            self._endpoint.placed, read_options(**self._options), self._on_miss
-        )
+        self._endpoint = self._make_endpoint(self._endpoint.placed)
 
     def clear(self, **options: Any) -> None:
         """Remove all cassettes and misses, and use these options."""
+        read_options(**options)  # raises before anything changes
         self._options = options
         self.misses.clear()
+        self.warnings.clear()
         self._requests.clear()
-        self._endpoint = Endpoint([], read_options(**options), self._on_miss)
+        self._endpoint = self._make_endpoint([])
 
     def offer(self, *exchanges: Exchange, final: bool = False) -> Offer:
         """Serve one exchange to one adapter under test, at a base URL of its own; call this while

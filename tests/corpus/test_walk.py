@@ -42,10 +42,13 @@ STREAM = (
 URL = "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse"
 
 
-def cassette(url: str = URL, body: str = STREAM) -> str:
+ASKED = '{"contents": [{"parts": [{"text": "Hi"}]}]}'
+
+
+def cassette(url: str = URL, body: str = STREAM, asked: str = ASKED) -> str:
     """A stock vcrpy cassette of one call."""
     call = {
-        "request": {"body": "{}", "headers": {}, "method": "POST", "uri": url},
+        "request": {"body": asked, "headers": {}, "method": "POST", "uri": url},
         "response": {
             "body": {"string": body},
             "headers": {},
@@ -74,6 +77,12 @@ def test_a_good_corpus_is_green(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "losses 0, crashes 0, red 0" in capsys.readouterr().out
     (result,) = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     assert (result["replayed"], result["second"]) == (1, {"read": 1})
+
+
+def test_a_rule_of_the_server_that_refuses_an_answered_request_is_red(tmp_path: Path) -> None:
+    (finding,) = walked(corpus(tmp_path, text=cassette(asked='{"contents": []}'))).red
+    assert finding.startswith("exchange 1: the server would refuse what was answered: ")
+    assert "(rule contents-missing, " in finding
 
 
 def without_the_call(exchange: harness.Exchange, **options: Any) -> list[dict[str, Any]]:

@@ -6,7 +6,8 @@ call, and counts what is lost.
 A file is red when it can't be loaded, when its calls are not as many as the manifest says, or when
 the replay of a call crashes, depends on how the bytes are cut, leaves the legal order, loses
 something on its way back into the next request, or loses or invents something by the word of one of
-two independent readers: `harness.providers.oracle` and google-genai. All five event models read it,
+two independent readers: `harness.providers.oracle` and google-genai; and when the server would
+refuse a request that the API answered. All five event models read it,
 from its own provider and from the others whose answers have the same form. Exit 0: all green; 1:
 something is red; 2: no such folder or manifest.
 """
@@ -36,7 +37,9 @@ from harness.conformance.laws.loss import LOSS
 from harness.conformance.laws.order import ORDER
 from harness.conformance.laws.round_trip import ROUND_TRIP
 from harness.conformance.laws.variants import seeded
+from harness.providers import detect_provider
 from harness.providers.oracle import gather_events
+from harness.server.refusals import find_broken_rules, given_signatures
 from tests.support.adapters import events_of, payloads_of
 
 from .second_opinion import SecondOpinion, unseen
@@ -130,7 +133,7 @@ class Walk:
     def _walk_exchange(self, exchange: harness.Exchange, number: int, result: FileResult) -> None:
         result.replayed += 1
         before = len(result.red)
-        found: list[str] = []
+        found: list[str] = [*_refused_though_answered(exchange)]
         for dialect in DIALECTS:
             found += [*self._read(exchange, dialect), *self._cut_anew(exchange, dialect)]
             for provider in WIRES if exchange.provider in WIRES else ():
@@ -185,6 +188,16 @@ class Walk:
             first = difference(expected, self.replay(exchange, dialect=dialect, cuts=places))
             if first is not None:
                 yield f"{dialect}, read {name}: {first.sentence('payload', 'as recorded')}"
+
+
+def _refused_though_answered(exchange: harness.Exchange) -> Iterator[str]:
+    request = exchange.request
+    if request is None or exchange.status != 200:
+        return
+    identity = detect_provider(request.method, request.url, request.body, b"")
+    for broken in find_broken_rules(request.body, identity, lambda: given_signatures([exchange])):
+        if broken.rule.level == "api":
+            yield f"the server would refuse what was answered: {broken}"
 
 
 _second: list[SecondOpinion] = []

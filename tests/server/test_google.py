@@ -60,6 +60,11 @@ COUNTS = "Please ensure that the number of function response parts is equal to t
 ORDER = "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
 
 
+RESULT_ORDER = (
+    "Please ensure that function response turn comes immediately after a function call turn."
+)
+
+
 HISTORIES: dict[str, tuple[list[dict[str, Any]], str | None]] = {
     "signed": ([USER, *STEP], None),
     "unsigned": ([USER, *UNSIGNED], UNSIGNED_CALL.format("f", 2)),
@@ -134,16 +139,16 @@ HISTORIES: dict[str, tuple[list[dict[str, Any]], str | None]] = {
         [USER, turn("model", call("f", **SIGNED)), turn("user", result("f"), result("g"))],
         COUNTS,
     ),
-    "results of no call": ([USER, turn("user", result("f"))], COUNTS),
+    "results of no call": ([USER, turn("user", result("f"))], RESULT_ORDER),
     "no result": ([USER, turn("model", call("f", **SIGNED)), USER], COUNTS),
-    "a call after the model": (
+    "a call after a text of the same turn": (
         [
             USER,
             turn("model", {"text": "I"}),
             turn("model", call("f", **SIGNED)),
             turn("user", result("f")),
         ],
-        ORDER,
+        None,
     ),
     "a call first": ([turn("model", call("f", **SIGNED)), turn("user", result("f"))], ORDER),
     "results in the role of the model": ([USER, STEP[0], turn("model", result("f")), *STEP], None),

@@ -228,7 +228,7 @@ def test_a_history_that_the_api_refuses_is_answered_and_noted(server: Server) ->
         assert ask(offer, body=body).status[9:12] == "200"
         (note,) = offer.requests[0].notes
         assert note.startswith(
-            "the API would refuse the history: Function call is missing a thought_signature"
+            "the API would refuse this: Function call is missing a thought_signature"
         )
 
 

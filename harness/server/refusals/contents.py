@@ -1,0 +1,246 @@
+"""Rules about the contents of a request: roles, empty parts, calls and their results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from .rule import Generate, Rule, as_dict, as_list, parts_of
+
+COUNTS: Final = (
+    "Please ensure that the number of function response parts is equal to the number of function"
+    " call parts of the function call turn."
+)
+ORDER: Final = (
+    "Please ensure that function call turn comes immediately after a user turn or after a function"
+    " response turn."
+)
+RESULT_ORDER: Final = (
+    "Please ensure that function response turn comes immediately after a function call turn."
+)
+
+
+_FROM_3: Final = re.compile(r"gemini-(?:[3-9]|[12][0-9])")
+"""Models with a number. For a name like ``gemini-flash-latest``, which was an older model once, a
+published recording shows that such a history was answered.
+"""
+
+
+def _contents_missing(asked: Generate) -> Iterator[str]:
+    if not asked.contents:
+        yield "* GenerateContentRequest.contents: contents is not specified"
+
+
+def _role_unknown(asked: Generate) -> Iterator[str]:
+    if any(content.get("role") not in ("user", "model", "function") for content in asked.contents):
+        yield "Please use a valid role: user, model."
+
+
+def _content_empty(asked: Generate) -> Iterator[str]:
+    for number, content in enumerate(asked.contents):
+        if not as_list(content.get("parts")):
+            yield (
+                f"* GenerateContentRequest.contents[{number}].parts: contents.parts must not be"
+                " empty."
+            )
+
+
+def _part_empty(asked: Generate) -> Iterator[str]:
+    instruction = parts_of(as_dict(asked.body.get("systemInstruction")))
+    parts = [
+        *((f"system_instruction.parts[{place}]", part) for place, part in enumerate(instruction)),
+        *((path, part) for path, _, part in asked.parts()),
+    ]
+    for path, part in parts:
+        if not part.keys() - {"thought"}:
+            yield (
+                f"* GenerateContentRequest.{path}.data: required oneof field 'data' must have one"
+                " initialized field"
+            )
+
+
+def _name_empty(asked: Generate) -> Iterator[str]:
+    for path, _, part in asked.parts():
+        for field, spelling in (
+            ("functionCall", "function_call"),
+            ("functionResponse", "function_response"),
+        ):
+            if type(part.get(field)) is dict and not part[field].get("name"):
+                yield f"* GenerateContentRequest.{path}.{spelling}.name: Name cannot be empty."
+
+
+def _struct_expected(asked: Generate) -> Iterator[str]:
+    for path, _, part in asked.parts():
+        for field, inner, spelling in (
+            ("functionCall", "args", "function_call"),
+            ("functionResponse", "response", "function_response"),
+        ):
+            value = as_dict(part.get(field)).get(inner)
+            if type(value) is list:
+                yield (
+                    f'Invalid JSON payload received. Unknown name "{inner}" at'
+                    f" '{asked.prefix}{path}.{spelling}': Proto field is not repeating, cannot"
+                    " start list."
+                )
+            elif value is not None and type(value) is not dict:
+                yield (
+                    f"Invalid value at '{asked.prefix}{path}.{spelling}.{inner}'"
+                    f" (type.googleapis.com/google.protobuf.Struct), {value!r}"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """Contents of one role that follow each other: the API reads them as one.
+
+    ``results``: those of calls of the turn before. ``own``: those of calls of this turn, as remote
+    tools have them.
+    """
+
+    role: str
+    calls: int = 0
+    results: int = 0
+    own: int = 0
+
+
+def _turns(asked: Generate) -> list[_Turn]:
+    turns: list[_Turn] = []
+    for content in asked.contents:
+        role = "model" if content.get("role") == "model" else "user"
+        turn = turns.pop() if turns and turns[-1].role == role else _Turn(role)
+        for part in parts_of(content):
+            if type(part.get("functionCall")) is dict:
+                turn = replace(turn, calls=turn.calls + 1)
+            elif "functionResponse" in part and turn.calls:
+                turn = replace(turn, own=turn.own + 1)
+            elif "functionResponse" in part:
+                turn = replace(turn, results=turn.results + 1)
+        turns.append(turn)
+    return turns
+
+
+def _calls_first(asked: Generate) -> Iterator[str]:
+    if any(turn.role == "model" and turn.calls for turn in _turns(asked)[:1]):
+        yield ORDER
+
+
+def _results_without_calls(asked: Generate) -> Iterator[str]:
+    turns = _turns(asked)
+    if any(turn.results and not before.calls for before, turn in pairwise([_Turn(""), *turns])):
+        yield RESULT_ORDER
+
+
+def _results_miscounted(asked: Generate) -> Iterator[str]:
+    for turn, after in pairwise([*_turns(asked), _Turn("")]):
+        results = turn.own + after.results
+        if turn.calls and results and results != turn.calls:
+            yield COUNTS
+            return
+
+
+def _calls_without_results(asked: Generate) -> Iterator[str]:
+    for turn, after in pairwise([*_turns(asked), _Turn("")]):
+        if turn.calls and not turn.own + after.results and _FROM_3.match(asked.model):
+            yield COUNTS
+            return
+
+
+def _ends_with_model(asked: Generate) -> Iterator[str]:
+    last = asked.contents[-1] if asked.contents else {}
+    parts = parts_of(last)
+    ends_with_result = bool(parts) and "functionResponse" in parts[-1]
+    if last.get("role") == "model" and not ends_with_result and not asked.takes_prefill:
+        yield "Requests ending with a model turn are not supported."
+
+
+def _results_beside_text(asked: Generate) -> Iterator[str]:
+    if not asked.wants_signatures:
+        return
+    for number, content in enumerate(asked.contents):
+        parts = parts_of(content)
+        results = sum("functionResponse" in part for part in parts)
+        if content.get("role") != "model" and 0 < results < len(parts):
+            yield f"contents[{number}] has function responses beside other parts"
+
+
+_API: Final = "https://ai.google.dev/api"
+
+CONTENT_RULES: Final = (
+    Rule(
+        "contents-missing",
+        "A request without contents.",
+        "https://github.com/quarkiverse/quarkus-langchain4j/pull/2480",
+        _contents_missing,
+    ),
+    Rule(
+        "role-unknown",
+        "A role other than `user`, `model` and the old `function`.",
+        f"{_API}/caching#Content",
+        _role_unknown,
+    ),
+    Rule(
+        "content-empty",
+        "A content without parts.",
+        "https://github.com/langchain-ai/langchain-google/issues/691",
+        _content_empty,
+    ),
+    Rule(
+        "part-empty",
+        "A part without any field, also in the system instruction. A text may be empty, and a part"
+        " may be a signature alone.",
+        "https://github.com/genkit-ai/genkit/issues/3816",
+        _part_empty,
+    ),
+    Rule(
+        "name-empty",
+        "A function call or a result without a name.",
+        "https://github.com/langflow-ai/langflow/issues/9437",
+        _name_empty,
+    ),
+    Rule(
+        "struct-expected",
+        "Arguments or a result that are no object.",
+        "https://github.com/vercel/ai/pull/3589",
+        _struct_expected,
+    ),
+    Rule(
+        "calls-first",
+        "Function calls in the first turn.",
+        "https://github.com/google-gemini/gemini-cli/issues/11814",
+        _calls_first,
+    ),
+    Rule(
+        "results-without-calls",
+        "Results that do not directly follow function calls.",
+        "https://github.com/BerriAI/litellm/issues/26755",
+        _results_without_calls,
+    ),
+    Rule(
+        "results-miscounted",
+        "Function calls that are followed by another number of results.",
+        "https://github.com/google-gemini/gemini-cli/issues/4217",
+        _results_miscounted,
+    ),
+    Rule(
+        "calls-without-results",
+        "From Gemini 3 on, by a number in the name: function calls that no result follows.",
+        "https://github.com/microsoft/vscode/issues/299295",
+        _calls_without_results,
+    ),
+    Rule(
+        "ends-with-model",
+        "A history that ends with a turn of the model: Gemini 3.5 Flash-Lite, 3.6 and later.",
+        "https://github.com/LibreChat-AI/agents/pull/323",
+        _ends_with_model,
+    ),
+    Rule(
+        "results-beside-text",
+        "Results and other parts in one content, from Gemini 3 on.",
+        "https://github.com/MoonshotAI/kimi-code/issues/2914",
+        _results_beside_text,
+        level="warning",
+    ),
+)

@@ -1,0 +1,90 @@
+"""The shape of a rule, and the request that it judges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal
+
+from .given import GivenSignatures
+
+Level = Literal["api", "strict", "warning"]
+"""``api``: the API refuses this. ``strict``: it accepts this, or only some models do; the client is
+wrong nevertheless. ``warning``: somebody reported a refusal that nobody has confirmed.
+"""
+
+_UNSIGNED: Final = re.compile(r"gemini-(?:1|2)(?:\.|-|$)|gemini-3-pro-image|gemma")
+_PREFILLED: Final = re.compile(
+    r"gemini-[12](?:\.|-|$)|gemini-3(?:\.1)?-|gemini-3\.5-flash(?!-lite)|gemini-pro-latest|gemma"
+    r"|claude"
+)
+
+
+@dataclass(frozen=True)
+class Generate:
+    """A generate request in canonical form, without Code Assist's envelope.
+
+    ``given``: the signatures that the served exchanges gave out. ``prefix``: the beginning of paths
+    in the errors of the JSON parser.
+    """
+
+    body: dict[str, Any]
+    model: str
+    provider: str | None
+    given: Callable[[], GivenSignatures]
+    prefix: str = ""
+
+    @cached_property
+    def contents(self) -> list[dict[str, Any]]:
+        """The contents that are objects."""
+        contents = self.body.get("contents")
+        return [content for content in as_list(contents) if type(content) is dict]
+
+    @property
+    def wants_signatures(self) -> bool:
+        """Whether the model is of Gemini 3 or later. A name without a number is a current model."""
+        return not _UNSIGNED.search(self.model)
+
+    @property
+    def takes_prefill(self) -> bool:
+        """Whether the model goes on with a last turn of its own."""
+        return bool(_PREFILLED.search(self.model))
+
+    def parts(self) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+        """Each part of the contents: its path, its content, the part."""
+        for number, content in enumerate(self.contents):
+            for place, part in enumerate(parts_of(content)):
+                yield f"contents[{number}].parts[{place}]", content, part
+
+
+Check = Callable[[Generate], Iterator[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``check`` gives the lines of the API's message; none: the request keeps the rule. ``refused``
+    is one sentence about the requests that break it.
+    """
+
+    name: str
+    refused: str
+    source: str
+    check: Check
+    level: Level = "api"
+
+
+def as_list(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if type(value) is list else []
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
+    return value if type(value) is dict else {}
+
+
+def parts_of(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """The parts of a content that are objects."""
+    return [part for part in as_list(content.get("parts")) if type(part) is dict]

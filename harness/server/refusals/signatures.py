@@ -1,0 +1,194 @@
+"""Rules about thought signatures."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+from harness.providers.gemini.canonical_request import DUMMY_SIGNATURES
+
+from .given import place_of
+from .rule import Generate, Rule, parts_of
+
+MISSING: Final = (
+    "Function call is missing a thought_signature in functionCall parts. This is required for tools"
+    " to work correctly, and missing thought_signature may lead to degraded model performance."
+    " Additional data, function call `default_api:{name}` , position {position}. Please refer to"
+    " https://ai.google.dev/gemini-api/docs/thought-signatures for more details."
+)
+INVALID: Final = "Invalid thought signature."
+_SERVER_TOOLS: Final = {"toolCall": "Tool call", "toolResponse": "Tool response"}
+
+
+def _signed_parts(asked: Generate) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """The path, the part and the signature of each signed part, without placeholders."""
+    for path, _, part in asked.parts():
+        signature = part.get("thoughtSignature")
+        if type(signature) is str and signature not in DUMMY_SIGNATURES:
+            yield path, part, signature
+
+
+def _current_calls(asked: Generate) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """The position, from 1, and the calls of each content with calls since the user last spoke."""
+    start = 0
+    for number, content in enumerate(asked.contents):
+        parts = parts_of(content)
+        if content.get("role") == "user" and any("functionResponse" not in part for part in parts):
+            start = number
+    for position, content in enumerate(asked.contents[start:], start + 1):
+        calls = [part for part in parts_of(content) if type(part.get("functionCall")) is dict]
+        if calls:
+            yield position, calls
+
+
+def _missing(call: dict[str, Any], position: int) -> str:
+    return MISSING.format(name=call["functionCall"].get("name"), position=position)
+
+
+def _call_unsigned(asked: Generate) -> Iterator[str]:
+    if not asked.wants_signatures:
+        return
+    for position, calls in _current_calls(asked):
+        if not any("thoughtSignature" in call for call in calls):
+            yield _missing(calls[0], position)
+            return
+
+
+def _first_call_unsigned(asked: Generate) -> Iterator[str]:
+    if not asked.wants_signatures:
+        return
+    for position, calls in _current_calls(asked):
+        if "thoughtSignature" not in calls[0]:
+            yield _missing(calls[0], position)
+            return
+
+
+def _signature_damaged(asked: Generate) -> Iterator[str]:
+    for path, _, signature in _signed_parts(asked):
+        try:
+            base64.b64decode(signature, validate=True)
+        except (binascii.Error, ValueError):
+            yield (
+                f"Invalid value at '{asked.prefix}{path}.thought_signature' (TYPE_BYTES), Base64"
+                f' decoding failed for "{signature}"'
+            )
+
+
+def _signature_unknown(asked: Generate) -> Iterator[str]:
+    if not asked.wants_signatures:
+        return
+    signatures = {signature for _, _, signature in _signed_parts(asked)}
+    if signatures and (known := asked.given().places) and signatures - known.keys():
+        yield INVALID
+
+
+def _server_tool_unsigned(asked: Generate) -> Iterator[str]:
+    if not asked.wants_signatures:
+        return
+    for path, _, part in asked.parts():
+        for field, title in _SERVER_TOOLS.items():
+            if type(part.get(field)) is dict and "thoughtSignature" not in part:
+                yield f"{path}: {title} part is missing thought_signature"
+                return
+
+
+def _server_tool_placeholder(asked: Generate) -> Iterator[str]:
+    for _, _, part in asked.parts():
+        placeholder = str(part.get("thoughtSignature")) in DUMMY_SIGNATURES
+        if placeholder and part.keys() & _SERVER_TOOLS.keys():
+            yield "Request contains an invalid argument."
+            return
+
+
+def _signature_moved(asked: Generate) -> Iterator[str]:
+    for path, part, signature in _signed_parts(asked):
+        if not part.get("text", True):
+            continue  # an empty text carries the signature of a part that a client can't express
+        given = asked.given().places.get(signature)
+        place = place_of(part)
+        if given and place not in given and (place[0], None) not in given:
+            yield f"{path}: the thought signature was given for another part"
+
+
+def _signature_copied(asked: Generate) -> Iterator[str]:
+    counts = Counter(signature for _, _, signature in _signed_parts(asked))
+    for path, _, signature in _signed_parts(asked):
+        if counts[signature] > max(1, asked.given().copies.get(signature, 1)):
+            yield f"{path}: the thought signature stands at {counts[signature]} parts"
+
+
+def _signature_of_another_model(asked: Generate) -> Iterator[str]:
+    for path, _, signature in _signed_parts(asked):
+        given = asked.given().models.get(signature)
+        if given and asked.model not in given:
+            names = ", ".join(sorted(given))
+            yield f"{path}: Thought signature is not valid; it was given by {names}"
+
+
+_DOCS: Final = "https://ai.google.dev/gemini-api/docs/thought-signatures"
+
+SIGNATURE_RULES: Final = (
+    Rule(
+        "signature-damaged",
+        "A signature that is no base64. The documented placeholders are accepted.",
+        "https://github.com/crmne/ruby_llm/issues/521",
+        _signature_damaged,
+    ),
+    Rule(
+        "call-unsigned",
+        "From Gemini 3 on: a turn with function calls, since the user last spoke, without a"
+        " signature at any call.",
+        _DOCS,
+        _call_unsigned,
+    ),
+    Rule(
+        "signature-unknown",
+        "From Gemini 3 on: a signature that no served exchange gave out.",
+        "https://github.com/google-gemini/gemini-cli/issues/13467",
+        _signature_unknown,
+    ),
+    Rule(
+        "server-tool-unsigned",
+        "From Gemini 3 on: a `toolCall` or `toolResponse` without its signature.",
+        "https://github.com/router-for-me/CLIProxyAPI/issues/5652",
+        _server_tool_unsigned,
+    ),
+    Rule(
+        "server-tool-placeholder",
+        "A placeholder as the signature of a `toolCall` or `toolResponse`.",
+        "https://github.com/router-for-me/CLIProxyAPI/pull/5731",
+        _server_tool_placeholder,
+    ),
+    Rule(
+        "first-call-unsigned",
+        "The same as `call-unsigned`, but the first call must have the signature.",
+        _DOCS,
+        _first_call_unsigned,
+        level="strict",
+    ),
+    Rule(
+        "signature-moved",
+        "A signature at another part than the one that it was given for, unless that is an empty"
+        " text.",
+        _DOCS,
+        _signature_moved,
+        level="strict",
+    ),
+    Rule(
+        "signature-copied",
+        "A signature at several parts.",
+        "https://github.com/BerriAI/litellm/issues/35004",
+        _signature_copied,
+        level="strict",
+    ),
+    Rule(
+        "signature-of-another-model",
+        "A signature that another model gave out.",
+        "https://github.com/diegosouzapw/OmniRoute/issues/1410",
+        _signature_of_another_model,
+        level="strict",
+    ),
+)

@@ -1,0 +1,204 @@
+"""Rules about tools and settings, and about settings that exclude each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+from .rule import Generate, Rule, as_dict, as_list
+
+_FUNCTION_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+_NO_KEYWORDS: Final = frozenset(
+    {
+        "$schema",
+        "$id",
+        "const",
+        "oneOf",
+        "allOf",
+        "not",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "propertyNames",
+        "patternProperties",
+    }
+)
+"""Keywords of JSON Schema that a Schema lacks. `additionalProperties` and references are not among
+them: some versions of the API take those.
+"""
+
+_JSON_BEFORE: Final = re.compile(r"gemini-(?:1|2)(?:\.|-|$)")
+
+
+def _declarations(asked: Generate) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, tool in enumerate(as_list(asked.body.get("tools"))):
+        for place, declaration in enumerate(as_list(as_dict(tool).get("functionDeclarations"))):
+            if type(declaration) is dict:
+                yield f"tools[{number}].function_declarations[{place}]", declaration
+
+
+def _schemas(asked: Generate) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Each Schema in the parameters: its path in the errors of the JSON parser, its path in those
+    of the validator, and the Schema.
+    """
+    for path, declaration in _declarations(asked):
+        if type(declaration.get("parameters")) is dict:
+            start = f"{path}.parameters"
+            yield from _walk(asked.prefix + start, start, declaration["parameters"])
+
+
+def _walk(
+    parsed: str, validated: str, schema: dict[str, Any]
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    yield parsed, validated, schema
+    for number, (name, inner) in enumerate(as_dict(schema.get("properties")).items()):
+        if type(inner) is dict:
+            yield from _walk(
+                f"{parsed}.properties[{number}].value", f"{validated}.properties[{name}]", inner
+            )
+    if type(schema.get("items")) is dict:
+        yield from _walk(f"{parsed}.items", f"{validated}.items", schema["items"])
+    for number, inner in enumerate(as_list(schema.get("anyOf"))):
+        if type(inner) is dict:
+            step = f".any_of[{number}]"
+            yield from _walk(parsed + step, validated + step, inner)
+
+
+def _function_name(asked: Generate) -> Iterator[str]:
+    for path, declaration in _declarations(asked):
+        name = declaration.get("name")
+        if type(name) is not str or not _FUNCTION_NAME.fullmatch(name):
+            yield (
+                f"* GenerateContentRequest.{path}.name: Invalid function name. Must start with a"
+                " letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_),"
+                " dots (.), colons (:), or dashes (-), with a maximum length of 128."
+            )
+
+
+def _schema_keyword(asked: Generate) -> Iterator[str]:
+    for path, _, schema in _schemas(asked):
+        for keyword in schema:
+            if keyword in _NO_KEYWORDS:
+                yield (
+                    f"Invalid JSON payload received. Unknown name \"{keyword}\" at '{path}': Cannot"
+                    " find field."
+                )
+
+
+def _schema_type_list(asked: Generate) -> Iterator[str]:
+    for path, _, schema in _schemas(asked):
+        if type(schema.get("type")) is list:
+            yield (
+                f"Invalid JSON payload received. Unknown name \"type\" at '{path}': Proto field is"
+                " not repeating, cannot start list."
+            )
+
+
+def _schema_items(asked: Generate) -> Iterator[str]:
+    for _, path, schema in _schemas(asked):
+        if schema.get("type") == "ARRAY" and "items" not in schema:
+            yield f"* GenerateContentRequest.{path}.items: missing field."
+
+
+def _schema_enum(asked: Generate) -> Iterator[str]:
+    for _, path, schema in _schemas(asked):
+        if schema.get("enum") and schema.get("type") != "STRING":
+            yield f"* GenerateContentRequest.{path}.enum: only allowed for STRING type"
+
+
+def _config_without_functions(asked: Generate) -> Iterator[str]:
+    config = as_dict(asked.body.get("toolConfig"))
+    if (
+        asked.provider == "gemini-api"
+        and config.get("functionCallingConfig")
+        and not config.get("includeServerSideToolInvocations")
+        and not any(_declarations(asked))
+    ):
+        yield "Function calling config is set without function_declarations."
+
+
+def _json_with_functions(asked: Generate) -> Iterator[str]:
+    settings = as_dict(asked.body.get("generationConfig"))
+    if (
+        settings.get("responseMimeType") == "application/json"
+        and any(_declarations(asked))
+        and _JSON_BEFORE.search(asked.model)
+    ):
+        yield "Function calling with a response mime type: 'application/json' is unsupported"
+
+
+def _cached_content(asked: Generate) -> Iterator[str]:
+    fields = ("systemInstruction", "tools", "toolConfig")
+    if asked.body.get("cachedContent") and any(asked.body.get(field) for field in fields):
+        yield (
+            "CachedContent can not be used with GenerateContent request setting"
+            " system_instruction, tools or tool_config.\n\nProposed fix: move those values to"
+            " CachedContent from GenerateContent request."
+        )
+
+
+def _thinking_twice(asked: Generate) -> Iterator[str]:
+    settings = as_dict(asked.body.get("generationConfig"))
+    thinking = as_dict(settings.get("thinkingConfig"))
+    if "thinkingBudget" in thinking and "thinkingLevel" in thinking:
+        yield "You can only set only one of thinking budget and thinking level."
+
+
+TOOL_RULES: Final = (
+    Rule(
+        "schema-keyword",
+        "A keyword of JSON Schema in `parameters` that a Schema lacks: `const`, `$schema`, `oneOf`"
+        " …",
+        "https://github.com/zed-industries/zed/issues/44875",
+        _schema_keyword,
+    ),
+    Rule(
+        "schema-type-list",
+        "A list of types in `parameters`.",
+        "https://github.com/zed-industries/zed/issues/53919",
+        _schema_type_list,
+    ),
+    Rule(
+        "schema-items",
+        "A Schema of type `ARRAY` without `items`.",
+        "https://github.com/cline/cline/issues/7339",
+        _schema_items,
+    ),
+    Rule(
+        "schema-enum",
+        "An `enum` in a Schema of another type than `STRING`.",
+        "https://github.com/musistudio/claude-code-router/issues/475",
+        _schema_enum,
+    ),
+    Rule(
+        "function-name",
+        "A function name with other characters than letters, digits and `_.:-`, or a longer one"
+        " than 128.",
+        "https://github.com/google-gemini/gemini-cli/issues/12425",
+        _function_name,
+    ),
+    Rule(
+        "config-without-functions",
+        "A `functionCallingConfig` without function declarations, at the Gemini API.",
+        "https://github.com/pydantic/pydantic-ai/pull/5791",
+        _config_without_functions,
+    ),
+    Rule(
+        "json-with-functions",
+        "Function declarations and `responseMimeType: application/json`, before Gemini 3.",
+        "https://github.com/googleapis/python-genai/issues/867",
+        _json_with_functions,
+    ),
+    Rule(
+        "cached-content",
+        "`cachedContent` beside a system instruction, tools or their configuration.",
+        "https://github.com/langchain-ai/langchain-google/issues/978",
+        _cached_content,
+    ),
+    Rule(
+        "thinking-twice",
+        "A thinking budget and a thinking level.",
+        "https://ai.google.dev/gemini-api/docs/gemini-3",
+        _thinking_twice,
+    ),
+)

@@ -1,0 +1,157 @@
+"""The requests of our own event models keep the rules of the API, the strict ones too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cassettes import Exchange
+from harness.cassettes.load import load
+from harness.conformance.adapters import ADAPTERS
+from harness.conformance.judge import Cell, produce, resolve_fixture
+from harness.conformance.laws.round_trip import nothing_goes_back
+from harness.conformance.laws.wire import provider_of, wire_facts
+from harness.conformance.project import Project, kind_of, yaml_files
+from harness.dialects import DIALECTS
+from harness.pipeline.replay import frames_of
+from harness.pipeline.request import wrap
+from harness.providers import Identity
+from harness.server.refusals import find_broken_rules, given_signatures
+from harness.server.refusals.tools import TOOL_RULES
+from harness.stream.generation import ToolOutcome
+
+ROOT = Path(__file__).parents[2]
+PROJECT = Project([ROOT / "specs"], ROOT / "cassettes")
+NEWEST = "gemini-3.8-flash"
+OF_THE_TRANSLATION = {rule.name for rule in TOOL_RULES} - {"cached-content"}
+"""Rules that the translation of a prompt has to keep; a prompt itself may break the others."""
+
+
+KNOWN = {
+    "anthropic": ["media.yaml 1: signature-moved", "server-tools-apart.yaml 1: signature-moved"]
+}
+"""An image or a server tool after a text is a declared loss, and its empty thinking block signs the
+text before it.
+"""
+
+
+def broken_rules(body: Any, provider: str, answers: Sequence[Exchange]) -> dict[str, str]:
+    """The rules that a request after these answers breaks, and the API's messages. Rules that the
+    answers themselves break, sent back as they came, can't be kept.
+    """
+    broken = _broken(body, provider, answers)
+    for answer in answers:
+        user = {"role": "user", "parts": [{"text": "Hi"}]}
+        model = {"role": "model", "parts": _parts_of(answer)}
+        results = [
+            {"functionResponse": {**part["functionCall"], "response": {}}}
+            for part in model["parts"]
+            if "functionCall" in part
+        ]
+        after = {"role": "user", "parts": results} if results else user
+        for name in _broken({"contents": [user, model, after]}, provider, answers):
+            broken.pop(name, None)
+    return broken
+
+
+def _broken(body: Any, provider: str, answers: Sequence[Exchange]) -> dict[str, str]:
+    model = next((exchange.model for exchange in answers if exchange.model), NEWEST)
+    broken = find_broken_rules(
+        json.dumps(body).encode(),
+        Identity(provider, generates=True, model=model),
+        lambda: given_signatures(answers),
+    )
+    return {item.rule.name: item.message for item in broken if item.rule.level != "warning"}
+
+
+def _parts_of(exchange: Exchange) -> list[Any]:
+    """The parts of an answer, piece by piece as they came."""
+    parts = []
+    for frame in frames_of(exchange):
+        message = frame.json.get("response", frame.json) if type(frame.json) is dict else {}
+        for candidate in message.get("candidates", [])[:1]:
+            parts += candidate.get("content", {}).get("parts", [])
+    return parts
+
+
+def request_cells(kind: str) -> list[Cell]:
+    return [
+        cell
+        for path in yaml_files(ROOT / "specs")
+        if kind_of(path) == "spec"
+        for cell in PROJECT.cells(path)
+        if cell.case.kind == kind and cell.column in DIALECTS and cell.case.expect[cell.key]
+    ]
+
+
+def _has_calls_in_text(cell: Cell) -> bool:
+    """Whether an answer has ``<tool_code>``: its signature is the text's, and goes to the call."""
+    exchanges = resolve_fixture(cell.case, PROJECT.cassette).exchanges
+    return any(wire_facts(exchange, ADAPTERS[cell.column]).blocks for exchange in exchanges)
+
+
+def requests_of(cell: Cell) -> list[tuple[Any, str, list[Exchange]]]:
+    """The requests of a cell, each with its provider and the answers before it."""
+    fixture = resolve_fixture(cell.case, PROJECT.cassette)
+    got = produce(cell, fixture)
+    turns = got if isinstance(got, list) else [got]
+    return [
+        (sent["request"], fixture.provider, list(fixture.exchanges[:number]))
+        for number, sent in enumerate(turns)
+        if "request" in sent
+    ]
+
+
+@pytest.mark.parametrize("dialect", [name for name, known in DIALECTS.items() if known.request])
+def test_the_next_request_after_each_shipped_answer_is_accepted(dialect: str) -> None:
+    adapter = ADAPTERS[dialect]
+    assert adapter.request is not None
+    found, asked = [], 0
+    for path in sorted((ROOT / "cassettes").rglob("*.yaml")):
+        for number, exchange in enumerate(load(path).exchanges, 1):
+            if not exchange.generates or nothing_goes_back(exchange, adapter):
+                continue
+            asked += 1
+            calls = wire_facts(exchange, adapter).calls
+            outcomes = [ToolOutcome({"done": True}) for _ in calls] if calls else "Go on."
+            output = adapter.output(exchange)
+            prompt = adapter.request.follow_up(
+                adapter.request.opening_prompt, output.items, outcomes
+            )
+            provider = provider_of(exchange, adapter).name
+            body = wrap(
+                adapter.request.translate(prompt, {}, output.session), provider, output.session
+            )
+            found += [
+                f"{path.name} {number}: {name}" for name in broken_rules(body, provider, [exchange])
+            ]
+    assert found == KNOWN.get(dialect, [])
+    assert asked > 50 or "call" not in adapter.request.sent_back
+
+
+def test_the_requests_of_conversations_are_accepted() -> None:
+    cells = [cell for cell in request_cells("conversation") if not _has_calls_in_text(cell)]
+    found = [
+        f"{cell.spec} {cell.name}: {name}"
+        for cell in cells
+        for body, provider, answers in requests_of(cell)
+        for name in broken_rules(body, provider, answers)
+    ]
+    assert found == []
+    assert len(cells) > 15
+
+
+def test_the_tools_and_settings_of_translated_prompts_are_accepted() -> None:
+    cells = request_cells("request")
+    found = [
+        f"{cell.spec} {cell.name}: {name}"
+        for cell in cells
+        for body, provider, _ in requests_of(cell)
+        for name in OF_THE_TRANSLATION & broken_rules(body, provider, []).keys()
+    ]
+    assert found == []
+    assert len(cells) > 100

@@ -1,0 +1,419 @@
+"""What the API refuses, as google-genai sees it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google import genai
+from google.genai import errors, types
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.providers import Identity
+from harness.server import Server, serve
+from harness.server.refusals import RULES, find_broken_rules, given_signatures
+from tests.server.socket_client import JSON, USER, answered, call, result, tape, turn
+
+NEW, OLD, OTHER = "gemini-3.8-flash", "gemini-2.5-flash", "gemini-3.6-flash"
+SIGNED = {"thoughtSignature": "U0lH"}
+TEXT_SIGNED = {"text": "Hi", "thoughtSignature": "VEVYVA=="}
+TOOL_SIGNED = {
+    "toolCall": {"id": "t", "toolType": "GOOGLE_SEARCH_WEB"},
+    "thoughtSignature": "VE9PTA==",
+}
+OTHERS = {"text": "Hi", "thoughtSignature": "T1RIRVI="}
+COUNTS = "Please ensure that the number of function response parts is equal to the number of function call parts"
+NAMES = "Name cannot be empty."
+BROKEN_NAME = (
+    "tools[0].function_declarations[0].name: Invalid function name. Must start with a letter"
+)
+PARAMETERS = "tools[0].function_declarations[0].parameters"
+
+
+def one_path(model: str) -> str:
+    return f"/v1beta/models/{model}:generateContent"
+
+
+def answer(model: str, *parts: dict[str, Any]) -> Any:
+    content = {"parts": list(parts), "role": "model"}
+    data = json.dumps({"candidates": [{"content": content, "finishReason": "STOP"}]}).encode()
+    return answered(((None, data),), path=one_path(model), headers=JSON)
+
+
+ANSWERS = tape(
+    answer(NEW, call("f", **SIGNED), TEXT_SIGNED, TOOL_SIGNED),
+    answer(OLD, {"text": "Hi"}),
+    answer(OTHER, OTHERS),
+)
+
+
+def body(*contents: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"contents": list(contents), **more}
+
+
+def calling(*parts: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A history with these calls and as many results."""
+    results = [result("f") for part in parts if "functionCall" in part]
+    return body(USER, turn("model", *parts), turn("user", *results), **more)
+
+
+def declared(parameters: Any = None, name: str = "f", **more: Any) -> dict[str, Any]:
+    declaration = {"name": name, **({"parameters": parameters} if parameters else {})}
+    return body(USER, tools=[{"functionDeclarations": [declaration]}], **more)
+
+
+def schema(inner: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "OBJECT", "properties": {"a": {"type": "STRING"}, "b": inner}}
+
+
+CALL = call("f", **SIGNED)
+PLACEHOLDER = "skip_thought_signature_validator"
+THINKING = {"thinkingConfig": {"thinkingBudget": 1, "thinkingLevel": "LOW"}}
+
+# rule → model, a request that breaks it, the API's words, a like request that does not
+CASES: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
+    "contents-missing": (
+        NEW,
+        body(),
+        "* GenerateContentRequest.contents: contents is not specified",
+        body(USER),
+    ),
+    "role-unknown": (
+        NEW,
+        body(turn("assistant", {"text": "Hi"}), USER),
+        "Please use a valid role: user, model.",
+        body(USER, turn("model", {"text": "Hi"}), USER),
+    ),
+    "content-empty": (
+        NEW,
+        body(turn("user"), USER),
+        "* GenerateContentRequest.contents[0].parts: contents.parts must not be empty.",
+        body(turn("user", {"text": ""}), USER),
+    ),
+    "part-empty": (
+        NEW,
+        body(turn("user", {}, {"text": "Hi"})),
+        "* GenerateContentRequest.contents[0].parts[0].data: required oneof field 'data' must have one initialized field",
+        body(USER, turn("model", {"text": "Hi"}, {"thoughtSignature": "VEVYVA=="}), USER),
+    ),
+    "name-empty": (
+        NEW,
+        body(USER, turn("model", CALL), turn("user", {"functionResponse": {"response": {}}})),
+        f"* GenerateContentRequest.contents[2].parts[0].function_response.name: {NAMES}",
+        calling(CALL),
+    ),
+    "struct-expected": (
+        NEW,
+        body(
+            USER,
+            turn("model", CALL),
+            turn("user", {"functionResponse": {"name": "f", "response": ["x"]}}),
+        ),
+        "Invalid JSON payload received. Unknown name \"response\" at 'contents[2].parts[0].function_response':"
+        " Proto field is not repeating, cannot start list.",
+        calling(CALL),
+    ),
+    "calls-first": (
+        NEW,
+        body(turn("model", CALL), turn("user", result("f"))),
+        "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
+        body(
+            USER, turn("model", {"text": "I look."}), turn("model", CALL), turn("user", result("f"))
+        ),
+    ),
+    "results-without-calls": (
+        NEW,
+        body(USER, turn("model", {"text": "Hi"}), turn("user", result("f"))),
+        "Please ensure that function response turn comes immediately after a function call turn.",
+        calling(CALL),
+    ),
+    "results-miscounted": (
+        OLD,
+        body(USER, turn("model", call("f"), call("f")), turn("user", result("f"))),
+        COUNTS,
+        body(
+            USER,
+            turn("model", call("f"), call("f")),
+            turn("user", result("f")),
+            turn("user", result("f")),
+        ),
+    ),
+    "calls-without-results": (NEW, body(USER, turn("model", CALL), USER), COUNTS, calling(CALL)),
+    "ends-with-model": (
+        NEW,
+        body(USER, turn("model", {"text": "It is"})),
+        "Requests ending with a model turn are not supported.",
+        body(USER, turn("model", {"text": "It is"}), USER),
+    ),
+    "signature-damaged": (
+        NEW,
+        calling(call("f", thoughtSignature="U0lH=U0lH")),
+        "Invalid value at 'contents[1].parts[0].thought_signature' (TYPE_BYTES), Base64 decoding failed for",
+        calling(call("f", thoughtSignature=PLACEHOLDER)),
+    ),
+    "call-unsigned": (
+        NEW,
+        calling(call("f")),
+        "Function call is missing a thought_signature in functionCall parts.",
+        calling(call("f"), CALL),
+    ),
+    "signature-unknown": (
+        NEW,
+        body(USER, turn("model", {"text": "Hi", "thoughtSignature": "VEVYVQ=="}), USER),
+        "Invalid thought signature.",
+        body(USER, turn("model", TEXT_SIGNED), USER),
+    ),
+    "server-tool-unsigned": (
+        NEW,
+        body(USER, turn("model", {"toolCall": TOOL_SIGNED["toolCall"]}), USER),
+        "contents[1].parts[0]: Tool call part is missing thought_signature",
+        body(USER, turn("model", TOOL_SIGNED), USER),
+    ),
+    "server-tool-placeholder": (
+        NEW,
+        body(USER, turn("model", {**TOOL_SIGNED, "thoughtSignature": PLACEHOLDER}), USER),
+        "Request contains an invalid argument.",
+        body(USER, turn("model", TOOL_SIGNED), USER),
+    ),
+    "schema-keyword": (
+        NEW,
+        declared(schema({"anyOf": [{"type": "STRING"}, {"const": "x"}]})),
+        f"Invalid JSON payload received. Unknown name \"const\" at '{PARAMETERS}.properties[1].value.any_of[1]':"
+        " Cannot find field.",
+        declared(schema({"anyOf": [{"type": "STRING"}, {"type": "STRING", "enum": ["x"]}]})),
+    ),
+    "schema-type-list": (
+        NEW,
+        declared(schema({"type": ["STRING", "NULL"]})),
+        f"Invalid JSON payload received. Unknown name \"type\" at '{PARAMETERS}.properties[1].value': Proto field"
+        " is not repeating, cannot start list.",
+        declared(schema({"type": "STRING", "nullable": True})),
+    ),
+    "schema-items": (
+        NEW,
+        declared(schema({"type": "array"})),
+        f"* GenerateContentRequest.{PARAMETERS}.properties[b].items: missing field.",
+        declared(schema({"type": "array", "items": {"type": "string"}})),
+    ),
+    "schema-enum": (
+        NEW,
+        declared(schema({"type": "INTEGER", "enum": ["1"]})),
+        f"* GenerateContentRequest.{PARAMETERS}.properties[b].enum: only allowed for STRING type",
+        declared(schema({"type": "STRING", "enum": ["1"]})),
+    ),
+    "function-name": (
+        NEW,
+        declared(name="1st/tool"),
+        f"* GenerateContentRequest.{BROKEN_NAME}",
+        declared(name="_tool.a:b-c"),
+    ),
+    "config-without-functions": (
+        OLD,
+        body(
+            USER,
+            tools=[{"googleSearch": {}}],
+            toolConfig={"functionCallingConfig": {"mode": "AUTO"}},
+        ),
+        "Function calling config is set without function_declarations.",
+        declared(toolConfig={"functionCallingConfig": {"mode": "AUTO"}}),
+    ),
+    "json-with-functions": (
+        OLD,
+        declared(generationConfig={"responseMimeType": "application/json"}),
+        "Function calling with a response mime type: 'application/json' is unsupported",
+        body(USER, generationConfig={"responseMimeType": "application/json"}),
+    ),
+    "cached-content": (
+        NEW,
+        declared(cachedContent="cachedContents/x"),
+        "CachedContent can not be used with GenerateContent request setting system_instruction, tools or tool_config.",
+        body(USER, cachedContent="cachedContents/x"),
+    ),
+    "thinking-twice": (
+        NEW,
+        body(USER, generationConfig=THINKING),
+        "You can only set only one of thinking budget and thinking level.",
+        body(USER, generationConfig={"thinkingConfig": {"thinkingLevel": "LOW"}}),
+    ),
+    "first-call-unsigned": (
+        NEW,
+        calling(call("f"), CALL),
+        "Function call is missing a thought_signature in functionCall parts.",
+        calling(CALL, call("f")),
+    ),
+    "signature-moved": (
+        NEW,
+        body(USER, turn("model", {"text": "Hi", **SIGNED}), USER),
+        "contents[1].parts[0]: the thought signature was given for another part",
+        calling(CALL),
+    ),
+    "signature-copied": (
+        NEW,
+        calling(CALL, call("f", **SIGNED)),
+        "contents[1].parts[0]: the thought signature stands at 2 parts",
+        calling(CALL),
+    ),
+    "signature-of-another-model": (
+        NEW,
+        body(USER, turn("model", OTHERS), USER),
+        f"contents[1].parts[0]: Thought signature is not valid; it was given by {OTHER}",
+        body(USER, turn("model", TEXT_SIGNED), USER),
+    ),
+    "results-beside-text": (
+        NEW,
+        body(USER, turn("model", CALL), turn("user", result("f"), {"text": "And?"})),
+        "contents[2] has function responses beside other parts",
+        calling(CALL),
+    ),
+}
+LEVELS = {rule.name: rule.level for rule in RULES}
+
+
+@pytest.fixture(name="server", scope="module")
+def _server() -> Iterator[Server]:
+    with serve(ANSWERS, match="path", pace="instant") as server:
+        yield server
+
+
+def ask(server: Server, model: str, request: dict[str, Any]) -> None:
+    """Send exactly this body with google-genai."""
+    options = types.HttpOptions(base_url=server.base_url, extra_body=request)
+    with genai.Client(api_key="none", http_options=options) as client:
+        client.models.generate_content(model=model, contents="replaced")
+
+
+def refusal(server: Server, model: str, request: dict[str, Any]) -> dict[str, Any]:
+    with pytest.raises(errors.ClientError) as caught:
+        ask(server, model, request)
+    error: dict[str, Any] = caught.value.details["error"]
+    assert (caught.value.code, error["status"]) == (400, "INVALID_ARGUMENT")
+    return error
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if LEVELS[name] != "warning"])
+def test_a_request_that_breaks_a_rule_is_refused(server: Server, name: str) -> None:
+    model, broken, words, kept = CASES[name]
+    server.behave(strictness="strict" if LEVELS[name] == "strict" else "api")
+    error = refusal(server, model, broken)
+    assert words in error["message"]
+    assert error["details"][0]["stackEntries"][0].startswith(f"rule {name}: ")
+    ask(server, model, kept)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_lenient_server_answers_and_warns(server: Server, name: str) -> None:
+    model, broken, words, _ = CASES[name]
+    server.behave(strictness="lenient")
+    before = len(server.warnings)
+    ask(server, model, broken)
+    warnings = [text for text in server.warnings[before:] if f"(rule {name}, " in text]
+    assert [words in text for text in warnings] == [True]
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if LEVELS[name] != "api"])
+def test_the_api_accepts_what_only_a_strict_server_refuses(server: Server, name: str) -> None:
+    model, broken, _, _ = CASES[name]
+    server.behave(strictness="api")
+    before = len(server.warnings)
+    ask(server, model, broken)
+    assert any(f"(rule {name}, " in text for text in server.warnings[before:])
+
+
+def test_every_rule_has_a_case_and_a_line_in_the_docs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z-]+)` \| (.+) \| \[.+\]\((https://.+)\) \|$", page, re.MULTILINE)
+    assert sorted(rows) == sorted((rule.name, rule.refused, rule.source) for rule in RULES)
+    assert sorted(CASES) == sorted(rule.name for rule in RULES)
+
+
+@pytest.mark.parametrize(
+    ("model", "refused"),
+    [
+        ("gemini-2.5-flash", False),
+        ("gemini-3-flash-preview", False),
+        ("gemini-3.1-pro-preview", False),
+        ("gemini-3.5-flash", False),
+        ("gemini-pro-latest", False),
+        ("gemini-3.5-flash-lite", True),
+        ("gemini-3.6-flash", True),
+        ("gemini-3.8-flash", True),
+        ("gemini-4-argon", True),
+    ],
+)
+def test_newer_models_refuse_a_history_that_ends_with_them(model: str, refused: bool) -> None:
+    request = json.dumps(CASES["ends-with-model"][1]).encode()
+    broken = find_broken_rules(
+        request, Identity("gemini-api", generates=True, model=model), lambda: given_signatures([])
+    )
+    assert [item.rule.name for item in broken] == ["ends-with-model"] * refused
+
+
+def test_an_envelope_is_named_in_the_paths_of_the_parser() -> None:
+    enveloped = json.dumps({"model": NEW, "request": CASES["schema-keyword"][1]}).encode()
+    (broken,) = find_broken_rules(
+        enveloped, Identity("code-assist", generates=True, model=NEW), lambda: given_signatures([])
+    )
+    assert f"'request.{PARAMETERS}." in broken.message
+
+
+def test_other_wires_and_broken_bodies_break_no_rule() -> None:
+    for content, identity in (
+        (b'{"contents": []}', Identity("gemini-api", generates=False)),
+        (b'{"contents": []}', Identity("gemini-cli", generates=True)),
+        (b'{"contents": ', Identity("gemini-api", generates=True)),
+        (b"[]", Identity("gemini-api", generates=True)),
+    ):
+        assert list(find_broken_rules(content, identity, lambda: given_signatures([]))) == []
+
+
+NAMES_OF_FIELDS = [
+    "contents",
+    "parts",
+    "role",
+    "text",
+    "functionCall",
+    "functionResponse",
+    "name",
+    "args",
+    "response",
+    "thoughtSignature",
+    "toolCall",
+    "tools",
+    "functionDeclarations",
+    "parameters",
+    "properties",
+    "items",
+    "anyOf",
+    "enum",
+    "type",
+    "generationConfig",
+    "thinkingConfig",
+    "toolConfig",
+]
+ODD = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=3)
+    | st.sampled_from(["user", "model", "ARRAY"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(NAMES_OF_FIELDS), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(st.sampled_from(NAMES_OF_FIELDS), ODD))
+def test_no_request_breaks_the_rules_themselves(request: dict[str, Any]) -> None:
+    identity = Identity("gemini-api", generates=True, model=NEW)
+    broken = find_broken_rules(
+        json.dumps(request).encode(), identity, lambda: given_signatures(ANSWERS.exchanges)
+    )
+    assert all(item.message for item in broken)
