@@ -45,6 +45,7 @@ COMMANDS: Final = {
     "compare": Command("report:add_compare", "print the differences between two runs"),
     "serve": Command("serve:add_arguments", "answer live clients from recordings"),
     "record": Command("record:add_arguments", "record cassettes from a live provider"),
+    "judge": Command("judge:add_arguments", "judge adapters by what they keep of recorded answers"),
     "drift": Command("drift:add_arguments", "compare a provider's answers with the recorded ones"),
     "prove": Command("prove:add_arguments", "check that the specs notice known faults"),
     "mutate": Command("mutate:add_arguments", "write variants of a recording as cassettes"),
@@ -108,13 +109,22 @@ def _user_faults() -> tuple[type[Exception], ...]:
     Imported here because most runs end without one, and these imports are slower than a command.
     """
     from harness.cassettes import CassetteError
+    from harness.conformance.adapters import AdapterError
     from harness.conformance.results import ResultsError
     from harness.pipeline.replay import ReplayError
     from harness.report import ReportError
     from harness.specs import SpecError
     from harness.stream.generation import TranslationError
 
-    return CassetteError, ReplayError, ReportError, ResultsError, SpecError, TranslationError
+    return (
+        AdapterError,
+        CassetteError,
+        ReplayError,
+        ReportError,
+        ResultsError,
+        SpecError,
+        TranslationError,
+    )
 
 
 def _refuse(message: str) -> int:

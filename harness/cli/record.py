@@ -25,7 +25,7 @@ from harness.recording.endpoints import find_fault
 from harness.recording.journal_writer import left_behind
 from harness.recording.policy import status_of
 from harness.recording.run import Spent, record_requests
-from harness.recording.settings import Limits, MissingLibrary, Settings
+from harness.recording.settings import Limits, Settings
 from harness.specs import Case
 from harness.stream.generation import TranslationError
 from harness.stream.printable import printable
@@ -138,7 +138,7 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
         "give up an answer after so many seconds without a byte, and a connection attempt (default:"
         " 300); a program after so many seconds in all (default: 600)"
     )
-    parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", help=silence)
+    parser.add_argument("--timeout", type=read_seconds, metavar="SECONDS", help=silence)
     parser.add_argument(
         "--attempts",
         type=read_count,
@@ -166,7 +166,8 @@ def read_count(text: str) -> int:
     return number
 
 
-def _seconds(text: str) -> float:
+def read_seconds(text: str) -> float:
+    """A time on the command line."""
     try:
         number = float(text)
     except ValueError:
@@ -300,12 +301,8 @@ class Bar:
     """A progress bar on a terminal; elsewhere a line now and then that the run still waits."""
 
     def __init__(self, name: str) -> None:
-        try:  # an optional extra
-            from tqdm import tqdm
-        except ImportError:
-            raise MissingLibrary(
-                "tqdm is not installed; pip install 'gemini-conformance[record]'"
-            ) from None
+        from tqdm import tqdm  # slow to import
+
         self.requests = 0
         self.tokens = 0
         self._name = name

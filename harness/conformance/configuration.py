@@ -15,15 +15,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from harness.facts import DeclaredLoss
 from harness.pipeline.replay import ReplayError
 
 from .adapters import AdapterError
-from .adapters.named import read_line
+from .adapters.declarations import declared_losses
+from .adapters.named import NamedAdapter, read_line
 from .project import Project, read_text
 
 SPECS: Final = "harness_specs"
 CASSETTES: Final = "harness_cassettes"
 ADAPTERS: Final = "harness_adapters"
+LOSSES: Final = "harness_losses"
 FILES: Final = (
     ("pytest.toml", ("pytest",)),
     (".pytest.toml", ("pytest",)),
@@ -61,13 +64,27 @@ def project_of(parsed: argparse.Namespace, folder: Path = Path()) -> Project:
     configuration that can't be read.
     """
     project = Project(*folders_of(parsed, folder))
+    project.adapters |= adapters_of(folder)
+    return project
+
+
+def adapters_of(folder: Path = Path()) -> dict[str, NamedAdapter]:
+    """The configured adapters by name. Raises as `project_of` does."""
     path, table = _configuration(folder)
     try:
         adapters = [read_line(line) for line in _lines(table.get(ADAPTERS))]
     except AdapterError as error:
         raise _fault(path, ADAPTERS, error) from None
-    project.adapters |= {named.name: named for named in adapters}
-    return project
+    return {named.name: named for named in adapters}
+
+
+def losses_of(folder: Path = Path()) -> dict[str, tuple[DeclaredLoss, ...]]:
+    """The declared losses by the name of their adapter. Raises as `project_of` does."""
+    path, table = _configuration(folder)
+    try:
+        return declared_losses(_lines(table.get(LOSSES)))
+    except AdapterError as error:
+        raise _fault(path, LOSSES, error) from None
 
 
 def folders_of(parsed: argparse.Namespace, folder: Path = Path()) -> tuple[list[Path], Path]:

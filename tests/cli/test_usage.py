@@ -125,6 +125,7 @@ COMMANDS = [
     "drift",
     "prove",
     "mutate",
+    "judge",
 ]
 
 

@@ -1,0 +1,395 @@
+"""The command ``harness judge``: judges adapters by what they keep of recorded answers.
+
+It needs no project, no spec and no pytest: without ``--cassettes`` it takes the suite that comes
+with the package.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from msgspec.structs import replace as with_fields
+
+from harness.cassettes import CassetteError
+from harness.cassettes.load import load
+from harness.conformance.adapters import FACTS, Adapter, AdapterError
+from harness.conformance.adapters.declarations import declared_losses
+from harness.conformance.adapters.named import (
+    TIMEOUT_S,
+    NamedAdapter,
+    adapter_of_target,
+    make_adapter,
+    read_line,
+)
+from harness.conformance.aspect_results import (
+    AdapterResults,
+    AspectCell,
+    JudgeResults,
+    Unjudged,
+    decode_results,
+    encode_part,
+)
+from harness.conformance.aspect_run import (
+    Item,
+    LossUse,
+    judge_items,
+    judge_second_turns,
+    unused_losses,
+)
+from harness.conformance.configuration import adapters_of, losses_of
+from harness.conformance.project import SUFFIXES, yaml_files
+from harness.conformance.suite import CASSETTES
+from harness.facts import DeclaredLoss, read_losses
+from harness.pipeline.replay import is_answer
+from harness.report import ReportError
+from harness.report.aspect_compare import compare_results, comparison_text
+from harness.report.aspect_pages import JSON, PAGE, aspects_page, merge_results
+from harness.report.aspect_text import results_text
+from harness.report.files import write_files
+from harness.stream.printable import printable
+
+from .record import read_count, read_seconds
+
+RED: Final = 1
+INTERRUPTED: Final = 130
+_NAMED: Final = re.compile(r"(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*)\s*=\s*(?P<target>\S.*)")
+_WITH_LEVEL: Final = re.compile(r"(?!(?:serve|run)\s*:)[a-z0-9-]+\s*:\s*[a-z0-9-]+\s*=.*")
+_NUMBERED: Final = re.compile(r"(?P<path>.+):(?P<number>[1-9][0-9]*)")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Exit status 0 if everything is kept or declared, 1 if something is lost, wrong or raised,"
+        " 2 for bad usage or if nothing is left to judge."
+    )
+    parser.add_argument(
+        "targets",
+        nargs="+",
+        metavar="TARGET",
+        help=(
+            "module:function, 'serve: module:function', 'serve: COMMAND', 'gateway WIRE: URL', an"
+            " event model, a name of harness_adapters, or 'NAME = TARGET'; or JSON files of earlier"
+            " runs, for one report of all"
+        ),
+    )
+    parser.add_argument(
+        "--cassettes",
+        nargs="+",
+        action="extend",
+        metavar="PATH",
+        help=(
+            "recordings, folders, or names of the suite such as gemini-api/text; PATH:N is exchange"
+            " N alone (default: the suite that comes with the package)"
+        ),
+    )
+    page = "write a page to this folder (default: none)"
+    parser.add_argument("--report", type=Path, metavar="DIR", help=page)
+    cells = "write the results to this file as they come (default: none)"
+    parser.add_argument("--json", type=Path, metavar="FILE", help=cells)
+    parser.add_argument(
+        "--baseline",
+        type=Path,
+        metavar="FILE",
+        help=(
+            "JSON of an earlier run: print what got worse and better; only worse is red (default:"
+            " none)"
+        ),
+    )
+    parser.add_argument(
+        "--losses",
+        action="append",
+        default=[],
+        metavar="LOSSES",
+        help=(
+            "declared losses, such as 'media, finish[call]' or 'litellm: media' (repeatable;"
+            " default: harness_losses of pytest's configuration)"
+        ),
+    )
+    parser.add_argument(
+        "--jobs",
+        type=read_count,
+        default=1,
+        metavar="N",
+        help="judge N exchanges at a time, each in a process of its own (default: 1)",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=read_seconds,
+        default=TIMEOUT_S,
+        metavar="S",
+        help=f"seconds for one exchange (default: {TIMEOUT_S:g})",
+    )
+    parser.set_defaults(run=_judge)
+
+
+def _judge(parsed: argparse.Namespace) -> int:
+    documents = [Path(text) for text in parsed.targets if _is_document(text)]
+    if documents:
+        return _merge(documents, parsed)
+    baseline = read_document(parsed.baseline) if parsed.baseline else None
+    declared = _losses(parsed.losses)
+    items, skipped = read_items(parsed.cassettes)
+    for left_out in skipped:
+        _say(f"left out: {left_out.path}: {left_out.reason}")
+    if not items:
+        raise CassetteError(
+            "nothing is left to judge: no recording with an answer of a model; name other"
+            " recordings with --cassettes, or omit it to take the suite of the package"
+        )
+    results: list[AdapterResults] = []
+    with ExitStack() as stack:
+        named = [_adapters(text, parsed, declared) for text in parsed.targets]
+        for adapters in named:
+            for adapter in adapters:
+                stack.callback(adapter.close)
+        file = stack.enter_context(ResultsFile(parsed.json, skipped))
+        try:
+            for argument, adapters in zip(parsed.targets, named, strict=True):
+                results.append(_judge_one(argument, adapters, items, file))
+        except KeyboardInterrupt:
+            kept = f"; {parsed.json} has the cells so far" if parsed.json else ""
+            _say(f"interrupted{kept}")
+            return INTERRUPTED
+    return _conclude(JudgeResults(tuple(results), tuple(skipped)), baseline, parsed)
+
+
+def _judge_one(
+    argument: str, adapters: Sequence[Adapter], items: Sequence[Item], file: ResultsFile
+) -> AdapterResults:
+    from tqdm import tqdm  # slow to import
+
+    first = adapters[0]
+    use: LossUse = {}
+    day = datetime.now(UTC).date().isoformat()
+    blank = AdapterResults(first.name, _target_of(argument), first.version(), argument, day)
+    file.begin(blank)
+    bar = partial(tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=None)
+    cells, second_turn = [], []
+    for cell in bar(judge_items(items, adapters, use), desc=first.name, total=len(items)):
+        file.add(cell)
+        cells.append(cell)
+    file.begin_second_turn()
+    for cell in bar(judge_second_turns(items, adapters), desc=f"{first.name}, second turn"):
+        file.add(cell)
+        second_turn.append(cell)
+    unused = unused_losses(use)
+    file.end(unused)
+    return with_fields(
+        blank, cells=tuple(cells), second_turn=tuple(second_turn), unused_losses=unused
+    )
+
+
+def _conclude(
+    results: JudgeResults, baseline: JudgeResults | None, parsed: argparse.Namespace
+) -> int:
+    """Print the results, write the report, and choose the exit status."""
+    comparisons = None if baseline is None else compare_results(baseline, results)
+    for adapter in results.adapters:
+        print(results_text(adapter, with_losses=comparisons is None))
+    for comparison in comparisons or ():
+        print(comparison_text(comparison))
+    if parsed.report:
+        _write_report(results, parsed.report)
+    if comparisons is not None:
+        return RED if any(comparison.worse for comparison in comparisons) else 0
+    return RED if any(adapter.red for adapter in results.adapters) else 0
+
+
+def _merge(documents: Sequence[Path], parsed: argparse.Namespace) -> int:
+    """One report of several JSON files."""
+    if len(documents) < len(parsed.targets) or parsed.report is None:
+        raise ReportError(
+            "JSON files of earlier runs are merged into a report: name only such files, and"
+            " --report DIR"
+        )
+    results = merge_results([read_document(path) for path in documents])
+    _write_report(results, parsed.report)
+    return RED if any(adapter.red for adapter in results.adapters) else 0
+
+
+def _write_report(results: JudgeResults, target: Path) -> None:
+    write_files({PAGE: aspects_page(results), JSON: encode_part(results).decode()}, target)
+    number = len(results.adapters)
+    _say(f"{number} adapter{'' if number == 1 else 's'}: {target / PAGE}")
+
+
+def read_document(path: Path) -> JudgeResults:
+    """The results in a JSON file, or in that of a report's folder. Raises `ResultsError`."""
+    path = path / JSON if path.is_dir() else path
+    return decode_results(path.read_bytes(), path.name)
+
+
+def _is_document(text: str) -> bool:
+    return text.endswith(".json") and Path(text).is_file()
+
+
+def _line_of(text: str) -> NamedAdapter | None:
+    """The adapter of an argument with a name of its own; None for any other. Raises
+    `AdapterError`.
+    """
+    if match := _NAMED.fullmatch(text.strip()):
+        return NamedAdapter(match["name"], FACTS, match["target"])
+    return read_line(text) if _WITH_LEVEL.fullmatch(text.strip()) else None
+
+
+def _adapters(
+    text: str, parsed: argparse.Namespace, declared: Mapping[str, tuple[DeclaredLoss, ...]]
+) -> list[Adapter]:
+    """The adapter of an argument, once for each job. Raises `AdapterError`."""
+    named = _line_of(text)
+    adapters = []
+    for _ in range(parsed.jobs):
+        isolated = parsed.jobs > 1
+        adapter = (
+            make_adapter(named, Path.cwd(), timeout=parsed.timeout, isolated=isolated)
+            if named
+            else adapter_of_target(
+                text, Path.cwd(), adapters_of(), timeout=parsed.timeout, isolated=isolated
+            )
+        )
+        losses = (*declared.get(adapter.name, ()), *declared.get("", ()))
+        adapters.append(replace(adapter, losses=(*adapter.losses, *losses)))
+    return adapters
+
+
+def _target_of(text: str) -> str:
+    """The target that an argument names."""
+    named = _line_of(text) or adapters_of().get(text)
+    return named.target if named else text
+
+
+def _losses(given: Sequence[str]) -> Mapping[str, tuple[DeclaredLoss, ...]]:
+    """The declared losses by adapter; under "" those of all."""
+    if not given:
+        return losses_of()
+    try:
+        of_all = tuple(loss for text in given if ":" not in text for loss in read_losses(text))
+        return {**declared_losses(text for text in given if ":" in text), "": of_all}
+    except (AdapterError, ValueError) as error:
+        raise ReportError(f"--losses: {error}") from None
+
+
+def read_items(paths: Sequence[str] | None) -> tuple[list[Item], list[Unjudged]]:
+    """The exchanges to judge, and the paths that are left out."""
+    items: list[Item] = []
+    skipped: list[Unjudged] = []
+    for text in paths or [str(CASSETTES)]:
+        path, number = _place(text)
+        files = list(yaml_files(path)) if path.is_dir() else [path]
+        if not files:
+            skipped.append(Unjudged(text, "a folder without a YAML file"))
+        for file in files:
+            try:
+                found = _items_of(file, number)
+            except (CassetteError, OSError) as error:
+                skipped.append(Unjudged(_shown(file), _reason(error, file)))
+                continue
+            if not found:
+                skipped.append(Unjudged(_shown(file), "it has no exchange with a model's answer"))
+            items += found
+    return items, skipped
+
+
+def _place(text: str) -> tuple[Path, int | None]:
+    """The path that an argument names, of a file here or of the suite, and the exchange."""
+    match = None if Path(text).exists() else _NUMBERED.fullmatch(text)
+    name, number = (match["path"], int(match["number"])) if match else (text, None)
+    path = Path(name)
+    in_suite = (CASSETTES / f"{name}{suffix}" for suffix in ("", *SUFFIXES))
+    return (path if path.exists() else next((p for p in in_suite if p.exists()), path)), number
+
+
+def _items_of(file: Path, number: int | None) -> list[Item]:
+    """The exchanges of one recording that have an answer. Raises `CassetteError` or `OSError`."""
+    exchanges = load(file).exchanges
+    if number is not None and number > len(exchanges):
+        raise CassetteError(f"there is no exchange {number}; the recording has {len(exchanges)}")
+    return [
+        Item(_shown(file), place, exchange)
+        for place, exchange in enumerate(exchanges, 1)
+        if number in (None, place) and is_answer(exchange, exchange.provider)
+    ]
+
+
+def _shown(file: Path) -> str:
+    """The name of a cassette of the suite, or the path as it was given."""
+    if file.is_relative_to(CASSETTES):
+        return file.relative_to(CASSETTES).with_suffix("").as_posix()
+    return file.as_posix()
+
+
+def _reason(error: Exception, file: Path) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error).removeprefix(f"{file}: ")
+
+
+def _say(message: str) -> None:
+    print(f"harness: {printable(message)}", file=sys.stderr, flush=True)
+
+
+class ResultsFile:
+    """The JSON file of a run. It is a whole document after every cell, so that a run that is killed
+    leaves what it has judged.
+    """
+
+    def __init__(self, path: Path | None, skipped: Sequence[Unjudged]) -> None:
+        self._file = path and path.open("wb", buffering=0)
+        left_out = b",".join(map(encode_part, skipped))
+        self._end = b'],"skipped":[' + left_out + b"]}\n"
+        self._closing = b""
+        self._at = 0
+        self._comma = b""
+
+    def __enter__(self) -> Self:
+        self._write(b'{"adapters":[')
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._file:
+            self._file.close()
+
+    def begin(self, adapter: AdapterResults) -> None:
+        """Begin the cells of an adapter."""
+        head = encode_part(adapter).removesuffix(b"}")
+        comma, self._comma, self._closing = self._comma, b"", b"]}"
+        self._write(comma + head + b',"cells":[')
+
+    def add(self, cell: AspectCell) -> None:
+        """Write one cell."""
+        comma, self._comma = self._comma, b",\n"
+        self._write(comma + encode_part(cell))
+
+    def begin_second_turn(self) -> None:
+        """End the cells of the first turn."""
+        self._comma = b""
+        self._write(b'],"second_turn":[')
+
+    def end(self, unused_losses: Sequence[str]) -> None:
+        """End the cells of an adapter."""
+        self._closing, self._comma = b"", b",\n"
+        self._write(b'],"unused_losses":' + json.dumps(unused_losses).encode() + b"}")
+
+    def _write(self, content: bytes) -> None:
+        """Write the content and the end of the document over the end that stands there."""
+        if self._file:
+            self._file.seek(self._at)
+            self._file.write(content + self._closing + self._end)
+            self._at += len(content)
+            self._file.truncate()

@@ -1,0 +1,293 @@
+"""The results of judging adapters by aspects, as plain data: a cell for each exchange.
+
+This is the JSON of ``harness judge``. A report can be made later and elsewhere from it alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Final, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from harness.cassettes.validation import msgspec_fault
+from harness.facts import RED, AspectFinding, Entry, Text, Thought, Transcript, json_of_fact
+from harness.pipeline.replay import replay_layers
+from harness.providers.oracle import SecondTurnAspect
+from harness.stream.exchange import Exchange
+from harness.stream.json_codec import Json
+from harness.stream.printable import printable
+
+from .aspects import ExchangeJudgement
+from .results import ResultsError, spell_surrogates
+
+Block = Literal["documented", "variant"]
+CellVerdict = Literal["passed", "failed", "error", "skipped"]
+
+SHOWN: Final = 5
+"""Lines of each side of an evidence, around the line to look at."""
+SHOWN_OF_REQUEST: Final = 15
+"""Lines of a second request, which has a line for each value."""
+WIDTH: Final = 240
+"""Characters of a line; a longer one is cut around the place to look at."""
+
+
+class Side(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Some consecutive lines of one side of an evidence: ``start`` is the number of the first, of
+    ``total``, and ``first`` the line to look at, or None.
+    """
+
+    lines: tuple[str, ...]
+    start: Annotated[int, Meta(ge=0)] = 0
+    total: Annotated[int, Meta(ge=0)] = 0
+    first: int | None = None
+
+
+class AspectEvidence(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One red aspect of one cell: the wire's frames, the native events, the facts of the adapter.
+    In the
+    second turn, ``native`` is the request that the adapter sent.
+    """
+
+    wire: Side
+    native: Side = Side(())
+    facts: Side = Side(())
+
+
+class AspectCell(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One exchange, judged for one adapter.
+
+    ``aspects`` maps an aspect to its verdict, ``notes`` to the reason of that. ``error``: why the
+    adapter could not be judged on this exchange. ``variants``: the ways in which the answer differs
+    from the documented wire.
+    """
+
+    cassette: str
+    exchange: Annotated[int, Meta(ge=1)]
+    block: Block
+    aspects: dict[str, str] = {}
+    notes: dict[str, str] = {}
+    variants: tuple[str, ...] = ()
+    error: str = ""
+    evidence: dict[str, AspectEvidence] = {}
+
+    @property
+    def red(self) -> list[str]:
+        """The aspects that are lost, wrong or raised."""
+        return [aspect for aspect, verdict in self.aspects.items() if verdict in RED]
+
+    @property
+    def verdict(self) -> CellVerdict:
+        """Failed where an aspect is red; skipped where nothing was compared."""
+        if self.error:
+            return "error"
+        if self.red:
+            return "failed"
+        asked = set(self.aspects.values()) - {"not_carried", "not_asked"}
+        return "passed" if asked or not self.aspects else "skipped"
+
+    @property
+    def name(self) -> str:
+        """Its cassette and exchange, as ``--cassettes`` takes them."""
+        return self.cassette if self.exchange == 1 else f"{self.cassette}:{self.exchange}"
+
+    def sentence(self, aspect: str) -> str:
+        """The finding of one aspect in words."""
+        words = f"{aspect} {self.aspects[aspect]}".replace("_", " ")
+        note = self.notes.get(aspect)
+        return f"{words}: {note}" if note else words
+
+
+class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """All cells of one adapter. ``argument`` is the one by which the command line named it, where
+    that is not ``target``. ``day``: when it was judged, YYYY-MM-DD. ``unused_losses``: the
+    declared losses that no cell shows, though some cells are about them.
+    """
+
+    name: str
+    target: str
+    version: str
+    argument: str = ""
+    day: str = ""
+    unused_losses: tuple[str, ...] = ()
+    cells: tuple[AspectCell, ...] = ()
+    second_turn: tuple[AspectCell, ...] = ()
+
+    @property
+    def sections(self) -> dict[str, list[AspectCell]]:
+        """The cells by block: ``documented``, ``variant`` and ``second_turn``."""
+        return {
+            **{
+                block: [cell for cell in self.cells if cell.block == block]
+                for block in ("documented", "variant")
+            },
+            "second_turn": list(self.second_turn),
+        }
+
+    @property
+    def red(self) -> bool:
+        """Whether something is red: on the documented wire, in the second turn, or a declared loss
+        that never shows.
+        """
+        cells = (*self.cells, *self.second_turn)
+        return bool(self.unused_losses) or any(
+            cell.verdict in ("failed", "error") and cell.block == "documented" for cell in cells
+        )
+
+
+class Unjudged(Struct, frozen=True, forbid_unknown_fields=True):
+    """A path that was left out, and why."""
+
+    path: str
+    reason: str
+
+
+class JudgeResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The JSON document."""
+
+    adapters: tuple[AdapterResults, ...]
+    skipped: tuple[Unjudged, ...] = ()
+
+
+def encode_part(part: Struct) -> bytes:
+    """A part of the document as JSON. A lone surrogate becomes its escape as text."""
+    try:
+        return msgspec.json.encode(part)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(spell_surrogates(msgspec.to_builtins(part)))
+
+
+def decode_results(data: bytes, name: str) -> JudgeResults:
+    """Read a document. Raises `ResultsError`, whose message begins with ``name``."""
+    try:
+        return msgspec.json.decode(data, type=JudgeResults)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        _, fact = msgspec_fault(error, JudgeResults, "the document")
+        raise ResultsError(
+            f"{name}: {fact}; expected the JSON file that `harness judge --json` writes"
+        ) from error
+
+
+def second_turn_cell(
+    blank: AspectCell,
+    findings: Mapping[SecondTurnAspect, AspectFinding],
+    exchange: Exchange,
+    request: Json,
+) -> AspectCell:
+    """A cell of the second turn, with evidence for each red aspect: the answer, and the request
+    after it.
+    """
+    text = json.dumps(request, ensure_ascii=False, indent=1)
+    sent = [printable(line) for line in text.split("\n")]
+    evidence = {}
+    for aspect, finding in findings.items():
+        if finding.verdict in RED:
+            words = words_of(finding.note)
+            evidence[str(aspect)] = AspectEvidence(
+                side_of(wire_lines(exchange), words), side_of(sent, words, SHOWN_OF_REQUEST)
+            )
+    return msgspec.structs.replace(
+        blank,
+        aspects={aspect: finding.verdict for aspect, finding in findings.items()},
+        notes={aspect: finding.note for aspect, finding in findings.items() if finding.note},
+        evidence=evidence,
+    )
+
+
+def cell_of(judgement: ExchangeJudgement, exchange: Exchange) -> AspectCell:
+    """The cell of a judgement, with evidence for each red aspect."""
+    findings = judgement.aspects.items()
+    evidence = {}
+    if judgement.red:
+        wire, transcript = wire_lines(exchange), judgement.transcript or Transcript()
+        native, facts = native_lines(transcript), fact_lines(transcript.entries)
+        for aspect in judgement.red:
+            words = words_of(judgement.aspects[aspect].note)
+            evidence[str(aspect)] = AspectEvidence(
+                side_of(wire, words), side_of(native, words), side_of(facts, words)
+            )
+    return AspectCell(
+        judgement.cassette,
+        judgement.number,
+        judgement.block,
+        {str(aspect): finding.verdict for aspect, finding in findings},
+        {str(aspect): finding.note for aspect, finding in findings if finding.note},
+        judgement.variants,
+        judgement.error,
+        evidence,
+    )
+
+
+def wire_lines(exchange: Exchange) -> list[str]:
+    """The frames of an answer, a line each."""
+    return [
+        line_of(frame.json) if frame.raw is None else printable(frame.raw)
+        for frame in replay_layers(exchange).frames
+    ]
+
+
+def native_lines(transcript: Transcript) -> list[str]:
+    """The native events, a line each, and the exception that ended the run."""
+    lines = [line_of(entry.native) for entry in transcript.entries]
+    if raised := transcript.raised:
+        lines.append(printable(f"raised {raised.type}: {raised.message}"))
+    return lines
+
+
+def fact_lines(entries: Sequence[Entry]) -> list[str]:
+    """The facts of a transcript, a line each; consecutive pieces of text are joined."""
+    facts: list[Text | Thought | Json] = []
+    for fact in (fact for entry in entries for fact in entry.facts):
+        last = facts[-1] if facts else None
+        if isinstance(fact, Text | Thought) and type(last) is type(fact):
+            facts[-1] = type(fact)(last.text + fact.text)
+        else:
+            facts.append(fact)
+    return [line_of(json_of_fact(fact)) for fact in facts]
+
+
+def line_of(value: Json) -> str:
+    """JSON data in one printable line."""
+    return printable(json.dumps(value, ensure_ascii=False, default=repr))
+
+
+_QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)+)"')
+_WORD: Final = re.compile(r"[^\s,;:()\[\]{}\"']{3,}")
+_OURS: Final = re.compile(
+    r"the|wire|adapter|says|ends|with|has|values|lost|calls?|reports|error|gives|reason|nowhere"
+    r"|character|input|output|thoughts|total|none|its|one|and|that|are|not|only"
+)
+"""Words of the reasons themselves."""
+
+
+def words_of(note: str) -> list[str]:
+    """The values that the reason of a verdict names, by which their lines are found."""
+    quoted = [text for text in _QUOTED.findall(note) if len(text) > 1]
+    words = {*quoted, *(text[:12] for text in quoted), *_WORD.findall(note)}
+    values = (word for word in words if not _OURS.fullmatch(word))
+    return sorted(values, key=lambda word: (-len(word), word))
+
+
+def side_of(lines: Sequence[str], words: Iterable[str], most: int = SHOWN) -> Side:
+    """The lines around the one that has most of these words; without such a line the last ones."""
+    words = list(words)
+    scores = [sum(len(word) for word in words if word in line) for line in lines]
+    best = max(scores, default=0)
+    first = scores.index(best) if best else None
+    middle = len(lines) - 1 if first is None else first
+    start = max(0, min(middle - most // 2, len(lines) - most))
+    shown = lines[start : start + most]
+    return Side(tuple(_cut(line, words) for line in shown), start, len(lines), first)
+
+
+def _cut(line: str, words: Sequence[str]) -> str:
+    """A line in about `WIDTH` characters, around the longest of these words."""
+    if len(line) <= WIDTH:
+        return line
+    place = next((line.index(word) for word in words if word in line), 0)
+    start = max(0, min(place - WIDTH // 3, len(line) - WIDTH))
+    head, tail = "… " if start else "", " …" if start + WIDTH < len(line) else ""
+    return f"{head}{line[start : start + WIDTH]}{tail} ({len(line):,} characters)"

@@ -1,0 +1,128 @@
+"""Judges adapters on many exchanges, one after the other or in several threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+
+from msgspec.structs import replace
+
+from harness.facts import DeclaredLoss, Transcript, WireAnswer, finish_class
+from harness.providers.oracle import judge_second_turn
+from harness.stream.exchange import Exchange
+from harness.stream.json_codec import decode_json
+
+from .adapters import Adapter, AdapterError, RunOptions
+from .aspect_results import AspectCell, cell_of, second_turn_cell
+from .aspects import judge_exchange, variants_of_wire, wire_answer
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One exchange to judge: the name of its cassette, and its number in that."""
+
+    cassette: str
+    number: int
+    exchange: Exchange
+
+    @property
+    def options(self) -> RunOptions:
+        """The options of its run."""
+        return RunOptions(cassette=self.cassette, provider=self.exchange.provider)
+
+
+LossUse = dict[DeclaredLoss, bool]
+"""The declared losses that some cell is about, and whether some cell shows them."""
+
+
+def judge_items(
+    items: Sequence[Item], adapters: Sequence[Adapter], use: LossUse
+) -> Iterator[AspectCell]:
+    """Judge every exchange, in order. Each of ``adapters`` (the same adapter, several times) has a
+    thread of its own. ``use`` is filled with the declared losses.
+    """
+    return _spread(items, adapters, lambda item, adapter: _judge(item, adapter, use))
+
+
+def unused_losses(use: LossUse) -> tuple[str, ...]:
+    """The declared losses that no cell shows, though some cells are about them."""
+    return tuple(sorted(str(loss) for loss, shown in use.items() if not shown))
+
+
+def _judge(item: Item, adapter: Adapter, use: LossUse) -> AspectCell:
+    adapter = adapter.with_options(item.options)
+    judgement = judge_exchange(item.exchange, adapter, cassette=item.cassette, number=item.number)
+    for loss, shown in judgement.losses.items():
+        use[loss] = shown or use.get(loss, False)
+    return cell_of(judgement, item.exchange)
+
+
+def judge_second_turns(items: Sequence[Item], adapters: Sequence[Adapter]) -> Iterator[AspectCell]:
+    """Judge the request that follows each whole answer, where the adapter has a second turn."""
+    if adapters[0].second_request is not None:
+        answered = [item for item in items if _goes_on(item, adapters[0])]
+        yield from _spread(answered, adapters, _judge_second_turn)
+
+
+def _goes_on(item: Item, adapter: Adapter) -> bool:
+    """Whether a conversation goes on after this answer."""
+    answer = _answer(item, adapter)
+    facts = answer.facts
+    whole = not (answer.faulty or answer.blocked or facts.errors or facts.open_call)
+    said = bool(facts.calls or facts.text)
+    return whole and said and not answer.program and finish_class(answer.reason) == "stop"
+
+
+def _judge_second_turn(item: Item, adapter: Adapter) -> AspectCell:
+    assert adapter.second_request is not None  # see judge_second_turns
+    blank = AspectCell(
+        item.cassette,
+        item.number,
+        "variant" if variants_of_wire(item.exchange) else "documented",
+    )
+    try:
+        body = adapter.second_request(item.exchange, item.options)
+    except AdapterError as error:
+        return replace(blank, error=str(error))
+    if isinstance(body, str):
+        return replace(blank, aspects={"results": "not_asked"}, notes={"results": body})
+    try:
+        request = decode_json(body)
+    except ValueError as error:
+        return replace(blank, error=f"the second request is no JSON: {error}")
+    if not isinstance(request, dict):
+        return replace(blank, error="the second request is no JSON object")
+    findings = judge_second_turn(_answer(item, adapter).facts, request)
+    return second_turn_cell(blank, findings, item.exchange, request)
+
+
+def _answer(item: Item, adapter: Adapter) -> WireAnswer:
+    return wire_answer(item.exchange, adapter.with_options(item.options), Transcript())
+
+
+def _spread(
+    items: Sequence[Item],
+    adapters: Sequence[Adapter],
+    judge: Callable[[Item, Adapter], AspectCell],
+) -> Iterator[AspectCell]:
+    if len(adapters) == 1:
+        yield from (judge(item, adapters[0]) for item in items)
+        return
+    free: SimpleQueue[Adapter] = SimpleQueue()
+    for adapter in adapters:
+        free.put(adapter)
+
+    def run(item: Item) -> AspectCell:
+        adapter = free.get()
+        try:
+            return judge(item, adapter)
+        finally:
+            free.put(adapter)
+
+    with ThreadPoolExecutor(len(adapters)) as pool:
+        try:
+            yield from pool.map(run, items)
+        finally:
+            pool.shutdown(cancel_futures=True)

@@ -1,0 +1,129 @@
+"""Compares two runs of ``harness judge``: what got worse, and what got better.
+
+Only red counts: an aspect gets worse where it is lost, wrong or raised now and was not before.
+Variants of the wire are left out, because nothing in them is red.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from harness.conformance.aspect_results import AdapterResults, AspectCell, JudgeResults
+from harness.facts import RED
+from harness.stream.printable import printable
+
+from .aspect_counts import command_of
+from .layout import ReportError
+
+_ERROR: Final = "error"
+"""The verdict of a cell that could not be judged; it stands in the place of an aspect too."""
+
+
+@dataclass(frozen=True, slots=True)
+class AspectChange:
+    """An aspect of a cell whose verdict became red, or was red before."""
+
+    cell: AspectCell
+    aspect: str
+    before: str
+    after: str
+
+    @property
+    def sentence(self) -> str:
+        """The change in words, with the reason of the verdict now."""
+        before, after = (verdict.replace("_", " ") for verdict in (self.before, self.after))
+        note = self.cell.error if self.aspect == _ERROR else self.cell.notes.get(self.aspect, "")
+        words = f"{self.aspect.replace('_', ' ')}: {before} → {after}"
+        return f"{words}: {note}" if note else words
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One adapter in two runs. ``new``: the number of cells that the baseline does not have."""
+
+    base: AdapterResults
+    head: AdapterResults
+    worse: list[AspectChange]
+    better: list[AspectChange]
+    new: int
+
+
+def compare_results(base: JudgeResults, head: JudgeResults) -> list[Comparison]:
+    """Compare each adapter with the one of the same name; a single one with the single one. Raises
+    `ReportError` where the baseline does not have it.
+    """
+    known = {adapter.name: adapter for adapter in base.adapters}
+    if len(known) == len(head.adapters) == 1:
+        return [_compare(next(iter(known.values())), head.adapters[0])]
+    comparisons = []
+    for adapter in head.adapters:
+        if adapter.name not in known:
+            names = ", ".join(known) or "no adapter"
+            raise ReportError(
+                f"the baseline does not have {adapter.name}; it has {names}: name the adapter as"
+                " 'NAME = TARGET'"
+            )
+        comparisons.append(_compare(known[adapter.name], adapter))
+    return comparisons
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """A comparison as text for a terminal."""
+    base, head = comparison.base, comparison.head
+    lines = [
+        f"{head.name}: version {base.version} → {head.version}:"
+        f" {len(comparison.worse)} worse, {len(comparison.better)} better"
+    ]
+    if comparison.new:
+        lines.append(f"{comparison.new} cells are not in the baseline and were not compared")
+    for title, changes in (("worse", comparison.worse), ("better", comparison.better)):
+        lines += ["", f"{title}:"] if changes else []
+        for change in changes:
+            place = f"cassette {change.cell.cassette}, exchange {change.cell.exchange}"
+            lines += [f"- {change.sentence}", f"  {place}"]
+            if title == "worse":
+                lines.append(f"  run: {command_of(head, change.cell)}")
+    return "\n".join(printable(line) for line in lines) + "\n"
+
+
+def _compare(base: AdapterResults, head: AdapterResults) -> Comparison:
+    before, after = _cells(base), _cells(head)
+    changes = [
+        change
+        for key, cell in after.items()
+        if key in before and cell.block == "documented"
+        for change in _changes(before[key], cell)
+    ]
+    return Comparison(
+        base,
+        head,
+        [change for change in changes if _is_red(change.after)],
+        [change for change in changes if not _is_red(change.after)],
+        len(after.keys() - before.keys()),
+    )
+
+
+def _cells(adapter: AdapterResults) -> Mapping[tuple[str, str, int], AspectCell]:
+    turns = (("first", adapter.cells), ("second", adapter.second_turn))
+    return {(turn, cell.cassette, cell.exchange): cell for turn, cells in turns for cell in cells}
+
+
+def _changes(before: AspectCell, after: AspectCell) -> Iterator[AspectChange]:
+    """The aspects that are red in one of two cells. Where one could not be judged, only that
+    counts.
+    """
+    if before.error or after.error:
+        verdicts = [_ERROR if cell.error else "judged" for cell in (before, after)]
+        if verdicts[0] != verdicts[1]:
+            yield AspectChange(after, _ERROR, *verdicts)
+        return
+    for aspect in dict.fromkeys((*before.aspects, *after.aspects)):
+        old, new = (cell.aspects.get(aspect, "absent") for cell in (before, after))
+        if _is_red(old) != _is_red(new):
+            yield AspectChange(after, aspect, old, new)
+
+
+def _is_red(verdict: str) -> bool:
+    return verdict in RED or verdict == _ERROR

@@ -1,0 +1,120 @@
+"""Counts of cells that were judged by aspects, and the groups of what is lost in them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from harness.conformance.aspect_results import AdapterResults, AspectCell
+from harness.facts import ASPECTS, RED
+
+BLOCKS: Final = {
+    "documented": "Documented wire",
+    "variant": "Variants",
+    "second_turn": "Second turn",
+}
+"""The blocks of cells, with their titles."""
+BLOCK_MEANINGS: Final = {
+    "documented": "Answers as the public documentation of the wire describes them.",
+    "variant": (
+        "Answers in forms that some servers send and the documentation does not describe. An"
+        " adapter may refuse them, so a loss here is shown and makes nothing red."
+    ),
+    "second_turn": (
+        "The request that the adapter sends after the answer, with the results of its calls."
+    ),
+}
+VERDICTS: Final = ("kept", "lost", "wrong", "raised", "not_carried", "not_asked")
+"""The verdicts of an aspect, in the order of columns."""
+MEANINGS: Final = {
+    "kept": "The adapter gives it as the wire does.",
+    "lost": "The wire has it, and the adapter does not give it.",
+    "wrong": "The adapter gives something else than the wire.",
+    "raised": "The adapter reports an error where the wire has none.",
+    "not_carried": "It is lost, and the loss is declared.",
+    "not_asked": "The adapter could not be asked for it.",
+}
+_VALUE: Final = re.compile(r'"(?:[^"\\…]|\\.)*(?:"|…|$)|[0-9]+')
+"""A value or a number in the reason of a verdict."""
+_VERDICTS_OF_CELLS: Final = ("passed", "failed", "error", "skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Cells of one block in which an aspect has the same verdict for the same reason, whatever the
+    values and numbers in that.
+    """
+
+    aspect: str
+    verdict: str
+    cells: list[AspectCell] = field(default_factory=list)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict and its reason in words."""
+        return self.cells[0].sentence(self.aspect)
+
+
+def by_aspect(cells: Iterable[AspectCell]) -> dict[str, Counter[str]]:
+    """The verdicts of each aspect that some cell has, in the order of the aspects."""
+    counts: dict[str, Counter[str]] = {}
+    for cell in cells:
+        for aspect, verdict in cell.aspects.items():
+            counts.setdefault(aspect, Counter())[verdict] += 1
+    order = [aspect for aspect in ASPECTS if aspect in counts]
+    return {
+        aspect: counts[aspect]
+        for aspect in (*order, *(aspect for aspect in counts if aspect not in ASPECTS))
+    }
+
+
+def losses_of(cells: Iterable[AspectCell]) -> list[Loss]:
+    """What is lost, wrong or raised, by aspect; the most frequent reason first."""
+    losses: dict[tuple[str, str, str], Loss] = {}
+    for cell in cells:
+        for aspect in cell.red:
+            verdict = cell.aspects[aspect]
+            key = (aspect, verdict, _VALUE.sub("…", cell.notes.get(aspect, "")))
+            losses.setdefault(key, Loss(aspect, verdict)).cells.append(cell)
+    found = (cell for loss in losses.values() for cell in loss.cells)
+    order = {aspect: number for number, aspect in enumerate(by_aspect(found))}
+    return sorted(
+        losses.values(),
+        key=lambda loss: (order[loss.aspect], -len(loss.cells), loss.cells[0].name),
+    )
+
+
+def errors_of(cells: Iterable[AspectCell]) -> dict[str, list[AspectCell]]:
+    """The cells that could not be judged, by the reason."""
+    errors: dict[str, list[AspectCell]] = {}
+    for cell in cells:
+        if cell.error:
+            errors.setdefault(cell.error, []).append(cell)
+    return errors
+
+
+def count_words(cells: Sequence[AspectCell]) -> str:
+    """``300 of 340 cells passed, 38 failed, 2 errors``."""
+    counts = Counter(cell.verdict for cell in cells)
+    number = f"{counts['passed']:,} of {len(cells):,} cell{'' if len(cells) == 1 else 's'} passed"
+    others = [
+        f"{counts[verdict]:,} {verdict}{'s' if verdict == 'error' and counts[verdict] > 1 else ''}"
+        for verdict in _VERDICTS_OF_CELLS[1:]
+        if counts[verdict]
+    ]
+    return ", ".join([number, *others])
+
+
+def red_aspects(counts: Mapping[str, int]) -> int:
+    """The number of red verdicts."""
+    return sum(counts.get(verdict, 0) for verdict in RED)
+
+
+def command_of(adapter: AdapterResults, cell: AspectCell) -> str:
+    """A shell line that judges the adapter on this exchange alone."""
+    argument = shlex.quote(adapter.argument or adapter.target)
+    return f"harness judge {argument} --cassettes {shlex.quote(cell.name)}"

@@ -1,0 +1,177 @@
+"""The page of adapters that were judged by aspects: adapters × aspects, and what each count stands
+for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from harness.conformance.aspect_results import AdapterResults, AspectCell, JudgeResults, Unjudged
+
+from .aspect_counts import (
+    BLOCK_MEANINGS,
+    BLOCKS,
+    MEANINGS,
+    Loss,
+    by_aspect,
+    command_of,
+    count_words,
+    errors_of,
+    losses_of,
+    red_aspects,
+)
+from .render import fill
+from .text import slug
+
+PAGE: Final = "index.html"
+JSON: Final = "judge.json"
+"""The file names of a report: the page, and the results in it."""
+MOST_CELLS: Final = 400
+"""Cells of one loss that are listed."""
+MOST_WITH_EVIDENCE: Final = 3
+"""Cells of one loss whose evidence is shown. They have the same reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Square:
+    """One adapter and one aspect: the number of cells with a red verdict, and of those compared.
+    ``anchor``: where they are listed, "" where none is red.
+    """
+
+    red: int
+    compared: int
+    other: int
+    anchor: str
+
+    @property
+    def words(self) -> str:
+        """The counts in words."""
+        if not self.compared:
+            return "not carried or not asked"
+        return f"{self.compared - self.red:,} of {self.compared:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One adapter in one block."""
+
+    adapter: AdapterResults
+    anchor: str
+    words: str
+    squares: list[Square | None]
+    errors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One block: adapters × aspects."""
+
+    name: str
+    title: str
+    meaning: str
+    aspects: list[str]
+    rows: list[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What is not kept in one block of one adapter: losses by aspect, each with its anchor."""
+
+    adapter: AdapterResults
+    block: str
+    title: str
+    anchor: str
+    aspects: list[tuple[str, str, list[Loss]]]
+    errors: dict[str, list[AspectCell]]
+
+
+def aspects_page(results: JudgeResults, day: str = "") -> str:
+    """The page of these results, which have several adapters where files are merged."""
+    return fill("aspects", page_values(results), day)
+
+
+def page_values(results: JudgeResults) -> dict[str, Any]:
+    """The values of the page, without any HTML."""
+    adapters = results.adapters
+    return {
+        "sentences": [_sentence(adapter) for adapter in adapters],
+        "tables": [table for block in BLOCKS if (table := _table(block, adapters)).rows],
+        "details": [
+            detail
+            for adapter in adapters
+            for block in BLOCKS
+            if (detail := _detail(adapter, block)).aspects or detail.errors
+        ],
+        "adapters": adapters,
+        "skipped": results.skipped,
+        "verdicts": MEANINGS,
+        "command": command_of,
+        "most_cells": MOST_CELLS,
+        "most_with_evidence": MOST_WITH_EVIDENCE,
+        "json": JSON,
+    }
+
+
+def merge_results(documents: Sequence[JudgeResults]) -> JudgeResults:
+    """All adapters of several documents, in the order of their names. Of two with the same name,
+    target and version, the later one counts.
+    """
+    adapters: dict[tuple[str, str, str], AdapterResults] = {}
+    skipped: dict[Unjudged, None] = {}
+    for document in documents:
+        for adapter in document.adapters:
+            adapters[adapter.name, adapter.target, adapter.version] = adapter
+        skipped |= dict.fromkeys(document.skipped)
+    ordered = sorted(adapters.values(), key=lambda adapter: (adapter.name, adapter.version))
+    return JudgeResults(tuple(ordered), tuple(skipped))
+
+
+def _sentence(adapter: AdapterResults) -> str:
+    sections = adapter.sections
+    losses = losses_of([*sections["documented"], *sections["second_turn"]])
+    number = f"{len(losses):,} different loss{'' if len(losses) == 1 else 'es'}"
+    return (
+        f"{adapter.name} {adapter.version}: {count_words(sections['documented'])} on the documented"
+        f" wire. It has {number}."
+    )
+
+
+def _table(block: str, adapters: Sequence[AdapterResults]) -> Table:
+    with_cells = [adapter for adapter in adapters if adapter.sections[block]]
+    aspects = list(by_aspect(cell for one in with_cells for cell in one.sections[block]))
+    rows = [_row(block, adapter, aspects) for adapter in with_cells]
+    return Table(block, BLOCKS[block], BLOCK_MEANINGS[block], aspects, rows)
+
+
+def _row(block: str, adapter: AdapterResults, aspects: Sequence[str]) -> Row:
+    cells = adapter.sections[block]
+    counts = by_aspect(cells)
+    squares = [
+        _square(counts[aspect], _anchor(adapter, block, aspect)) if aspect in counts else None
+        for aspect in aspects
+    ]
+    errors = sum(len(found) for found in errors_of(cells).values())
+    return Row(adapter, _anchor(adapter, block), count_words(cells), squares, errors)
+
+
+def _square(counts: Counter[str], anchor: str) -> Square:
+    red = red_aspects(counts)
+    compared = counts["kept"] + red
+    return Square(red, compared, counts.total() - compared, anchor if red else "")
+
+
+def _detail(adapter: AdapterResults, block: str) -> Detail:
+    cells = adapter.sections[block]
+    losses: dict[str, list[Loss]] = {}
+    for loss in losses_of(cells):
+        losses.setdefault(loss.aspect, []).append(loss)
+    aspects = [(aspect, _anchor(adapter, block, aspect), group) for aspect, group in losses.items()]
+    anchor = _anchor(adapter, block)
+    return Detail(adapter, block, BLOCKS[block], anchor, aspects, errors_of(cells))
+
+
+def _anchor(adapter: AdapterResults, *names: str) -> str:
+    return ".".join(slug(name) for name in (adapter.name, adapter.version, *names))

@@ -1,0 +1,101 @@
+"""The results of judging an adapter by aspects, as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from harness.conformance.aspect_results import AdapterResults, AspectCell, Side
+from harness.stream.printable import printable, shorten
+
+from .aspect_counts import (
+    BLOCKS,
+    VERDICTS,
+    by_aspect,
+    command_of,
+    count_words,
+    errors_of,
+    losses_of,
+)
+
+MOST_NAMES: Final = 6
+"""Further cells of one loss that are named."""
+LONGEST: Final = 600
+"""Characters of an error."""
+
+
+def results_text(adapter: AdapterResults, *, with_losses: bool = True) -> str:
+    """The matrices of an adapter, then each loss with its evidence and a command."""
+    lines = [title_of(adapter)]
+    for block, cells in adapter.sections.items():
+        if cells:
+            lines += ["", f"{BLOCKS[block]}: {count_words(cells)}", *matrix_lines(cells)]
+    for block in ("documented", "second_turn") if with_losses else ():
+        lines += _losses(adapter, block)
+    for loss in adapter.unused_losses:
+        lines += ["", f"declared loss {loss}: no cell shows it; delete the declaration"]
+    return "\n".join(printable(line) for line in lines) + "\n"
+
+
+def title_of(adapter: AdapterResults) -> str:
+    """Name, version and target of an adapter."""
+    target = f" ({adapter.target})" if adapter.target != adapter.name else ""
+    return f"{adapter.name}, version {adapter.version}{target}"
+
+
+def matrix_lines(cells: Sequence[AspectCell]) -> list[str]:
+    """A table: aspects × verdicts, with the number of cells."""
+    counts = by_aspect(cells)
+    used = [word for word in VERDICTS if any(counts[aspect][word] for aspect in counts)]
+    width = max((len(aspect) for aspect in counts), default=0)
+    head = [word.replace("_", " ") for word in used]
+    lines = [f"  {'':<{width}}" + "".join(f"  {word:>6}" for word in head)] if counts else []
+    for aspect, numbers in counts.items():
+        row = (
+            f"  {numbers[verdict] or '.':>{max(6, len(word))}}"
+            for verdict, word in zip(used, head, strict=True)
+        )
+        lines.append(f"  {aspect.replace('_', ' '):<{width}}" + "".join(row))
+    return lines
+
+
+def _losses(adapter: AdapterResults, block: str) -> list[str]:
+    cells = adapter.sections[block]
+    losses, errors = losses_of(cells), errors_of(cells)
+    if not losses and not errors:
+        return []
+    number = len(losses) + len(errors)
+    where = BLOCKS[block].lower()
+    lines = ["", f"{number} finding{'' if number == 1 else 's'}, {where}:"]
+    for error, found in errors.items():
+        lines += ["", f"- error: {shorten(' '.join(error.split()), LONGEST)}", *_places(found)]
+        lines.append(f"  run: {command_of(adapter, found[0])}")
+    for loss in losses:
+        evidence = loss.cells[0].evidence.get(loss.aspect)
+        lines += ["", f"- {loss.sentence}", *_places(loss.cells)]
+        if evidence:
+            native = "request" if block == "second_turn" else "native"
+            lines += [
+                f"  {name:<8}{_line(side)}"
+                for name, side in (("wire", evidence.wire), (native, evidence.native))
+            ]
+        lines.append(f"  run: {command_of(adapter, loss.cells[0])}")
+    return lines
+
+
+def _places(cells: Sequence[AspectCell]) -> list[str]:
+    first, *others = cells
+    lines = [f"  cassette {first.cassette}, exchange {first.exchange}"]
+    if others:
+        names = ", ".join(cell.name for cell in others[:MOST_NAMES])
+        more = f" and {len(others) - MOST_NAMES} more" if len(others) > MOST_NAMES else ""
+        lines.append(f"  also in {names}{more}")
+    return lines
+
+
+def _line(side: Side) -> str:
+    """The line to look at, else the last one."""
+    if not side.lines:
+        return "nothing"
+    at = len(side.lines) - 1 if side.first is None else side.first - side.start
+    return side.lines[at]

@@ -1,0 +1,242 @@
+"""``harness judge``: what it prints, writes and returns, and which recordings it leaves out."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cassettes import Cassette, Exchange, Origin, Request, dumps
+from harness.cli.main import main
+from harness.conformance.aspect_results import decode_results
+from tests.cli.project import write
+
+URL = (
+    "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+)
+TEXT = b'data: {"candidates": [{"content": {"parts": [{"text": "Oslo"}]}, "finishReason": "MAX_TOKENS"}]}\n\n'
+SPELT = (
+    b'data:{"candidates": [{"content": {"parts": [{"text": "Oslo"}]}, "finishReason": "STOP"}]}\n\n'
+)
+SHIM = """
+import json
+from harness.facts import Finish, Text
+
+def replay(exchange):
+    for line in exchange.body.decode().splitlines():
+        if line.startswith("data:"):
+            candidate = json.loads(line[5:])["candidates"][0]
+            text = candidate["content"]["parts"][0]["text"]
+            yield {{"n": 1}}, [Text(text), Finish({finish})]
+"""
+NUMBERS = count()
+
+
+def shim(finish: str, name: str = "") -> str:
+    """The target of an adapter that gives this reason."""
+    name = name or f"judged_{next(NUMBERS)}"
+    write(f"{name}.py", SHIM.format(finish=finish))
+    return f"{name}:replay"
+
+
+@pytest.fixture
+def answers(here: Path) -> Path:
+    """One answer of the documented wire, and one variant."""
+    request = Request("POST", URL, {}, b"{}")
+    exchanges = (
+        Exchange(request, 200, {}, ((1.0, TEXT),), "complete"),
+        Exchange(request, 200, {}, ((1.0, SPELT),), "complete"),
+    )
+    write("answers.yaml", dumps(Cassette(exchanges, Origin("written"))))
+    return here / "answers.yaml"
+
+
+def judged(path: str) -> Any:
+    return json.loads(Path(path).read_bytes())["adapters"]
+
+
+def test_a_loss_is_a_sentence_with_wire_native_event_and_command(
+    answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = shim('"STOP"', "says_stop")
+    assert main(["judge", target, "--cassettes", "answers.yaml"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "says-stop, version unknown (says_stop:replay)",
+        "",
+        "Documented wire: 0 of 1 cell passed, 1 failed",
+        "            kept   wrong",
+        "  text         1       .",
+        "  finish       .       1",
+        "",
+        "Variants: 1 of 1 cell passed",
+        "            kept",
+        "  text         1",
+        "  finish       1",
+        "",
+        "1 finding, documented wire:",
+        "",
+        "- finish wrong: the wire ends with MAX_TOKENS; the adapter says STOP",
+        "  cassette answers.yaml, exchange 1",
+        '  wire    {"candidates": [{"content": {"parts": [{"text": "Oslo"}]}, "finishReason":'
+        ' "MAX_TOKENS"}]}',
+        '  native  {"n": 1}',
+        "  run: harness judge says_stop:replay --cassettes answers.yaml",
+        "",
+    ]
+
+
+def test_nothing_lost_on_the_documented_wire_is_green(answers: Path) -> None:
+    assert main(["judge", shim('"MAX_TOKENS"'), "--cassettes", "answers.yaml"]) == 0
+
+
+def test_one_exchange_can_be_judged_alone(answers: Path) -> None:
+    arguments = ["--cassettes", "answers.yaml:2", "--json", "out.json"]
+    assert main(["judge", shim('"STOP"'), *arguments]) == 0
+    (adapter,) = judged("out.json")
+    assert [(cell["exchange"], cell["block"]) for cell in adapter["cells"]] == [(2, "variant")]
+
+
+def test_a_cassette_of_the_suite_is_found_by_its_name(here: Path) -> None:
+    arguments = ["--cassettes", "gemini-api/text:1", "--json", "out.json"]
+    assert main(["judge", "unified-llm", *arguments]) == 0
+    (adapter,) = judged("out.json")
+    assert adapter["cells"][0]["cassette"] == "gemini-api/text"
+
+
+@pytest.mark.parametrize(
+    ("losses", "status"),
+    [("finish", 0), ("says-less: finish[length]", 0), ("finish[stop]", 1), ("finish, text", 1)],
+)
+def test_a_declared_loss_is_green_and_one_that_never_shows_is_red(
+    answers: Path, losses: str, status: int
+) -> None:
+    target = f"says-less = {shim('None')}"
+    arguments = ["--cassettes", "answers.yaml:1", "--losses", losses]
+    assert main(["judge", target, *arguments]) == status
+
+
+def test_a_loss_that_never_shows_is_named(
+    answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--cassettes", "answers.yaml:1", "--losses", "text"]
+    assert main(["judge", shim('"MAX_TOKENS"'), *arguments]) == 1
+    assert "declared loss text: no cell shows it; delete the declaration" in capsys.readouterr().out
+
+
+def test_paths_without_an_answer_are_left_out_with_the_reason(
+    answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write("broken.yaml", "a: [")
+    Path("empty").mkdir()
+    paths = ["none.yaml", "broken.yaml", "gone.yaml", "empty", "answers.yaml:9", "answers.yaml"]
+    assert main(["judge", shim('"MAX_TOKENS"'), "--cassettes", *paths, "--json", "o.json"]) == 0
+    reasons = [
+        line.removeprefix("harness: left out: ") for line in capsys.readouterr().err.splitlines()
+    ]
+    assert reasons[0] == "none.yaml: it has no exchange with a model's answer"
+    assert reasons[1].startswith("broken.yaml: ")
+    assert reasons[2] == "gone.yaml: No such file or directory"
+    assert reasons[3] == "empty: a folder without a YAML file"
+    assert reasons[4] == "answers.yaml: there is no exchange 9; the recording has 2"
+    skipped = json.loads(Path("o.json").read_bytes())["skipped"]
+    assert [entry["path"] for entry in skipped] == [*paths[:4], "answers.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere:replay", "--cassettes", "answers.yaml"], "nowhere"),
+        (["unified-llm", "--cassettes", "none.yaml"], "nothing is left to judge"),
+        (["no-such", "--cassettes", "answers.yaml"], "'no-such' names no adapter"),
+        (["unified-llm", "--losses", "colour"], "--losses: 'colour' is no declared loss"),
+        (["unified-llm", "--baseline", "gone.json"], "gone.json: No such file"),
+        (["unified-llm", "--baseline", "answers.yaml"], "answers.yaml: "),
+    ],
+)
+def test_bad_usage_is_one_line_and_exit_status_2(
+    answers: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["judge", *arguments]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("harness: ")
+    assert message in last
+
+
+def test_an_adapter_that_raises_is_judged_on_the_other_exchanges(
+    answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = shim('1 / 0 if "MAX" in line else "STOP"')
+    assert main(["judge", target, "--cassettes", "answers.yaml", "--json", "out.json"]) == 1
+    first, second = judged("out.json")[0]["cells"]
+    assert "raised" in first["aspects"].values()
+    assert "ZeroDivisionError" in capsys.readouterr().out
+    assert second["aspects"] == {"text": "kept", "finish": "kept"}
+
+
+@pytest.mark.slow
+def test_several_jobs_give_the_same_results(answers: Path) -> None:
+    target = shim('"STOP"')
+    for jobs in ("1", "2"):
+        arguments = ["--cassettes", "answers.yaml", "--json", f"{jobs}.json", "--jobs", jobs]
+        assert main(["judge", target, *arguments]) == 1
+    assert judged("1.json") == judged("2.json")
+
+
+def test_a_baseline_makes_only_worse_red(answers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good, bad = shim('"MAX_TOKENS"'), shim('"STOP"')
+    common = ["--cassettes", "answers.yaml"]
+    assert main(["judge", f"mine = {bad}", *common, "--json", "bad.json"]) == 1
+    assert main(["judge", f"mine = {good}", *common, "--json", "good.json"]) == 0
+    capsys.readouterr()
+    assert main(["judge", f"mine = {bad}", *common, "--baseline", "bad.json"]) == 0
+    assert "0 worse, 0 better" in capsys.readouterr().out
+    assert main(["judge", f"mine = {good}", *common, "--baseline", "bad.json"]) == 0
+    assert "better:\n- finish: wrong → kept" in capsys.readouterr().out
+    assert main(["judge", f"mine = {bad}", *common, "--baseline", "good.json"]) == 1
+    out = capsys.readouterr().out
+    assert "mine: version unknown → unknown: 1 worse, 0 better" in out
+    assert (
+        "worse:\n- finish: kept → wrong: the wire ends with MAX_TOKENS; the adapter says STOP"
+        in out
+    )
+
+
+def test_reports_of_several_runs_are_merged_into_one_page(answers: Path) -> None:
+    for name, finish in (("one", '"STOP"'), ("two", '"MAX_TOKENS"')):
+        arguments = ["--cassettes", "answers.yaml", "--json", f"{name}.json"]
+        main(["judge", f"{name} = {shim(finish)}", *arguments])
+    assert main(["judge", "two.json", "one.json", "--report", "page"]) == 1
+    assert main(["judge", "two.json", "--report", "green"]) == 0
+    assert [adapter["name"] for adapter in judged("page/judge.json")] == ["one", "two"]
+    assert "Adapters × aspects" in Path("page/index.html").read_text("utf-8")
+    assert main(["judge", "one.json", "unified-llm", "--report", "page"]) == 2
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_keeps_its_cells(answers: Path) -> None:
+    Path("slow.py").write_text(
+        "import time\n"
+        "from harness.facts import Text\n"
+        "def replay(exchange):\n"
+        "    if b'MAX_TOKENS' not in exchange.body:\n"
+        "        time.sleep(60)\n"
+        "    yield None, [Text('Oslo')]\n"
+    )
+    code = "import sys; from harness.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    arguments = ["judge", "slow:replay", "--cassettes", "answers.yaml", "--json", "o.json"]
+    process = subprocess.Popen([sys.executable, "-c", code, *arguments])
+    while not Path("o.json").exists() or b'"finish"' not in Path("o.json").read_bytes():
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    results = decode_results(Path("o.json").read_bytes(), "o.json")
+    assert [cell.exchange for cell in results.adapters[0].cells] == [1]
