@@ -4,6 +4,7 @@ vcrpy.
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 import yaml
@@ -74,8 +75,10 @@ def exchange_of(sent: dict[str, Any], response: dict[str, Any]) -> Exchange:
     """The exchange of vcrpy's request and response. A response that vcrpy recorded itself is one
     read, and its end is unknown. Raises `CassetteError` if the reads do not add up to the body.
     """
-    request = Request(sent["method"], sent["uri"], _headers(sent["headers"]), _bytes(sent["body"]))
-    body = _bytes(response["body"]["string"])
+    request = Request(
+        sent["method"].upper(), sent["uri"], _headers(sent["headers"]), body_bytes(sent["body"])
+    )
+    body = body_bytes(response["body"]["string"])
     lengths = response.get("reads") or [[None, len(body)]]
     reads: list[tuple[float | None, bytes]] = []
     offset = 0
@@ -111,5 +114,19 @@ def _text(body: bytes) -> str | bytes:
         return body
 
 
-def _bytes(body: str | bytes | None) -> bytes:
-    return body.encode() if isinstance(body, str) else body or b""
+def body_bytes(body: Any) -> bytes:
+    """The bytes of a body as vcrpy holds it: also of a file, an iterator, or the values that
+    aiohttp writes as JSON.
+    """
+    match body:
+        case None:
+            return b""
+        case bytes():
+            return body
+        case str():
+            return body.encode()
+        case dict() | list():
+            return json.dumps(body).encode()
+    if hasattr(body, "read"):
+        return body_bytes(body.read())
+    return b"".join(map(body_bytes, body))

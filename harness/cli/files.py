@@ -88,9 +88,18 @@ def add_show(parser: argparse.ArgumentParser) -> None:
 
 def add_import(parser: argparse.ArgumentParser) -> None:
     formats = ", ".join(known.title for known in FORMATS)
-    parser.add_argument("file", type=Path, help=f"{_RECORDING}: {formats}")
     parser.add_argument(
+        "files", type=Path, nargs="+", metavar="FILE", help=f"{_RECORDING}: {formats}"
+    )
+    target = parser.add_mutually_exclusive_group()
+    target.add_argument(
         "-o", "--output", type=Path, metavar="CASSETTE", help="the file to write (default: stdout)"
+    )
+    target.add_argument(
+        "--in-place",
+        action="store_true",
+        help="replace each FILE, and each cassette of vcrpy below a folder, by a cassette; all of"
+        " them or none (default: no)",
     )
     for name, meaning in (
         ("source", "the place that the recording is from"),
@@ -201,15 +210,32 @@ def _show(parsed: argparse.Namespace) -> int:
 
 
 def _import(parsed: argparse.Namespace) -> int:
-    _refuse_existing(parsed.output)
-    cassette = load(parsed.file)
     given = {
         name: getattr(parsed, name)
         for name in ("source", "commit", "licence")
         if getattr(parsed, name)
     }
-    cassette = replace(cassette, origin=replace(cassette.origin, **given))
-    _write(guard().dumps(cassette, str(parsed.file)), parsed.output)
+
+    def complete(cassette: Cassette) -> Cassette:
+        return replace(cassette, origin=replace(cassette.origin, **given))
+
+    if parsed.in_place:
+        from .in_place import convert  # start-up time
+
+        converted = convert(parsed.files, complete)
+        for path in converted:
+            _note(f"converted {path}")
+        if not converted:
+            _note("nothing to convert: no recording of another format is there")
+        return 0 if converted else NOTHING
+    if len(parsed.files) > 1:
+        raise CassetteError(
+            f"{len(parsed.files)} files are named; import one with -o, or all of them with"
+            " --in-place"
+        )
+    (file,) = parsed.files
+    _refuse_existing(parsed.output)
+    _write(guard().dumps(complete(load(file)), str(file)), parsed.output)
     return 0
 
 

@@ -31,6 +31,7 @@ from harness.stream.printable import printable
 from .journal_writer import JournalWriter
 from .persister import Persister, use_format
 from .policy import refuse_broken, refuse_errors
+from .stock_cassettes import is_stock
 from .tape import Tape
 from .vcr_values import append, filtered, from_vcr, origin_of, to_vcr_request
 
@@ -192,7 +193,7 @@ def use_cassette(
 
 
 def _check_file(path: Path, name: str, mode: Mode) -> None:
-    """Raises `CassetteError` if the file does not exist or is not in our cassette format."""
+    """Raises `CassetteError` if the file does not exist or is in neither our format nor vcrpy's."""
     if mode == "none" and not path.exists():
         raise CassetteError(
             f"no cassette {name}: {path} does not exist; record it with --harness-record once"
@@ -200,7 +201,7 @@ def _check_file(path: Path, name: str, mode: Mode) -> None:
     if mode == "rewrite" or not path.is_file():
         return
     data = path.read_bytes()
-    if data.strip() and not is_cassette(data):
+    if data.strip() and not is_cassette(data) and not is_stock(data):
         raise CassetteError(
             f"{path}: this file is not one of our cassettes; `harness import {path} -o OTHER.yaml`"
             " converts a recording of another tool"

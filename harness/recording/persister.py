@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from tempfile import mkstemp
 from typing import Any, Final, NamedTuple
@@ -12,9 +13,10 @@ from vcr import VCR
 from vcr.persisters.filesystem import CassetteNotFoundError
 from vcr.serialize import deserialize, serialize
 
-from harness.cassettes import Cassette, CassetteError, Origin, loads
+from harness.cassettes import Cassette, CassetteError, Origin, is_cassette, loads
 from harness.cassettes.redaction.guard import Guard
 
+from .stock_cassettes import READ, WRITTEN, is_stock, note_once, read_stock
 from .vcr_values import from_vcr, origin_fields, origin_of, to_vcr
 
 SERIALIZER: Final = "harness"
@@ -22,10 +24,12 @@ SERIALIZER: Final = "harness"
 
 class CassetteFormat(NamedTuple):
     """Our format, where vcrpy has a serializer. ``guard`` is called when a cassette is saved,
-    because only then all secrets are known.
+    because only then all secrets are known. ``notes``: whether a suite of vcrpy's is told that its
+    cassettes are written in our format.
     """
 
     guard: Callable[[], Guard]
+    notes: bool = False
 
 
 class Persister:
@@ -41,8 +45,12 @@ class Persister:
         path = Path(cassette_path)
         if not path.is_file():
             raise CassetteNotFoundError()
+        data = path.read_bytes()
+        if isinstance(serializer, CassetteFormat) and is_stock(data):
+            note_once(READ, str(path))
+            return read_stock(data, str(path))
         try:
-            text = path.read_bytes().decode()
+            text = data.decode()
         except UnicodeDecodeError as error:
             raise CassetteError(f"{path}: not UTF-8 at byte {error.start}") from None
         if not isinstance(serializer, CassetteFormat):
@@ -72,7 +80,32 @@ class Persister:
             if fields
             else origin_of([exchange.request for exchange in exchanges], {})
         )
-        save(path, serializer.guard().dumps(Cassette(exchanges, origin), _display_name(path)))
+        text = serializer.guard().dumps(Cassette(exchanges, origin), _display_name(path))
+        old = path.read_bytes() if path.is_file() else b""
+        save(path, text)
+        if is_stock(old) or (serializer.notes and not is_cassette(old)):
+            note_once(WRITTEN, str(path))
+
+
+class WithExtras(Persister):
+    """Loads pytest-recording's further cassettes of a test too; only the first one is saved."""
+
+    def __init__(self, extra_paths: Iterable[str]) -> None:
+        self._extra_paths = tuple(extra_paths)
+
+    def load_cassette(self, cassette_path: str | Path, serializer: Any) -> Any:  # type: ignore[override]  # vcrpy calls it on the persister, whichever it is
+        requests: list[Any] = []
+        responses: list[Any] = []
+        metadata: dict[str, Any] = {}
+        for path in dict.fromkeys((str(cassette_path), *self._extra_paths)):
+            with suppress(CassetteNotFoundError):
+                loaded = super().load_cassette(path, serializer)
+                requests += loaded[0]
+                responses += loaded[1]
+                metadata = metadata or dict(*loaded[2:])
+        if not requests:
+            raise CassetteNotFoundError()
+        return requests, responses, metadata
 
 
 def _display_name(path: Path) -> str:
@@ -83,16 +116,29 @@ def _display_name(path: Path) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else path.name
 
 
-def use_format(recorder: VCR, guard: Callable[[], Guard]) -> None:
-    """Make a `vcr.VCR` keep its cassettes in our format."""
-    recorder.register_serializer(SERIALIZER, CassetteFormat(guard))
-    recorder.register_persister(Persister)
+def use_format(recorder: VCR, guard: Callable[[], Guard], *, notes: bool = False) -> None:
+    """Make a `vcr.VCR` keep its cassettes in our format. ``notes``: see `CassetteFormat`."""
+    recorder.register_serializer(SERIALIZER, CassetteFormat(guard, notes))
+    extra_paths = getattr(recorder.persister, "extra_paths", ())
+    recorder.register_persister(WithExtras(extra_paths) if extra_paths else Persister)
     recorder.serializer = SERIALIZER
 
 
 def save(path: Path, text: str) -> None:
     """Write a file beside ``path``, flush it to disk, and move it to ``path``. If anything fails,
     the old file stays as it was.
+    """
+    temporary = stage(path, text)
+    try:
+        commit(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def stage(path: Path, text: str) -> Path:
+    """Write a file beside ``path`` with its permissions, and flush it to disk. If anything fails,
+    there is no such file.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -103,10 +149,15 @@ def save(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
-        temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    return temporary
+
+
+def commit(temporary: Path, path: Path) -> None:
+    """Move a staged file to ``path``."""
+    temporary.replace(path)
     _sync_folder(path.parent)
 
 

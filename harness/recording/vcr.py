@@ -25,6 +25,7 @@ from harness.cassettes import Exchange, Request
 from harness.cassettes.redaction import secrets
 from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.scanner import SecretFound
+from harness.cassettes.vcrpy import body_bytes
 
 from .journal_writer import JournalWriter, left_behind
 from .persister import CassetteFormat, use_format
@@ -39,7 +40,7 @@ def register(recorder: VCR, guard: Callable[[], Guard] = secrets.guard) -> None:
     """Make a `vcr.VCR` keep its cassettes in our format, and record httpx2 and httpx read by read:
     vcrpy alone would hand over a whole body at once.
     """
-    use_format(recorder, guard)
+    use_format(recorder, guard, notes=True)
     recorder._use_cassette = lambda **options: StreamingCassette.use_arg_getter(
         partial(recorder.get_merged_config, **options)
     )
@@ -87,16 +88,16 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         return super().find_requests_with_most_matches(self._redacted(request))
 
     def _redacted(self, request: Any) -> Any:
-        """vcrpy's request as a cassette would hold it. A body that is no bytes object stays."""
+        """vcrpy's request as a cassette would hold it."""
         if not isinstance(self._serializer, CassetteFormat):
             return request
-        body = request.body if isinstance(request.body, bytes) else b""
+        body = body_bytes(request.body)
         headers = {
             name: [value] if isinstance(value, str) else list(map(str, value))
             for name, value in request.headers.items()
         }
         redactor = self._serializer.guard().redactor
-        kept = redactor.request(Request(request.method, request.uri, headers, body))
+        kept = redactor.request(Request(request.method.upper(), request.uri, headers, body))
         return to_vcr_request(kept if body else replace(kept, body=request.body))
 
     def _load(self) -> None:

@@ -16,7 +16,10 @@ from google import genai
 import harness.conformance.project
 import harness.recording.cassette
 import harness.recording.drivers.genai
+import harness.recording.stock_cassettes
 from harness import load
+from harness.cassettes import is_cassette
+from harness.cassettes.vcrpy import export
 from harness.recording.network_guard import NetworkRefused, refuse_network
 from tests.support.raw_server import Connection, plain, raw_server, streaming
 
@@ -157,9 +160,7 @@ def test_a_cassette_of_another_format_is_told_how_to_become_ours(suite: pytest.P
     suite.makepyfile(FIRST)
     path = suite.path / "cassettes" / "gemini-api" / "first.yaml"
     path.parent.mkdir(parents=True)
-    path.write_text(
-        "interactions:\n- request: {body: '{}', method: POST, uri: 'https://x/'}\n  response: {body: {string: ''}}\nversion: 1\n"
-    )
+    path.write_text('{"log": {"entries": []}}')
     result = run(suite)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
@@ -167,6 +168,27 @@ def test_a_cassette_of_another_format_is_told_how_to_become_ours(suite: pytest.P
             "*first.yaml: this file is not one of our cassettes; `harness import *first.yaml -o OTHER.yaml` *"
         ]
     )
+
+
+def test_a_cassette_of_vcrpy_answers_until_it_is_recorded_anew(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite.makepyfile(FIRST)
+    with raw_server(streaming(*EVENTS)) as url:
+        record(suite, monkeypatch, url).assert_outcomes(passed=1)
+        (path,) = suite.path.rglob("*.yaml")
+        stock = export(load(path))
+        path.write_text(stock, encoding="utf-8")
+        harness.recording.stock_cassettes._shown.clear()
+        answered = run(suite)
+        answered.assert_outcomes(passed=1, warnings=1)
+        answered.stdout.fnmatch_lines(["*first.yaml: this cassette of vcrpy is read as it is; *"])
+        run(suite, "-W", "error", "--harness-strict").assert_outcomes(passed=1)
+        assert path.read_text(encoding="utf-8") == stock
+        anew = record(suite, monkeypatch, url, mode="rewrite")
+    anew.assert_outcomes(passed=1, warnings=1)
+    anew.stdout.fnmatch_lines(["*is written in the format of gemini-conformance*"])
+    assert is_cassette(path.read_bytes())
 
 
 def test_what_is_there_is_kept_until_something_better_is_whole(

@@ -63,26 +63,43 @@ def _read(content: Content) -> Cassette:
 
 
 def _exchanges(content: Content) -> Iterator[Exchange]:
-    for place, interaction in each(content.mapping["interactions"], _Interaction, "interaction"):
-        sent, answer = interaction.request, interaction.response
-        request = build_request(
-            sent.method, sent.uri, sent.headers, _body(sent.body, sent.parsed_body, place)
-        )
-        status = answer.status or as_shape(
-            {"code": answer.status_code}, Status, f"{place}: response.status"
-        )
-        body = _body(
-            answer.body if answer.content is None else answer.content, answer.parsed_body, place
-        )
-        rebuilt = answer.parsed_body is not None
-        yield build_exchange(
-            request,
-            status.code,
-            answer.headers,
-            body,
-            reason=status.message or "",
-            rebuilt=rebuilt,
-        )
+    for place, item in each(content.mapping["interactions"], _Interaction, "interaction"):
+        yield _exchange(item, place)
+
+
+def read_interaction(item: Any, place: str) -> Exchange:
+    """The exchange of one interaction; ``place`` is its place in errors. Raises `CassetteError`."""
+    return _exchange(as_shape(item, _Interaction, place), place)
+
+
+def _exchange(interaction: _Interaction, place: str) -> Exchange:
+    sent, answer = interaction.request, interaction.response
+    request = build_request(
+        sent.method, sent.uri, sent.headers, _sent_body(sent.body, sent.parsed_body, place)
+    )
+    status = answer.status or as_shape(
+        {"code": answer.status_code}, Status, f"{place}: response.status"
+    )
+    body = _body(
+        answer.body if answer.content is None else answer.content, answer.parsed_body, place
+    )
+    return build_exchange(
+        request,
+        status.code,
+        answer.headers,
+        body,
+        reason=status.message or "",
+        rebuilt=answer.parsed_body is not None,
+    )
+
+
+def _sent_body(body: Any, parsed: Any, place: str) -> bytes:
+    """The bytes of a request's body. A mapping that is no wrapper is the JSON that aiohttp was
+    given.
+    """
+    if isinstance(body, dict) and not body.keys() & {"string", "base64_string"}:
+        return body_bytes(body)
+    return _body(body, parsed, place)
 
 
 def _body(body: Any, parsed: Any, place: str) -> bytes:
