@@ -21,6 +21,7 @@ from harness.dialects.unified_llm.client import (
     RequestTimeoutError,
     RetryPolicy,
     SDKError,
+    StreamError,
 )
 from harness.dialects.unified_llm.client.call import Payload
 
@@ -96,6 +97,17 @@ class ErrorsOfStreamsSwallowed(Client):
                 yield empty if event["type"] == "ERROR" else event
         except SDKError:
             yield empty
+
+
+@faulty
+class NothingUnderstoodIsEmpty(Client):
+    """A whole answer in which nothing was understood is an empty one (this client until law 9)."""
+
+    def complete(self, request: Mapping[str, Any]) -> Any:
+        try:
+            return super().complete(request)
+        except StreamError:
+            return {"message": {"content": []}, "finish_reason": {"reason": "other"}}
 
 
 class Policy(RetryPolicy):

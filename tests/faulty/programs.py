@@ -308,6 +308,32 @@ def no_content_ends_the_program() -> Pieces:
 
 
 @faulty
+def incomplete_answers_look_whole() -> Pieces:
+    """A result does not say that the last answer is incomplete (all states)."""
+
+    class Printer(main.Printer):
+        def finish(self, *, incomplete: bool) -> int:
+            return super().finish(incomplete=False)
+
+    return {"Printer": Printer}
+
+
+@faulty
+def nothing_understood_is_a_result() -> Pieces:
+    """An answer in which nothing was understood is an empty result, and the exit code is 0 (this
+    program until law 9).
+    """
+
+    class Printer(main.Printer):
+        def fail(self, message: str, code: str = "AGENT_ERROR") -> int:
+            if message.startswith(("the answer has no content", "nothing in the answer")):
+                return self.finish(incomplete=False)
+            return super().fail(message, code)
+
+    return {"Printer": Printer}
+
+
+@faulty
 def rate_limits_by_their_words() -> Pieces:
     """Whether an error is a rate limit is told by words of its message (the last state)."""
 

@@ -121,6 +121,14 @@ def _list_is_unread(wire: Payload | None, sdk: Payload | None, answer: Answer) -
     return _is(wire, "TOKEN") and sdk is None and b"\ndata: [{" in answer.body
 
 
+def _no_json_is_nothing(wire: Payload | None, sdk: Payload | None, answer: Answer) -> bool:
+    if not answer.body.startswith(b"<"):
+        return False
+    gone = _is(wire, "UNKNOWN") and isinstance(_data(wire), str) and sdk is None
+    quoted = _is(wire, "ERROR") and _is(sdk, "ERROR")
+    return gone or (quoted and "it begins with <" in _data(wire)["message"])
+
+
 def _event_is_later(wire: Payload | None, sdk: Payload | None, _: Answer) -> bool:
     if not (_is(wire, "METADATA") and _is(sdk, "METADATA")) or _without(wire, *TIMES) != _without(
         sdk, *TIMES
@@ -157,6 +165,7 @@ SDK_LOSSES: Final[Mapping[str, Loss]] = {
         "the alphabet of base64: bytes come back in the URL-safe one", _base64_is_url_safe
     ),
     "list-in-an-event": Loss("an array of replies in one event", _list_is_unread),
+    "no-json": Loss("an answer in one piece that is no JSON", _no_json_is_nothing),
     "event-end": Loss(
         "when a message was whole: it waits for the blank line, or for what follows a CR",
         _event_is_later,

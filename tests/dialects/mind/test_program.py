@@ -310,6 +310,19 @@ def test_an_error_is_the_last_record_and_the_exit_code_is_1(
     assert (code, Finished(code, *capsys.readouterr()).records) == (1, records)
 
 
+def test_an_incomplete_answer_in_text_mode_is_told_on_stderr(tmp_path: Path) -> None:
+    with gemini(frame("Hel", finish=None), frame("Hello")) as server:
+        half, whole_one = (
+            run(server.base_url, tmp_path, "-p", "hi", "--output-format", "text") for _ in range(2)
+        )
+    assert (half.code, half.out, "Warning: the answer is incomplete" in half.err) == (
+        0,
+        "Hel\n",
+        True,
+    )
+    assert "Warning" not in whole_one.err
+
+
 def test_an_error_in_text_mode_is_not_on_stdout(tmp_path: Path) -> None:
     with gemini(failed(429, "RESOURCE_EXHAUSTED", "Slow down.")) as server:
         ran = run(server.base_url, tmp_path, "-p", "hi", "--output-format", "text")

@@ -174,12 +174,18 @@ class Printer:
         elif record["type"] == "assistant":
             print(record["message"]["content"][0]["text"], end="", flush=True)
 
-    def finish(self) -> int:
-        """Print the text of all answers; returns the exit code 0."""
+    def finish(self, *, incomplete: bool) -> int:
+        """Print the text of all answers; returns the exit code 0. That the last one is incomplete
+        stands in the record, in text mode on stderr.
+        """
         if self._records:
-            self.print(now({"type": "result", "result": self._text}))
-        elif self._text:
+            more = {"incomplete": True} if incomplete else {}
+            self.print(now({"type": "result", "result": self._text, **more}))
+            return 0
+        if self._text:
             print(flush=True)
+        if incomplete:
+            print("Warning: the answer is incomplete", file=sys.stderr)
         return 0
 
     def fail(self, message: str, code: str = "AGENT_ERROR") -> int:
@@ -292,7 +298,7 @@ def converse(
                 printer.print(record)
         calls = waiting_calls(records)
         if not calls:
-            return printer.finish()
+            return printer.finish(incomplete="incomplete" in records[-1])
         outcomes = []
         for call in calls:
             outcomes.append(tools.run(call["name"], call["args"]))
