@@ -1,0 +1,143 @@
+"""The results of ``harness judge``: counts, text, page, comparison, and the lines of evidence."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from harness.conformance.aspect_results import Side, decode_results, encode_part, side_of, words_of
+from harness.report.aspect_compare import compare_results
+from harness.report.aspect_counts import command_of, losses_of
+from harness.report.aspect_pages import aspects_page, merge_results
+from harness.report.aspect_text import results_text
+from tests.report.page_reader import Page
+from tests.support.aspect_samples import HOSTILE_RESULTS, OTHER, RESULTS, SHOP, cell
+from tests.support.report_samples import HOSTILE
+
+
+def test_losses_with_the_same_reason_are_one_whatever_their_values() -> None:
+    losses = losses_of(SHOP.sections["documented"])
+    assert [(loss.aspect, loss.verdict, len(loss.cells)) for loss in losses] == [
+        ("ids", "lost", 1),
+        ("finish", "wrong", 2),
+    ]
+
+
+def test_variants_are_never_red_and_errors_are() -> None:
+    green = replace(SHOP, cells=SHOP.cells[2:3], second_turn=(), unused_losses=())
+    assert not green.red
+    assert not replace(green, cells=(SHOP.cells[4],)).red
+    assert replace(green, cells=(SHOP.cells[3],)).red
+    assert replace(green, second_turn=SHOP.second_turn).red
+    assert replace(green, unused_losses=("media",)).red
+
+
+def test_the_text_has_each_block_and_each_finding() -> None:
+    text = results_text(SHOP)
+    assert "Documented wire: 1 of 4 cells passed, 2 failed, 1 error\n" in text
+    assert "Variants: 0 of 1 cell passed, 1 failed\n" in text
+    assert "Second turn: 0 of 1 cell passed, 1 failed\n" in text
+    assert "- error: it never asked\n  cassette gemini-api/d, exchange 1\n" in text
+    assert '- finish wrong: of "1" nothing is left\n' in text
+    assert "  also in gemini-api/a:2\n  wire    frame 7\n  native  another\n" in text
+    assert "declared loss media: no cell shows it" in text
+    assert "lost: gone" not in text, "a loss in a variant is counted only"
+    assert "nothing is left" not in results_text(SHOP, with_losses=False)
+
+
+def test_a_command_names_the_adapter_as_the_user_did() -> None:
+    command = "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:2"
+    assert command_of(SHOP, SHOP.cells[1]) == command
+    assert command_of(OTHER, SHOP.cells[0]) == "harness judge other:replay --cassettes gemini-api/a"
+
+
+def test_a_count_on_the_page_leads_to_its_cells_with_evidence() -> None:
+    page = Page(aspects_page(RESULTS))
+    assert ("a", {"class": "mark", "href": "#shop.1.2.3.documented.finish"}) in page.tags
+    assert "shop.1.2.3.documented.finish" in page.ids
+    for words in (
+        "shop 1.2.3 · 2026-11-22",
+        "1 of 4 cells passed, 2 failed, 1 error on the documented wire.",
+        "Cassette gemini-api/a, exchange 2.",
+        "Wire frame 7 another 2 of 9 Native events frame 7 another Facts nothing",
+        "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:2",
+        "exchange 3: comments.",
+        "x.yaml it is no recording",
+        "declared loss media: no cell shows it",
+    ):
+        assert words in page.text
+
+
+def test_texts_that_try_to_break_out_of_the_page_stay_text() -> None:
+    text = aspects_page(HOSTILE_RESULTS)
+    page = Page(text)
+    assert "</pre></style></script><img src=x onerror=alert(1)>" in page.text
+    for tag, attributes in page.tags:
+        assert tag not in {"img", "u"}
+        assert not {"onclick", "onerror"} & set(attributes)
+        assert re.match(r"judge\.json$|#", attributes.get("href", "#"))
+    for shown in (text, results_text(HOSTILE_RESULTS.adapters[0])):
+        shown.encode()  # no lone surrogate is left
+        assert not re.search(r"[\x00\x1b\x9b\u200b\u202e\u2066\U000e0041]", shown)
+
+
+def test_headings_and_tables_are_ones_for_a_screen_reader() -> None:
+    page = Page(aspects_page(RESULTS))
+    headings = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
+    assert headings[0] == 1
+    assert headings.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(headings))
+    assert all("scope" in attributes for tag, attributes in page.tags if tag == "th")
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_documents_are_merged_by_adapter_and_version_in_any_order() -> None:
+    newer = replace(SHOP, version="1.3.0")
+    again = replace(SHOP, cells=())
+    one, two, three = (replace(RESULTS, adapters=(one,)) for one in (SHOP, newer, again))
+    assert merge_results([two, one]) == merge_results([one, two])
+    assert [adapter.version for adapter in merge_results([one, two]).adapters] == ["1.2.3", "1.3.0"]
+    assert merge_results([one, three]).adapters == (again,)
+
+
+def test_results_are_read_back_as_they_were_written() -> None:
+    assert decode_results(encode_part(RESULTS), "x") == RESULTS
+    broken = replace(OTHER, name="\ud83d")
+    assert (
+        decode_results(encode_part(broken).join([b'{"adapters":[', b"]}"]), "x").adapters[0].name
+        == "\\ud83d"
+    )
+    assert HOSTILE[-1] == "\ud83d"
+
+
+def test_a_comparison_lists_what_became_red_or_was_red() -> None:
+    before = replace(OTHER, cells=(cell(text="kept", finish="lost"), cell(exchange=2, ids="kept")))
+    after = replace(
+        OTHER,
+        name="new",
+        cells=(cell(text="wrong", finish="kept"), cell(exchange=3, ids="lost")),
+    )
+    (comparison,) = compare_results(
+        replace(RESULTS, adapters=(before,)), replace(RESULTS, adapters=(after,))
+    )
+    assert [(change.aspect, change.before, change.after) for change in comparison.worse] == [
+        ("text", "kept", "wrong")
+    ]
+    assert [(change.aspect, change.before, change.after) for change in comparison.better] == [
+        ("finish", "lost", "kept")
+    ]
+    assert comparison.new == 1
+
+
+def test_evidence_shows_the_lines_around_the_value_that_the_reason_names() -> None:
+    lines = [f"line {number}" for number in range(20)]
+    lines[11] = f'{"x" * 400} "finish": "MAX_TOKENS" {"y" * 400}'
+    words = words_of("the wire ends with MAX_TOKENS; the adapter says stop")
+    side = side_of(lines, words)
+    assert (side.start, side.total, side.first) == (9, 20, 11)
+    assert "MAX_TOKENS" in side.lines[2]
+    assert side.lines[2].startswith("… x")
+    assert side.lines[2].endswith("y … (824 characters)")
+    assert side_of(["a", "b"], words) == Side(("a", "b"), 0, 2)

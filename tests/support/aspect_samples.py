@@ -1,0 +1,79 @@
+"""Results of ``harness judge`` to make pages of: every verdict, every block, hostile texts."""
+
+from __future__ import annotations
+
+from harness.conformance.aspect_results import (
+    AdapterResults,
+    AspectCell,
+    AspectEvidence,
+    JudgeResults,
+    Side,
+    Unjudged,
+)
+from tests.support.report_samples import HOSTILE
+
+
+def evidence(text: str = "frame 7") -> AspectEvidence:
+    lines = (text, "another")
+    return AspectEvidence(Side(lines, 6, 9, 6), Side(lines, 0, 2), Side(()))
+
+
+def cell(cassette: str = "gemini-api/a", exchange: int = 1, **verdicts: str) -> AspectCell:
+    """A cell with these verdicts, and evidence for those that are red."""
+    red = [aspect for aspect, verdict in verdicts.items() if verdict in ("lost", "wrong", "raised")]
+    return AspectCell(
+        cassette,
+        exchange,
+        "documented",
+        verdicts,
+        dict.fromkeys(red, f'of "{exchange}" nothing is left'),
+        evidence={aspect: evidence() for aspect in red},
+    )
+
+
+VARIANT = AspectCell(
+    "gemini-api/b", 3, "variant", {"text": "lost"}, {"text": "gone"}, ("comments",)
+)
+SHOP = AdapterResults(
+    "shop",
+    "serve: shims:shop",
+    "1.2.3",
+    "shop = serve: shims:shop",
+    "2026-11-22",
+    ("media",),
+    (
+        cell(text="kept", finish="wrong", usage="not_carried"),
+        cell(exchange=2, text="kept", finish="wrong", ids="lost"),
+        cell("gemini-api/c", text="kept", finish="kept", citations="not_asked"),
+        AspectCell("gemini-api/d", 1, "documented", error="it never asked"),
+        VARIANT,
+    ),
+    (cell("gemini-api/c", calls="lost", results="kept"),),
+)
+OTHER = AdapterResults("other", "other:replay", "unknown", cells=(cell(text="kept"),))
+RESULTS = JudgeResults((OTHER, SHOP), (Unjudged("x.yaml", "it is no recording"),))
+
+_HOSTILE_CELL = AspectCell(
+    HOSTILE,
+    1,
+    "documented",
+    {HOSTILE: "lost", "text": "wrong"},
+    {HOSTILE: HOSTILE, "text": HOSTILE},
+    (HOSTILE,),
+    evidence={"text": evidence(HOSTILE), HOSTILE: evidence(HOSTILE)},
+)
+HOSTILE_RESULTS = JudgeResults(
+    (
+        AdapterResults(
+            HOSTILE,
+            HOSTILE,
+            HOSTILE,
+            HOSTILE,
+            HOSTILE,
+            (HOSTILE,),
+            (_HOSTILE_CELL, AspectCell(HOSTILE, 2, "variant", error=HOSTILE)),
+            (_HOSTILE_CELL,),
+        ),
+    ),
+    (Unjudged(HOSTILE, HOSTILE),),
+)
