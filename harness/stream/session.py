@@ -11,7 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, Literal
+
+SignedPart = Literal["empty thought", "lost part"]
+"""A part whose signature stands alone in an event model: the thought is empty, or the part itself
+has no place there.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class Session:
 
     ``ids`` makes the next id for a prefix (``"call"`` → ``"call_1"``, ``"call_2"``, …); a caller
     may replace it. ``context`` are the caller's values for the conversation, named as in the event
-    model. At most ``limit`` calls are remembered.
+    model. At most ``limit`` calls are remembered, and as many entries of ``signed``.
 
     ``own_names`` maps the wire's names of tools to the caller's, for tools that the latest request
     had to rename.
@@ -63,6 +68,7 @@ class Session:
         self._given: dict[str, None] = {}
         self.invented: set[str] = set()
         self.calls: dict[str, RememberedCall] = {}
+        self.signed: dict[str, SignedPart] = {}
         self.context: Mapping[str, Any] = context or {}
         self.own_names: Mapping[str, str] = {}
         self.at_ms: float | None = None
@@ -95,6 +101,12 @@ class Session:
         self.calls[call_id] = RememberedCall(name, signature, wire_id)
         if len(self.calls) > self._limit:
             del self.calls[next(iter(self.calls))]
+
+    def remember_signature(self, signature: str, part: SignedPart) -> None:
+        """Keep which part a signature is of, where the event model does not tell it."""
+        self.signed[signature] = part
+        if len(self.signed) > self._limit:
+            del self.signed[next(iter(self.signed))]
 
     def _give(self, given: str) -> str:
         self._given[given] = None

@@ -109,11 +109,14 @@ class Contents:
 
     def _thinking(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
         """A thought. An empty one carries the signature of the text before it, else of an empty
-        part.
+        part, unless the session knows that it is of a thought or of a part that is not carried.
         """
         text, signature = block.need("thinking", str), block.get("signature", str)
         signed = {"thoughtSignature": signature} if signature else {}
-        if text:
+        signed_part = None if text else self._session.signed.get(signature or "")
+        if signed_part == "lost part":
+            block.leave("signature", "the part that it signs is not carried")
+        elif text or signed_part == "empty thought":
             parts.append({"text": text, "thought": True, **signed})
         elif signed and parts and parts[-1].keys() == {"text"}:
             parts[-1] |= signed

@@ -164,6 +164,8 @@ class Translator:
         if event.text:
             self._message.thinking(event.text)
         if event.signature:
+            if not event.text:
+                self._session.remember_signature(event.signature, "empty thought")
             self._message.sign(event.signature)
 
     def _lost_part(self, event: _LostPart) -> None:
@@ -174,6 +176,7 @@ class Translator:
             return
         self._message.stop()
         if event.signature:
+            self._session.remember_signature(event.signature, "lost part")
             self._message.sign(event.signature)
 
     def _tool_result(self, event: ev.ToolResult) -> None:
