@@ -114,9 +114,9 @@ class Contents:
         text, signature = block.need("thinking", str), block.get("signature", str)
         signed = {"thoughtSignature": signature} if signature else {}
         signed_part = None if text else self._session.signed.get(signature or "")
-        if signed_part == "lost part":
-            block.leave("signature", "the part that it signs is not carried")
-        elif text or signed_part == "empty thought":
+        if signed_part == "lost part":  # it is lost with its part, which is a declared loss
+            return
+        if text or signed_part == "empty thought":
             parts.append({"text": text, "thought": True, **signed})
         elif signed and parts and parts[-1].keys() == {"text"}:
             parts[-1] |= signed
