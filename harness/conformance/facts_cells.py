@@ -4,7 +4,7 @@ name, and other losses are reported beside it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -12,7 +12,7 @@ from harness.facts import RED, Aspect
 
 from .adapters import Adapter, KnownFailure
 from .aspects import ExchangeJudgement
-from .results import Finding, Verdict
+from .results import CaseResult, Finding, Verdict
 
 ALWAYS: tuple[Aspect, ...] = ("needless_error",)
 """The aspects that every case is about."""
@@ -72,6 +72,23 @@ def _verdict(
         note = next(judgement.aspects[aspect].note for aspect in named)
         return "not-run", note, ""
     return "not-run", "facts do not cover the features of this case", ""
+
+
+def unshown_losses(results: Iterable[CaseResult]) -> list[str]:
+    """A sentence for each declared loss that concerned some cells and was shown by none."""
+    shown: dict[tuple[str, str], int] = {}
+    cells: dict[tuple[str, str], int] = {}
+    for result in results:
+        for loss, is_shown in result.declared.items():
+            key = result.adapter, loss
+            shown[key] = shown.get(key, 0) + is_shown
+            cells[key] = cells.get(key, 0) + 1
+    return [
+        f"{adapter} declares the loss of {loss}, and none of the {cells[adapter, loss]} cells that"
+        " it concerns shows it; delete it from harness_losses"
+        for (adapter, loss), count in shown.items()
+        if not count
+    ]
 
 
 def known_failure(adapter: Adapter, cassette: str, subject: str) -> KnownFailure | None:

@@ -268,6 +268,7 @@ class _Collector:
         self.config = config
         self.encoded: list[str] = []
         self.unread: list[str] = []
+        self.unshown: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         encoded = getattr(report, RESULT, None)
@@ -279,6 +280,17 @@ class _Collector:
             lines = str(report.longrepr).splitlines()
             # every spec repeats the error of an unreadable features file
             self.unread += [line for line in lines if line not in self.unread]
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Fail the run for declared losses that no cell shows."""
+        if self.config.getini("harness_losses") and self.encoded:
+            from harness.conformance.facts_cells import unshown_losses
+            from harness.conformance.results import decode
+
+            results = [result for text in self.encoded for result in decode(text.encode())]
+            self.unshown = unshown_losses(results)
+            if self.unshown and session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         folder = self.config.getoption("--harness-report")
@@ -294,6 +306,8 @@ class _Collector:
         terminalreporter.write(summary(results))
         for problem in self.unread:
             terminalreporter.write_line(f"not read: {problem}", red=True)
+        for sentence in self.unshown:
+            terminalreporter.write_line(sentence, red=True)
         if folder:
             target = Path(self.config.invocation_params.dir / folder)
             write_report(results, target, _project(self.config), self.config, self.unread)

@@ -1,0 +1,105 @@
+"""Configured adapters that state their facts: cells, laws, declared losses, known failures."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.pytest_plugin.project import run, write
+
+SHIM = """
+import json, os, urllib.request
+from harness.facts import Finish, Text, Usage
+
+def replay(at, drop=()):
+    url = f"{at.base_url}/v1beta/models/{at.model}:streamGenerateContent?alt=sse"
+    body = json.dumps({"contents": [{"role": "user", "parts": [{"text": at.prompt}]}]}).encode()
+    request = urllib.request.Request(url, body, {"content-type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        for line in answer:
+            if line.startswith(b"data:"):
+                message = json.loads(line[5:])
+                candidate = message["candidates"][0]
+                facts = [Text(part["text"]) for part in candidate.get("content", {}).get("parts", [])]
+                if "finishReason" in candidate and "finish" not in drop:
+                    facts.append(Finish(candidate["finishReason"]))
+                if "usageMetadata" in message and "usage" not in drop:
+                    counts = message["usageMetadata"]
+                    facts.append(
+                        Usage(
+                            input=counts.get("promptTokenCount"),
+                            output=counts.get("candidatesTokenCount"),
+                            total=counts.get("totalTokenCount"),
+                        )
+                    )
+                yield {}, [fact for fact in facts if not (isinstance(fact, Text) and "text" in drop)]
+
+def without_text(at):
+    yield from replay(at, ["text"])
+"""
+
+
+@pytest.fixture
+def configured(project: pytest.Pytester) -> pytest.Pytester:
+    write(project, "shim.py", SHIM)
+    return project
+
+
+def configure(project: pytest.Pytester, function: str, *lines: str) -> None:
+    adapter = f"harness_adapters = mine: facts = serve: shim:{function}"
+    project.makeini("\n".join(["[pytest]", adapter, *lines]))
+
+
+def test_a_case_has_a_cell_with_nothing_in_the_spec(configured: pytest.Pytester) -> None:
+    configure(configured, "replay")
+    result = run(configured, "--harness-dialect", "mine", "-v")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*hello.yaml::hello[[]mine[]]*PASSED*"])
+
+
+def test_a_lost_aspect_of_the_feature_fails_with_its_sentence(configured: pytest.Pytester) -> None:
+    configure(configured, "without_text")
+    result = run(configured, "--harness-dialect", "mine")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*text: lost (at character 0 the wire has *Hel*"])
+
+
+def test_laws_are_asked_of_a_configured_adapter(configured: pytest.Pytester) -> None:
+    configure(configured, "without_text")
+    result = run(configured, "--harness-laws", "cassettes", "--harness-dialect", "mine")
+    outcomes = result.parseoutcomes()
+    assert outcomes["failed"] == 2  # the cell and law 3
+    assert outcomes["passed"] >= 4
+    result.stdout.fnmatch_lines(["*text lost: at character 0 the wire has*"])
+
+
+def test_a_known_failure_by_pattern_is_an_expected_one(configured: pytest.Pytester) -> None:
+    configure(
+        configured,
+        "without_text",
+        "harness_known_failing = mine: text = text is missing, https://example.org/issues/1",
+    )
+    result = run(configured, "--harness-laws", "cassettes", "--harness-dialect", "mine", "-rx")
+    assert result.parseoutcomes()["xfailed"] == 2  # the cell and law 3
+    assert "failed" not in result.parseoutcomes()
+    result.stdout.fnmatch_lines(["*text is missing (https://example.org/issues/1)*"])
+
+
+def test_a_declared_loss_is_no_failure(configured: pytest.Pytester) -> None:
+    configure(configured, "without_text", "harness_losses = mine: text")
+    result = run(configured, "--harness-dialect", "mine", "-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*not carried: text, as declared*"])
+
+
+def test_a_declared_loss_that_no_cell_shows_fails_the_run(configured: pytest.Pytester) -> None:
+    configure(configured, "replay", "harness_losses = mine: text")
+    result = run(configured, "--harness-dialect", "mine")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["mine declares the loss of text, and none of the 1 cells*"])
+
+
+def test_a_declaration_for_an_unknown_adapter_is_a_mistake(configured: pytest.Pytester) -> None:
+    configure(configured, "replay", "harness_losses = other: text")
+    result = run(configured)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*other is none of the configured adapters: mine*"])
