@@ -42,7 +42,8 @@ class ExchangeJudgement:
     ``aspects`` has a finding for every aspect that was looked at. ``variants``: the ways in which
     the answer differs from the documented wire; with any, the cell is shown and never red.
     ``error``: the adapter gave no transcript that can be judged. ``losses``: the declared losses
-    that concern this cell, and whether it shows them.
+    that concern this cell, and whether it shows them. ``exception``: the exception that the adapter
+    raised, where it was raised in this process.
     """
 
     cassette: str
@@ -52,6 +53,7 @@ class ExchangeJudgement:
     error: str = ""
     losses: Mapping[DeclaredLoss, bool] = field(default_factory=dict)
     transcript: Transcript | None = None
+    exception: BaseException | None = field(default=None, compare=False, repr=False)
 
     @property
     def block(self) -> Block:
@@ -84,8 +86,11 @@ def judge_exchange(
         output = adapter.output(exchange)
     except AdapterError as error:
         variants = tuple(variants_of_wire(exchange))
-        return ExchangeJudgement(cassette, number, variants=variants, error=str(error))
-    return judge_output(exchange, adapter, output, cassette=cassette, number=number)
+        return ExchangeJudgement(
+            cassette, number, variants=variants, error=str(error), exception=error.__cause__
+        )
+    judged = judge_output(exchange, adapter, output, cassette=cassette, number=number)
+    return replace(judged, exception=output.exception)
 
 
 def judge_output(

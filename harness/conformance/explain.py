@@ -11,7 +11,7 @@ from typing import Final
 from harness.cassettes.redaction.patterns import SHAPES
 from harness.cassettes.redaction.redactor import REDACTED
 from harness.cassettes.redaction.scanner import Scanner
-from harness.stream.printable import printable
+from harness.stream.printable import printable, printable_lines
 
 from .results import CaseResult
 
@@ -42,7 +42,7 @@ def explain(result: CaseResult, place: str) -> str:
             f" ({result.provider}; {made}; end {result.end})"
         )
     if result.reason:
-        lines.append(f"{result.verdict}: {_shown(result.reason)}")
+        lines.append(f"{result.verdict}: {shown_lines(result.reason)}")
     if result.first_layer:
         lines.append(f"first layer that differs: {result.first_layer}")
     for finding in result.findings:
@@ -64,7 +64,7 @@ def explain(result: CaseResult, place: str) -> str:
 
 def _gist(result: CaseResult) -> str:
     if result.reason or not result.findings:
-        return _shown(result.reason or result.verdict).partition("\n")[0]
+        return shown_lines(result.reason or result.verdict).partition("\n")[0]
     first = result.findings[0]
     if first.kind.startswith("law "):  # its note is a whole sentence
         return _shown(first.note or first.got or "").partition("\n")[0]
@@ -79,10 +79,19 @@ def _gist(result: CaseResult) -> str:
 
 
 def _shown(text: str) -> str:
+    return printable(_without_credentials(text))
+
+
+def shown_lines(text: str) -> str:
+    """A text with its line ends, without credentials and unprintable characters."""
+    return printable_lines(_without_credentials(text))
+
+
+def _without_credentials(text: str) -> str:
     data = text.encode("utf-8", "surrogatepass")
     for name, shape in SHAPES.items():
         rest = _REST.get(name, _WORD)
         data = re.sub(b"(?:%b)%b" % (shape.pattern, rest), REDACTED.encode(), data)
     if SCANNER.scan(data):  # encoded, so its end is unknown
         return REDACTED
-    return printable(data.decode("utf-8", "surrogatepass"))
+    return data.decode("utf-8", "surrogatepass")

@@ -47,6 +47,7 @@ from .adapters import (
 )
 from .aspects import judge_exchange
 from .facts_cells import verdict_of
+from .invented_ids import compare_with_ids
 from .results import CaseResult, Finding, FirstLayer, Layer, Origin, Verdict
 
 LowerLayer = Literal["frames", "events"]
@@ -118,7 +119,8 @@ class Judgement:
     """The outcome of judging one cell: its result without evidence, and the data behind it.
 
     ``output`` is None where no comparison ran. ``mismatches``: for each compared layer that
-    differs; the layers below the cell's own are compared only where that differs.
+    differs; the layers below the cell's own are compared only where that differs. ``exception``:
+    the exception that the adapter raised, where it was raised in this process.
     """
 
     cell: Cell
@@ -126,6 +128,7 @@ class Judgement:
     fixture: Fixture | None = None
     output: Output | None = None
     mismatches: dict[Layer, list[Mismatch]] = field(default_factory=dict)
+    exception: BaseException | None = None
 
     @cached_property
     def trace(self) -> Trace:
@@ -172,8 +175,9 @@ def judge(
         output = run_cell(cell, fixture, adapter)
     except AdapterError as error:
         verdict: Verdict = "not-run" if isinstance(error, AdapterMissing) else "error"
-        return Judgement(cell, _ended(blank, verdict, str(error)), fixture)
-    own = compare(expected, output.items)
+        ended = _ended(blank, verdict, str(error))
+        return Judgement(cell, ended, fixture, exception=error.__cause__)
+    own = _compare(cell, fixture, adapter, expected, output.items)
     below = [layer for layer in _BELOW.get(cell.layer, ()) if case.expect.get(layer) is not None]
     if own and below:
         output = replace(output, trace=_trace(case, fixture, output))
@@ -190,6 +194,20 @@ def judge(
         findings_total=len(own),
     )
     return Judgement(cell, result, fixture, output, mismatches)
+
+
+def _compare(
+    cell: Cell, fixture: Fixture, adapter: Adapter | None, expected: Any, items: list[Any]
+) -> list[Mismatch]:
+    """Compare the items of a run. For a user's adapter, ids that our own dialect invents for this
+    exchange count by reference.
+    """
+    mismatches = compare(expected, items)
+    if not mismatches or adapter is None or adapter.reference is None:
+        return mismatches
+    reference = adapter.reference.with_options(RunOptions.of(cell.case))
+    invented = reference.output(fixture.exchanges[0]).session.invented
+    return compare_with_ids(expected, items, invented) if invented else mismatches
 
 
 def _judge_facts(
@@ -209,7 +227,8 @@ def _judge_facts(
     if fields["verdict"] in ("failed", "warning", "known-failing"):
         fields["first_layer"] = "facts"
     output = Output.of_transcript(judged.transcript) if judged.transcript else None
-    return Judgement(cell, msgspec.structs.replace(blank, **fields), fixture, output)
+    result = msgspec.structs.replace(blank, **fields)
+    return Judgement(cell, result, fixture, output, exception=judged.exception)
 
 
 def resolve_fixture(case: Case, load: Callable[[str], Cassette]) -> Fixture:

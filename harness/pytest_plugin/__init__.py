@@ -247,8 +247,26 @@ class ResultItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, HarnessFailure | HarnessWarning):
-            return str(excinfo.value)
+            shown = str(excinfo.value)
+            if (cause := excinfo.value.__cause__) is None:
+                return shown
+            from harness.conformance.explain import shown_lines
+
+            chosen = self.config.getoption("tbstyle")
+            style = chosen if chosen in ("short", "native") else "long"
+            chain = super().repr_failure(pytest.ExceptionInfo.from_exception(cause), style)
+            return f"{shown}\n\n{shown_lines(str(chain))}"
         return super().repr_failure(excinfo, style)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_exception_interact(
+    node: pytest.Item | pytest.Collector, call: pytest.CallInfo[Any]
+) -> None:
+    """Let ``--pdb`` open the frames of the adapter that raised."""
+    failure = call.excinfo.value if call.excinfo else None
+    if isinstance(failure, HarnessFailure) and failure.__cause__ is not None:
+        call.excinfo = pytest.ExceptionInfo.from_exception(failure.__cause__)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -147,9 +147,9 @@ class CellItem(ResultItem):
         if fault:
             result = replace(result, verdict="error", reason=fault)
         self.result = replace(result, command=self.command())
-        self._conclude(self.result)
+        self._conclude(self.result, judgement.exception)
 
-    def _conclude(self, result: CaseResult) -> None:
+    def _conclude(self, result: CaseResult, cause: BaseException | None) -> None:
         from harness.conformance.explain import explain
         from harness.conformance.results import VERDICTS
         from harness.stream.printable import printable
@@ -168,7 +168,7 @@ class CellItem(ResultItem):
             case "warning" if not strict:
                 self.warn(HarnessWarning(explain(result, place)))
             case _:
-                raise HarnessFailure(explain(result, place))
+                raise HarnessFailure(explain(result, place)) from cause
 
     def _warn_of_guess(self) -> None:
         self.warn(

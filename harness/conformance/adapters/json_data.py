@@ -41,7 +41,7 @@ class _Converter:
             return value if kind is not float or math.isfinite(value) else repr(value)
         self._left -= 1
         if self._left < 0:
-            return f"… (more than {MAX_VALUES:,} values)"
+            return self._full()
         if id(value) in self._around:
             return "… (a value that contains itself)"
         if len(self._around) >= MAX_DEPTH:
@@ -74,10 +74,14 @@ class _Converter:
         members = _fields(value)
         return shorten(repr(value), 200) if members is None else self._object(members)
 
+    def _full(self) -> str:
+        return f"… (more than {MAX_VALUES:,} values)"
+
     def _object(self, members: Iterable[tuple[Any, Any]]) -> Json:
         converted: dict[str, Json] = {}
         for key, member in members:
             if self._left < 0:
+                converted["…"] = self._full()
                 break
             self._left -= 1
             name = key if type(key) is str else str(key.value if isinstance(key, Enum) else key)
@@ -88,6 +92,7 @@ class _Converter:
         converted: list[Json] = []
         for item in items:
             if self._left < 0:
+                converted.append(self._full())
                 break
             self._left -= 1
             converted.append(self.convert(item))

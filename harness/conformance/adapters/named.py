@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
-from harness.facts import Transcript, json_of_fact, merged_facts
+from harness.facts import Transcript
 from harness.stream.exchange import Exchange
 
 from .adapter import (
@@ -37,7 +37,7 @@ from .adapter import (
 from .at import Question, Skipped
 from .function import Function, InProcess
 from .gateway import WIRES, Gateway, upstream_address
-from .offers import SHARED, Offers, second_body, transcript_of
+from .offers import SHARED, Offers, offers_at, second_body, transcript_of
 from .own import ADAPTERS, user_adapter
 from .program import Program
 from .raised import place_of
@@ -185,8 +185,7 @@ class _Run:
         except AdapterError as error:
             raise AdapterError(f"adapter {self.name}: {error}") from error.__cause__
         if self.level == "facts":
-            items = [json_of_fact(fact) for fact in merged_facts(transcript)]
-            return Output(items, transcript=transcript, exception=reply.exception)
+            return replace(Output.of_transcript(transcript), exception=reply.exception)
         if transcript.skipped:
             raise AdapterMissing(f"adapter {self.name} skips this exchange: {transcript.skipped}")
         if raised := transcript.raised:
@@ -221,7 +220,7 @@ def _asker(
     offers = None if kind in ("function", "run") else SHARED
     match kind:
         case "gateway":
-            return Gateway(*rest), Offers(*upstream_address())
+            return Gateway(*rest), offers_at(*upstream_address())
         case "run" | "serve":
             return Program(rest, level, folder), offers
     served = kind == "served function"

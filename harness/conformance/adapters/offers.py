@@ -5,7 +5,8 @@ from __future__ import annotations
 import atexit
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from harness.facts import Transcript
@@ -25,7 +26,8 @@ LOOPBACK: Final = "127.0.0.1"
 class Offers:
     """One server for all exchanges that adapters ask for; it starts with the first of them.
 
-    ``port`` is fixed for gateways, which are configured with it; 0: any free port.
+    ``port`` is fixed for gateways, which are configured with it; 0: any free port. A gateway leaves
+    out the path that tells exchanges apart, so at a fixed port they are served one by one.
     """
 
     def __init__(self, host: str = LOOPBACK, port: int = 0) -> None:
@@ -33,6 +35,7 @@ class Offers:
         self._port = port
         self._server: Server | None = None
         self._lock = threading.Lock()
+        self._one_by_one = threading.Lock() if port else nullcontext()
 
     @contextmanager
     def offer(self, exchange: Exchange, *, final: bool = False) -> Iterator[Offer]:
@@ -41,12 +44,13 @@ class Offers:
         Raises `Skipped` for an exchange that no server can answer with, and `AdapterError` where
         the address is not available.
         """
-        try:
-            offer = self._started().offer(exchange, final=final)
-        except ReplayError as error:
-            raise Skipped(str(error)) from None
-        with offer:
-            yield offer
+        with self._one_by_one:
+            try:
+                offer = self._started().offer(exchange, final=final)
+            except ReplayError as error:
+                raise Skipped(str(error)) from None
+            with offer:
+                yield offer
 
     def _started(self) -> Server:
         from harness.server import serve  # the server is slow to import
@@ -68,6 +72,12 @@ class Offers:
 
 SHARED: Final = Offers()
 """The server for all adapters but gateways."""
+
+
+@cache
+def offers_at(host: str, port: int) -> Offers:
+    """The server for the gateways that are configured with this address."""
+    return Offers(host, port)
 
 
 def transcript_of(reply: Reply, offer: Offer | None) -> Transcript:

@@ -18,13 +18,22 @@ from .mismatch import Kind, Mismatch, sides
 from .operators import MAX_TRIES, Bindings
 from .validate import check_expectation
 
-__all__ = ["Kind", "Mismatch", "check_expectation", "compare", "sides"]
+__all__ = ["Kind", "Mismatch", "bindings_of", "check_expectation", "compare", "sides"]
 
 DEEP: Final = "nested too deeply to be compared"
 GAVE_UP: Final = (
     f"given up after {MAX_TRIES:,} tries: use fewer items with operators in $unordered and"
     " $contains, or simpler patterns"
 )
+
+
+def bindings_of(expected: Json, actual: Json) -> dict[str, Json] | None:
+    """The names that ``$same`` binds, where a value is as expected; None where it is not."""
+    bindings = Bindings()
+    try:
+        return bindings.bound if bindings.meets(expected, actual) else None
+    except RecursionError:
+        return None
 
 
 def compare(expected: Json, actual: Json, *, limit: int = 100) -> list[Mismatch]:

@@ -284,11 +284,10 @@ def test_payloads_are_native_events_alone(tmp_path: Path) -> None:
 def test_an_exception_on_the_level_of_payloads_is_an_error_with_its_cause(tmp_path: Path) -> None:
     adapter = function_adapter(RAISES, tmp_path, level="shop")
     with pytest.raises(
-        AdapterError, match=r"the adapter raised QuotaError: Slow down\.\n"
+        AdapterError, match=r"the adapter raised QuotaError at shim_\w+\.py:11: Slow down\.$"
     ) as caught:
         adapter.output(EXCHANGE)
     assert type(caught.value.__cause__).__name__ == "QuotaError"
-    assert "KeyError: 'x'" in str(caught.value)
 
 
 def test_calls_have_ids_names_and_arguments(tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""Compares payloads where ids that an adapter invents count by reference, not by their spelling.
+
+Our dialects count the ids that the wire does not give (``call_1``, ``msg_1``). An adapter of a user
+may have any other text in each place of such an id, the same text in all of its places.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from typing import Any, Final
+
+from harness.specs.matching import Mismatch, bindings_of, compare
+from harness.stream.json_codec import Json
+
+_UNCHANGED: Final = frozenset(("$re", "$same", "$literal"))
+_NAME: Final = "invented id "
+
+
+def compare_with_ids(expected: Json, items: list[Any], invented: Collection[str]) -> list[Mismatch]:
+    """As `compare`, but the ``invented`` ids of the expectation may be other texts. Two ids may not
+    be the same text.
+    """
+    referred = _by_reference(expected, invented)
+    bound = bindings_of(referred, items)
+    if bound is None:
+        return compare(referred, items)
+    texts = {name: text for name, text in bound.items() if name.startswith(_NAME)}
+    counts = Counter(str(text) for text in texts.values())
+    shared = [
+        name.removeprefix(_NAME)
+        for name, text in texts.items()
+        if not isinstance(text, str) or not text or counts[text] > 1
+    ]
+    # The ids in question are compared as they are spelled, so that their places are found.
+    return compare(_by_reference(expected, {*invented} - {*shared}), items) if shared else []
+
+
+def _by_reference(expected: Json, invented: Collection[str]) -> Json:
+    if isinstance(expected, str):
+        return {"$same": _NAME + expected} if expected in invented else expected
+    if isinstance(expected, list):
+        return [_by_reference(item, invented) for item in expected]
+    if not isinstance(expected, dict) or _UNCHANGED & expected.keys():
+        return expected
+    return {key: _by_reference(value, invented) for key, value in expected.items()}

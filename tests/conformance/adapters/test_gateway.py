@@ -1,0 +1,171 @@
+"""A gateway as an adapter: the harness serves its upstream and reads what it answers."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.conformance.adapters import AdapterError, second_request
+from harness.conformance.adapters.named import make_adapter, read_line
+from harness.facts import Call, Error, Finish, Raw, Text, Transcript, Usage
+from tests.conformance.adapters.shims import EXCHANGE, transcript
+
+Answer = Callable[[BaseHTTPRequestHandler, dict[str, Any]], bytes]
+
+
+@pytest.fixture(name="upstream")
+def _upstream(monkeypatch: pytest.MonkeyPatch) -> str:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    monkeypatch.setenv("HARNESS_GATEWAY_ADDRESS", f"127.0.0.1:{port}")
+    return f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def gateway(answer: Answer) -> Iterator[tuple[str, list[Any]]]:
+    """A gateway that answers with these bytes, and what it was asked: path, headers, body."""
+    asked: list[Any] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            asked.append((self.path, dict(self.headers), body))
+            self.wfile.write(answer(self, body))
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def ask(upstream: str, body: bytes = b'{"contents": []}') -> list[Any]:
+    """The messages of the upstream, asked as Gemini's API."""
+    url = f"{upstream}/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+    with urllib.request.urlopen(url, body) as answer:
+        return [json.loads(line[6:]) for line in answer if line.startswith(b"data: ")]
+
+
+def run(wire: str, url: str, folder: Path) -> Transcript:
+    line = read_line(f"proxy: facts = gateway {wire}: {url}")
+    return transcript(make_adapter(line, folder, timeout=20.0))
+
+
+def test_a_gateway_of_geminis_wire_is_read_by_the_oracle(upstream: str, tmp_path: Path) -> None:
+    def answer(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
+        handler.send_response(200)
+        handler.end_headers()
+        lines = [f"data: {json.dumps(message)}\r\n\r\n" for message in ask(upstream)]
+        return "".join([*lines, "data: [DONE]\r\n\r\n"]).encode()
+
+    with gateway(answer) as (url, asked):
+        found = run("gemini", f"{url}/gemini?model=mine", tmp_path)
+    messages = [json.loads(data.removeprefix(b"data: ")) for _, data in EXCHANGE.reads]
+    assert list(found.facts()) == [Raw(message) for message in messages]
+    assert found.notes == ("the client left out /x1, the path of its base URL",)
+    ((path, headers, body),) = asked
+    assert path == "/gemini/v1beta/models/mine:streamGenerateContent?alt=sse"
+    assert headers["x-goog-api-key"] == "no-key-in-a-replay"
+    assert body["contents"] == [{"role": "user", "parts": [{"text": "Hi?"}]}]
+    assert [tool["name"] for tool in body["tools"][0]["functionDeclarations"]] == ["add"]
+
+
+EVENTS = [
+    {"type": "message_start", "message": {"usage": {"input_tokens": 7}}},
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}},
+    {"type": "content_block_stop", "index": 0},
+    {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "t", "name": "add", "input": {}}},
+    {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": '{"a": 1}'}},
+    {"type": "content_block_stop", "index": 1},
+    {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 3}},
+    {"type": "message_stop"},
+]  # fmt: skip
+
+
+def sends(events: list[Any], upstream: str, status: int = 200) -> Answer:
+    def answer(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
+        ask(upstream)
+        handler.send_response(status)
+        handler.end_headers()
+        return "".join(
+            f"event: {event.get('type')}\ndata: {json.dumps(event)}\n\n" for event in events
+        ).encode()
+
+    return answer
+
+
+def test_a_gateway_of_anthropics_wire_is_read_by_our_dialect(upstream: str, tmp_path: Path) -> None:
+    with gateway(sends(EVENTS, upstream)) as (url, asked):
+        found = run("anthropic", url, tmp_path)
+    assert [entry.native for entry in found.entries] == EVENTS
+    assert list(found.facts()) == [
+        Text("Hi"),
+        Call("t", "add", {"a": 1}),
+        Finish("tool_use"),
+        Usage(input=7, output=3),
+    ]
+    ((path, headers, body),) = asked
+    assert (path, headers["anthropic-version"]) == ("/v1/messages", "2023-06-01")
+    assert body["messages"] == [{"role": "user", "content": "Hi?"}]
+    assert body["tools"][0]["input_schema"]["type"] == "object"
+
+
+def test_events_of_another_shape_and_http_errors_are_errors(upstream: str, tmp_path: Path) -> None:
+    with gateway(sends([{"delta": 1}], upstream)) as (url, _):
+        raised = run("anthropic", url, tmp_path).raised
+    assert raised is not None
+    assert (raised.type, raised.message) == ("KeyError", "the answer can't be read: 'type'")
+
+    def fails(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
+        ask(upstream)
+        handler.send_response(502)
+        handler.end_headers()
+        return b"upstream is gone"
+
+    with gateway(fails) as (url, _):
+        assert list(run("gemini", url, tmp_path).facts()) == [Error(502, "upstream is gone")]
+
+
+def test_a_gateway_that_is_not_there_or_never_asks_is_an_error(
+    upstream: str, tmp_path: Path
+) -> None:
+    with pytest.raises(AdapterError, match=r"can't be reached: .* refused; start the gateway"):
+        run("gemini", "http://127.0.0.1:9", tmp_path)
+
+    def cached(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
+        handler.send_response(200)
+        handler.end_headers()
+        return b"data: {}\n\n"
+
+    with gateway(cached) as (url, _), pytest.raises(AdapterError, match="never asked the served"):
+        run("gemini", url, tmp_path)
+
+
+def test_a_gateway_has_no_second_turn(tmp_path: Path) -> None:
+    line = read_line("proxy: facts = gateway gemini: http://127.0.0.1:9")
+    assert second_request(make_adapter(line, tmp_path), EXCHANGE) == "proxy has no converse(at)"
+
+
+def test_the_address_for_gateways_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HARNESS_GATEWAY_ADDRESS", "localhost")
+    line = read_line("proxy: facts = gateway gemini: http://127.0.0.1:9")
+    with pytest.raises(AdapterError, match="HARNESS_GATEWAY_ADDRESS is 'localhost'; expected HOST"):
+        make_adapter(line, tmp_path)
