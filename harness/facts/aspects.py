@@ -160,7 +160,7 @@ def judge_answer(
     """
     if transcript.skipped:
         return {aspect: AspectFinding("not_asked", transcript.skipped) for aspect in _present(wire)}
-    judge = _Judge(wire, _carried(wire, transcript), again)
+    judge = _Judge(wire, _carried(wire, transcript), again, transcript.asked_again)
     return judge.findings()
 
 
@@ -275,8 +275,9 @@ def _present(wire: WireAnswer) -> list[Aspect]:
 class _Judge:
     """Judges one transcript. Each method adds the verdict of one aspect, or none."""
 
-    def __init__(self, wire: WireAnswer, carried: _Carried, again: bool) -> None:
+    def __init__(self, wire: WireAnswer, carried: _Carried, again: bool, asked_again: int) -> None:
         self._wire = wire
+        self._asked_again = asked_again
         self._carried = carried
         self._again = again
         self._findings: dict[Aspect, AspectFinding] = {}
@@ -382,6 +383,10 @@ class _Judge:
         expected = self._expected_calls()
         mine = [(call.name, call.arguments) for call in carried.calls]
         if not mine and not expected[0]:
+            return
+        if not all(name for name, _ in self._wire.facts.calls):
+            note = "the wire has a call without a name, which nobody can run"
+            self._findings["calls"] = AspectFinding("not_asked", note)
             return
         ordered = not self._wire.facts.blocks
         if any(_equal_calls(wanted, mine, ordered) for wanted in expected):
@@ -626,6 +631,8 @@ class _Judge:
             if self._carried.finish:
                 note += f" and says {self._carried.finish}"
             self._set("error", "lost", note)
+        elif self._asked_again:  # it has understood the error, and may report that of its last try
+            self._set("error", "kept", f"asked again {self._asked_again}×")
         elif not words or any(_recognized(word, self._carried.words) for word in words):
             self._set("error", "kept")
         else:

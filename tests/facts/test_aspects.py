@@ -413,3 +413,18 @@ def test_a_block_reason_before_a_good_reason_is_kept() -> None:
     facts = (Finish("PROHIBITED_CONTENT"), Finish("STOP"))
     assert not red(wire, Transcript((Entry({}, facts),)))
     assert red(wire, Transcript((Entry({}, facts[1:]),))) == {"blocked": "lost"}
+
+
+def test_an_adapter_that_asked_again_has_understood_the_error() -> None:
+    wire = answer(ERROR)
+    conflict = Raised("HTTPError", "409 asked again")
+    assert red(wire, Transcript(raised=conflict)) == {"error": "wrong"}
+    assert not red(wire, Transcript(raised=conflict, asked_again=2))
+    assert red(wire, Transcript(asked_again=2)) == {"error": "lost"}
+
+
+def test_a_call_without_a_name_is_not_asked() -> None:
+    wire = answer(frame(call_part("", None, x=1), finishReason="STOP"))
+    assert wire.facts.calls
+    for facts in ((Finish("STOP"),), (Call(None, "generic_tool", {"x": 1}), Finish("STOP"))):
+        assert verdicts(wire, Transcript((Entry(None, facts),)))["calls"] == "not_asked"
