@@ -31,14 +31,6 @@ OF_THE_TRANSLATION = {rule.name for rule in TOOL_RULES} - {"cached-content"}
 """Rules that the translation of a prompt has to keep; a prompt itself may break the others."""
 
 
-KNOWN = {
-    "anthropic": ["media.yaml 1: signature-moved", "server-tools-apart.yaml 1: signature-moved"]
-}
-"""An image or a server tool after a text is a declared loss, and its empty thinking block signs the
-text before it.
-"""
-
-
 def broken_rules(body: Any, provider: str, answers: Sequence[Exchange]) -> dict[str, str]:
     """The rules that a request after these answers breaks, and the API's messages. Rules that the
     answers themselves break, sent back as they came, can't be kept.
@@ -129,7 +121,7 @@ def test_the_next_request_after_each_shipped_answer_is_accepted(dialect: str) ->
             found += [
                 f"{path.name} {number}: {name}" for name in broken_rules(body, provider, [exchange])
             ]
-    assert found == KNOWN.get(dialect, [])
+    assert found == []
     assert asked > 50 or "call" not in adapter.request.sent_back
 
 
