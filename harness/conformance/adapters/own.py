@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from importlib.metadata import version
 from typing import Final
 
 from msgspec import to_builtins
@@ -37,7 +39,14 @@ def dialect_adapter(dialect: Dialect) -> Adapter:
         return Output(trace.payloads, session, trace)
 
     return _with_model(
-        Adapter(name=dialect.name, model=dialect.name, run=run, request=dialect.request), dialect
+        Adapter(
+            name=dialect.name,
+            model=dialect.name,
+            run=run,
+            request=dialect.request,
+            version=partial(version, "gemini-conformance"),
+        ),
+        dialect,
     )
 
 
