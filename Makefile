@@ -6,7 +6,9 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help report threads test test-browser test-install lint types imports fast unit laws specs check scan test-clients corpus fuzz bench lock clean
+PEER_SAMPLE := $(addprefix gemini-api/,text thoughts tool-calls parallel-calls signatures-calls finish-reasons stream-errors usage)
+
+.PHONY: help report threads test test-browser test-install lint types imports fast unit laws specs check scan test-clients peers test-peers corpus fuzz bench lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -49,6 +51,12 @@ scan: $(READY) ## look for secrets in everything shipped except the tests, which
 
 test-clients: $(READY) tests/clients/node_modules/.ready ## real clients against harness serve: google-genai, @google/genai and the Gemini CLI (needs Node 20 and npm)
 	HARNESS_REQUIRE=clients $(BIN)/python -m pytest -q tests/clients
+
+peers: $(READY) ## judge the public adapters of examples/adapters, and write reports/peers/index.html and docs/findings.md (needs Node 20 and npm)
+	$(BIN)/python examples/adapters/run.py
+
+test-peers: $(READY) ## judge three of them on 60 exchanges
+	$(BIN)/python examples/adapters/run.py google-genai langchain-google-genai ai-sdk --cassettes $(PEER_SAMPLE) --asked 60
 
 test-install: ## install the package alone, as a user does, and run the specs
 	$(PYTHON) -m venv --clear build/plain

@@ -70,7 +70,7 @@ def _calls(whole):
 
 def _end(whole):
     blocked = whole.response_metadata.get("prompt_feedback") or {}
-    if reason := whole.response_metadata.get("finish_reason") or blocked.get("block_reason"):
+    if reason := blocked.get("block_reason") or whole.response_metadata.get("finish_reason"):
         yield Finish(str(reason))
     if usage := whole.usage_metadata:
         yield Usage(

@@ -10,6 +10,7 @@ import litellm
 from harness.facts import Call, Finish, Text, Thought, Usage
 
 VERSION_OF = "litellm"
+litellm.suppress_debug_info = True
 
 
 def replay(at):

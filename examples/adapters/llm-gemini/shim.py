@@ -93,7 +93,7 @@ class _Array(httpx.SyncByteStream):
             *lines, line = (line + data).split(b"\n")
             for text in lines:
                 inside = inside and text not in (b"", b"\r")
-                if text[:1] in b'd{} "<':
+                if text.startswith((b"data:", b"{", b"}", b" ", b'"', b"<")):
                     yield (b"" if inside else mark) + text.removeprefix(b"data:")
                     mark, inside = b",", True
         if line:

@@ -1,0 +1,127 @@
+"""Writes docs/findings.md from the results of `run.py`, and lists reds that no finding explains.
+
+usage: findings.py RESULTS.json…
+
+``findings.yaml`` has the findings: the first one that fits explains a red. One that fits no red is
+listed too. The exit status is 1 if anything is listed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from harness.conformance.aspect_results import AdapterResults, AspectCell, decode_results
+from harness.report.aspect_counts import command_of
+
+HERE: Final = Path(__file__).resolve().parent
+PAGE: Final = HERE.parent.parent / "docs" / "findings.md"
+PATH: Final = re.compile(r"(?:/[\w.+-]+){3,}/")
+"""The folder of a file on the machine that judged."""
+
+HEAD: Final = """\
+# Findings in public adapters
+
+Public adapters, unpatched, each at the version of its lock in
+[`examples/adapters`](../examples/adapters/README.md), judged on all shipped recordings of a
+documented wire and in the second turn, by the rules of [what is judged](what-is-judged.md).
+`make peers` judges them again and writes this page.
+
+Each finding has the sentence of its first cell, and the command that shows it, to be run in the
+folder of the adapter. *Thread*: a public report of the same; — where none is known.
+"""
+
+
+@dataclass
+class Finding:
+    """One kind of red. ``cells``, ``aspects``: patterns; ``says``: a pattern in the sentence."""
+
+    adapters: list[str]
+    symptom: str
+    cells: list[str] = field(default_factory=lambda: ["*"])
+    aspects: list[str] = field(default_factory=lambda: ["*"])
+    says: str = ""
+    thread: str = ""
+    shown: list[tuple[AdapterResults, AspectCell, str]] = field(default_factory=list)
+
+    def fits(self, adapter: str, cell: AspectCell, aspect: str) -> bool:
+        """Whether it explains a red aspect of a cell."""
+        place = f"{cell.cassette}:{cell.exchange}"
+        return (
+            any(fnmatchcase(adapter, pattern) for pattern in self.adapters)
+            and any(fnmatchcase(place, f"*{pattern}") for pattern in self.cells)
+            and any(fnmatchcase(aspect, pattern) for pattern in self.aspects)
+            and re.search(self.says, cell.notes.get(aspect, ""), re.DOTALL) is not None
+        )
+
+
+def main(paths: Sequence[str]) -> int:
+    """Write the page. Returns the exit status."""
+    adapters = [
+        adapter
+        for path in paths
+        for adapter in decode_results(Path(path).read_bytes(), path).adapters
+    ]
+    listed = yaml.safe_load((HERE / "findings.yaml").read_text(encoding="utf-8"))
+    findings = [Finding(**entry) for entry in listed]
+    unexplained = []
+    for adapter, cell, aspect in reds(adapters):
+        fitting = (one for one in findings if one.fits(adapter.name, cell, aspect))
+        if finding := next(fitting, None):
+            finding.shown.append((adapter, cell, aspect))
+        else:
+            unexplained.append(f"{adapter.name} {cell.name} {cell.sentence(aspect)}")
+    names = {adapter.name for adapter in adapters}
+    unseen = [
+        f"not seen: {finding.adapters}: {finding.symptom}"
+        for finding in findings
+        if not finding.shown and any(fnmatchcase(n, p) for n in names for p in finding.adapters)
+    ]
+    PAGE.write_text(page_of(adapters, findings), encoding="utf-8")
+    print("\n".join([*unexplained, *unseen, f"{PAGE}: {len(findings)} findings"]))
+    return 1 if unexplained or unseen else 0
+
+
+def reds(adapters: Sequence[AdapterResults]) -> Iterator[tuple[AdapterResults, AspectCell, str]]:
+    """The red aspects of the documented wire and of the second turn."""
+    for adapter in adapters:
+        for cell in (*adapter.sections["documented"], *adapter.second_turn):
+            for aspect in cell.red:
+                yield adapter, cell, aspect
+
+
+def page_of(adapters: Sequence[AdapterResults], findings: Sequence[Finding]) -> str:
+    """The page: a section for each adapter, the finding with the most cells first."""
+    parts = [HEAD]
+    for adapter in adapters:
+        shown = [
+            (finding, [entry for entry in finding.shown if entry[0] is adapter])
+            for finding in findings
+        ]
+        shown = sorted((item for item in shown if item[1]), key=lambda item: -len(item[1]))
+        parts.append(
+            f"## {adapter.name} {adapter.version}\n\n"
+            f"{adapter.day}; {len(adapter.cells)} exchanges; {len(shown)} findings.\n"
+        )
+        for finding, entries in shown:
+            _, cell, aspect = entries[0]
+            cells = dict.fromkeys(entry[1].name for entry in entries)
+            others = f" and {len(cells) - 1} more" if len(cells) > 1 else ""
+            sentence = PATH.sub("…/", cell.sentence(aspect))[:300]
+            parts.append(
+                f"**{finding.symptom}** {cell.name}{others}. Thread: {finding.thread or '—'}\n\n"
+                f"    {' '.join(sentence.split())}\n"
+                f"    {command_of(adapter, cell)}\n"
+            )
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

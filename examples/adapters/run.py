@@ -1,0 +1,132 @@
+"""Judges the public adapters of this folder, unpatched, each in an environment of its own.
+
+usage: run.py [NAME…] [--cassettes PATH…] [--asked N] [--report DIR]
+
+Environments, results and logs are kept in ``build/peers``; the report has a page for all. A whole
+run writes ``docs/findings.md`` too. What an adapter loses is its own: the exit status is 1 only if
+an adapter could not be judged, or if a finding is missing or not seen (`findings.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from findings import main as write_findings
+
+from harness.conformance.aspect_results import decode_results
+
+HERE: Final = Path(__file__).resolve().parent
+ROOT: Final = HERE.parent.parent
+BUILD: Final = ROOT / "build" / "peers"
+HARNESS: Final = (str(Path(sys.prefix) / "bin" / "harness"), "judge")
+
+
+class Peer(NamedTuple):
+    """A public adapter: the folder of its shim, the lock of its environment, the target."""
+
+    folder: str
+    lock: str
+    target: str = "serve: shim:replay"
+
+
+NODE: Final = "serve: node shim.mjs"
+PEERS: Final = {
+    "google-genai": Peer("google-genai", "google-genai/requirements.txt"),
+    "google-genai-2": Peer("google-genai", "google-genai/requirements-2.34.txt"),
+    "litellm": Peer("litellm", "litellm/requirements.txt"),
+    "litellm-anthropic": Peer("litellm-anthropic", "litellm/requirements.txt"),
+    "langchain-google-genai": Peer(
+        "langchain-google-genai", "langchain-google-genai/requirements.txt"
+    ),
+    "pydantic-ai": Peer("pydantic-ai", "pydantic-ai/requirements.txt"),
+    "any-llm": Peer("any-llm", "any-llm/requirements.txt"),
+    "google-adk": Peer("google-adk", "google-adk/requirements.txt"),
+    "llm-gemini": Peer("llm-gemini", "llm-gemini/requirements.txt"),
+    "google-genai-js": Peer("google-genai-js", "google-genai-js/package-lock.json", NODE),
+    "ai-sdk": Peer("ai-sdk", "ai-sdk/package-lock.json", NODE),
+    "gemini-cli": Peer("gemini-cli", "gemini-cli/package-lock.json", NODE),
+}
+
+
+def main() -> int:
+    """Judge the named adapters, or all. Returns the exit status."""
+    parser = argparse.ArgumentParser(description="Judge public adapters, each in its own place.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PEERS)}")
+    parser.add_argument("--cassettes", nargs="+", default=[], metavar="PATH")
+    parser.add_argument("--asked", type=int, default=1, metavar="N", help="exchanges at least")
+    parser.add_argument("--report", type=Path, default=ROOT / "reports" / "peers", metavar="DIR")
+    options = parser.parse_args()
+    if unknown := [name for name in options.names if name not in PEERS]:
+        parser.error(f"no adapter is called {', '.join(unknown)}; expected {', '.join(PEERS)}")
+    names = options.names or list(PEERS)
+    BUILD.mkdir(parents=True, exist_ok=True)
+    failed = [name for name in names if not judge(name, options.cassettes, options.asked)]
+    judged = [str(BUILD / f"{name}.json") for name in names if name not in failed]
+    if judged:
+        subprocess.run([*HARNESS, *judged, "--report", str(options.report)], check=False)  # noqa: S603
+    if failed:
+        print(f"could not be judged: {', '.join(failed)}")
+        return 1
+    return 0 if options.names or options.cassettes else write_findings(judged)
+
+
+def judge(name: str, cassettes: list[str], asked: int) -> bool:
+    """Judge one adapter, and keep its results. Returns whether it was judged."""
+    peer, log, results = PEERS[name], BUILD / f"{name}.log", BUILD / f"{name}.json"
+    command = [
+        str(environment(peer) / "bin" / "harness"),
+        *("judge", f"{name} = {peer.target}", "--json", str(results)),
+        *(["--cassettes", *cassettes] if cassettes else []),
+    ]
+    with log.open("wb") as output:
+        status = subprocess.run(  # noqa: S603
+            command, cwd=HERE / peer.folder, stdout=output, stderr=output, check=False
+        ).returncode
+    if status not in (0, 1):
+        print(f"{name}: status {status}; {log}", flush=True)
+        return False
+    (adapter,) = decode_results(results.read_bytes(), results.name).adapters
+    counts = Counter(cell.verdict for cell in adapter.cells)
+    number = counts["passed"] + counts["failed"]
+    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    print(f"{name} {adapter.version}: {words}; {log}", flush=True)
+    if number < asked or counts["passed"] < counts["failed"]:
+        print(f"{name}: expected {asked} exchanges at least, and most of them passed")
+        return False
+    return True
+
+
+def environment(peer: Peer) -> Path:
+    """The environment with the adapter and ours, made anew where the lock has changed."""
+    lock = HERE / peer.lock
+    node = lock.suffix == ".json"
+    folder = lock.parent / "node_modules" if node else BUILD / f"{lock.parent.name}-{lock.stem}"
+    ready, digest = folder / ".ready", hashlib.sha256(lock.read_bytes()).hexdigest()
+    if not ready.exists() or ready.read_text() != digest:
+        shutil.rmtree(folder, ignore_errors=True)
+        print(f"installing {lock.relative_to(HERE)}", flush=True)
+        if node:
+            run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", folder=lock.parent)
+        else:
+            run(sys.executable, "-m", "venv", str(folder))
+            pip = (str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet")
+            run(*pip, "--require-hashes", "-r", str(lock))
+            run(*pip, "--no-deps", "-e", str(ROOT))
+        ready.write_text(digest)
+    return Path(sys.prefix) if node else folder
+
+
+def run(*command: str, folder: Path = ROOT) -> None:
+    """Run a command. Raises `CalledProcessError`."""
+    subprocess.run(command, cwd=folder, check=True)  # noqa: S603
+
+
+if __name__ == "__main__":
+    sys.exit(main())
