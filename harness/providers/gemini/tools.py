@@ -69,8 +69,9 @@ def json_schema(schema: Json) -> Json:
             converted[key] = {name: json_schema(item) for name, item in value.items()}
         elif key in _COUNTS and type(value) is str and value.isdecimal():
             converted[key] = int(value)
-    if schema.get("type") in _TYPES:
-        converted["type"] = schema["type"].lower()
+    kind = schema.get("type")
+    if type(kind) is str and kind in _TYPES:
+        converted["type"] = kind.lower()
     if schema.get("nullable") is True and type(converted.get("type")) is str:
         converted["type"] = [converted["type"], "null"]
     return converted
