@@ -7,10 +7,11 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol, get_args
 
 from harness.conformance.aspect_results import AdapterResults, AspectCell
 from harness.facts import ASPECTS, RED
+from harness.providers.oracle import SecondTurnAspect
 
 BLOCKS: Final = {
     "documented": "Documented wire",
@@ -59,17 +60,21 @@ class Loss:
         return self.cells[0].sentence(self.aspect)
 
 
-def by_aspect(cells: Iterable[AspectCell]) -> dict[str, Counter[str]]:
+class WithAspects(Protocol):
+    """A cell of any kind with verdicts of aspects."""
+
+    @property
+    def aspects(self) -> Mapping[str, str]: ...
+
+
+def by_aspect(cells: Iterable[WithAspects]) -> dict[str, Counter[str]]:
     """The verdicts of each aspect that some cell has, in the order of the aspects."""
     counts: dict[str, Counter[str]] = {}
     for cell in cells:
         for aspect, verdict in cell.aspects.items():
             counts.setdefault(aspect, Counter())[verdict] += 1
-    order = [aspect for aspect in ASPECTS if aspect in counts]
-    return {
-        aspect: counts[aspect]
-        for aspect in (*order, *(aspect for aspect in counts if aspect not in ASPECTS))
-    }
+    order = dict.fromkeys((*ASPECTS, *get_args(SecondTurnAspect), *counts))
+    return {aspect: counts[aspect] for aspect in order if aspect in counts}
 
 
 def losses_of(cells: Iterable[AspectCell]) -> list[Loss]:

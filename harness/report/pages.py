@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.conformance.results import VERDICTS, CaseResult, Verdict, VerdictWords
+from harness.facts import RED
 
+from .aspect_counts import by_aspect, red_aspects
 from .compare import KINDS, Change, Kind, KindWords
 from .document import Header
 from .fingerprint import Fingerprint, fingerprint
@@ -67,6 +69,19 @@ class Mark:
     cells: int
 
 
+@dataclass(frozen=True, slots=True)
+class AspectMark:
+    """An aspect of one adapter: the number of streams in which it is kept, in which it is lost,
+    wrong or raised, and in which it is declared as lost or was not asked. ``first``: the first cell
+    in which it is not kept, or None.
+    """
+
+    kept: int
+    red: int
+    others: int
+    first: Cell | None
+
+
 Rows = list[tuple[str, list[tuple[Feature, str, list[Mark | None]]]]]
 
 
@@ -118,6 +133,7 @@ def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str,
             checklist(name, [cell for cell in cells if cell.result.provider == name], names)
             for name in providers
         ],
+        "aspects": aspect_table(cells, columns),
         "remarks": _remarks(cells, names.providers),
         "streams": streams(results),
         "origins": ORIGINS,
@@ -126,6 +142,45 @@ def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str,
         ],
         "header": header,
     }
+
+
+def aspect_table(
+    cells: Sequence[Cell], columns: Mapping[str, str]
+) -> tuple[list[str], list[tuple[str, list[AspectMark | None]]]]:
+    """The titles of the adapters that were judged by aspects, and a row for each aspect. Cells of
+    one adapter about the same stream count once.
+    """
+    streams_of: dict[str, dict[tuple[str, int], Cell]] = {}
+    for cell in cells:
+        if cell.result.aspects and VERDICTS[cell.result.verdict].compared:
+            place = (cell.result.cassette, cell.result.exchange)
+            streams_of.setdefault(cell.name, {}).setdefault(place, cell)
+    judged = {name: list(streams_of[name].values()) for name in columns if name in streams_of}
+    counts = {
+        name: by_aspect(cell.result for cell in judged_cells)
+        for name, judged_cells in judged.items()
+    }
+    every = by_aspect(cell.result for judged_cells in judged.values() for cell in judged_cells)
+    rows = [
+        (
+            aspect,
+            [
+                _aspect_mark(counts[name][aspect], aspect, judged[name])
+                if aspect in counts[name]
+                else None
+                for name in judged
+            ],
+        )
+        for aspect in every
+    ]
+    return [columns[name] for name in judged], rows
+
+
+def _aspect_mark(counts: Mapping[str, int], aspect: str, cells: Sequence[Cell]) -> AspectMark:
+    first = next((cell for cell in cells if cell.result.aspects.get(aspect) in RED), None)
+    red = red_aspects(counts)
+    kept = counts.get("kept", 0)
+    return AspectMark(kept, red, sum(counts.values()) - kept - red, first)
 
 
 def provider_page(name: str, cells: Sequence[Cell], names: Names) -> dict[str, Any]:

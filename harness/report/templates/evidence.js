@@ -73,7 +73,7 @@ function timeline(stream, title) {
   return part(title, said, picture, key, list);
 }
 
-const LAYERS = { frames: "Wire: frames", events: "Events", payloads: "Payloads", prompt: "Prompt", requests: "Request" };
+const LAYERS = { frames: "Wire: frames", events: "Events", payloads: "Payloads", facts: "Native events and facts", prompt: "Prompt", requests: "Request" };
 
 function layers(cell) {
   const grid = make("div", [], "layers");
