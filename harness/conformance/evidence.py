@@ -58,6 +58,9 @@ MAX_GREEN_REQUEST: Final = 20
 MAX_LAW_BODY: Final = 16 * 1024
 """Bytes of a body on which the laws are tried for a report: they replay it thousands of times."""
 MAX_COUNTEREXAMPLES: Final = 3
+MAX_GREEN_LINES: Final = 4
+"""Items of a layer, of a cell that holds."""
+MAX_GREEN_LINE: Final = 90
 DIFFERS: Final = frozenset({"failed", "warning", "known-failing"})
 
 _FIRST_INDEX: Final = re.compile(r"\[(\d+)(?:\.\.\d+)?\]")
@@ -193,7 +196,9 @@ def describe(exchange: Exchange, provider: str, trace: Trace | None = None) -> S
         text = request.body[:MAX_BODY].decode("utf-8", "backslashreplace")
         url = excerpt(redact_url(request.url), MAX_LINE)
         sent = Sent(request.method, url, text, len(request.body))
-    inside = _inside(exchange, trace or _trace(exchange, provider))
+    trace = trace or _trace(exchange, provider)
+    inside = _inside(exchange, trace)
+    events = [_event_line(event, MAX_GREEN_LINE) for event in trace.events[:MAX_GREEN_LINES]]
     return Stream(
         exchange.status,
         len(body),
@@ -202,6 +207,8 @@ def describe(exchange: Exchange, provider: str, trace: Trace | None = None) -> S
         len(exchange.reads),
         sent,
         sum(map(bool, inside)),
+        tuple(events),
+        len(trace.events),
     )
 
 
@@ -251,7 +258,17 @@ def _views(judgement: Judgement, items: Any) -> tuple[LayerView, ...]:
         return _request_views(cell, items, MAX_REQUEST if differs else MAX_GREEN_REQUEST)
     if cell.layer == "facts" and differs:
         return _facts_views(judgement)
-    return _layer_views(judgement, items) if differs else ()
+    return _layer_views(judgement, items) if differs else _own_view(cell, items)
+
+
+def _own_view(cell: Cell, items: Any) -> tuple[LayerView, ...]:
+    """The beginning of the output of a cell that holds. Its frames and events are those of the
+    stream.
+    """
+    if cell.layer not in ("payloads", "facts"):
+        return ()
+    lines = tuple(_line(item, MAX_GREEN_LINE) for item in items[:MAX_GREEN_LINES])
+    return (LayerView(cell.layer, lines, 0, len(items)),)
 
 
 def _facts_views(judgement: Judgement) -> tuple[LayerView, ...]:
@@ -353,15 +370,15 @@ def _view(
     )
 
 
-def _line(item: Any) -> str:
+def _line(item: Any, most: int = MAX_LINE) -> str:
     text = json.dumps(item, ensure_ascii=False, separators=(", ", ": "), default=repr)
-    return excerpt(text, MAX_LINE)
+    return excerpt(text, most)
 
 
-def _event_line(event: Any) -> str:
+def _event_line(event: Any, most: int = MAX_LINE) -> str:
     plain = to_builtins(event)
     kind = plain.pop("kind")
-    return f"{kind}  {_line(plain)}" if plain else kind
+    return f"{kind}  {_line(plain, most)}" if plain else kind
 
 
 def _frame_line(frame: Frame) -> str:

@@ -157,7 +157,7 @@ class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     the SHA-256 of its bytes.
 
     ``inside_total`` reads end inside a message or a character; merged ``reads`` (`fewer_reads`)
-    show fewer of them.
+    show fewer of them. ``events``: the first of ``events_total`` events, a line each.
     """
 
     status: int
@@ -167,6 +167,8 @@ class Stream(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     reads_total: Annotated[int, Meta(ge=0)] = 0
     sent: Sent | None = None
     inside_total: Annotated[int, Meta(ge=0)] = 0
+    events: tuple[str, ...] = ()
+    events_total: Annotated[int, Meta(ge=0)] = 0
 
 
 class LayerView(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

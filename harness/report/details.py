@@ -111,6 +111,10 @@ def _stream(result: CaseResult) -> list[Any]:
     if result.end in INTERRUPTED:
         unusual["broken"] = 1
     evidence = result.evidence or Evidence()
+    if evidence.stream and evidence.stream.events:
+        lines = [printable_lines(line) for line in evidence.stream.events]
+        total = evidence.stream.events_total
+        unusual["events"] = [lines, total] if total > len(lines) else [lines]
     if evidence.before:
         unusual["before"] = [_transfer(stream) for stream in evidence.before]
     digest, reads, more = _transfer(evidence.stream) if evidence.stream else ("", [], {})
@@ -146,12 +150,18 @@ def _read(read: Read) -> list[Any]:
 
 def _cell(result: CaseResult, *, with_layers: bool) -> Any:
     """The digest alone for a cell without other evidence; digest, prompt and request for a request
-    cell that holds; else an object.
+    cell that holds; digest and lines for another cell that holds; else an object.
     """
     evidence = result.evidence or Evidence()
     digest = evidence.digest[:DIGEST]
     if not (result.findings or evidence.layers or evidence.breaches is not None):
         return digest
+    if not result.findings and evidence.breaches is None and len(evidence.layers) == 1:
+        (view,) = evidence.layers
+        lines = [printable_lines(line) for line in view.lines]
+        if view.layer == "facts":
+            return [digest, lines, view.total, 1]
+        return [digest, lines, view.total] if view.total > len(lines) else [digest, lines]
     layers = [_layer(view) for view in evidence.layers] if with_layers else []
     names = {
         "digest": digest,

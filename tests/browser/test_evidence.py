@@ -19,6 +19,7 @@ from tests.support.report_samples import (
     HEADER,
     MIXED,
     result,
+    run_of,
 )
 
 
@@ -112,6 +113,19 @@ def test_every_turn_shows_its_stream_and_its_request(reader: Reader, tmp_path: P
     ]
     assert "1 read, 30 bytes, first byte after 7 ms" in said["Turn 1: reads of the stream"]
     assert "3 reads, 900 bytes" in said["Turn 2: reads of the stream"]
+
+
+def test_a_passed_cell_shows_wire_events_and_payloads_side_by_side(
+    reader: Reader, tmp_path: Path
+) -> None:
+    write_files(render(Run(HEADER, run_of(1, 'data: {"a": 1}\n\n'))), tmp_path)
+    visit = reader.open(tmp_path / "gemini-api.html", "#tool-calls.two-calls-0.anthropic")
+    said = evidence_of(visit)
+    assert "Beginning of the stream" not in said
+    titles = visit.page.locator(".panel .layers h6").all_inner_texts()
+    assert titles == ["Wire: frames", "Events", "Payloads"]
+    assert visit.page.locator(".panel .layers ol").first.inner_text() == 'data: {"a": 1}'
+    assert "4 of 9" in said["Layers"]
 
 
 def test_a_passed_cell_opens_too_and_closes_again(reader: Reader, mixed: Path) -> None:

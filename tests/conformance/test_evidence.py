@@ -115,10 +115,15 @@ def test_many_reads_are_put_together_and_none_is_lost() -> None:
     )
 
 
-def test_a_green_cell_has_a_digest_and_no_layers() -> None:
+def test_a_green_cell_has_a_digest_and_the_beginning_of_its_layers() -> None:
     held = evidence(judged({"$any": True}))
     other = evidence(judged({"$any": True}, exchange=replace(WHOLE, reads=((1.0, LAST),))))
-    assert held.layers == ()
+    (view,) = held.layers
+    assert (view.layer, view.lines[0]) == ("payloads", '{"type": "STREAM_START"}')
+    assert (len(view.lines), view.total, view.first) == (4, 6, None)
+    assert held.stream is not None
+    assert held.stream.events[0].startswith("start")
+    assert held.stream.events_total >= len(held.stream.events)
     assert held.breaches is None
     assert len(held.digest) == 32
     assert held.digest == evidence(judged({"$contains": []})).digest != other.digest

@@ -431,3 +431,18 @@ def test_an_age_stands_in_a_page_only_for_a_day_that_was_given(
     page = Page(pages(result(origin=origin), header=replace(HEADER, day=today))["gemini-api.html"])
     assert words in page.text
     assert (">stale<" in page.source) == stale
+
+
+def test_aspects_are_counted_by_stream_and_adapter() -> None:
+    verdicts = {"text": "kept", "finish": "wrong", "media": "not_carried"}
+    red = result("failed", aspects=verdicts)
+    again = result("failed", "again", line=9, aspects=verdicts)
+    unjudged = result("not-run", "left", line=12, aspects=verdicts, exchange=2)
+    green = result(adapter="unified-llm", aspects={"text": "kept", "finish": "kept"})
+    index = pages(red, again, unjudged, green)["index.html"]
+    text = Page(index).text
+    assert (
+        "Aspect unified-llm anthropic text 1 1 finish 1 1 media 1 not carried or not asked" in text
+    )
+    assert '<a class="mark" href="gemini-api.html#tool-calls.two-calls.anthropic">' in index
+    assert "Aspects × adapters" not in Page(pages(result())["index.html"]).text

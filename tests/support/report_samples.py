@@ -168,8 +168,13 @@ def run_of(
             "a" * 32,
             (Read(612.4, 271), Read(640.1, 346, 1, "message"), Read(701.3, 508)),
             3,
+            events=('text  {"text": "' + "x" * 60 + '"}',) * 4,
+            events_total=9,
         ),
         "b" * 32,
+        layers=(
+            LayerView("payloads", ('{"type": "text", "text": "' + "x" * 50 + '"}',) * 4, 0, 9),
+        ),
     )
     findings = (
         ()

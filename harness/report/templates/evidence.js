@@ -75,7 +75,7 @@ function timeline(stream, title) {
 
 const LAYERS = { frames: "Wire: frames", events: "Events", payloads: "Payloads", facts: "Native events and facts", prompt: "Prompt", requests: "Request" };
 
-function layers(cell) {
+function layers(cell, about) {
   const grid = make("div", [], "layers");
   const only = cell.layers.some(([, , , , first = null]) => first !== null);
   for (const [layer, lines, start = 0, total = lines.length, first = null, differs = false] of cell.layers) {
@@ -99,6 +99,7 @@ function layers(cell) {
   grid.setAttribute("role", "region");
   grid.setAttribute("aria-label", "Layers side by side");
   if (cell.layers[0][0] === "prompt") return part("Prompt and request", "", grid);
+  if (about) return part("Layers", about, grid);
   const title = cell.first ? `First difference: ${cell.first}` : "Layers";
   return part(title, only ? "each layer around the first difference, and the items it was made from" : "no item is marked, because the expectation has no fixed positions", grid);
 }
@@ -151,7 +152,9 @@ function panel(link) {
   const [place] = data.cases[article.case.place];
   const found = article.case.known[cellsOf(article).indexOf(link)];
   const cell = typeof found === "string" ? { digest: found } :
-    Array.isArray(found) ? { digest: found[0], layers: [["prompt", found[1], 0, found[3]], ["requests", found[2], 0, found[4]]] } : found;
+    !Array.isArray(found) ? found :
+    !Array.isArray(found[2]) ? { digest: found[0], output: [found[3] ? "facts" : "payloads", found[1], 0, found[2]] } :
+    { digest: found[0], layers: [["prompt", found[1], 0, found[3]], ["requests", found[2], 0, found[4]]] };
   const [made, exchange, wire, digest = "", reads = [], unusual] = data.streams[place];
   const stream = { status: 200, end: "complete", digest, reads, ...unusual };
   const [cassette, origin] = data.cassettes[made];
@@ -166,6 +169,8 @@ function panel(link) {
   const first = find(".found", article).find((one) => one.querySelector("a").hash === link.hash)?.querySelector(".finding");
   if (first) box.append(findings(first, cell));
   if (cell.layers?.length) box.append(layers(cell));
+  const whole = !cell.layers?.length && !cell.total && stream.events ? [["frames", wire.split("\n").filter(Boolean)], ["events", stream.events[0], 0, stream.events[1]]] : [];
+  if (whole.length) box.append(layers({ layers: cell.output ? [...whole, cell.output] : whole }, "the beginning of each layer"));
   if (cell.without) box.append(make("p", "To keep this page small, it has the layers of its first cells only. results.json has the layers of this cell too.", "note"));
   const before = (stream.before ?? []).map(([digest, reads, unusual]) => ({ status: 200, end: "complete", digest, reads, ...unusual }));
   const turns = [...before, stream], spoken = (title, turn) => before.length ? `Turn ${turn + 1}: ${title.toLowerCase()}` : title;
@@ -174,7 +179,7 @@ function panel(link) {
   turns.forEach(({ sent }, turn) => {
     if (sent) box.append(part(spoken("Request", turn), `${sent[0]} ${sent[1]}`, quoted(sent[2]), make("p", counted(sent[3], "byte") + " in total", "note")));
   });
-  if (wire) box.append(part("Beginning of the stream", stream.status ? `status ${stream.status}` : "", quoted(wire)));
+  if (wire && !whole.length) box.append(part("Beginning of the stream", stream.status ? `status ${stream.status}` : "", quoted(wire)));
   const named = cassette ? [["cassette", exchange > 1 ? `${cassette}, exchange ${exchange}` : cassette]] : [];
   if (origin >= 0) box.append(part("Origin of the stream", "", facts([...named, ...data.origins[origin]])));
   box.append(facts([["SHA-256 of the stream", digest && `${digest}…`], ["SHA-256 of the output", cell.digest && `${cell.digest}…`]]));
