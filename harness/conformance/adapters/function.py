@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness.facts import Entry
+from harness.pipeline.replay import choose_provider
+from harness.providers import PROVIDERS
 
 from .adapter import UNKNOWN, AdapterError
 from .at import Question, Skipped, at_of
@@ -32,6 +34,7 @@ _EXPECTED: Final[Mapping[Level, str]] = {
 class Function:
     """A function that a user names as ``module:function``, and ``converse`` beside it.
 
+    ``PROVIDERS`` of its module names the wires that it reads, without it all.
     ``served``: it gets an `At`, else the `Exchange`. Importing it may take any time. Raises
     `AdapterError` where there is no such module or function.
     """
@@ -43,6 +46,11 @@ class Function:
         self._module, self._function = _find(target, folder)
         self._forks = Forks()
         self._converse = getattr(self._module, "converse", None) if served else None
+        self._providers = tuple(getattr(self._module, "PROVIDERS", PROVIDERS))
+        if unknown := {*self._providers} - {*PROVIDERS}:
+            raise AdapterError(
+                f"PROVIDERS of {target} names {min(unknown)}; known are {', '.join(PROVIDERS)}"
+            )
 
     @property
     def version(self) -> str:
@@ -66,6 +74,10 @@ class Function:
         if self._served:
             function = self._converse if question.turn == 2 else self._function
             argument = at_of(question)
+        provider = choose_provider(question.exchange, question.options.provider)
+        if provider not in self._providers:
+            reply.skipped = f"it reads {', '.join(self._providers)}; the wire is {provider}"
+            return
         self._forks.reap()
         try:
             with without_keys():

@@ -296,3 +296,13 @@ def test_calls_have_ids_names_and_arguments(tmp_path: Path) -> None:
         Call("i", "f", '{"a": 1}'),
         Call(None, "g"),
     ]
+
+
+def test_a_function_names_the_wires_that_it_reads(tmp_path: Path) -> None:
+    shim = "def replay(e): return [({}, [])]\n"
+    other = function_adapter(shim + "PROVIDERS = ('vertex-ai',)", tmp_path)
+    assert transcript(other).skipped == "it reads vertex-ai; the wire is gemini-api"
+    own = function_adapter(shim + "PROVIDERS = ('gemini-api', 'vertex-ai')", tmp_path)
+    assert (transcript(own).skipped, len(transcript(own).entries)) == ("", 1)
+    with pytest.raises(AdapterError, match="names claude; known are gemini-api"):
+        function_adapter(shim + "PROVIDERS = ('claude',)", tmp_path)
