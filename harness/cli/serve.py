@@ -35,6 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     host = "the address to listen on (default: 127.0.0.1, which only this machine can reach)"
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=host)
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name that clients use for this machine, as host.docker.internal (repeatable;"
+        " default: only loopback names)",
+    )
     pace = (
         "when each read is sent: at its recorded time (recorded), so many times as fast (a number),"
         " a millisecond apart (step), without waiting (instant)"
@@ -109,6 +117,7 @@ def _serve(parsed: argparse.Namespace) -> int:
         files,
         port=parsed.port,
         host=parsed.host,
+        allowed_hosts=parsed.allow_host,
         on_miss=_print_line,
         on_warning=_print_line,
         **words,

@@ -95,6 +95,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
     )
     parser.addini(
+        "harness_allowed_hosts",
+        "names that clients may use for this machine, as host.docker.internal (default: only"
+        " loopback names)",
+        type="args",
+        default=[],
+    )
+    parser.addini(
         "harness_cassettes",
         "the folder of cassettes, relative to the rootdir (default: cassettes)",
         default="cassettes",
@@ -366,7 +373,8 @@ def _harness_serving(request: pytest.FixtureRequest) -> Iterator[Server]:
 
     project = _project(request.config)
     with Server(
-        read=lambda name: load(name) if Path(name).is_file() else project.cassette(str(name))
+        allowed_hosts=request.config.getini("harness_allowed_hosts"),
+        read=lambda name: load(name) if Path(name).is_file() else project.cassette(str(name)),
     ) as server:
         yield server
 

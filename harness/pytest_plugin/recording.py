@@ -246,7 +246,9 @@ def harness_http_options(
 
 @pytest.fixture
 def harness_base_url(
-    harness_cassette: Recording | Playback, monkeypatch: pytest.MonkeyPatch
+    harness_cassette: Recording | Playback,
+    monkeypatch: pytest.MonkeyPatch,
+    pytestconfig: pytest.Config,
 ) -> Iterator[str]:
     """The base URL of a loopback relay for any client in any language: the test's cassette records
     or answers it.
@@ -257,7 +259,8 @@ def harness_base_url(
     from harness.recording.endpoints import environment_for, upstream_by_path
     from harness.recording.relay import relay
 
-    with _in_words(), relay(harness_cassette, upstream_by_path(dict(os.environ))) as url:
+    route, hosts = upstream_by_path(dict(os.environ)), pytestconfig.getini("harness_allowed_hosts")
+    with _in_words(), relay(harness_cassette, route, allowed_hosts=hosts) as url:
         for name, value in environment_for(url).items():
             monkeypatch.setenv(name, value)
         yield url

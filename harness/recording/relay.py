@@ -10,7 +10,7 @@ exchange is recorded as aborted. A `Playback` answers without an HTTP library of
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
@@ -22,7 +22,7 @@ from harness.pipeline.replay import ReplayError
 from harness.server.connection import Connection, HttpRequest
 from harness.server.listener import Listener
 from harness.server.options import Options
-from harness.server.response import HOP_BY_HOP, made_answer, recorded_answer
+from harness.server.response import CROSS_ORIGIN, HOP_BY_HOP, made_answer, recorded_answer
 
 from .endpoints import Upstream, upstream_by_path
 from .transport import Source, headers_by_name, http_library, transports
@@ -32,21 +32,27 @@ _AT_ONCE: Final = Options(pace="instant")
 
 
 @contextmanager
-def relay(source: Source, upstream: str | Upstream | None = None) -> Iterator[str]:
+def relay(
+    source: Source,
+    upstream: str | Upstream | None = None,
+    *,
+    allowed_hosts: Collection[str] = (),
+) -> Iterator[str]:
     """The base URL of a relay that runs, in its own thread, while the block runs.
 
     ``upstream``: the provider's base URL, or a function from request path to base URL (default:
-    `upstream_by_path`).
+    `upstream_by_path`). ``allowed_hosts``: names that clients may use for this machine, besides the
+    loopback names.
     """
     base_url = upstream.rstrip("/") if isinstance(upstream, str) else ""
     route = (lambda _: base_url) if isinstance(upstream, str) else upstream or upstream_by_path()
-    with _Relay(source, route) as running:
+    with _Relay(source, route, allowed_hosts) as running:
         yield running.base_url
 
 
 class _Relay(Listener):
-    def __init__(self, source: Source, route: Upstream) -> None:
-        super().__init__()
+    def __init__(self, source: Source, route: Upstream, allowed_hosts: Collection[str]) -> None:
+        super().__init__(allowed_hosts=allowed_hosts)
         self.source = source
         self.route = route
         self.http: Any = None
@@ -73,11 +79,12 @@ class _Relay(Listener):
 
 class _RelayConnection(Connection):
     idle_s = None  # a client that is debugged may wait for long
+    origin_form = True
 
     def __init__(
         self, relay: _Relay, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        super().__init__(reader, writer)
+        super().__init__(reader, writer, relay.callers)
         self._relay = relay
 
     async def respond(self, request: HttpRequest) -> None:
@@ -91,7 +98,9 @@ class _RelayConnection(Connection):
                     Request(request.method, url, headers_by_name(headers), request.body)
                 )
             except ReplayError as error:
-                error_body = {"code": 404, "message": str(error), "status": "NOT_FOUND"}
+                # The rest describes the nearest recorded request; `Playback.unknown` keeps it.
+                message = str(error).partition("\n")[0]
+                error_body = {"code": 404, "message": message, "status": "NOT_FOUND"}
                 await self.send(made_answer(404, {"error": error_body}), _AT_ONCE, 0.0)
                 return
             if exchange is not None:
@@ -141,10 +150,15 @@ class _RelayConnection(Connection):
 def _end_to_end(
     headers: Any, dropped: frozenset[str] | set[str] = frozenset()
 ) -> list[tuple[bytes, bytes]]:
-    """Headers of the message, without those of one connection (RFC 9110, 7.6.1)."""
+    """Headers of the message, without those of one connection (RFC 9110, 7.6.1) and those that let
+    a web page read it.
+    """
     left_out = HOP_BY_HOP | dropped
     return [
-        (name, value) for name, value in headers if name.decode("latin-1").lower() not in left_out
+        (name, value)
+        for name, value in headers
+        if (lower := name.decode("latin-1").lower()) not in left_out
+        and not lower.startswith(CROSS_ORIGIN)
     ]
 
 

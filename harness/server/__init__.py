@@ -7,7 +7,7 @@ single exchanges to adapters under test.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from harness.pipeline.replay import Cuts
@@ -26,6 +26,7 @@ def serve(
     *,
     port: int = 0,
     host: str = LOOPBACK,
+    allowed_hosts: Collection[str] = (),
     pace: str | float = "recorded",
     cuts: Cuts = "recorded",
     fault: str | None = None,
@@ -38,7 +39,8 @@ def serve(
     clients.
 
     ``cassettes``: cassettes or paths of recordings, one or several; none for `Server.offer`.
-    ``port``: 0 picks a free port. ``pace``: ``recorded``, ``step`` (without waiting, still read by
+    ``port``: 0 picks a free port. ``allowed_hosts``: names that clients may use for this machine,
+    besides the loopback names. ``pace``: ``recorded``, ``step`` (without waiting, still read by
     read), ``instant``, or a number (2: twice as fast as recorded). ``cuts``: where the body is cut
     into reads, as in `harness.replay`; each piece has the time at which its last byte was recorded.
     ``fault``: ``cut:N``, ``reset:N`` or ``stall:N`` after N reads, ``status:CODE``, ``slow``.
@@ -54,6 +56,7 @@ def serve(
         [cassettes] if isinstance(cassettes, (Cassette, str, Path)) else cassettes,
         port=port,
         host=host,
+        allowed_hosts=allowed_hosts,
         pace=pace,
         cuts=cuts,
         fault=fault,

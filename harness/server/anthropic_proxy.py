@@ -58,10 +58,13 @@ Payload = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Nothing is replayed: the HTTP status and the message of the API."""
+    """Nothing is replayed: the HTTP status, and the message of the API. ``shown``: the message for
+    a client that may not see all of it.
+    """
 
     status: int
     message: str
+    shown: str = ""
 
 
 Look = Callable[[HttpRequest], Exchange | Refusal]
@@ -106,7 +109,9 @@ class Messages:
         if isinstance(exchange, Refusal):
             if exchange.status == 404:
                 self._missed(exchange.message)
-            return _error_answer(_KINDS.get(exchange.status, "api_error"), exchange.message)
+            return _error_answer(
+                _KINDS.get(exchange.status, "api_error"), exchange.shown or exchange.message
+            )
         turns = list(_replay(exchange, exchange.provider or self._provider, body, session))
         self._remember(prompt, session)
         return replace(self._written(turns, exchange, streamed), exchange=exchange)

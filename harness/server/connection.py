@@ -19,6 +19,7 @@ from typing import Final
 
 import h11
 
+from .callers import Callers
 from .options import SLOW_S, Fault, Options
 from .response import Answer, phrase_of
 
@@ -53,19 +54,23 @@ class HttpRequest:
 class Connection:
     """Serves one client until it leaves, an answer ends the connection, or it violates HTTP.
 
-    ``answer`` gives the answer to a request, and the options to send it with. A subclass may
-    override `respond` instead.
+    ``callers`` says who may ask. ``answer`` gives the answer to a request, and the options to send
+    it with. A subclass may override `respond` instead. ``origin_form``: only a path is accepted as
+    the target of a request.
     """
 
     idle_s: float | None = IDLE_S
+    origin_form = False
 
     def __init__(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
+        callers: Callers,
         answer: Callable[[HttpRequest], tuple[Answer, Options]] | None = None,
     ) -> None:
         self._answer = answer
+        self._callers = callers
         self.reader = reader
         self.writer = writer
         self.wire = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
@@ -103,6 +108,9 @@ class Connection:
             match event:
                 case h11.Request():
                     head = event
+                    if fault := self._find_fault(head):
+                        await self._refuse(*fault)
+                        return None
                 case h11.Data():
                     body += event.data
                 case h11.EndOfMessage():
@@ -112,6 +120,19 @@ class Connection:
             if max(len(body), _declared_length(head)) > MAX_BODY:
                 await self._refuse(413, f"the request is longer than {MAX_BODY} bytes")
                 return None
+
+    def _find_fault(self, head: h11.Request) -> tuple[int, str] | None:
+        """The status and the reason of a request that is refused whatever it asks."""
+        names = {name for name, _ in head.headers}
+        if {b"content-length", b"transfer-encoding"} <= names:
+            # RFC 9112, section 6.3: servers differ in which one they believe
+            return 400, "the request has a Content-Length and a Transfer-Encoding"
+        target = head.target.decode("latin-1")
+        if self.origin_form and not target.startswith("/"):
+            return 400, "the target of the request is not a path"
+        if stranger := self._callers.find_stranger(target, list(head.headers)):
+            return 403, f"{stranger} is no name of this machine; see --allow-host"
+        return None
 
     async def _next_event(self) -> h11.Event | type[h11.PAUSED]:
         while (event := self.wire.next_event()) is h11.NEED_DATA:

@@ -19,9 +19,10 @@ from harness.providers import PROVIDERS, Identity, detect_provider
 from harness.stream.exchange import Exchange
 
 from .anthropic_proxy import Messages, Refusal
+from .callers import Callers
 from .connection import HttpRequest
 from .google import debug_info, error_answer, fault_answer, made_up, message_of
-from .lookup import Finder, PlacedExchange
+from .lookup import Finder, PlacedExchange, miss_of
 from .options import Fault, Options, Strictness
 from .refusals import BrokenRule, GivenSignatures, Level, find_broken_rules, given_signatures
 from .response import Answer, recorded_answer
@@ -37,6 +38,7 @@ _REFUSED: Final[dict[Strictness, frozenset[Level]]] = {
 class Endpoint:
     """Answers requests from the ``placed`` exchanges. ``missed`` is called with a message for each
     request that nothing answers, ``warned`` for each broken rule that does not lead to a refusal.
+    Only ``callers`` that prove to be local are shown the most similar recorded request.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Endpoint:
         options: Options,
         missed: Callable[[str], None],
         warned: Callable[[str], None],
+        callers: Callers,
     ) -> None:
         # The output of a program is no answer over HTTP.
         self.placed = [
@@ -54,6 +57,7 @@ class Endpoint:
         self.finder = Finder(self.placed, options.match, options.provider)
         self._missed = missed
         self._warned = warned
+        self._callers = callers
         self._messages = (
             Messages(self._look_for_messages, options, self._provider(), missed)
             if options.dialect == "anthropic"
@@ -95,7 +99,7 @@ class Endpoint:
                 return exchange
             case BrokenRule() as broken:
                 return Refusal(400, broken.message)
-        return Refusal(404, self._explain(request)[0])
+        return Refusal(404, self._explain(request)[0], miss_of(request))
 
     def _provider(self) -> str | None:
         """The provider of the first exchange whose provider is known."""
@@ -106,8 +110,12 @@ class Endpoint:
     def _not_found(self, request: HttpRequest) -> Answer:
         message, differences = self._explain(request)
         self._missed(message)
-        details = [debug_info(differences)] if differences else ()
-        return replace(error_answer(request, 404, message, details), notes=(message,))
+        if self._callers.proves_to_be_local(request.headers):
+            details = [debug_info(differences)] if differences else ()
+            answer = error_answer(request, 404, message, details)
+        else:
+            answer = error_answer(request, 404, miss_of(request))
+        return replace(answer, notes=(message,))
 
     def _explain(self, request: HttpRequest) -> tuple[str, list[str]]:
         sentence, differences = self.finder.explain(request)

@@ -7,22 +7,28 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import TracebackType
 from typing import Final, Self
+
+from .callers import Callers
 
 LOOPBACK: Final = "127.0.0.1"
 _STARTS_S: Final = 10.0
 
 
 class Listener:
-    """Serves connections within ``with``; ``base_url`` is the address for clients.
+    """Serves connections within ``with``; ``base_url`` is the address for clients, and ``callers``
+    says who may be one: ``allowed_hosts`` besides the loopback names.
 
     Subclasses implement `serve_connection`.
     """
 
-    def __init__(self, host: str = LOOPBACK, port: int = 0) -> None:
+    def __init__(
+        self, host: str = LOOPBACK, port: int = 0, allowed_hosts: Collection[str] = ()
+    ) -> None:
         self.base_url = ""
+        self.callers = Callers(host, allowed_hosts)
         self._host = host
         self._port = port
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -99,14 +99,10 @@ class Finder:
         """Why nothing answers: a sentence, and the differences from the most similar recorded
         request, one in each line.
         """
-        asked_for = f"{request.method} {urlsplit(request.url).path}"
         nearest = self._index.nearest(request.method, request.url, request.body)
         if nearest is None:
             return (
-                (
-                    f"No recorded exchange answers {asked_for}, and none of the served has a"
-                    " request to compare it with."
-                ),
+                f"{miss_of(request)} None of the served has a request to compare it with.",
                 [],
             )
         place, mismatches = nearest
@@ -119,12 +115,14 @@ class Finder:
         if mode := _other_mode(request, self._placed[place].exchange):
             differences.insert(0, mode)
         return (
-            (
-                f"No recorded exchange answers {asked_for}. The nearest is {self._placed[place]};"
-                " it differs in: "
-            ),
+            f"{miss_of(request)} The nearest is {self._placed[place]}; it differs in: ",
             differences,
         )
+
+
+def miss_of(request: HttpRequest) -> str:
+    """The sentence that nothing answers a request."""
+    return f"No recorded exchange answers {request.method} {urlsplit(request.url).path}."
 
 
 def _is_address(mismatch: Mismatch) -> bool:

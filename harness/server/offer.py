@@ -110,8 +110,10 @@ class Offer:
             return self._refuse(request, "this turn was asked before")
         if exchange is None and not self._final:
             return self._refuse(request, "no exchange is offered for this turn")
-        if miss := _find_miss(exchange, self._exchanges[0], path, identity):
-            return replace(error_answer(request, 404, miss), notes=(miss,))
+        offered = exchange or self._exchanges[0]
+        if miss := _find_miss(exchange, offered, path, identity):
+            note = f"{miss}: {_describe(offered)}"
+            return replace(error_answer(request, 404, f"{miss}."), notes=(note,))
         self._histories.append(length)
         options = self._options()
         match options.fault:
@@ -147,11 +149,9 @@ class Offer:
             models.add(match["model"])
         if answer := made_up(request, models):
             return replace(answer, notes=("the request does not generate; its answer is made up",))
-        note = (
-            f"{request.method} {path} does not generate, and no answer to it is known;"
-            f" offered is {_describe(self._exchanges[0])}"
-        )
-        return replace(error_answer(request, 404, note), notes=(note,))
+        miss = f"{request.method} {path} does not generate, and no answer to it is known"
+        note = f"{miss}; offered is {_describe(self._exchanges[0])}"
+        return replace(error_answer(request, 404, f"{miss}."), notes=(note,))
 
 
 def _servable(exchange: Exchange, final: bool) -> Exchange:
@@ -198,20 +198,19 @@ def _history_length(body: bytes) -> int:
 
 
 def _find_miss(
-    exchange: Exchange | None, first: Exchange, path: str, identity: Identity
+    exchange: Exchange | None, offered: Exchange, path: str, identity: Identity
 ) -> str | None:
     """Why a request is not answered: another wire, or the other mode; None if it is answered."""
-    offered = exchange or first
     if not _same_wire(offered.provider, identity.provider):
         return (
             f"path {path} asks {identity.provider}, but the offered exchange is from"
-            f" {offered.provider}: {_describe(offered)}"
+            f" {offered.provider}"
         )
     streamed = _recorded_mode(exchange) if exchange else None
     if streamed is not None and streamed != identity.streamed:
         return (
             f"mode {_mode(identity.streamed)} was asked with {path}, but the offered exchange is"
-            f" {_mode(streamed)}: {_describe(offered)}"
+            f" {_mode(streamed)}"
         )
     return None
 

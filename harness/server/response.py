@@ -40,6 +40,9 @@ HOP_BY_HOP: Final = frozenset(
     }
 )
 
+CROSS_ORIGIN: Final = "access-control-"
+"""The beginning of the headers that let a web page read an answer. They are never sent."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -109,7 +112,7 @@ def _headers(exchange: Exchange, size: int, end: Ending) -> list[tuple[str, str]
     return [
         (name, value.strip())
         for name, values in exchange.headers.items()
-        if name.lower() not in dropped
+        if name.lower() not in dropped and not name.lower().startswith(CROSS_ORIGIN)
         for value in values
     ]
 

@@ -9,7 +9,7 @@ import asyncio
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -48,12 +48,13 @@ class Server(Listener):
         *,
         port: int = 0,
         host: str = LOOPBACK,
+        allowed_hosts: Collection[str] = (),
         on_miss: Callable[[str], None] | None = None,
         on_warning: Callable[[str], None] | None = None,
         read: Callable[[str | Path], Cassette] = load,
         **options: Any,
     ) -> None:
-        super().__init__(host, port)
+        super().__init__(host, port, allowed_hosts)
         self._options = options
         self._read = read
         self.misses: list[str] = []
@@ -83,7 +84,7 @@ class Server(Listener):
 
     def _make_endpoint(self, placed: Sequence[PlacedExchange]) -> Endpoint:
         options = read_options(**self._options)
-        return Endpoint(placed, options, self._on_miss, self._on_warning)
+        return Endpoint(placed, options, self._on_miss, self._on_warning, self.callers)
 
     def behave(self, **options: Any) -> None:
         """Change ``pace``, ``cuts``, ``fault``, ``match``, ``provider``, ``dialect`` or
@@ -129,6 +130,13 @@ class Server(Listener):
         self._offers.pop(name, None)
 
     @property
+    def token(self) -> str:
+        """A request with this in the header ``X-Harness-Token`` is shown the most similar recorded
+        request.
+        """
+        return self.callers.token
+
+    @property
     def requests(self) -> list[ServedRequest]:
         """What this server was asked, in order; of very many requests the last ones."""
         return list(self._requests)
@@ -141,7 +149,7 @@ class Server(Listener):
     async def serve_connection(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        await Connection(reader, writer, self._respond).run()
+        await Connection(reader, writer, self.callers, self._respond).run()
 
     def _respond(self, request: HttpRequest) -> tuple[Answer, Options]:
         endpoint = self._endpoint

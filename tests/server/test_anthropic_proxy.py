@@ -250,7 +250,7 @@ def test_an_unknown_history_without_signatures_is_refused(
             "nobody recorded this",
             anthropic.NotFoundError,
             anthropic.NotFoundError,
-            "not_found_error.*nearest is exchange",
+            "not_found_error.*No recorded exchange answers POST",
         ),
     ],
 )

@@ -16,13 +16,15 @@ from tests.server.socket_client import PATH, READS, WAIT_S, Seen, answered, asks
 
 def test_one_connection_carries_request_after_request() -> None:
     one = (
-        f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
+        f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
         + asks("hi")
     )
     with serve(tape(answered(((None, b"abc"),))), pace="instant") as server:
         host, port = server.base_url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
-            peer.sendall(one * 2 + one.replace(b"Host: x", b"Host: x\r\nConnection: close"))
+            peer.sendall(
+                one * 2 + one.replace(b"Host: localhost", b"Host: localhost\r\nConnection: close")
+            )
             came = b""
             while data := peer.recv(1 << 16):
                 came += data
@@ -32,10 +34,10 @@ def test_one_connection_carries_request_after_request() -> None:
 @pytest.mark.parametrize(
     ("raw", "status"),
     [
-        (b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * (1 << 17) + b"\r\n\r\n", b"431"),
-        (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999999\r\n\r\n", b"413"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + b"a" * (1 << 17) + b"\r\n\r\n", b"431"),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999999\r\n\r\n", b"413"),
         (
-            b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n8000\r\n"
+            b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n8000\r\n"
             + b"a" * 0x8000
             + b"\r\n",
             b"413",
@@ -57,23 +59,23 @@ def test_a_peer_that_sends_too_much_or_nonsense_is_refused(
 @pytest.mark.parametrize(
     ("target", "host", "body"),
     [
-        ("/", "[", b""),
-        ("*", "x", b""),
-        ("http://[/a?b", "x", b""),
-        ("//[", "x", b""),
-        ("/%ff%00/models/[x]:generateContent", "x", b"{"),
-        (PATH, "x", b'{"contents": 5}'),
+        ("/", "localhost:x", b""),
+        ("*", "localhost", b""),
+        ("http://[/a?b", "localhost", b""),
+        ("//[", "localhost", b""),
+        ("/%ff%00/models/[x]:generateContent", "localhost", b"{"),
+        (PATH, "localhost", b'{"contents": 5}'),
         (
             PATH,
-            "x",
+            "localhost",
             b'{"contents": [5, {"parts": 5}, {"parts": [5, {"functionCall": 5}], "role": 5}]}',
         ),
-        (PATH, "x", b"[[[[["),
-        (PATH, "x", b'{"contents": ' + b"[" * 5000),
-        (PATH, "x", b'"\xff\xfe'),
-        ("/v1/messages", "x", b'{"messages": 5, "model": 5}'),
-        ("/v1/messages", "x", b"5"),
-        ("/v1/messages/count_tokens", "x", b"]"),
+        (PATH, "localhost", b"[[[[["),
+        (PATH, "localhost", b'{"contents": ' + b"[" * 5000),
+        (PATH, "localhost", b'"\xff\xfe'),
+        ("/v1/messages", "localhost", b'{"messages": 5, "model": 5}'),
+        ("/v1/messages", "localhost", b"5"),
+        ("/v1/messages/count_tokens", "localhost", b"]"),
     ],
 )
 def test_an_odd_request_is_answered_all_the_same(target: str, host: str, body: bytes) -> None:
@@ -99,7 +101,7 @@ def test_a_peer_that_falls_silent_is_left(monkeypatch: pytest.MonkeyPatch) -> No
     with serve(tape(answered())) as server:
         host, port = server.base_url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
-            peer.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab")
+            peer.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nab")
             assert peer.recv(1) == b""
 
 
@@ -109,7 +111,7 @@ def test_a_client_that_waits_to_be_asked_for_its_body_is_asked() -> None:
         host, port = server.base_url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
             peer.sendall(
-                b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n"
+                b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n"
             )
             assert peer.recv(100).startswith(b"HTTP/1.1 100 ")
     assert seen.end == "complete"
@@ -122,7 +124,7 @@ def test_a_client_that_leaves_does_not_disturb_others() -> None:
         for _ in range(3):
             with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
                 peer.sendall(
-                    f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
+                    f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
                     + asks("hi")
                 )
                 assert peer.recv(10)

@@ -43,7 +43,8 @@ def test_an_unknown_request_names_the_nearest() -> None:
         tape(answered(), answered(body=asks("other")), answered(path=UNARY, body=asks("hj"))),
         pace="step",
     ) as server:
-        seen = Seen(server, asks("hj"), PATH + "&key=AIzaNever")
+        token = f"X-Harness-Token: {server.token}\r\n"
+        seen = Seen(server, asks("hj"), PATH + "&key=AIzaNever", more=token)
         array = Seen(server, asks("hj"), PATH.removesuffix("?alt=sse"))
         assert (seen.status, "X-Harness: not recorded" in seen.headers) == (
             "HTTP/1.1 404 Not Found",

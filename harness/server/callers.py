@@ -1,0 +1,76 @@
+"""Who may ask a listener: programs of this machine, and no web page.
+
+A page in a browser can send requests to a loopback address. It can't choose the headers that tell
+who it is: ``Origin`` names the page, and after DNS rebinding ``Host`` names the page's domain.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Collection, Sequence
+from ipaddress import ip_address
+from typing import Final
+
+TOKEN_HEADER: Final = "X-Harness-Token"  # noqa: S105  # the name of a header
+"""The header by which a local tool proves that it knows the token of this process."""
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+
+class Callers:
+    """``host`` is the address that is listened on, ``allowed`` are more names that may stand in
+    ``Host`` and ``Origin``. ``token`` is new in each process.
+    """
+
+    def __init__(self, host: str, allowed: Collection[str] = ()) -> None:
+        self.token = secrets.token_urlsafe(16)
+        self._host = host.lower()
+        self._allowed = frozenset(name.lower() for name in allowed)
+
+    def find_stranger(self, target: str, headers: Headers) -> str | None:
+        """The header that names a stranger, with its value; None for a caller that may ask."""
+        for name, value in headers:
+            text = value.decode("latin-1").strip()
+            match name.lower():
+                # A whole address is sent to a proxy, which no page can make of this listener.
+                case b"host" if target.startswith("/") and not self._knows(_name_of(text)):
+                    return f"Host: {text}"
+                case b"origin" if not self._knows(_name_of(text.partition("://")[2])):
+                    return f"Origin: {text}"
+        return None
+
+    def proves_to_be_local(self, headers: Headers) -> bool:
+        """Whether a request has the token of this process."""
+        given = next(
+            (value for name, value in headers if name.lower() == TOKEN_HEADER.lower().encode()), b""
+        )
+        return hmac.compare_digest(given, self.token.encode())
+
+    def _knows(self, name: str) -> bool:
+        if name in {self._host, *self._allowed} or name == "localhost":
+            return True
+        if name.endswith(".localhost"):  # RFC 6761, section 6.3: a loopback address
+            return True
+        try:
+            address = ip_address(name)
+        except ValueError:
+            return False
+        return address.is_loopback or self._listens_everywhere
+
+    @property
+    def _listens_everywhere(self) -> bool:
+        """Then the host is any address of this machine. A page can't make a browser send one that
+        is not its own.
+        """
+        try:
+            return ip_address(self._host).is_unspecified
+        except ValueError:
+            return False
+
+
+def _name_of(place: str) -> str:
+    """The name in ``name:port`` or ``[address]:port``."""
+    if place.startswith("["):
+        return place[1:].partition("]")[0].lower()
+    return place.partition(":")[0].rstrip(".").lower()
