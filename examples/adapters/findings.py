@@ -41,21 +41,26 @@ folder of the adapter. *Thread*: a public report of the same; — where none is 
 
 @dataclass
 class Finding:
-    """One kind of red. ``cells``, ``aspects``: patterns; ``says``: a pattern in the sentence."""
+    """One kind of red. ``cells``, ``aspects``: patterns; ``says``: a pattern in the sentence.
+
+    ``second_turn``: it is about the request after the answer.
+    """
 
     adapters: list[str]
     symptom: str
     cells: list[str] = field(default_factory=lambda: ["*"])
     aspects: list[str] = field(default_factory=lambda: ["*"])
     says: str = ""
+    second_turn: bool = False
     thread: str = ""
     shown: list[tuple[AdapterResults, AspectCell, str]] = field(default_factory=list)
 
-    def fits(self, adapter: str, cell: AspectCell, aspect: str) -> bool:
+    def fits(self, adapter: str, cell: AspectCell, aspect: str, second_turn: bool) -> bool:
         """Whether it explains a red aspect of a cell."""
         place = f"{cell.cassette}:{cell.exchange}"
         return (
-            any(fnmatchcase(adapter, pattern) for pattern in self.adapters)
+            self.second_turn == second_turn
+            and any(fnmatchcase(adapter, pattern) for pattern in self.adapters)
             and any(fnmatchcase(place, f"*{pattern}") for pattern in self.cells)
             and any(fnmatchcase(aspect, pattern) for pattern in self.aspects)
             and re.search(self.says, cell.notes.get(aspect, ""), re.DOTALL) is not None
@@ -72,12 +77,15 @@ def main(paths: Sequence[str]) -> int:
     listed = yaml.safe_load((HERE / "findings.yaml").read_text(encoding="utf-8"))
     findings = [Finding(**entry) for entry in listed]
     unexplained = []
-    for adapter, cell, aspect in reds(adapters):
-        fitting = (one for one in findings if one.fits(adapter.name, cell, aspect))
+    for adapter, cell, aspect, second_turn in reds(adapters):
+        fitting = (
+            entry for entry in findings if entry.fits(adapter.name, cell, aspect, second_turn)
+        )
         if finding := next(fitting, None):
             finding.shown.append((adapter, cell, aspect))
         else:
-            unexplained.append(f"{adapter.name} {cell.name} {cell.sentence(aspect)}")
+            turn = " second turn" if second_turn else ""
+            unexplained.append(f"{adapter.name} {cell.name}{turn} {cell.sentence(aspect)}")
     names = {adapter.name for adapter in adapters}
     unseen = [
         f"not seen: {finding.adapters}: {finding.symptom}"
@@ -89,12 +97,15 @@ def main(paths: Sequence[str]) -> int:
     return 1 if unexplained or unseen else 0
 
 
-def reds(adapters: Sequence[AdapterResults]) -> Iterator[tuple[AdapterResults, AspectCell, str]]:
-    """The red aspects of the documented wire and of the second turn."""
+def reds(
+    adapters: Sequence[AdapterResults],
+) -> Iterator[tuple[AdapterResults, AspectCell, str, bool]]:
+    """The red aspects of the documented wire, and whether each is of the second turn."""
     for adapter in adapters:
-        for cell in (*adapter.sections["documented"], *adapter.second_turn):
-            for aspect in cell.red:
-                yield adapter, cell, aspect
+        for second_turn, cells in ((False, adapter.cells), (True, adapter.second_turn)):
+            for cell in cells:
+                for aspect in cell.red if cell.block == "documented" else ():
+                    yield adapter, cell, aspect, second_turn
 
 
 def page_of(adapters: Sequence[AdapterResults], findings: Sequence[Finding]) -> str:

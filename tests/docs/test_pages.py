@@ -21,7 +21,7 @@ INDEX = ROOT / "docs" / "README.md"
 PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("*.md")} - {INDEX})]
 GUIDES = [page for page in PAGES if "<!-- line: " in page.read_text(encoding="utf-8")]
 """Pages that change the package: `test_guides` follows them in a copy of it."""
-GENERATED = [ROOT / "docs" / "threads.md"]
+GENERATED = [ROOT / "docs" / "threads.md", ROOT / "docs" / "findings.md"]
 """Pages that are made from data and show nothing to run."""
 NEEDS = {"spec-language.md": ["cassette-format.md"]}
 """Pages that go on where another one ends."""

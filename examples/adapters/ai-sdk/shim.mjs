@@ -42,13 +42,12 @@ async function converse(at) {
   const first = ask({ ...asked(at), messages });
   const { toolCalls, response } = at.stream ? first : await first;
   const calls = (await toolCalls).filter((call) => !call.providerExecuted);
-  messages.push(...(await response).messages);
-  const results = calls.map(({ toolCallId, toolName }, index) => ({
-    type: 'tool-result',
-    toolCallId,
-    toolName,
-    output: { type: 'text', value: at.results[index] },
-  }));
+  messages.push(...(await response).messages); // with an error for each call of an unknown tool
+  const results = calls.flatMap(({ toolCallId, toolName, invalid }, index) =>
+    invalid
+      ? []
+      : { type: 'tool-result', toolCallId, toolName, output: { type: 'text', value: at.results[index] } },
+  );
   messages.push(
     results.length ? { role: 'tool', content: results } : { role: 'user', content: at.say },
   );

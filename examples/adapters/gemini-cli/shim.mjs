@@ -11,6 +11,7 @@ process.env.GEMINI_CLI_HOME = folder;
 process.env.GEMINI_API_KEY = 'none';
 
 async function client(at) {
+  if (!at.stream) at.skip('the Gemini CLI only asks for streams');
   const config = new Config({
     sessionId: String(at.id),
     targetDir: folder,
@@ -32,7 +33,6 @@ async function* send(gemini, at, parts) {
 }
 
 async function replay(at, say) {
-  if (!at.stream) at.skip('the Gemini CLI only asks for streams');
   const gemini = await client(at);
   for await (const event of send(gemini, at, [{ text: at.prompt }])) say(event, facts(event));
   say({ history: gemini.getHistory() }, []); // signatures are kept here
