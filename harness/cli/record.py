@@ -22,7 +22,7 @@ from harness.pipeline.replay import ReplayError
 from harness.providers import PROVIDERS
 from harness.recording.asks import NotRecordable, ask_prompts
 from harness.recording.endpoints import find_fault
-from harness.recording.journal_writer import left_behind
+from harness.recording.part_file import left_behind
 from harness.recording.policy import status_of
 from harness.recording.run import Spent, record_requests
 from harness.recording.settings import Limits, Settings
@@ -220,13 +220,21 @@ def _record(parsed: argparse.Namespace) -> int:
             failed += bool(parsed.what)  # else the user has not named this one
         except (CassetteError, ReplayError, TranslationError) as error:
             print(printable(f"harness: {plan.name}: {error}"), file=sys.stderr)
+            _print_notes(error)
             failed += 1
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             counts = f"{done} of {len(plans)} cassettes are recorded"
             message = f"harness: stopped; {counts}, {plan.name} is as it was"
             print(printable(message), file=sys.stderr)
+            _print_notes(error)
             return INTERRUPTED
     return REFUSED if failed else 0
+
+
+def _print_notes(error: BaseException) -> None:
+    """Say where the crash journal of a failed recording is."""
+    for note in getattr(error, "__notes__", ()):
+        print(printable(f"harness: {note}"), file=sys.stderr)
 
 
 def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent: Spent) -> None:

@@ -8,6 +8,7 @@ that uses it.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,10 @@ NEEDS_KEY: Final = (
 )
 
 _PASSED: Final = pytest.StashKey[bool]()
+_OUTPUT: Final = pytest.StashKey[str]()
+_STARTED: Final = pytest.StashKey[float]()
+_RECORDED: Final = pytest.StashKey[dict[Path, str]]()
+"""The tests that have recorded a cassette in this process, by its path."""
 _OURS: Final = Path(__file__).parents[1]
 _PYTHON: Final = Path(os.__file__).parent
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
@@ -56,6 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_STARTED], config.stash[_RECORDED] = time.time(), {}
     config.addinivalue_line(
         "markers",
         f"{MARKER}(name, allow_status=(), allow_end=(), ordered=True): the cassette that records"
@@ -89,7 +95,7 @@ def pytest_runtest_makereport(
         _leave_out_frames(call.excinfo)
     report = yield
     if report.when == "call":  # a test that Ctrl-C ends has no such report
-        item.stash[_PASSED] = report.passed
+        item.stash[_PASSED], item.stash[_OUTPUT] = report.passed, report.longreprtext
     return report
 
 
@@ -135,7 +141,8 @@ def _in_words() -> Iterator[None]:
     try:
         yield
     except (CassetteError, ReplayError, pytest.UsageError) as error:
-        raise pytest.fail.Exception(str(error), pytrace=False) from None
+        lines = [str(error), *getattr(error, "__notes__", ())]
+        raise pytest.fail.Exception("\n".join(lines), pytrace=False) from None
 
 
 class _NotPassed(Exception):
@@ -156,32 +163,54 @@ def harness_cassette(
 ) -> Iterator[Recording | Playback]:
     """The cassette that the test's marker names: a `Recording`, or a `Playback` that answers.
 
-    A recording is saved if the test passes. After a playback, unused exchanges and another order
+    A recording is saved if the test passes. A cassette that another test of this run has recorded
+    answers, also with ``--harness-record rewrite``: a second recording would replace the first.
+    After a playback, unused exchanges and another order
     are warnings, with ``--harness-strict`` failures. A request that no exchange answers is always a
     failure, even if the client hides the error.
     """
     from harness.conformance.project import Project
-    from harness.recording import use_cassette
-    from harness.recording.journal_writer import left_behind
+    from harness.recording import Playback, Recording, use_cassette
+    from harness.recording.part_file import left_behind
 
     config = request.config
     with _in_words():
         name, ordered, allowed = _marked(request.node)
         path = Project([], config.rootpath / config.getini("harness_cassettes")).cassette_path(name)
     mode = config.getoption("--harness-record")
+    recorded_by = _recorded_by(request.node, path)
+    if recorded_by and mode == "rewrite":
+        mode = "none"
     if message := left_behind(path):
         request.node.warn(RecordingWarning(message))
+    options = {**allowed, "options": harness_vcr_config, "recorded_by": recorded_by}
     try:
-        with (
-            _in_words(),
-            use_cassette(path, name=name, mode=mode, options=harness_vcr_config, **allowed) as tape,
-        ):
+        with _in_words(), use_cassette(path, name=name, mode=mode, **options) as tape:
             yield tape
             if not request.node.stash.get(_PASSED, False):
                 raise _NotPassed
-    except _NotPassed:
+    except _NotPassed as stopped:
+        output = request.node.stash.get(_OUTPUT, "")
+        unknown = tape.unknown[:1] if isinstance(tape, Playback) else []
+        hidden = [message for message in unknown if message.splitlines()[0] not in output]
+        for note in (*hidden, *getattr(stopped, "__notes__", ())):
+            request.node.warn(RecordingWarning(note))
         return
+    if isinstance(tape, Recording) and tape.in_flight:
+        config.stash[_RECORDED][path] = request.node.nodeid
     _judge(request.node, tape, ordered=ordered, strict=config.getoption("--harness-strict"))
+
+
+def _recorded_by(node: pytest.Item, path: Path) -> str:
+    """The other test that has recorded a cassette in this run; empty if there is none. Workers of
+    pytest-xdist know each other's cassettes by their time.
+    """
+    recorded = node.config.stash[_RECORDED]
+    if path in recorded:
+        return "" if recorded[path] == node.nodeid else recorded[path]
+    if node.config.getoption("--harness-record") == "none" or not path.exists():
+        return ""
+    return "another test" if path.stat().st_mtime > node.config.stash[_STARTED] else ""
 
 
 def _marked(node: pytest.Item) -> tuple[str, bool, dict[str, Any]]:

@@ -29,7 +29,7 @@ from harness.stream.events import End
 from harness.stream.printable import printable
 
 from .journal_writer import JournalWriter
-from .persister import Persister, use_format
+from .persister import Persister, refuse_changed, stamp_of, use_format
 from .policy import refuse_broken, refuse_errors
 from .stock_cassettes import is_stock
 from .tape import Tape
@@ -57,10 +57,11 @@ class Playback(Tape):
     the exchanges that answered, in order.
     """
 
-    def __init__(self, name: str, cassette: Any, redactor: Redactor) -> None:
+    def __init__(self, name: str, cassette: Any, redactor: Redactor, recorded_by: str = "") -> None:
         super().__init__()
         self.live = False
         self.name = name
+        self.recorded_by = recorded_by
         self.recorded = from_vcr(zip(cassette.requests, cassette.responses, strict=True))
         self.unknown: list[str] = []
         self.used: list[int] = []
@@ -106,7 +107,12 @@ class Playback(Tape):
             )
             for mismatch in mismatches:
                 lines += _mismatch_lines(mismatch)
-        lines.append("record the cassette anew with --harness-record rewrite if this is intended")
+        lines.append(
+            f"{self.recorded_by} has recorded the cassette in this run; give this test a cassette"
+            " of its own"
+            if self.recorded_by
+            else "record the cassette anew with --harness-record rewrite if this is intended"
+        )
         return "\n".join(lines)
 
 
@@ -131,6 +137,7 @@ def use_cassette(
     options: Mapping[str, Any] | None = None,
     keys: Collection[str] = (),
     whole: bool = False,
+    recorded_by: str = "",
 ) -> Iterator[Recording | Playback]:
     """A cassette for the time of the ``with`` block: a `Playback`, or a `Recording` that is saved
     at the end of the block.
@@ -140,11 +147,13 @@ def use_cassette(
     ``aborted``). ``options``: vcrpy's (``before_record_request``, ``ignore_hosts`` …), and
     ``before_record``, which gets whole exchanges (see `Redactor`). ``keys``: secrets that are
     neither in the environment nor in request headers. ``whole``: read answers to their end, even if
-    the client stops early.
+    the client stops early. ``recorded_by``: the test that recorded the cassette in this run, for
+    the message about a request that it did not make.
 
-    If the block raises, nothing is saved. What had arrived stays in NAME.yaml.part, unless it shows
-    a secret. Raises `CassetteError` for a file that can't be read or written, `RecordingRefused`
-    for a recording that is not kept.
+    If the block raises, nothing is saved. What had arrived stays in NAME.yaml.part, which a note of
+    the exception names, unless it shows a secret. Raises `CassetteError` for a file that can't be
+    read or written, or that another recording has written meanwhile, `RecordingRefused` for a
+    recording that is not kept.
     """
     check_known("record mode", mode, MODES)
     _check_file(path, name or str(path), mode)
@@ -167,8 +176,9 @@ def use_cassette(
     try:
         with recorder.use_cassette(str(path), persister=persister) as cassette:
             if cassette.rewound:
-                yield Playback(name or str(path), cassette, redactor)
+                yield Playback(name or str(path), cassette, redactor, recorded_by)
                 return
+            before = stamp_of(path)
             guard()  # raises if this machine's secrets are unknown, before anything is asked
             journal = JournalWriter(
                 path,
@@ -183,13 +193,16 @@ def use_cassette(
                 yield tape
                 refuse_errors(tape.exchanges(), allow_status)
                 refuse_broken(tape.answered(), allow_end)
+                refuse_changed(path, before)
                 append(tape.exchanges(), cassette, tape.origin)
-    except SecretFound:
-        if journal:
+    except BaseException as error:
+        if journal and isinstance(error, SecretFound):
             journal.discard()
+        elif journal and (note := journal.kept()):
+            error.add_note(note)
         raise
     if journal and tape.in_flight:
-        journal.discard()
+        journal.complete()
 
 
 def _check_file(path: Path, name: str, mode: Mode) -> None:

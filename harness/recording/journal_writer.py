@@ -5,13 +5,12 @@ never written. Compressed bodies, and exchanges that a user's hook judges, are w
 end. If anything may be a secret, the journal is deleted and nothing more is written.
 
 A thread of its own writes the journal, so that no client waits for redaction or for the disk. After
-`kill -9` the file holds everything but the last moment. Only its owner can read it, because it is
-not scanned as a whole.
+`kill -9` the file holds everything but the last moment, and when the disk is full everything
+before. Only its owner can read it, because it is not scanned as a whole.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from collections.abc import Callable
@@ -37,6 +36,8 @@ from harness.cassettes.redaction.redactor import Redactor
 from harness.cassettes.redaction.scanner import SecretFound
 from harness.stream.events import End
 
+from .part_file import PartFile, delete_left, kept
+
 PAUSE_S: Final = 0.01
 """How long the thread waits before it takes a fact, so that the client gets its bytes first."""
 
@@ -56,22 +57,6 @@ Begin = Callable[[Request | None], tuple[Origin, Guard]]
 Reads = list[tuple[float | None, bytes]]
 
 
-def part_of(path: Path) -> Path:
-    """The journal of the cassette at ``path``."""
-    return path.with_name(path.name + ".part")
-
-
-def left_behind(path: Path) -> str | None:
-    """A message about the journal that an earlier recording left; None if there is none."""
-    part = part_of(path)
-    if not part.exists():
-        return None
-    return (
-        f"{part} is what an earlier recording left when it stopped; `harness import` keeps what is"
-        " in it, recording anew replaces it"
-    )
-
-
 class JournalWriter:
     """The journal of the cassette at ``path``: `put` takes facts, a thread writes them. The file is
     made when the first answer comes.
@@ -86,7 +71,8 @@ class JournalWriter:
         begin: Begin,
         keep: Callable[[Request], Request | None] = lambda request: request,
     ) -> None:
-        self.part: Final = part_of(path)
+        self._path: Final = path
+        self._file: Final = PartFile(path)
         self._begin = begin
         self._keep = keep
         self._facts: SimpleQueue[Fact | None] = SimpleQueue()
@@ -112,7 +98,7 @@ class JournalWriter:
         self.close()
 
     def close(self) -> None:
-        """Write the facts that are left; the file stays."""
+        """Write the facts that are left; the file stays, and stays locked."""
         if self._thread is not None:
             self._facts.put(None)
             self._closing.set()
@@ -120,53 +106,41 @@ class JournalWriter:
             self._thread = None
 
     def discard(self) -> None:
-        """Close and delete the journal: the recording is complete, or it must not be kept."""
+        """Close and delete the journal: it must not be kept."""
         self.close()
-        self.part.unlink(missing_ok=True)
+        self._file.delete()
+        self._file.close()
+
+    def complete(self) -> None:
+        """Close and delete the journal, and those that earlier recordings left: the cassette is
+        saved.
+        """
+        self.discard()
+        delete_left(self._path)
+
+    def kept(self) -> str | None:
+        """A message about the journal of a recording that failed; None if there is none. Closes
+        the journal.
+        """
+        self.close()
+        self._file.close()
+        return kept(self._file.path, self._path) if self._file.path else None
 
     def _run(self) -> None:
-        file = _File(self.part)
+        file = self._file
         lines = _Lines(file, self._begin, self._keep)
         while True:
             fact = self._facts.get()
             if fact is not None and self._facts.empty():
                 self._closing.wait(PAUSE_S)
             try:
-                if not file.doubted:
+                if not file.stopped:
                     lines.close() if fact is None else lines.add(fact)
             # A user's hook may raise anything. Saving the recording raises the error again.
             except Exception:  # noqa: BLE001
-                file.doubt()
+                file.delete()
             if fact is None:
-                break
-        file.close()
-
-
-class _File:
-    """The file of a journal; it is made when the first lines are written."""
-
-    def __init__(self, part: Path) -> None:
-        self.doubted = False
-        self._part = part
-        self._handle: int | None = None
-
-    def write(self, lines: bytes) -> None:
-        if self._handle is None:
-            self._part.parent.mkdir(parents=True, exist_ok=True)
-            self._part.unlink(missing_ok=True)  # an old file may have other permissions
-            self._handle = os.open(self._part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        os.write(self._handle, lines)
-
-    def doubt(self) -> None:
-        """Delete what is written; nothing more is to be written."""
-        self.doubted = True
-        if self._handle is not None:
-            os.ftruncate(self._handle, 0)
-            self._part.unlink(missing_ok=True)
-
-    def close(self) -> None:
-        if self._handle is not None:
-            os.close(self._handle)
+                return
 
 
 @dataclass(slots=True)
@@ -184,7 +158,7 @@ class _Lines:
     """Turns facts into lines of the journal. Raises `SecretFound` if a line shows a secret."""
 
     def __init__(
-        self, file: _File, begin: Begin, keep: Callable[[Request], Request | None]
+        self, file: PartFile, begin: Begin, keep: Callable[[Request], Request | None]
     ) -> None:
         self._file = file
         self._begin = begin

@@ -82,7 +82,12 @@ class Persister:
         )
         text = serializer.guard().dumps(Cassette(exchanges, origin), _display_name(path))
         old = path.read_bytes() if path.is_file() else b""
-        save(path, text)
+        try:
+            save(path, text)
+        except OSError as error:
+            raise CassetteError(
+                f"{path}: can't be written: {error.strerror or error}; the old file is as it was"
+            ) from None
         if is_stock(old) or (serializer.notes and not is_cassette(old)):
             note_once(WRITTEN, str(path))
 
@@ -122,6 +127,30 @@ def use_format(recorder: VCR, guard: Callable[[], Guard], *, notes: bool = False
     extra_paths = getattr(recorder.persister, "extra_paths", ())
     recorder.register_persister(WithExtras(extra_paths) if extra_paths else Persister)
     recorder.serializer = SERIALIZER
+
+
+Stamp = tuple[int, int, int] | None
+"""Identity, time and size of a file; None for no file."""
+
+
+def stamp_of(path: Path) -> Stamp:
+    """The stamp of a file, by which another process that writes it is noticed."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def refuse_changed(path: Path, before: Stamp) -> None:
+    """Raises `CassetteError` if the file is no longer the one that had this stamp: saving would
+    lose what another recording has saved.
+    """
+    if stamp_of(path) != before:
+        raise CassetteError(
+            f"{path}: another recording has written this cassette meanwhile, and saving this one"
+            " would lose it; give each test a cassette of its own, then record again"
+        )
 
 
 def save(path: Path, text: str) -> None:

@@ -27,8 +27,9 @@ from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.scanner import SecretFound
 from harness.cassettes.vcrpy import body_bytes
 
-from .journal_writer import JournalWriter, left_behind
-from .persister import CassetteFormat, use_format
+from .journal_writer import JournalWriter
+from .part_file import left_behind
+from .persister import CassetteFormat, Stamp, refuse_changed, stamp_of, use_format
 from .tape import Tape
 from .transport import patches
 from .vcr_values import append, filtered, from_vcr, origin_of, to_vcr_request
@@ -52,9 +53,15 @@ class _Context(CassetteContextDecorator):  # type: ignore[misc]  # vcrpy has no 
     """
 
     def _patch_generator(self, cassette: StreamingCassette) -> Iterator[StreamingCassette]:
+        self._cassette = cassette
         yield from super()._patch_generator(cassette)
         if cassette.failure is not None:
             raise cassette.failure
+
+    def __exit__(self, *raised: Any) -> None:
+        super().__exit__(*raised)
+        if raised[1] is not None:
+            self._cassette.name_journal(raised[1])
 
 
 class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no types
@@ -67,6 +74,7 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         self.tape: Final = _VcrTape(self)
         self.failure: Exception | None = None
         self._journal: JournalWriter | None = None
+        self._stamp: Stamp = None
         self.custom_patches = (
             *options.get("custom_patches", ()),
             *(patch for library in ours for patch in patches(library, self.tape)),
@@ -106,6 +114,7 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         if self.write_protected or not isinstance(self._serializer, CassetteFormat):
             return
         path = Path(self._path)
+        self._stamp = stamp_of(path)
         if message := left_behind(path):
             warnings.warn(message, stacklevel=2)
         guard = self._serializer.guard
@@ -121,15 +130,25 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         """
         recorded, self.tape.in_flight = self.tape.exchanges(), []
         try:
+            if recorded and self._journal:
+                refuse_changed(Path(self._path), self._stamp)
             append(recorded, self)
             super()._save(force=force)
         except Exception as error:  # noqa: BLE001  # `_Context` raises it
             self.failure = error
         if not self._journal:
             return
-        self._journal.close()
-        if (recorded and not self.failure) or isinstance(self.failure, SecretFound):
+        if isinstance(self.failure, SecretFound):
             self._journal.discard()
+        elif self.failure:
+            self.name_journal(self.failure)
+        elif recorded:
+            self._journal.complete()
+
+    def name_journal(self, error: BaseException) -> None:
+        """Close the journal; if there is one, the error names it."""
+        if self._journal and (note := self._journal.kept()):
+            error.add_note(note)
 
 
 class _VcrTape(Tape):

@@ -8,6 +8,7 @@ from pathlib import Path
 import google.genai  # noqa: F401
 import pytest
 
+from harness.recording.stock_cassettes import READ, WRITTEN
 from tests.recording.command_support import SPEC
 from tests.recording.providers import ENVIRONMENT, KEY
 
@@ -17,6 +18,7 @@ def _no_keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ENVIRONMENT.split():
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("harness.recording.stock_cassettes._shown", {READ, WRITTEN})
 
 
 @pytest.fixture

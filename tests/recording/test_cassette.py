@@ -15,7 +15,7 @@ import pytest
 from harness import load
 from harness.cassettes import Cassette, CassetteError, Exchange, Origin, Request, dumps
 from harness.recording.cassette import Playback, UnknownRequest, use_cassette
-from harness.recording.journal_writer import part_of
+from harness.recording.part_file import part_of
 from harness.recording.persister import save
 from harness.recording.transport import transports
 from tests.recording.clients import (
@@ -107,7 +107,7 @@ def test_an_answer_that_broke_off_is_refused_unless_asked_for(
     if mode == "rewrite":
         path.write_text(dumps(Cassette((), Origin("written"))))
     before = path.read_bytes() if path.exists() else None
-    told = rf"the answer of exchange 1 was {end}.* before its end, after 4 reads of \d+ bytes; .*: allow_end=\['{end}'\]$"
+    told = rf"the answer of exchange 1 was {end}.* before its end, after 4 reads of \d+ bytes; .*: allow_end=\['{end}'\]"
     with raw_server(streaming(*EVENTS, end=end)) as url:
         with pytest.raises(CassetteError, match=told), use_cassette(path, mode=mode) as tape:
             stream("httpx2", tape, url)
@@ -141,7 +141,7 @@ def test_an_answer_that_timed_out_is_refused_unless_allowed(
         return None
 
     with raw_server(streaming(*EVENTS, gate=gate)) as url:
-        told = r"the answer of exchange 1 was given up, after 1 read of \d+ bytes: .+; .*: allow_end=\['aborted'\]$"
+        told = r"the answer of exchange 1 was given up, after 1 read of \d+ bytes: .+; .*: allow_end=\['aborted'\]"
         with pytest.raises(CassetteError, match=told), use_cassette(path, mode="once") as tape:
             ask(tape, url)
         assert not path.exists()

@@ -513,7 +513,7 @@ def test_a_program_that_failed_is_refused_as_an_answer_would_be(
     settings, limits = Settings(program=(sys.executable, str(script))), Limits(attempts=2)
     asks, slept = [GenerateAsk({"prompt": "Say hello"})], list[float]()
     with pytest.raises(
-        CassetteError, match=rf"was given {what} \({status}: .*allow the status {status}$"
+        CassetteError, match=rf"was given {what} \({status}: .*allow the status {status}"
     ):
         record_requests(
             "gemini-cli", asks, path, settings=settings, limits=limits, sleep=slept.append

@@ -22,7 +22,8 @@ from harness import Exchange, load
 from harness.cassettes import CassetteError
 from harness.cassettes.redaction.redactor import Redactor
 from harness.recording import register, use_cassette
-from harness.recording.journal_writer import LineBuffer, part_of
+from harness.recording.journal_writer import LineBuffer
+from harness.recording.part_file import part_of
 from harness.recording.transport import transports
 from tests.support.raw_server import Connection, raw_server
 

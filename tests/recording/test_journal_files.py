@@ -15,7 +15,7 @@ import pytest
 from harness import load
 from harness.cassettes import Cassette, Origin, dumps
 from harness.recording.cassette import use_cassette
-from harness.recording.journal_writer import left_behind, part_of
+from harness.recording.part_file import left_behind, part_of
 from tests.recording.clients import EVENTS, PATH, UNFINISHED, ask_and_fail, client, stream, wait_for
 from tests.support.raw_server import plain, raw_server, streaming
 

@@ -1,0 +1,178 @@
+"""The file of a crash journal, NAME.yaml.part: made when something has arrived, locked by the
+process that writes it, and kept when the disk is full.
+
+A second process that records the same name writes NAME.yaml.2.part. A lock ends with its process,
+so a file without a lock is what an earlier recording left.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from tempfile import mkstemp
+from typing import Final
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks: there a file counts as left by an earlier run
+    fcntl = None  # type: ignore[assignment]
+
+MAX_PARTS: Final = 100
+
+
+class PartFile:
+    """The journal of the cassette at ``path``.
+
+    ``path`` is None until lines are written. ``stopped``: nothing more is written, because the disk
+    is full or the file must not exist.
+    """
+
+    def __init__(self, cassette: Path) -> None:
+        self.path: Path | None = None
+        self.stopped = False
+        self._cassette = cassette
+        self._handle: int | None = None
+        self._size = 0
+
+    def write(self, lines: bytes) -> None:
+        """Append whole lines. If the disk is full, the lines before them stay."""
+        if self.stopped:
+            return
+        try:
+            if self._handle is None:
+                self._open()
+            assert self._handle is not None, "the file is open now"
+            done = 0
+            while done < len(lines):
+                done += os.write(self._handle, lines[done:])
+            self._size += done
+        except OSError:
+            self.stopped = True
+            if not self._size:
+                self.delete()
+            elif self._handle is not None:
+                with suppress(OSError):  # the reader ignores a line that is not whole
+                    os.ftruncate(self._handle, self._size)
+
+    def _open(self) -> None:
+        """Make the file: locked before it has its name, so that nobody takes it for a left one."""
+        folder = self._cassette.parent
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, temporary = mkstemp(dir=folder, prefix=f".{self._cassette.name}.")
+        try:
+            _lock(handle)
+            for number in range(1, MAX_PARTS):
+                path = _part(self._cassette, number)
+                if not _delete_if_left(path):
+                    continue
+                with suppress(FileExistsError):  # another process was faster
+                    os.link(temporary, path)
+                    self.path, self._handle = path, handle
+                    return
+            raise OSError(f"{MAX_PARTS} recordings of {self._cassette} run at once")
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+            if self._handle is None:
+                os.close(handle)
+
+    def delete(self) -> None:
+        """Delete what is written; nothing more is to be written."""
+        self.stopped = True
+        if self.path is not None and self._handle is not None:
+            os.ftruncate(self._handle, 0)
+            self.path.unlink(missing_ok=True)
+            self.path = None
+
+    def close(self) -> None:
+        """Give up the lock; the file is then a left one."""
+        self.stopped = True
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+def part_of(path: Path) -> Path:
+    """The journal of the cassette at ``path``, if one process records it."""
+    return _part(path, 1)
+
+
+def left_behind(path: Path) -> str | None:
+    """A message about the journals that earlier recordings left; None if there are none."""
+    parts = list(_left(path))
+    if not parts:
+        return None
+    return (
+        f"{', '.join(map(str, parts))} is what an earlier recording left when it stopped; `harness"
+        " import` keeps what is in it, recording anew replaces it"
+    )
+
+
+def kept(part: Path, path: Path) -> str:
+    """The message about the journal of a recording that failed just now."""
+    target = path.with_name(f"NEW-{path.name}") if path.exists() else path
+    return (
+        f"what had arrived is kept in {part}; `harness import {part} -o {target}` makes a cassette"
+        " of it"
+    )
+
+
+def delete_left(path: Path) -> None:
+    """Delete the journals that earlier recordings left: the cassette is complete."""
+    for part in _left(path):
+        _delete_if_left(part)
+
+
+def _part(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}.part" if number == 1 else f"{path.name}.{number}.part")
+
+
+def _left(path: Path) -> Iterator[Path]:
+    """The journals that no process writes."""
+    pattern = re.compile(re.escape(path.name) + r"(?:\.\d+)?\.part")
+    parts = sorted(path.parent.iterdir()) if path.parent.is_dir() else ()
+    return (part for part in parts if pattern.fullmatch(part.name) and not _is_in_use(part))
+
+
+def _is_in_use(path: Path) -> bool:
+    """Whether a process writes a journal."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return not _lock(file.fileno(), shared=True)
+
+
+def _delete_if_left(path: Path) -> bool:
+    """Delete a journal unless a process writes it; False if one does."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except FileNotFoundError:
+        return True
+    except OSError:  # a link, which is not followed
+        path.unlink()
+        return True
+    try:
+        if not _lock(handle) or not os.path.samestat(os.fstat(handle), path.lstat()):
+            return False
+        path.unlink()  # nobody else does so: whoever deletes a journal holds its lock
+        return True
+    except FileNotFoundError:
+        return True
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, *, shared: bool = False) -> bool:
+    """Lock a file until it is closed; False if another process, or another recording of this one,
+    has locked it.
+    """
+    if fcntl is not None:
+        try:
+            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks
+            return True
+    return True

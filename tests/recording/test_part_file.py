@@ -1,0 +1,185 @@
+"""The crash journal under attack: two processes on one name, a full disk, and who names it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+import vcr
+
+from harness import load
+from harness.cassettes import CassetteError
+from harness.recording import register
+from harness.recording.cassette import use_cassette
+from harness.recording.part_file import left_behind, part_of
+from tests.recording.clients import EVENTS, PATH, UNFINISHED, ask_and_fail, stream, wait_for
+from tests.support.raw_server import raw_server, streaming
+
+RECORDS = """
+import sys
+import httpx2
+from pathlib import Path
+from harness.recording.transport import transports
+from harness.recording.cassette import use_cassette
+
+with use_cassette(Path(sys.argv[2]), mode="rewrite") as tape:
+    with httpx2.Client(transport=transports("httpx2").sync(tape)) as http:
+        with http.stream("POST", sys.argv[1], json={}) as response:
+            for data in response.iter_raw():
+                print(len(data), flush=True)
+    print("all", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def start(url: str, path: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", RECORDS, url + PATH, str(path)]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+
+def wait_for_all(process: subprocess.Popen[str]) -> None:
+    assert process.stdout is not None
+    assert "all\n" in iter(process.stdout.readline, "")
+
+
+@pytest.mark.slow
+def test_two_processes_on_one_name_keep_both_recordings(tmp_path: Path) -> None:
+    path, second = tmp_path / "a.yaml", tmp_path / "a.yaml.2.part"
+    scripts = streaming(*EVENTS[:2]), streaming(*EVENTS[2:])
+    with raw_server(*scripts) as url, start(url, path) as one:
+        wait_for_all(one)
+        wait_for(b"t1", part_of(path))
+        with start(url, path) as other:
+            wait_for_all(other)
+            wait_for(b"t3", second)
+            assert b"t1" in part_of(path).read_bytes()
+            assert left_behind(path) is None  # both are being written
+            other.communicate("\n")
+        assert other.returncode == 0
+        _, error = one.communicate("\n")
+    assert one.returncode == 1
+    assert "another recording has written this cassette meanwhile" in error
+    assert f"what had arrived is kept in {part_of(path)}" in error
+    assert load(path).exchanges[0].body == b"".join(EVENTS[2:])
+    assert load(part_of(path)).exchanges[0].body == b"".join(EVENTS[:2])
+    assert not second.exists()
+
+
+def test_two_recordings_of_one_process_keep_both(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+
+    def nested(url: str) -> None:
+        with use_cassette(path, mode="rewrite") as tape:
+            stream("httpx2", tape, url)
+            with use_cassette(path, mode="rewrite") as inner:
+                stream("httpx2", inner, url)
+
+    with (
+        raw_server(streaming(*EVENTS[:2]), streaming(*EVENTS[2:])) as url,
+        pytest.raises(CassetteError, match="meanwhile") as caught,
+    ):
+        nested(url)
+    assert caught.value.__notes__ == [
+        f"what had arrived is kept in {part_of(path)}; `harness import {part_of(path)} -o"
+        f" {tmp_path / 'NEW-a.yaml'}` makes a cassette of it"
+    ]
+    assert load(path).exchanges[0].body == b"".join(EVENTS[2:])
+
+
+def test_a_suite_of_vcrpy_does_not_replace_what_another_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    recorder = vcr.VCR()
+    register(recorder)
+
+    def record_beside_another(url: str) -> None:
+        with recorder.use_cassette(str(path)):
+            stream_by_vcr(url)
+            path.write_bytes(b"of another")
+
+    with (
+        raw_server(streaming(*EVENTS)) as url,
+        pytest.raises(CassetteError, match="another recording has written this cassette"),
+    ):
+        record_beside_another(url)
+    assert path.read_bytes() == b"of another"
+
+
+def stream_by_vcr(url: str) -> None:
+    with httpx2.Client() as http:
+        http.post(url + PATH, json={})
+
+
+def test_a_complete_recording_deletes_what_earlier_ones_left(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    for name in ("a.yaml.part", "a.yaml.2.part", "aa.yaml.part"):
+        (tmp_path / name).write_bytes(UNFINISHED)
+    assert f"{part_of(path)}" in (left_behind(path) or "")
+    with raw_server(streaming(*EVENTS)) as url, use_cassette(path, mode="once") as tape:
+        stream("httpx2", tape, url)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.yaml", "aa.yaml.part"]
+    assert left_behind(path) is None
+
+
+FULL = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.slow
+def test_a_full_disk_keeps_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("version: 1\n", encoding="utf-8")
+    limited = RECORDS.replace("import sys\n", FULL.replace("sys.stdin.readline()\n", ""), 1)
+    many = [b'data: {"n": %d}\r\n\r\n' % number for number in range(500)]
+    with raw_server(streaming(*many)) as url:
+        finished = subprocess.run(
+            [sys.executable, "-c", limited, url + PATH, str(path)],
+            input="\n",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert finished.returncode == 1
+    assert f"{path}: can't be written: File too large; the old file is as it was" in finished.stderr
+    assert f"what had arrived is kept in {part_of(path)}" in finished.stderr
+    assert path.read_text(encoding="utf-8") == "version: 1\n"
+    assert part_of(path).stat().st_size <= 4096
+    (exchange,) = load(part_of(path)).exchanges
+    assert len(exchange.reads) > 20
+    assert [data for _, data in exchange.reads] == many[: len(exchange.reads)]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.yaml", "a.yaml.part"]
+
+
+def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+    monkeypatch.setattr("os.write", lambda handle, data: write(handle, bytes(data[:7])))
+    path = tmp_path / "a.yaml"
+    with raw_server(streaming(*EVENTS)) as url, pytest.raises(RuntimeError):
+        ask_and_fail(url, path)
+    assert [data for _, data in load(part_of(path)).exchanges[0].reads] == EVENTS
+
+
+@pytest.mark.parametrize("on_exception", [True, False])
+def test_a_failed_suite_of_vcrpy_names_its_journal(tmp_path: Path, on_exception: bool) -> None:
+    recorder, path = vcr.VCR(record_on_exception=on_exception), tmp_path / "a.yaml"
+    register(recorder)
+
+    def ask(url: str) -> None:
+        with recorder.use_cassette(str(path)):
+            stream_by_vcr(url)
+            raise RuntimeError("the test failed")
+
+    with raw_server(streaming(*EVENTS)) as url, pytest.raises(RuntimeError) as caught:
+        ask(url)
+    notes = getattr(caught.value, "__notes__", [])
+    assert path.exists() == on_exception
+    assert bool(notes) != on_exception
+    assert all(f"what had arrived is kept in {part_of(path)}" in note for note in notes)
