@@ -19,6 +19,7 @@ from harness.conformance.adapters.named import make_adapter, read_line
 from harness.facts import Call, Error, Finish, Raw, Text, Transcript, Usage
 from tests.conformance.adapters.shims import EXCHANGE, transcript
 
+HI = b'{"contents": [{"role": "user", "parts": [{"text": "Hi?"}]}]}'
 Answer = Callable[[BaseHTTPRequestHandler, dict[str, Any]], bytes]
 
 
@@ -54,7 +55,7 @@ def gateway(answer: Answer) -> Iterator[tuple[str, list[Any]]]:
         server.server_close()
 
 
-def ask(upstream: str, body: bytes = b'{"contents": []}') -> list[Any]:
+def ask(upstream: str, body: bytes = HI) -> list[Any]:
     """The messages of the upstream, asked as Gemini's API."""
     url = f"{upstream}/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
     with urllib.request.urlopen(url, body) as answer:
