@@ -23,13 +23,15 @@ class Raised:
     """The exception that ended a run.
 
     ``type``: the name of its class. ``code``: its status code or status word, if it has one.
-    ``traceback``: the lines of the adapter's own frames and of the causes, for a reader.
+    ``traceback``: the lines of the adapter's own frames and of the causes, for a reader. ``place``:
+    the last of these frames that is in no library, as ``shim.py:12``.
     """
 
     type: str
     message: str
     code: int | str | None = None
     traceback: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

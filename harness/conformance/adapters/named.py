@@ -40,7 +40,6 @@ from .gateway import WIRES, Gateway, upstream_address
 from .offers import SHARED, Offers, offers_at, second_body, transcript_of
 from .own import ADAPTERS, user_adapter
 from .program import Program
-from .raised import place_of
 from .reply import Level, Reply
 from .worker import worker_program
 
@@ -189,8 +188,8 @@ class _Run:
         if transcript.skipped:
             raise AdapterMissing(f"adapter {self.name} skips this exchange: {transcript.skipped}")
         if raised := transcript.raised:
-            place = f" at {place_of(reply.exception)}" if reply.exception else ""
-            lines = f"\n{raised.traceback}" if raised.traceback and not place else ""
+            place = f" at {raised.place}" if raised.place else ""
+            lines = "" if reply.exception or not raised.traceback else f"\n{raised.traceback}"
             raise AdapterError(
                 f"the adapter raised {raised.type}{place}: {raised.message}{lines}"
             ) from reply.exception

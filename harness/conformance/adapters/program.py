@@ -189,6 +189,7 @@ def _raised(value: Any, name: str) -> Raised | None:
         str(value.get("message") or ""),
         code if isinstance(code, int | str) and not isinstance(code, bool) else None,
         str(value.get("traceback") or ""),
+        str(value.get("place") or ""),
     )
 
 

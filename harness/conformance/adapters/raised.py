@@ -32,9 +32,8 @@ def trim(error: BaseException) -> bool:
 def raised_by(error: BaseException) -> Raised:
     """The description of a trimmed exception."""
     lines = "".join(traceback.format_exception(error))
-    return Raised(
-        type(error).__name__, message_of(error), code_of(error), lines[-MAX_TRACEBACK:].strip("\n")
-    )
+    shown = lines[-MAX_TRACEBACK:].strip("\n")
+    return Raised(type(error).__name__, message_of(error), code_of(error), shown, _place(error))
 
 
 def message_of(error: BaseException) -> str:
@@ -57,10 +56,8 @@ def code_of(error: BaseException) -> int | str | None:
     return None
 
 
-def place_of(error: BaseException) -> str:
-    """``name.py:12``: the adapter's own first frame of a trimmed exception, or the innermost one
-    that is not in a library.
-    """
+def _place(error: BaseException) -> str:
+    """``shim.py:12``: the innermost frame of a trimmed exception that is in no library."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "site-packages" not in frame.filename]
     frame = (own or frames)[-1]

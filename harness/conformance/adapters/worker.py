@@ -84,6 +84,7 @@ def _answer(function: Function, given: Mapping[str, Any], loop: Loop) -> None:
         "message": reply.raised.message,
         "code": reply.raised.code,
         "traceback": reply.raised.traceback,
+        "place": reply.raised.place,
     }
     writer.write(raised=raised, skipped=reply.skipped)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -99,6 +100,7 @@ def test_an_exception_is_a_part_of_the_transcript(isolated: bool, tmp_path: Path
     raised = output.transcript.raised
     assert raised is not None
     assert (raised.type, raised.message, raised.code) == ("QuotaError", "Slow down.", 429)
+    assert re.fullmatch(r"shim_\w+\.py:11", raised.place)
     lines = raised.traceback.splitlines()
     assert "KeyError: 'x'" in lines
     assert lines[-1].endswith("QuotaError: Slow down.")
