@@ -1,0 +1,126 @@
+"""The shipped recordings agree with the documented wire where an error was once found in them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cassettes.load import load
+from harness.facts import Facts
+from harness.providers import PROVIDERS
+from harness.stream.exchange import Exchange
+
+CASSETTES = Path(__file__).parents[2] / "cassettes"
+URL_SAFE = {"gemini-api/model-dump"}
+"""Objects of google-genai, which writes base64 in the URL-safe alphabet."""
+UNSIGNED = {
+    "code-assist/anthropic-tool-code.2": "the conversation asks for this model",
+    "gemini-api/repeated-calls.2": "the case is about a call that comes twice",
+    "vertex-ai/calls.2": "the case is about a call without a signature",
+    "vertex-ai/signed-thought-then-call.1": "the signature stands on the thought before the call",
+    "vertex-ai/stray-pieces.1": "streamed arguments without signatures",
+    **{
+        f"vertex-ai/streamed-arguments.{number}": "streamed arguments without signatures"
+        for number in (2, 3, 4, 5, 8, 10, 11)
+    },
+}
+"""Answers of Gemini 3 models whose calls have no signature → why."""
+
+
+@cache
+def answers() -> dict[str, tuple[Exchange, Facts]]:
+    """Every shipped answer of a model and its facts, by cassette and number."""
+    shipped = {}
+    for path in sorted(CASSETTES.rglob("*.yaml")):
+        name = path.relative_to(CASSETTES).with_suffix("").as_posix()
+        for number, exchange in enumerate(load(path).exchanges, 1):
+            if exchange.generates and exchange.provider:
+                facts = PROVIDERS[exchange.provider].facts(exchange)
+                shipped[f"{name}.{number}"] = (exchange, facts)
+    return shipped
+
+
+def objects(exchange: Exchange) -> Iterator[dict[str, Any]]:
+    """Every JSON object in the lines of an answer, at any depth."""
+    for line in exchange.body.decode("utf-8", "replace").splitlines():
+        try:
+            pending = [json.loads(line.removeprefix("data:"))]
+        except ValueError:
+            continue
+        while pending:
+            value = pending.pop()
+            if isinstance(value, dict):
+                yield value
+                pending += value.values()
+            elif isinstance(value, list):
+                pending += value
+
+
+def test_signatures_are_canonical_base64() -> None:
+    wrong = {}
+    for place, (_, facts) in answers().items():
+        for _, signature in facts.signatures:
+            decode = (
+                base64.urlsafe_b64decode
+                if place.rpartition(".")[0] in URL_SAFE
+                else base64.b64decode
+            )
+            encode = (
+                base64.urlsafe_b64encode
+                if place.rpartition(".")[0] in URL_SAFE
+                else base64.b64encode
+            )
+            try:
+                same = encode(decode(signature)).decode() == signature
+            except ValueError:
+                same = False
+            if not same:
+                wrong[place] = signature
+    assert wrong == {}
+
+
+def test_media_processing_is_a_word_of_its_enum() -> None:
+    found = [
+        (place, value["mediaProcessing"])
+        for place, (exchange, _) in answers().items()
+        for value in objects(exchange)
+        if "mediaProcessing" in value
+    ]
+    assert found
+    assert [place for place, word in found if word not in ("STATIC", "AGENTIC")] == []
+
+
+def test_calls_of_gemini_3_models_are_signed() -> None:
+    unsigned = set()
+    for place, (exchange, facts) in answers().items():
+        models = {str(value.get("modelVersion", "")) for value in objects(exchange)}
+        first = next(iter(facts.marks), (None, None))
+        if facts.calls and not first[1] and any(model.startswith("gemini-3") for model in models):
+            unsigned.add(place)
+    assert unsigned == {*UNSIGNED}
+
+
+@pytest.mark.parametrize("field", ["groundingSupports", "citationSources", "citations"])
+def test_offsets_count_bytes(field: str) -> None:
+    checked = 0
+    for place, (exchange, facts) in answers().items():
+        text = facts.text.encode()
+        for value in objects(exchange):
+            for item in value.get(field) or ():
+                segment = item.get("segment", item)
+                start, end = segment.get("startIndex", 0), segment.get("endIndex")
+                if not isinstance(end, int):
+                    continue
+                checked += 1
+                assert end <= len(text), f"{place}: {field} ends at {end} of {len(text)} bytes"
+                if "text" in segment:
+                    starts = [0] if not segment.get("partIndex") else range(1, len(text))
+                    slices = (text[at + start : at + end] for at in starts)
+                    assert segment["text"].encode() in slices, place
+    assert checked
