@@ -58,10 +58,12 @@ peers: $(READY) ## judge the public adapters of examples/adapters, and write rep
 test-peers: $(READY) ## judge three of them on 60 exchanges
 	$(BIN)/python examples/adapters/run.py google-genai langchain-google-genai ai-sdk --cassettes $(PEER_SAMPLE) --asked 60
 
-test-install: ## install the package alone, as a user does, and run the specs
+test-install: ## install the package alone, as a user does, run the specs, and judge adapters in an empty folder
 	$(PYTHON) -m venv --clear build/plain
 	build/plain/bin/pip install -q .
 	build/plain/bin/python -m pytest specs -q
+	mkdir -p build/empty
+	cd build/empty && ../plain/bin/harness judge unified-llm anthropic
 
 corpus: $(READY) ## replay a folder of real recordings: make corpus CORPORA=DIR
 	@test -n "$(CORPORA)" || { echo "make corpus: CORPORA is not set; give the folder of recordings: make corpus CORPORA=DIR"; exit 2; }

@@ -29,8 +29,6 @@ CellVerdict = Literal["passed", "failed", "error", "skipped"]
 
 SHOWN: Final = 5
 """Lines of each side of an evidence, around the line to look at."""
-SHOWN_OF_REQUEST: Final = 15
-"""Lines of a second request, which has a line for each value."""
 WIDTH: Final = 240
 """Characters of a line; a longer one is cut around the place to look at."""
 
@@ -92,7 +90,7 @@ class AspectCell(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     @property
     def name(self) -> str:
         """Its cassette and exchange, as ``--cassettes`` takes them."""
-        return self.cassette if self.exchange == 1 else f"{self.cassette}:{self.exchange}"
+        return f"{self.cassette}:{self.exchange}"
 
     def sentence(self, aspect: str) -> str:
         """The finding of one aspect in words."""
@@ -180,15 +178,13 @@ def second_turn_cell(
     """A cell of the second turn, with evidence for each red aspect: the answer, and the request
     after it.
     """
-    text = json.dumps(request, ensure_ascii=False, indent=1)
-    sent = [printable(line) for line in text.split("\n")]
+    sent = request_lines(request)
     evidence = {}
     for aspect, finding in findings.items():
         if finding.verdict in RED:
             words = words_of(finding.note)
-            evidence[str(aspect)] = AspectEvidence(
-                side_of(wire_lines(exchange), words), side_of(sent, words, SHOWN_OF_REQUEST)
-            )
+            sides = (side_of(lines, words) for lines in (wire_lines(exchange), sent))
+            evidence[str(aspect)] = AspectEvidence(*sides)
     return msgspec.structs.replace(
         blank,
         aspects={aspect: finding.verdict for aspect, finding in findings.items()},
@@ -227,6 +223,22 @@ def wire_lines(exchange: Exchange) -> list[str]:
         line_of(frame.json) if frame.raw is None else printable(frame.raw)
         for frame in replay_layers(exchange).frames
     ]
+
+
+def request_lines(request: Json) -> list[str]:
+    """The values of a request, a line each; of a list of objects, such as the contents, a line for
+    each object, after all others.
+    """
+    lines: list[str] = []
+    items: list[str] = []
+    for name, value in request.items() if isinstance(request, dict) else ():
+        if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+            items += [f"{name}[{index}] {line_of(item)}" for index, item in enumerate(value)]
+        elif isinstance(value, dict) and any(isinstance(item, list) for item in value.values()):
+            items += [f"{name}.{line}" for line in request_lines(value)]
+        else:
+            lines.append(f"{name} {line_of(value)}")
+    return lines + items
 
 
 def native_lines(transcript: Transcript) -> list[str]:
@@ -272,15 +284,15 @@ def words_of(note: str) -> list[str]:
     return sorted(values, key=lambda word: (-len(word), word))
 
 
-def side_of(lines: Sequence[str], words: Iterable[str], most: int = SHOWN) -> Side:
+def side_of(lines: Sequence[str], words: Iterable[str]) -> Side:
     """The lines around the one that has most of these words; without such a line the last ones."""
     words = list(words)
     scores = [sum(len(word) for word in words if word in line) for line in lines]
     best = max(scores, default=0)
     first = scores.index(best) if best else None
     middle = len(lines) - 1 if first is None else first
-    start = max(0, min(middle - most // 2, len(lines) - most))
-    shown = lines[start : start + most]
+    start = max(0, min(middle - SHOWN // 2, len(lines) - SHOWN))
+    shown = lines[start : start + SHOWN]
     return Side(tuple(_cut(line, words) for line in shown), start, len(lines), first)
 
 

@@ -88,7 +88,7 @@ def test_a_loss_is_a_sentence_with_wire_native_event_and_command(
         '  wire    {"candidates": [{"content": {"parts": [{"text": "Oslo"}]}, "finishReason":'
         ' "MAX_TOKENS"}]}',
         '  native  {"n": 1}',
-        "  run: harness judge says_stop:replay --cassettes answers.yaml",
+        "  run: harness judge says_stop:replay --cassettes answers.yaml:1",
         "",
     ]
 

@@ -7,7 +7,14 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from harness.conformance.aspect_results import Side, decode_results, encode_part, side_of, words_of
+from harness.conformance.aspect_results import (
+    Side,
+    decode_results,
+    encode_part,
+    request_lines,
+    side_of,
+    words_of,
+)
 from harness.report.aspect_compare import compare_results
 from harness.report.aspect_counts import command_of, losses_of
 from harness.report.aspect_pages import aspects_page, merge_results
@@ -50,7 +57,9 @@ def test_the_text_has_each_block_and_each_finding() -> None:
 def test_a_command_names_the_adapter_as_the_user_did() -> None:
     command = "harness judge 'shop = serve: shims:shop' --cassettes gemini-api/a:2"
     assert command_of(SHOP, SHOP.cells[1]) == command
-    assert command_of(OTHER, SHOP.cells[0]) == "harness judge other:replay --cassettes gemini-api/a"
+    assert (
+        command_of(OTHER, SHOP.cells[0]) == "harness judge other:replay --cassettes gemini-api/a:1"
+    )
 
 
 def test_a_count_on_the_page_leads_to_its_cells_with_evidence() -> None:
@@ -129,6 +138,13 @@ def test_a_comparison_lists_what_became_red_or_was_red() -> None:
         ("finish", "lost", "kept")
     ]
     assert comparison.new == 1
+
+
+def test_a_request_has_a_line_for_each_content() -> None:
+    request = {"contents": [{"role": "user"}, {"role": "model"}], "model": "x"}
+    lines = ['model "x"', 'contents[0] {"role": "user"}', 'contents[1] {"role": "model"}']
+    assert request_lines(request) == lines
+    assert request_lines({"request": request}) == [f"request.{line}" for line in lines]
 
 
 def test_evidence_shows_the_lines_around_the_value_that_the_reason_names() -> None:
