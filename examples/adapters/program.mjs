@@ -34,7 +34,7 @@ export async function answer({ module, from, replay, converse }) {
   let stray = null; // an error that nobody awaited
   process.on('unhandledRejection', (error) => (stray ??= error));
   process.on('uncaughtException', (error) => (stray ??= error));
-  write({ hello: 1, name: module, version: versionOf(module, from) });
+  write({ hello: 1, name: module, version: versionOf(module, from), turns: converse ? 2 : 1 });
   for await (const line of createInterface({ input: process.stdin })) {
     const at = JSON.parse(line);
     at.skip = (reason) => {

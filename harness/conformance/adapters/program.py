@@ -72,13 +72,15 @@ class Program:
 
     @property
     def converses(self) -> bool:
-        """Every program gets the second turn; one that has none says ``skipped``."""
+        """Whether it may be asked for a second turn; a started program says if it has none."""
         return True
 
     def ask(self, question: Question, timeout: float) -> Reply:
         """The reply to a question. Raises `AdapterError`."""
         with self._lock:
             process = self._started()
+            if question.turn == 2 and self._hello.get("turns") == 1:
+                return Reply([], [], skipped="it has no second turn")
             self._asked += 1
             line = line_of(question, self._asked)
             if self._with_exchange and question.base_url:

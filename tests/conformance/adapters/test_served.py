@@ -198,6 +198,13 @@ def test_a_program_has_a_second_turn_too(tmp_path: Path) -> None:
     ]
 
 
+def test_a_program_may_have_no_second_turn(tmp_path: Path) -> None:
+    adapter = program_adapter(PROGRAM.replace("hello=1", "hello=1, turns=1"), tmp_path, "serve")
+    assert second_request(adapter, EXCHANGE) == "it has no second turn"
+    assert transcript(adapter).asked_again == 0
+    adapter.close()
+
+
 def test_without_a_second_request_the_reason_is_given(tmp_path: Path) -> None:
     assert second_request(function_adapter(ASKS, tmp_path, SERVED), EXCHANGE) == (
         "mine has no converse(at)"
