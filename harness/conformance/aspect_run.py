@@ -83,6 +83,12 @@ def _judge_second_turn(item: Item, adapter: Adapter) -> AspectCell:
         "variant" if variants_of_wire(item.exchange) else "documented",
     )
     try:
+        if _answer(item, adapter).facts.pieces:  # Vertex AI only
+            transcript = adapter.with_options(item.options).output(item.exchange).transcript
+            answer = wire_answer(item.exchange, adapter, transcript or Transcript())
+            if answer.unavailable:
+                note = "the wire that the adapter asked does not have it"
+                return replace(blank, aspects={"calls": "not_asked"}, notes={"calls": note})
         body = adapter.second_request(item.exchange, item.options)
     except AdapterError as error:
         return replace(blank, error=str(error))

@@ -146,3 +146,8 @@ def test_each_planted_fault_is_seen(change: Change, expected: dict[str, str]) ->
     findings = red(change)
     assert findings.items() >= expected.items()
     assert findings.keys() <= expected.keys() | {"ids", "results"}
+
+
+def test_a_result_of_the_provider_is_no_result_of_the_client() -> None:
+    own = {"functionResponse": {"id": "s", "name": "search", "response": {}}}
+    assert red(lambda model, results: model.append(own)) == {}

@@ -210,7 +210,7 @@ def _read_part(echo: _Echo, part: dict[str, Json], role: Json) -> None:
         echo.places.append(len(echo.text))
     elif signature is not None:
         echo.other_signatures.append(str(signature))
-    if isinstance(result, dict):
+    if isinstance(result, dict) and role != "model":  # the provider's own stands in its content
         echo.results.append((str(result.get("name") or ""), result.get("id") or None))
     if role == "model" and isinstance(part.get("text"), str) and part.get("thought") is not True:
         echo.text += part["text"]
