@@ -29,7 +29,7 @@ from .adapters import ADAPTERS, EVENTS, Adapter, AdapterError, RunOptions
 from .aspects import judge_output
 from .judge import Cell, Judgement
 from .laws import LAWS, Law
-from .laws.judge import LawCell, LawJudgement, judge_law, ready_made_case
+from .laws.judge import LawCell, LawJudgement, ready_made_case
 from .laws.law import Breach as LawBreach
 from .results import (
     MOST_READS,
@@ -144,11 +144,10 @@ def _sentences(law: Law, exchange: Exchange, adapters: Sequence[Adapter]) -> lis
     return sentences
 
 
-def examine_law(cell: LawCell) -> CaseResult:
-    """The result of a law cell; of a broken law with its evidence: how the stream came, each layer
-    of the answer that shows the breach, and a small case.
+def examine_law(cell: LawCell, judgement: LawJudgement) -> CaseResult:
+    """The result of a law cell that was judged. That of a broken law has evidence: how the stream
+    came, each layer of the answer that shows the breach, and a small case.
     """
-    judgement: LawJudgement = judge_law(cell)
     if not judgement.breaches:
         return judgement.result
     provider = judgement.result.provider

@@ -105,12 +105,14 @@ class LawItem(ResultItem):
 
         from harness.conformance.evidence import examine_law
         from harness.conformance.explain import explain
+        from harness.conformance.laws.judge import judge_law
         from harness.stream.printable import printable
 
         cell = self.cell
         if cell.column in _project(self.config).adapters:
             cell = replace_field(cell, adapter=_with_deadline(cell.adapter))
-        self.result = replace(examine_law(cell), command=self.command("--harness-laws"))
+        judgement = judge_law(cell)
+        self.result = replace(examine_law(cell, judgement), command=self.command("--harness-laws"))
         match self.result.verdict:
             case "passed":
                 return
@@ -131,7 +133,7 @@ class LawItem(ResultItem):
                     f"{explain(self.result, self.place(1))}\n\nA case that shows it:\n{made}"
                 )
             case _:
-                raise HarnessFailure(explain(self.result, self.place(1)))
+                raise HarnessFailure(explain(self.result, self.place(1))) from judgement.exception
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, self.name

@@ -102,6 +102,16 @@ def test_a_red_cell_shows_the_chained_traceback(
 
 
 @pytest.mark.slow
+def test_a_law_shows_it_too(project: pytest.Pytester) -> None:
+    result = project.runpytest_subprocess(
+        *("cassettes", "--harness-laws", "-k", "law-5", "-p", "no:cacheprovider"),
+        *("--harness-dialect", "own"),
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*raising_shim.py:4: KeyError", "*raising_shim.py:6: ValueError"])
+
+
+@pytest.mark.slow
 def test_the_style_of_the_traceback_is_chosen_as_usual(project: pytest.Pytester) -> None:
     short = run(project, "a", "--tb=short")
     short.stdout.fnmatch_lines(

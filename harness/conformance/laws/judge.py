@@ -57,10 +57,13 @@ class LawCell:
 
 @dataclass(frozen=True, slots=True)
 class LawJudgement:
-    """The result of one cell, without evidence, and the breaches behind it."""
+    """The result of one cell, without evidence, and the breaches behind it; ``exception``: the one
+    that the adapter raised for the recording itself.
+    """
 
     result: CaseResult
     breaches: tuple[Breach, ...] = ()
+    exception: BaseException | None = None
 
 
 def cells(
@@ -98,7 +101,8 @@ def judge_law(cell: LawCell) -> LawJudgement:
             return LawJudgement(msgspec.structs.replace(blank, verdict="not-run", reason=skipped))
         breaches = law.findings(exchange, adapter)
     except AdapterError as error:
-        return LawJudgement(msgspec.structs.replace(blank, verdict="error", reason=str(error)))
+        failed = msgspec.structs.replace(blank, verdict="error", reason=str(error))
+        return LawJudgement(failed, exception=error.__cause__)
     known = [
         known_failure(adapter, cell.cassette, f"law-{law.id}")
         or (breach.aspect and known_failure(adapter, cell.cassette, breach.aspect))
