@@ -22,6 +22,7 @@ URL_SAFE = {"gemini-api/model-dump"}
 UNSIGNED = {
     "code-assist/anthropic-tool-code.2": "the conversation asks for this model",
     "gemini-api/repeated-calls.2": "the case is about a call that comes twice",
+    "gemini-api/repeated-calls.6": "the case is about a call that comes twice",
     "vertex-ai/calls.2": "the case is about a call without a signature",
     "vertex-ai/signed-thought-then-call.1": "the signature stands on the thought before the call",
     "vertex-ai/stray-pieces.1": "streamed arguments without signatures",
