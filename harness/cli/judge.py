@@ -153,6 +153,12 @@ def _judge(parsed: argparse.Namespace) -> int:
         for adapters in named:
             for adapter in adapters:
                 stack.callback(adapter.close)
+        names = [adapters[0].name for adapters in named]
+        if repeated := [name for name in names if names.count(name) > 1]:
+            raise ReportError(
+                f"{len(repeated)} adapters are named {repeated[0]}; give each its own name:"
+                " 'NAME = TARGET'"
+            )
         file = stack.enter_context(ResultsFile(parsed.json, skipped))
         try:
             for argument, adapters in zip(parsed.targets, named, strict=True):

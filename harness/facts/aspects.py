@@ -147,7 +147,10 @@ class _Carried:
     @cached_property
     def words(self) -> str:
         """All that it says of errors, as one text."""
-        return "\n".join(f"{error.code} {error.message}" for error in self.errors)
+        return "\n".join(
+            error.message if error.code is None else f"{error.code} {error.message}"
+            for error in self.errors
+        )
 
 
 def judge_answer(

@@ -23,6 +23,7 @@ from .aspect_counts import (
     losses_of,
     red_aspects,
 )
+from .layout import ReportError
 from .render import fill
 from .text import slug
 
@@ -94,8 +95,17 @@ def aspects_page(results: JudgeResults, day: str = "") -> str:
 
 
 def page_values(results: JudgeResults) -> dict[str, Any]:
-    """The values of the page, without any HTML."""
+    """The values of the page, without any HTML. Raises `ReportError` for two adapters with the same
+    name and version.
+    """
     adapters = results.adapters
+    named = Counter((adapter.name, adapter.version) for adapter in adapters)
+    for (name, version), number in named.items():
+        if number > 1:
+            raise ReportError(
+                f"{number} adapters are named {name} {version}; give each its own name:"
+                " 'NAME = TARGET'"
+            )
     return {
         "sentences": [_sentence(adapter) for adapter in adapters],
         "tables": [table for block in BLOCKS if (table := _table(block, adapters)).rows],

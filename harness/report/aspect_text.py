@@ -11,6 +11,7 @@ from harness.stream.printable import printable, shorten
 from .aspect_counts import (
     BLOCKS,
     VERDICTS,
+    Loss,
     by_aspect,
     command_of,
     count_words,
@@ -61,7 +62,7 @@ def matrix_lines(cells: Sequence[AspectCell]) -> list[str]:
 
 def _losses(adapter: AdapterResults, block: str) -> list[str]:
     cells = adapter.sections[block]
-    losses, errors = losses_of(cells), errors_of(cells)
+    losses, errors = _reported(cells), errors_of(cells)
     if not losses and not errors:
         return []
     number = len(losses) + len(errors)
@@ -81,6 +82,17 @@ def _losses(adapter: AdapterResults, block: str) -> list[str]:
             ]
         lines.append(f"  run: {command_of(adapter, loss.cells[0])}")
     return lines
+
+
+def _reported(cells: Sequence[AspectCell]) -> list[Loss]:
+    """The losses. An error that the adapter reports without need is reported once, not for each
+    aspect that is missing because of it.
+    """
+    return [
+        loss
+        for loss in losses_of(cells)
+        if loss.verdict != "raised" or loss.aspect == "needless_error"
+    ]
 
 
 def _places(cells: Sequence[AspectCell]) -> list[str]:

@@ -155,6 +155,7 @@ def test_paths_without_an_answer_are_left_out_with_the_reason(
     [
         (["nowhere:replay", "--cassettes", "answers.yaml"], "nowhere"),
         (["unified-llm", "--cassettes", "none.yaml"], "nothing is left to judge"),
+        (["art", "art", "--cassettes", "answers.yaml"], "2 adapters are named art; give each"),
         (["no-such", "--cassettes", "answers.yaml"], "'no-such' names no adapter"),
         (["unified-llm", "--losses", "colour"], "--losses: 'colour' is no declared loss"),
         (["unified-llm", "--baseline", "gone.json"], "gone.json: No such file"),
@@ -176,8 +177,10 @@ def test_an_adapter_that_raises_is_judged_on_the_other_exchanges(
     target = shim('1 / 0 if "MAX" in line else "STOP"')
     assert main(["judge", target, "--cassettes", "answers.yaml", "--json", "out.json"]) == 1
     first, second = judged("out.json")[0]["cells"]
-    assert "raised" in first["aspects"].values()
-    assert "ZeroDivisionError" in capsys.readouterr().out
+    assert first["aspects"]["finish"] == "raised"
+    out = capsys.readouterr().out
+    assert out.count("- ") == 1, "one exception is one finding"
+    assert "needless error raised: the adapter reports an error: ZeroDivisionError" in out
     assert second["aspects"] == {"text": "kept", "finish": "kept"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+import pytest
 from msgspec.structs import replace
 
 from harness.conformance.aspect_results import (
@@ -15,6 +16,7 @@ from harness.conformance.aspect_results import (
     side_of,
     words_of,
 )
+from harness.report import ReportError
 from harness.report.aspect_compare import compare_results
 from harness.report.aspect_counts import command_of, losses_of
 from harness.report.aspect_pages import aspects_page, merge_results
@@ -109,6 +111,12 @@ def test_documents_are_merged_by_adapter_and_version_in_any_order() -> None:
     assert merge_results([two, one]) == merge_results([one, two])
     assert [adapter.version for adapter in merge_results([one, two]).adapters] == ["1.2.3", "1.3.0"]
     assert merge_results([one, three]).adapters == (again,)
+
+
+def test_two_adapters_with_the_same_name_and_version_have_no_page() -> None:
+    other = replace(SHOP, target="elsewhere:replay")
+    with pytest.raises(ReportError, match=r"2 adapters are named shop 1\.2\.3; give each its own"):
+        aspects_page(replace(RESULTS, adapters=(SHOP, other)))
 
 
 def test_results_are_read_back_as_they_were_written() -> None:
