@@ -69,7 +69,7 @@ function facts({ type, value }) {
     thoughts: value.usageMetadata.thoughtsTokenCount,
     total: value.usageMetadata.totalTokenCount,
   };
-  return [{ finish: value.reason ?? null }, ...(usage ? [{ usage }] : [])];
+  return [{ finish: String(value.reason) }, ...(usage ? [{ usage }] : [])];
 }
 
 await answer({ module: '@google/gemini-cli-core', from: import.meta.url, replay, converse });

@@ -56,7 +56,7 @@ function facts(piece) {
         stated.push({ call: { id: call.id ?? null, name: call.name, arguments: call.args ?? {} } });
       }
     }
-    if (candidate.finishReason) stated.push({ finish: candidate.finishReason });
+    if (candidate.finishReason) stated.push({ finish: String(candidate.finishReason) });
   }
   if (piece.usageMetadata) {
     const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount, totalTokenCount } = piece.usageMetadata;

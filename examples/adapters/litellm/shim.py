@@ -10,6 +10,7 @@ import litellm
 from harness.facts import Call, Finish, Text, Thought, Usage
 
 VERSION_OF = "litellm"
+PROVIDERS = ("gemini-api", "vertex-ai")  # of others it asks again and again
 litellm.suppress_debug_info = True
 
 
