@@ -54,6 +54,7 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
         help="how to cut the body into reads: as recorded, one read, or one per byte"
         " (default: recorded)",
     )
+    _add_adapter(parser, "print the events of this adapter, with the facts that it states")
     parser.set_defaults(run=_replay)
 
 
@@ -83,6 +84,7 @@ def add_request(parser: argparse.ArgumentParser) -> None:
 def add_show(parser: argparse.ArgumentParser) -> None:
     _add_recording(parser)
     parser.add_argument("--list", action="store_true", help="list the exchanges instead")
+    _add_adapter(parser, "also show the verdict of each aspect for this adapter")
     parser.set_defaults(run=_show)
 
 
@@ -125,6 +127,14 @@ def add_schema(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_schema, cassettes=None)
 
 
+def _add_adapter(parser: argparse.ArgumentParser, meaning: str) -> None:
+    parser.add_argument(
+        "--adapter",
+        metavar="TARGET",
+        help=f"{meaning}: a configured name, a dialect, or a target (default: none)",
+    )
+
+
 def _add_recording(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help=_RECORDING)
     parser.add_argument(
@@ -151,6 +161,13 @@ def _replay(parsed: argparse.Namespace) -> int:
                 f"exchange {number}: neither URL nor body shows the provider; replayed as"
                 f" {DEFAULT_PROVIDER}; --provider names another"
             )
+        if parsed.adapter:
+            from .named_adapter import adapter_named, output_items  # start-up time
+
+            for item in output_items(adapter_named(parsed.adapter, parsed), exchange):
+                _print_json(item)
+            replayed = True
+            continue
         with warnings.catch_warnings(action="ignore"):  # the note above says the same
             payloads = replay(
                 exchange,
@@ -204,6 +221,11 @@ def _show(parsed: argparse.Namespace) -> int:
         print(f"exchange {number}: {provider}, status {exchange.status}, end {exchange.end}")
         for line in show_frames(exchange, parsed.provider):
             print(printable(line))
+        if parsed.adapter:
+            from .named_adapter import adapter_named, aspect_lines  # start-up time
+
+            for line in aspect_lines(adapter_named(parsed.adapter, parsed), exchange):
+                print(printable(line))
     if not generating:
         _note(f"{parsed.file}: no exchange generates; --list lists the exchanges")
     return 0 if generating else NOTHING

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from harness.cassettes import Cassette, CassetteError, dumps
 from harness.cassettes.load import load
+from harness.conformance.adapters import AdapterError
 from harness.conformance.metamorphic import VARIANTS, variants_of
+from harness.facts import Facts
+from harness.stream.exchange import Exchange
+from harness.stream.printable import printable
 
 NOTHING: Final = 1
 """Exit status if no variant applies to the exchange."""
@@ -37,6 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only this variant (repeatable; default: all)",
     )
     parser.add_argument(
+        "--adapter",
+        metavar="TARGET",
+        help="also run this adapter on each variant, and say what does not hold (default: none)",
+    )
+    parser.add_argument(
         "-o",
         "--output",
         type=Path,
@@ -44,6 +54,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the new folder to write a cassette per variant to (default: write nothing)",
     )
     parser.set_defaults(run=_mutate)
+
+
+def _reader(parsed: argparse.Namespace) -> Callable[[Exchange], Facts]:
+    from harness.conformance.aspects import account_of  # start-up time
+
+    from .named_adapter import adapter_named  # start-up time
+
+    adapter = adapter_named(parsed.adapter, parsed)
+    return lambda exchange: account_of(adapter, adapter.output(exchange))
 
 
 def _mutate(parsed: argparse.Namespace) -> int:
@@ -63,11 +82,21 @@ def _mutate(parsed: argparse.Namespace) -> int:
             f"{parsed.output} already exists; name another folder, or delete it first"
         )
     status = NOTHING
-    for variant, changed in variants_of(cassette.exchanges[parsed.exchange - 1]):
+    exchange = cassette.exchanges[parsed.exchange - 1]
+    read = _reader(parsed) if parsed.adapter else None
+    before = read(exchange) if read else None
+    for variant, changed in variants_of(exchange):
         if parsed.only and variant.name not in parsed.only:
             continue
         status = 0
         print(f"{variant.name}: {variant.relation.name}")
+        if read and before is not None:
+            try:
+                findings = variant.relation.findings(before, read(changed))
+            except AdapterError as error:
+                findings = [str(error)]
+            for finding in findings:
+                print(printable(f"  does not hold: {finding}"))
         if parsed.output is not None:
             origin = replace(
                 cassette.origin,

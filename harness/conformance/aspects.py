@@ -16,11 +16,14 @@ from harness.facts import (
     DeclaredLoss,
     Entry,
     Fact,
+    Facts,
     Raw,
     Transcript,
     WireAnswer,
+    account_of_facts,
     facts_of_account,
     judge_answer,
+    merged_facts,
 )
 from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS
@@ -193,6 +196,16 @@ def transcript_of(adapter: Adapter, output: Output) -> Transcript:
         entries.append(Entry({"session": remembered}))
     last = output.items[-1] if output.items else None
     return Transcript((*entries, Entry(last, tuple(facts_of_account(facts)))))
+
+
+def account_of(adapter: Adapter, output: Output) -> Facts:
+    """The account of an output, for the relations between wire variants. Raises `AdapterError`."""
+    if output.transcript is None and adapter.facts is not None:
+        return adapter.facts(output)
+    transcript = read_raw_facts(transcript_of(adapter, output))
+    if transcript.skipped:
+        raise AdapterError(f"adapter {adapter.name} skips this exchange: {transcript.skipped}")
+    return account_of_facts(merged_facts(transcript))
 
 
 def read_raw_facts(transcript: Transcript) -> Transcript:

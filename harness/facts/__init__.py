@@ -46,7 +46,7 @@ from .fact import (
 from .finish import CONTINUATION, MALFORMED, FinishClass, ends_in_call, finish_class
 from .losses import ASPECTS, CONDITIONS, DeclaredLoss, read_losses
 from .native import plain_base64
-from .statements import facts_of_account
+from .statements import account_of_facts, facts_of_account
 from .transcript import Entry, Raised, Transcript
 
 __all__ = [
@@ -76,6 +76,7 @@ __all__ = [
     "Transcript",
     "Usage",
     "WireAnswer",
+    "account_of_facts",
     "call_findings",
     "check_fact",
     "compare_answers",

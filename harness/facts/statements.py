@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from .account import Facts
@@ -45,3 +46,30 @@ def facts_of_account(account: Facts) -> list[Fact]:
     if account.unfinished and not account.errors:
         facts.append(Error(None, "the answer is unfinished"))
     return facts
+
+
+def account_of_facts(facts: Iterable[Fact]) -> Facts:
+    """The account of facts that were put together, as `merged_facts` does."""
+    account = Facts()
+    for fact in facts:
+        match fact:
+            case Text():
+                account.text = fact.text
+            case Thought():
+                account.thoughts = fact.text
+            case Call():
+                account.calls.append((fact.name, fact.arguments))
+            case Finish():
+                account.finish = fact.raw
+            case Usage():
+                account.usage = {
+                    names[0]: count
+                    for name, names in _COUNTS.items()
+                    if (count := getattr(fact, name)) is not None
+                }
+            case Error():
+                code = fact.code if isinstance(fact.code, int) else None
+                account.add_error(code, fact.message)
+            case _:
+                pass
+    return account

@@ -345,14 +345,18 @@ def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[st
     dialect="anthropic")`` returns its payloads.
 
     The first argument is the name of a cassette, or the path of a recording; ``exchange`` counts
-    from 1. Other arguments are those of `harness.replay`.
+    from 1. Other arguments are those of `harness.replay`. ``adapter``, the name of a configured
+    adapter, takes their place: its native events are returned, or its facts as JSON where it
+    states facts.
     """
     from harness.cassettes.load import load
     from harness.pipeline.replay import ReplayError, replay
 
     project = _project(request.config)
 
-    def run(recording: str | Path, *, exchange: int = 1, **options: Any) -> list[dict[str, Any]]:
+    def run(
+        recording: str | Path, *, exchange: int = 1, adapter: str = "", **options: Any
+    ) -> list[dict[str, Any]]:
         path = Path(recording)
         cassette = load(path) if path.is_file() else project.cassette(str(recording))
         if not 1 <= exchange <= len(cassette.exchanges):
@@ -360,7 +364,14 @@ def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[st
                 f"{recording}: there is no exchange {exchange}; it has {len(cassette.exchanges)};"
                 " exchanges count from 1"
             )
-        return replay(cassette.exchanges[exchange - 1], **options)
+        if not adapter:
+            return replay(cassette.exchanges[exchange - 1], **options)
+        chosen = project.adapter(adapter)
+        if chosen is None:
+            raise ReplayError(
+                f"{adapter} is no configured adapter; known are {', '.join(project.adapters)}"
+            )
+        return chosen.items(cassette.exchanges[exchange - 1])
 
     return run
 

@@ -103,3 +103,22 @@ def test_a_declaration_for_an_unknown_adapter_is_a_mistake(configured: pytest.Py
     result = run(configured)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*other is none of the configured adapters: mine*"])
+
+
+def test_a_test_can_replay_a_configured_adapter(configured: pytest.Pytester) -> None:
+    configure(configured, "replay")
+    configured.makepyfile(
+        test_own="""
+        import pytest
+
+        def test_facts(harness_replay):
+            items = harness_replay("gemini-api/hello", adapter="mine")
+            assert items[0] == {"text": "Hello"}
+
+        def test_unknown(harness_replay):
+            with pytest.raises(Exception, match="theirs is no configured adapter; known are mine"):
+                harness_replay("gemini-api/hello", adapter="theirs")
+        """
+    )
+    result = configured.runpytest_inprocess("test_own.py", "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=2)

@@ -1,0 +1,78 @@
+"""``--adapter`` of ``replay``, ``show`` and ``mutate``: targets, dialects, configured adapters."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.cli.main import main
+
+RECORDING = Path(__file__).parents[2] / "cassettes" / "gemini-api" / "text.yaml"
+SHIM = """
+import json
+from harness.facts import Finish, Text
+
+def replay(exchange):
+    for line in exchange.body.splitlines():
+        if line.startswith(b"data: {"):
+            candidate = json.loads(line[6:])["candidates"][0]
+            yield candidate, [Text(part["text"]) for part in candidate["content"]["parts"]]
+            if "finishReason" in candidate:
+                yield {}, [Finish(str(candidate["finishReason"]))]
+"""
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "shim_of_cli", raising=False)
+    (tmp_path / "shim_of_cli.py").write_text(SHIM)
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\nharness_adapters = mine: facts = shim_of_cli:replay\nharness_losses = mine: usage\n"
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize("target", ["mine", "shim_of_cli:replay"])
+def test_replay_prints_events_with_their_facts(
+    target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replay", str(RECORDING), "--exchange", "1", "--adapter", target]) == 0
+    items = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert items[0]["facts"] == [{"text": "Saturn, of"}]
+    assert items[-1] == {"native": {}, "facts": [{"finish": "STOP"}]}
+
+
+def test_replay_prints_the_payloads_of_a_dialect(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(RECORDING), "--exchange", "1", "--adapter", "art"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["type"] == "END"
+
+
+def test_show_prints_the_verdict_of_each_aspect(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", str(RECORDING), "--exchange", "1", "--adapter", "mine"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-3:] == [
+        "mine: text kept",
+        "mine: finish kept",
+        "mine: usage not_carried: declared as usage",
+    ]
+
+
+def test_mutate_prints_what_does_not_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mutate", str(RECORDING), "--only", "snake-case", "--adapter", "mine"]) == 0
+    assert capsys.readouterr().out == (
+        'snake-case: equal\n  does not hold: finish is null instead of "STOP"\n'
+    )
+    assert main(["mutate", str(RECORDING), "--only", "key-order", "--adapter", "mine"]) == 0
+    assert capsys.readouterr().out == "key-order: equal\n"
+
+
+def test_an_unknown_adapter_is_an_error_with_the_known_names(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["replay", str(RECORDING), "--adapter", "theirs"]) == 2
+    assert "'theirs' names no adapter; expected one of agent-events" in capsys.readouterr().err
