@@ -90,7 +90,8 @@ class _RelayConnection(Connection):
     async def respond(self, request: HttpRequest) -> None:
         relay = self._relay
         target = request.url.removeprefix("http://localhost")
-        headers = _end_to_end(request.headers, {"host"})
+        # The relay has the body already, so the provider is not asked whether it wants one.
+        headers = _end_to_end(request.headers, {"host", "expect"})
         url = relay.route(target) + target
         if not relay.source.live:
             try:

@@ -30,10 +30,22 @@ _WORD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 _BARE_QUOTE: Final = re.compile(r'\\(.)|"', re.DOTALL)
 
 
-class Assembly:
-    """One object under construction."""
+MAX_GAPS: Final = 500_000
+"""The limit for all objects of one answer: without it, a frame of 1 MB becomes 500 MB."""
+
+
+class Gaps:
+    """The elements that the objects of one answer may still leave out."""
 
     def __init__(self) -> None:
+        self.left = MAX_GAPS
+
+
+class Assembly:
+    """One object under construction. ``gaps`` is shared by the objects of an answer."""
+
+    def __init__(self, gaps: Gaps | None = None) -> None:
+        self._gaps = gaps or Gaps()
         self._root: dict[str, Json] = {}
         self._steps: dict[str, Steps | None] = {}
         self._strings: dict[Steps, list[str]] = {}
@@ -92,9 +104,10 @@ class Assembly:
         gap = sum(step for step in rest if type(step) is int)
         if type(first) is int:
             gap += max(0, first - len(holder))
-        if gap > self._gap:
+        if gap > min(self._gap, self._gaps.left):
             return False
         self._gap -= gap
+        self._gaps.left -= gap
         for step in reversed(rest):
             value = {step: value} if type(step) is str else [*[None] * int(step), value]
         if type(first) is int and first >= len(holder):

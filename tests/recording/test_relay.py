@@ -409,3 +409,19 @@ def test_headers_for_pages_do_not_pass_the_relay(tape: Recording) -> None:
         response = Client(url).ask()
         assert response.read() == b"{}"
         assert response.getheader("access-control-allow-origin") is None
+
+
+def test_the_relay_asks_a_waiting_client_for_its_body(tape: Recording) -> None:
+    with (
+        raw_server(plain("200 OK", b"{}")) as upstream,
+        relay(tape, upstream) as url,
+        socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=30) as peer,
+    ):
+        head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"
+        peer.sendall(head.encode())
+        assert peer.recv(1 << 16).startswith(b"HTTP/1.1 100 ")
+        peer.sendall(b"{}")
+        assert peer.recv(1 << 16).startswith(b"HTTP/1.1 200 OK")
+    (exchange,) = tape.exchanges()
+    assert exchange.request is not None
+    assert not [name for name in exchange.request.headers if name.lower() == "expect"]

@@ -71,7 +71,7 @@ def test_the_command_prints_its_address_and_ends_with_open_streams(
             socket.create_connection((host, int(port)), timeout=WAIT_S) as idle,
         ):
             peer.sendall(
-                f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
+                f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
                 + asks("hi")
             )
             came = b""

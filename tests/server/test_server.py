@@ -194,13 +194,15 @@ def test_an_aborted_stream_waits_for_its_client_to_leave(
 
 def test_an_answer_that_may_have_no_body_has_none() -> None:
     one = (
-        f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
+        f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
         + asks("hi")
     )
     with serve(tape(answered(status=204)), pace="step") as server:
         host, port = server.base_url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=WAIT_S) as peer:
-            peer.sendall(one + one.replace(b"Host: x", b"Host: x\r\nConnection: close"))
+            peer.sendall(
+                one + one.replace(b"Host: localhost", b"Host: localhost\r\nConnection: close")
+            )
             came = b""
             while data := peer.recv(1000):
                 came += data
@@ -250,7 +252,7 @@ def test_a_stalled_stream_says_nothing_more_and_stays_open() -> None:
         host, port = server.base_url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=0.4) as peer:
             peer.sendall(
-                f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
+                f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(asks('hi'))}\r\n\r\n".encode()
                 + asks("hi")
             )
             came = b""

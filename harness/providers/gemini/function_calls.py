@@ -13,7 +13,7 @@ from typing import Final
 
 from harness.stream.events import CallEnd, CallPiece, CallStart, Event, Text, Unknown
 from harness.stream.json_codec import Json, decode_json
-from harness.stream.json_path import Assembly, write_path
+from harness.stream.json_path import Assembly, Gaps, write_path
 
 from .fields import Fields, spellings
 
@@ -29,12 +29,12 @@ class _OpenCall:
 
     __slots__ = ("arguments", "candidate", "id", "name", "number", "signatures")
 
-    def __init__(self, start: CallStart) -> None:
+    def __init__(self, start: CallStart, gaps: Gaps) -> None:
         self.number = start.call
         self.candidate = start.candidate
         self.name = start.name
         self.id = start.id
-        self.arguments = Assembly()
+        self.arguments = Assembly(gaps)
         self.signatures: list[str] = []
 
 
@@ -43,6 +43,7 @@ class Calls:
 
     def __init__(self) -> None:
         self._count = 0
+        self._gaps = Gaps()
         self.open_call: _OpenCall | None = None
 
     def next_number(self) -> int:
@@ -101,7 +102,7 @@ class Calls:
         )
         out.append(start)
         if fields.more or fields.pieces:
-            self.open_call = _OpenCall(start)
+            self.open_call = _OpenCall(start, self._gaps)
             if fields.arguments or fields.pieces:
                 fields.signature = None
                 self._go_on(self.open_call, fields, out)

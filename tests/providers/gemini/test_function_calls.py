@@ -4,10 +4,13 @@ text.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from harness import Exchange, replay
+from harness.dialects import DIALECTS
 from harness.providers import PROVIDERS
 from harness.stream.events import End
 from tests.support.normalizing import Json, call, candidate, content, parts
@@ -384,3 +387,17 @@ def test_candidates_are_searched_each_by_itself() -> None:
         {"kind": "nameless_call", "call": 2, "payload": {}, "raw": "<tool_code>{}</tool_code>"},
         text("x", candidate=1),
     ]
+
+
+def test_the_gaps_of_all_calls_of_an_answer_are_bounded() -> None:
+    piece_far_out = {"jsonPath": "$.a[9999]", "stringValue": "x"}
+    calls = [{"functionCall": {"name": "f", "partialArgs": [piece_far_out]}}] * 10_000
+    message = {"candidates": [{"content": {"parts": calls}, "finishReason": "STOP"}]}
+    body = b"data: " + json.dumps(message).encode() + b"\n\n"
+    exchange = Exchange(None, 200, {}, ((None, body),), "complete")
+    events = replay(exchange, layer="events", provider="vertex-ai")
+    assert len(json.dumps(events)) < 20_000_000
+    assert sum(event["kind"] == "unknown" for event in events) == 10_000 - 500_000 // 9999
+    for dialect in DIALECTS:
+        payloads = replay(exchange, dialect=dialect, provider="vertex-ai")
+        assert len(json.dumps(payloads)) < 20_000_000
