@@ -30,7 +30,7 @@ from harness.stream.printable import printable
 
 from .journal_writer import JournalWriter
 from .persister import Persister, refuse_changed, stamp_of, use_format
-from .policy import refuse_broken, refuse_errors
+from .policy import refuse_broken, refuse_errors, refuse_unread
 from .stock_cassettes import is_stock
 from .tape import Tape
 from .vcr_values import append, filtered, from_vcr, origin_of, to_vcr_request
@@ -193,6 +193,7 @@ def use_cassette(
                 yield tape
                 refuse_errors(tape.exchanges(), allow_status)
                 refuse_broken(tape.answered(), allow_end)
+                refuse_unread(tape.answered(), redactor.kept_headers)
                 refuse_changed(path, before)
                 append(tape.exchanges(), cassette, tape.origin)
     except BaseException as error:

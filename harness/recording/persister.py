@@ -16,6 +16,7 @@ from vcr.serialize import deserialize, serialize
 from harness.cassettes import Cassette, CassetteError, Origin, is_cassette, loads
 from harness.cassettes.redaction.guard import Guard
 
+from .policy import refuse_unfollowed
 from .stock_cassettes import READ, WRITTEN, is_stock, note_once, read_stock
 from .vcr_values import from_vcr, origin_fields, origin_of, to_vcr
 
@@ -80,7 +81,9 @@ class Persister:
             if fields
             else origin_of([exchange.request for exchange in exchanges], {})
         )
-        text = serializer.guard().dumps(Cassette(exchanges, origin), _display_name(path))
+        guard = serializer.guard()
+        refuse_unfollowed(exchanges, guard.redactor.kept_headers)
+        text = guard.dumps(Cassette(exchanges, origin), _display_name(path))
         old = path.read_bytes() if path.is_file() else b""
         try:
             save(path, text)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from harness.cassettes import CassetteError, Exchange
@@ -50,6 +50,8 @@ NO_LOGIN: Final = 41
 """
 
 _MAX_QUOTED: Final = 200
+_SHORTEST_NEED: Final = 6
+"""Bytes of a header that may be the reason of a later request: a shorter one is there by chance."""
 _CODE: Final = re.compile(r'"code":\s*([45]\d\d)\b')
 
 
@@ -104,6 +106,52 @@ def refuse_broken(exchanges: Iterable[InFlightExchange], allowed: Collection[End
                 " record again, or allow this end if the case is about it:"
                 f" allow_end=[{exchange.end!r}]"
             )
+
+
+def refuse_unread(exchanges: Iterable[InFlightExchange], kept: Collection[str]) -> None:
+    """Raises `RecordingRefused` if the client asked for a response header that is not ``kept``: a
+    replay would not have it. A client that asked for all headers has copied them; that does not
+    count.
+    """
+    for number, in_flight in enumerate(exchanges, 1):
+        copied = {name.lower() for name in in_flight.headers} <= in_flight.asked_headers
+        for name in () if copied else in_flight.headers:
+            if name.lower() in in_flight.asked_headers and name.lower() not in kept:
+                raise RecordingRefused(_needed(number, name, "the client asked for it"))
+
+
+def refuse_unfollowed(exchanges: Sequence[Exchange], kept: Collection[str]) -> None:
+    """Raises `RecordingRefused` if a request holds the value of an earlier response header that is
+    not ``kept``: a replayed client could not make this request.
+    """
+    seen = b""
+    for number, exchange in enumerate(exchanges, 1):
+        seen += _sent(exchange)
+        for name, values in exchange.headers.items():
+            if name.lower() in kept:
+                continue
+            for value in map(str.encode, values):
+                if len(value) < _SHORTEST_NEED or value in seen:
+                    continue
+                for later, follower in enumerate(exchanges[number:], number + 1):
+                    if value in _sent(follower):
+                        why = f"the request of exchange {later} holds its value"
+                        raise RecordingRefused(_needed(number, name, why))
+
+
+def _sent(exchange: Exchange) -> bytes:
+    """What of a request a recording is found by: URL and body."""
+    request = exchange.request
+    return b"" if request is None else request.url.encode() + b"\n" + request.body
+
+
+def _needed(number: int, name: str, why: str) -> str:
+    return (
+        f"the client needs the header {name} of the answer of exchange {number} ({why}), and a"
+        " cassette does not keep this header, so the recording could not be replayed; keep it with"
+        f' `redact = ["keep:{name.lower()}"]` in [tool.harness] of pyproject.toml, then record'
+        " again"
+    )
 
 
 def breakage_of(exchange: Exchange, allowed: Collection[End] = ()) -> str | None:

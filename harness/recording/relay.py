@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iter
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import h11
 
@@ -22,7 +23,7 @@ from harness.pipeline.replay import ReplayError
 from harness.server.connection import Connection, HttpRequest
 from harness.server.listener import Listener
 from harness.server.options import Options
-from harness.server.response import CROSS_ORIGIN, HOP_BY_HOP, made_answer, recorded_answer
+from harness.server.response import CROSS_ORIGIN, HOP_BY_HOP, made_answer, moved, recorded_answer
 
 from .endpoints import Upstream, upstream_by_path
 from .transport import Source, headers_by_name, http_library, transports
@@ -107,14 +108,17 @@ class _RelayConnection(Connection):
             if exchange is not None:
                 if exchange.end == "aborted":
                     exchange = replace(exchange, end="reset")
-                await self.send(recorded_answer(exchange, _AT_ONCE), _AT_ONCE, 0.0)
+                answer = recorded_answer(exchange, _AT_ONCE)
+                asked = exchange.request.url if exchange.request else url
+                headers_here = moved(answer.headers, relay.base_url, _origin(asked))
+                await self.send(replace(answer, headers=headers_here), _AT_ONCE, 0.0)
                 return
         relay.connect()
         left = asyncio.ensure_future(self._until_left())
         try:
             sent = relay.http.Request(request.method, url, headers=headers, content=request.body)
             response = await _unless(left, relay.transport.handle_async_request(sent))
-            await self._pass_on(response, left)
+            await self._pass_on(response, left, _origin(url))
         except relay.http.TransportError as error:
             # Else the connection closes before the end of the answer, as it did upstream.
             if isinstance(error, relay.http.ReadError) or self.wire.our_state is h11.SEND_RESPONSE:
@@ -122,10 +126,13 @@ class _RelayConnection(Connection):
         finally:
             await _cancel(left)
 
-    async def _pass_on(self, response: Any, left: asyncio.Future[None]) -> None:
+    async def _pass_on(self, response: Any, left: asyncio.Future[None], origin: str) -> None:
+        raw = _end_to_end(response.headers.raw)
+        named = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in raw]
+        here = moved(named, self._relay.base_url, origin)
         head = h11.Response(
             status_code=response.status_code,
-            headers=_end_to_end(response.headers.raw),
+            headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in here],
             reason=response.extensions.get("reason_phrase", b""),
         )
         self.write(head)
@@ -146,6 +153,12 @@ class _RelayConnection(Connection):
         """Returns when the client has closed its side; other bytes belong to its next request."""
         while data := await self.reader.read(_READ):
             self.wire.receive_data(data)
+
+
+def _origin(url: str) -> str:
+    """``https://host`` of a URL."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _end_to_end(

@@ -82,6 +82,7 @@ class InFlightExchange:
 
     __slots__ = (
         "_tape",
+        "asked_headers",
         "dropped",
         "end",
         "failure",
@@ -100,6 +101,7 @@ class InFlightExchange:
         self.request: Final = request
         self.status: int | None = None
         self.headers: dict[str, list[str]] = {}
+        self.asked_headers: set[str] = set()  # response headers that the client asked for
         self.reason_phrase = ""
         self.reads: list[tuple[float, bytes]] = []
         self.end: End | None = None

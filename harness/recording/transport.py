@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import AsyncGeneratorType
 from typing import Any, Final, Protocol
 from urllib.request import getproxies, proxy_bypass
@@ -29,6 +31,10 @@ from .tape import InFlightExchange
 
 ENDS: Final[dict[str, End]] = {"RemoteProtocolError": "cut", "ReadError": "reset"}
 """Name of the library's exception → how the answer ended. With any other, the client left."""
+
+
+_INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
+_PYTHON: Final = Path(os.__file__).parent
 
 
 class Source(Protocol):
@@ -159,6 +165,7 @@ def handle(http: Any, source: Source, send: Callable[[Any], Any], request: Any) 
     with _failures(http, source, exchange):
         response = send(_limited(http, source, request))
     _answered(exchange, response)
+    response.headers = _watched(http)(response.headers, exchange)
     response.stream = _tee(http)(response, exchange, partial(_reason, http, source))
     return response
 
@@ -175,6 +182,7 @@ async def handle_async(
     with _failures(http, source, exchange):
         response = await send(_limited(http, source, request))
     _answered(exchange, response)
+    response.headers = _watched(http)(response.headers, exchange)
     response.stream = _async_tee(http)(response, exchange, partial(_reason, http, source))
     return response
 
@@ -357,6 +365,39 @@ class _AsyncTee:
         if isinstance(self._reads, AsyncGeneratorType) and not self._reads.ag_running:
             await self._reads.aclose()
         await self.inner.aclose()
+
+
+class _WatchedHeaders:
+    """Response headers that note which of them the client asks for, so that a recording without
+    them is not kept. Libraries ask for many headers in passing with `get`; that does not count.
+    """
+
+    def __init__(self, headers: Any, exchange: InFlightExchange) -> None:
+        super().__init__(headers.raw)  # type: ignore[call-arg]  # the library's class follows
+        self._exchange = exchange
+
+    def __getitem__(self, name: str) -> str:
+        self._exchange.asked_headers.add(name.lower())
+        value: str = super().__getitem__(name)  # type: ignore[misc]
+        return value
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if name not in self:  # type: ignore[operator]
+            return default
+        if _is_users(sys._getframe(1).f_code.co_filename):
+            return self[name]
+        return super().__getitem__(name)  # type: ignore[misc]
+
+
+def _is_users(file: str) -> bool:
+    """Whether code is a user's: neither installed nor Python's own."""
+    path = Path(file)
+    return _INSTALLED.isdisjoint(path.parts) and not path.is_relative_to(_PYTHON)
+
+
+@lru_cache
+def _watched(http: Any) -> Any:
+    return type("Headers", (_WatchedHeaders, http.Headers), {})
 
 
 @lru_cache

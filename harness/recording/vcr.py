@@ -30,6 +30,7 @@ from harness.cassettes.vcrpy import body_bytes
 from .journal_writer import JournalWriter
 from .part_file import left_behind
 from .persister import CassetteFormat, Stamp, refuse_changed, stamp_of, use_format
+from .policy import refuse_unread
 from .tape import Tape
 from .transport import patches
 from .vcr_values import append, filtered, from_vcr, origin_of, to_vcr_request
@@ -128,10 +129,12 @@ class StreamingCassette(VcrCassette):  # type: ignore[misc]  # vcrpy has no type
         """Add the recorded exchanges, in start order, and let vcrpy write the file; an error is
         kept for `_Context`.
         """
-        recorded, self.tape.in_flight = self.tape.exchanges(), []
+        answered, recorded = self.tape.answered(), self.tape.exchanges()
+        self.tape.in_flight = []
         try:
             if recorded and self._journal:
                 refuse_changed(Path(self._path), self._stamp)
+                refuse_unread(answered, self._serializer.guard().redactor.kept_headers)
             append(recorded, self)
             super()._save(force=force)
         except Exception as error:  # noqa: BLE001  # `_Context` raises it

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import accumulate
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
+from harness.cassettes.redaction.redactor import URL_HEADERS
 from harness.pipeline.replay import cut_reads
 from harness.stream.events import INTERRUPTED, End
 from harness.stream.exchange import Exchange
@@ -115,6 +117,29 @@ def _headers(exchange: Exchange, size: int, end: Ending) -> list[tuple[str, str]
         if name.lower() not in dropped and not name.lower().startswith(CROSS_ORIGIN)
         for value in values
     ]
+
+
+def moved(
+    headers: Iterable[tuple[str, str]], base_url: str, origin: str | None = None
+) -> list[tuple[str, str]]:
+    """The headers, with URLs that the client asks next at ``base_url``: those of ``origin``
+    (``https://host``), without it all absolute ones. So a redirected client comes back.
+    """
+    return [
+        (name, _moved(value, base_url, origin) if name.lower() in URL_HEADERS else value)
+        for name, value in headers
+    ]
+
+
+def _moved(url: str, base_url: str, origin: str | None) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    here = f"{parts.scheme}://{parts.netloc}"
+    if not parts.netloc or origin not in (None, here):
+        return url
+    return base_url + url[len(here) :] if url.startswith(here) else url
 
 
 def _is_length(value: str | None, size: int, end: Ending) -> bool:

@@ -28,7 +28,7 @@ from .lookup import PlacedExchange
 from .offer import Offer
 from .options import Options, read_options
 from .request_log import MAX_REQUESTS, ServedRequest, served_request
-from .response import Answer
+from .response import Answer, moved
 
 _OFFER: Final = re.compile(r"/(x[0-9]{1,9})(?=[/:]|$)")
 
@@ -169,6 +169,7 @@ class Server(Listener):
             identity = detect_provider(request.method, request.url, request.body, b"")
             entry = served_request(request, answer, path, time.monotonic(), identity.generates)
         self._requests.append(entry)
+        answer = replace(answer, headers=moved(answer.headers, self.base_url))
         return answer, endpoint.options
 
     def _is_closed(self, name: str) -> bool:

@@ -30,6 +30,7 @@ KEPT_HEADERS: Final = frozenset(
         "content-length",
         "content-type",
         "date",
+        "location",
         "retry-after",
         "server",
         "server-timing",
@@ -38,10 +39,23 @@ KEPT_HEADERS: Final = frozenset(
         "vary",
         "x-exit-code",
         "x-goog-api-client",
+        "x-goog-upload-chunk-granularity",
+        "x-goog-upload-command",
+        "x-goog-upload-control-url",
+        "x-goog-upload-file-name",
+        "x-goog-upload-header-content-length",
+        "x-goog-upload-header-content-type",
+        "x-goog-upload-offset",
+        "x-goog-upload-protocol",
+        "x-goog-upload-size-received",
+        "x-goog-upload-status",
+        "x-goog-upload-url",
         "x-server-timeout",
         "x-stderr",
     ]
 )
+URL_HEADERS: Final = frozenset({"location", "x-goog-upload-control-url", "x-goog-upload-url"})
+"""The kept headers whose value is a URL, which the client asks next."""
 SECRET_KEYS: Final = (
     "access_token", "accessToken", "refresh_token", "refreshToken", "id_token", "idToken",
     "client_secret", "clientSecret", "private_key", "privateKey", "api_key", "apiKey",
@@ -50,7 +64,7 @@ SECRET_KEYS: Final = (
 """The names of JSON members and form fields that hold credentials, in any case."""
 SECRET_PARAMETERS: Final = frozenset({
     *map(str.lower, SECRET_KEYS), "key", "token", "assertion", "code", "password",
-    "x-goog-signature", "x-goog-credential",
+    "upload_id", "x-goog-signature", "x-goog-credential",
     "x-amz-signature", "x-amz-credential", "x-amz-security-token",
 })  # fmt: skip
 """The names of query parameters and form fields that hold credentials, in lower case."""
@@ -62,6 +76,7 @@ Span = tuple[int, int, bytes]
 
 _RULE_KEY: Final = re.compile(r"[A-Za-z_$][\w.$-]*", re.ASCII)
 _RULE_PATTERN: Final = "re:"
+_RULE_KEPT: Final = "keep:"
 _STRING: Final = re.compile(
     rb'"((?:[^"\\]++|\\.)*+)(?:"|\\?\Z)', re.DOTALL
 )  # a body may be cut in a text
@@ -81,7 +96,8 @@ _JSON: Final = re.compile(
 class Redactor:
     """Redacts exchanges by the built-in names and the user's ``rules``.
 
-    A rule is a name or ``re:`` and a regular expression. A name (``customer_id``) replaces the
+    A rule is a name, ``re:`` and a regular expression, or ``keep:`` and the name of a header to
+    keep. A name (``customer_id``) replaces the
     value of that JSON member, form field or query parameter, in any case; a number becomes 0. A
     regular expression replaces its matches in JSON strings, plain bodies, paths, parameters, kept
     headers, reason phrases, and the texts of the origin. Raises `CassetteError` for another rule.
@@ -96,17 +112,22 @@ class Redactor:
         before_record: Callable[[Exchange], Exchange | None] | None = None,
     ) -> None:
         keys: list[str] = []
+        kept: list[str] = []
         self._patterns: list[re.Pattern[str]] = []
         for rule in rules:
             if rule.startswith(_RULE_PATTERN):
                 self._patterns.append(_compiled(rule))
+            elif rule.startswith(_RULE_KEPT):
+                kept.append(rule.removeprefix(_RULE_KEPT).strip().lower())
             elif _RULE_KEY.fullmatch(rule):
                 keys.append(rule)
             else:
                 raise CassetteError(
                     f"the redaction rule {rule!r} is not a name; a regular expression begins with"
-                    " `re:`"
+                    " `re:`, the name of a header to keep with `keep:`"
                 )
+        self.kept_headers: Final = KEPT_HEADERS.union(kept)
+        """The headers that a cassette keeps, in lower case."""
         self._before_record = before_record
         self.asks_whole: Final = before_record is not None
         """Whether exchanges can be redacted only when they are complete."""
@@ -263,9 +284,12 @@ class Redactor:
     ) -> dict[str, list[str]]:
         """The kept headers; a content length of ``old_size`` becomes ``size``."""
         kept = {
-            name: list(map(self._prose, values))
+            name: [
+                self.url(value) if name.lower() in URL_HEADERS else self._prose(value)
+                for value in values
+            ]
             for name, values in headers.items()
-            if name.lower() in KEPT_HEADERS
+            if name.lower() in self.kept_headers
         }
         for name, values in kept.items():
             if name.lower() == "content-length" and values == [str(old_size)]:
