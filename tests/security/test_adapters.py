@@ -16,6 +16,8 @@ from harness.conformance.adapters import AdapterError
 from harness.conformance.adapters.named import make_adapter, read_line
 from tests.security.samples import TEXT, exchange
 
+pytest_plugins = ["pytester"]
+
 SWALLOWS = """
 def run(exchange):
     while True:
@@ -86,7 +88,6 @@ LEAVES = """
 import os, time
 
 out = int(os.environ.get('HARNESS_OUT', 1))
-pytest_plugins = ["pytester"]
 if os.fork() == 0:
  for n in {{0, 1, 2, out}}: os.close(n)
  {leave}

@@ -231,4 +231,4 @@ def test_a_bad_line_is_a_usage_error(project: pytest.Pytester) -> None:
         configure(project, line)
         result = project.runpytest_subprocess("specs", "-p", "no:cacheprovider")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
-        result.stderr.fnmatch_lines([f"*harness_adapters: *{words}*"])
+        result.stderr.fnmatch_lines([f"*configuration of adapters: *{words}*"])
