@@ -148,6 +148,14 @@ def _of_framing(exchange: Exchange, text: str, messages: list[dict[str, Any]]) -
         found.add("an error inside an array" if exchange.status >= 300 else "an array")
     elif not is_events and len(messages) > 1:
         found.add("JSON lines")
+    elif (
+        exchange.streamed
+        and exchange.status < 300
+        and not is_events
+        and messages
+        and "error" not in messages[0]
+    ):
+        found.add("one document in place of events")
     last = text.rstrip().splitlines()[-1:] if text.strip() else []
     if (
         is_events

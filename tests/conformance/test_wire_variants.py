@@ -77,3 +77,11 @@ def test_each_variant_is_named(body: str, name: str) -> None:
 
 def test_a_refusal_as_an_array_is_a_variant() -> None:
     assert variants(json.dumps([ERROR]), status=503) == ["an error inside an array"]
+
+
+def test_a_document_where_events_were_asked_for_is_a_variant() -> None:
+    body = json.dumps(reply(TEXT, finishReason="STOP")).encode()
+    asked = Exchange(None, 200, {}, ((None, body),), "complete", streamed=True)
+    assert variants_in(asked, body) == ["one document in place of events"]
+    refused = json.dumps(ERROR).encode()
+    assert variants_in(asked, refused) == []
