@@ -3,7 +3,7 @@
 (() => {
 {% include "reading.js" %}
 
-for (const table of find(".matrix .features")) {
+for (const table of find(".features")) {
   const columns = find("th[data-in]", table).map((one) => one.dataset.in);
   for (const row of find("tr:has(td)", table)) {
     find("td", row).forEach((box, index) => {
@@ -16,13 +16,13 @@ for (const table of find(".matrix .features")) {
 }
 
 listen(() => {
-  const rows = find(".matrix .features tr:has(td), li.row"), wanted = words();
+  const rows = find(".features tr:has(td), li.row"), wanted = words();
   let left = 0;
   for (const row of rows) {
     row.hidden = !wanted.every((word) => plain(row).includes(word));
     left += !row.hidden;
   }
-  for (const body of find(".matrix .features tbody")) body.hidden = !body.querySelector("tr:has(td):not([hidden])");
+  for (const body of find(".features tbody")) body.hidden = !body.querySelector("tr:has(td):not([hidden])");
   say(left, rows.length, "row");
 });
 })();
