@@ -146,7 +146,8 @@ def _preview(body: bytes) -> tuple[str, str]:
 
 def _scalar(value: str) -> str:
     """A string as YAML: plain if that is safe, else quoted."""
-    if _PLAIN.fullmatch(value) and not value.endswith(":") and isinstance(resolve(value), str):
+    ends_key = value.endswith(":") or ": " in value
+    if _PLAIN.fullmatch(value) and not ends_key and isinstance(resolve(value), str):
         return value
     return _quoted(value)
 

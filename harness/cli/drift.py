@@ -76,6 +76,7 @@ def _drift(parsed: argparse.Namespace) -> int:
         else:
             counts.update(drift.severity for drift in drifts)
             _print(plan.name, drifts)
+            sys.stdout.flush()
     counted = ", ".join(f"{counts[severity]} {severity}" for severity in SEVERITIES)
     print(f"{len(plans) - failed} of {len(plans)} cassettes compared: {counted}")
     return (

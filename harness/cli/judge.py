@@ -23,6 +23,7 @@ from msgspec.structs import replace as with_fields
 
 from harness.cassettes import CassetteError
 from harness.cassettes.load import load
+from harness.cassettes.redaction.secrets import mask
 from harness.conformance.adapters import FACTS, Adapter, AdapterError
 from harness.conformance.adapters.declarations import declared_losses
 from harness.conformance.adapters.named import (
@@ -48,6 +49,7 @@ from harness.conformance.aspect_run import (
     unused_losses,
 )
 from harness.conformance.configuration import adapters_of, losses_of
+from harness.conformance.masked import masked
 from harness.conformance.project import SUFFIXES, yaml_files
 from harness.conformance.suite import CASSETTES
 from harness.facts import DeclaredLoss, read_losses
@@ -225,7 +227,8 @@ def _merge(documents: Sequence[Path], parsed: argparse.Namespace) -> int:
 
 
 def _write_report(results: JudgeResults, target: Path) -> None:
-    write_files({PAGE: aspects_page(results), JSON: encode_part(results).decode()}, target)
+    shown = masked(results, mask())
+    write_files({PAGE: aspects_page(shown), JSON: encode_part(shown).decode()}, target)
     number = len(results.adapters)
     _say(f"{number} adapter{'' if number == 1 else 's'}: {target / PAGE}")
 

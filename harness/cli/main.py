@@ -16,6 +16,8 @@ from typing import Final, NamedTuple, NoReturn
 
 from harness.stream.printable import printable
 
+from .output import masked_output
+
 BAD: Final = 2
 """Exit status for a bad file or bad usage."""
 
@@ -55,13 +57,19 @@ COMMANDS: Final = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    parsed = _parser(arguments).parse_args(arguments)
     if isinstance(sys.stdout, TextIOWrapper):  # tests replace it with something else
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    with masked_output():
+        return _run(sys.argv[1:] if arguments is None else arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    parsed = _parser(arguments).parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = parsed.run
     try:
-        return run(parsed)
+        status = run(parsed)
+        sys.stdout.flush()
+        return status
     except BrokenPipeError:  # the reader of stdout has closed it
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115  # for the last flush
         return 0

@@ -8,8 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from harness.cassettes import Cassette, CassetteError, dumps
+from harness.cassettes import Cassette, CassetteError
 from harness.cassettes.load import load
+from harness.cassettes.redaction.secrets import guard
 from harness.conformance.adapters import AdapterError
 from harness.conformance.metamorphic import VARIANTS, variants_of
 from harness.facts import Facts
@@ -105,5 +106,6 @@ def _mutate(parsed: argparse.Namespace) -> int:
             )
             parsed.output.mkdir(parents=True, exist_ok=True)
             target = parsed.output / f"{variant.name}.yaml"
-            target.write_text(dumps(Cassette((changed,), origin)), encoding="utf-8", newline="\n")
+            text = guard().dumps(Cassette((changed,), origin), str(target))
+            target.write_text(text, encoding="utf-8", newline="\n")
     return status

@@ -272,7 +272,7 @@ def _record_one(plan: Plan, project: Project, parsed: argparse.Namespace, spent:
         f"{bar.tokens} output tokens",
         *odd,
     ]
-    print(f"recorded {printable(plan.name)}: {', '.join(facts)}")
+    print(f"recorded {printable(plan.name)}: {', '.join(facts)}", flush=True)
 
 
 def _check_place(name: str, path: Path, project: Project) -> None:

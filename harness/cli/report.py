@@ -17,11 +17,10 @@ from harness.report import (
     compare_runs,
     count_kinds,
     merge,
-    render,
     schema,
 )
 from harness.report.compare import KINDS
-from harness.report.files import read_run, write_files
+from harness.report.files import read_run, write_report
 from harness.report.header import choose_day
 from harness.report.tally import column
 from harness.stream.printable import printable
@@ -78,7 +77,7 @@ def _report(parsed: argparse.Namespace) -> int:
         )
     day = choose_day(parsed.date, os.environ.get("SOURCE_DATE_EPOCH", ""))
     run = merge([*map(read_run, parsed.results), Run(Header(day=day))])
-    write_files(render(run, read_run(parsed.baseline) if parsed.baseline else None), parsed.output)
+    write_report(run, read_run(parsed.baseline) if parsed.baseline else None, parsed.output)
     cells = f"{len(run.results):,} cell{'s' if len(run.results) != 1 else ''}"
     print(f"{cells}: {printable(str(parsed.output / 'index.html'))}")
     return 0

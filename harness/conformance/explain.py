@@ -1,25 +1,14 @@
-"""Explains a red cell in words.
-
-The output of a test run may be public, so everything that looks like a credential is removed.
-"""
+"""Explains a red cell in words."""
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-from harness.cassettes.redaction.patterns import SHAPES
-from harness.cassettes.redaction.redactor import REDACTED
-from harness.cassettes.redaction.scanner import Scanner
 from harness.stream.printable import printable, printable_lines
 
 from .results import CaseResult
 
-SCANNER: Final = Scanner()
 MAX_GIST: Final = 300
-_REST: Final = {"a private key": rb"(?s:.*)"}
-"""A shape matches the beginning of a credential; this is the rest of it, by its name."""
-_WORD: Final = rb"[0-9A-Za-z+/=_.-]*"
 
 
 def explain(result: CaseResult, place: str) -> str:
@@ -42,20 +31,20 @@ def explain(result: CaseResult, place: str) -> str:
             f" ({result.provider}; {made}; end {result.end})"
         )
     if result.reason:
-        lines.append(f"{result.verdict}: {shown_lines(result.reason)}")
+        lines.append(f"{result.verdict}: {printable_lines(result.reason)}")
     if result.first_layer:
         lines.append(f"first layer that differs: {result.first_layer}")
     for finding in result.findings:
-        note = f" ({_shown(finding.note)})" if finding.note else ""
+        note = f" ({printable(finding.note)})" if finding.note else ""
         lines.append(
-            f"{_shown(finding.path)}: {finding.kind}{note}"
+            f"{printable(finding.path)}: {finding.kind}{note}"
             if finding.path
             else f"{finding.kind}{note}"
         )
         if finding.expected is not None:
-            lines.append(f"  expected: {_shown(finding.expected)}")
+            lines.append(f"  expected: {printable(finding.expected)}")
         if finding.got is not None:
-            lines.append(f"  got:      {_shown(finding.got)}")
+            lines.append(f"  got:      {printable(finding.got)}")
     more = result.findings_total - len(result.findings)
     if more > 0:
         lines.append(f"and {more} more")
@@ -64,34 +53,14 @@ def explain(result: CaseResult, place: str) -> str:
 
 def _gist(result: CaseResult) -> str:
     if result.reason or not result.findings:
-        return shown_lines(result.reason or result.verdict).partition("\n")[0]
+        return printable_lines(result.reason or result.verdict).partition("\n")[0]
     first = result.findings[0]
     if first.kind.startswith("law "):  # its note is a whole sentence
-        return _shown(first.note or first.got or "").partition("\n")[0]
+        return printable(first.note or first.got or "").partition("\n")[0]
     sides = [
-        f"{word} {_shown(side)}"
+        f"{word} {printable(side)}"
         for word, side in (("expected", first.expected), ("got", first.got))
         if side is not None
     ]
-    return f"{_shown(first.path)} {', '.join(sides) or _shown(first.note or first.kind)}".replace(
-        "\n", " "
-    ).strip()[:MAX_GIST]
-
-
-def _shown(text: str) -> str:
-    return printable(_without_credentials(text))
-
-
-def shown_lines(text: str) -> str:
-    """A text with its line ends, without credentials and unprintable characters."""
-    return printable_lines(_without_credentials(text))
-
-
-def _without_credentials(text: str) -> str:
-    data = text.encode("utf-8", "surrogatepass")
-    for name, shape in SHAPES.items():
-        rest = _REST.get(name, _WORD)
-        data = re.sub(b"(?:%b)%b" % (shape.pattern, rest), REDACTED.encode(), data)
-    if SCANNER.scan(data):  # encoded, so its end is unknown
-        return REDACTED
-    return data.decode("utf-8", "surrogatepass")
+    difference = ", ".join(sides) or printable(first.note or first.kind)
+    return f"{printable(first.path)} {difference}".replace("\n", " ").strip()[:MAX_GIST]

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from .masking import masked, usage_error
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 pytest_plugins = [
     "harness.pytest_plugin.recording",
     "harness.pytest_plugin.laws",
+    "harness.pytest_plugin.masking",
     "harness.pytest_plugin.report",
     "harness.pytest_plugin.specs",
 ]
@@ -110,7 +113,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--harness-accept") and os.environ.get("CI"):
-        raise pytest.UsageError(
+        raise usage_error(
             "--harness-accept does not run in CI (the environment variable CI is set): a person"
             " accepts and reviews expectations; run it on your machine"
         )
@@ -126,7 +129,7 @@ def _check_names(config: pytest.Config) -> None:
     """
     for root in config.getini("harness_specs"):
         if not root.is_dir():
-            raise pytest.UsageError(
+            raise usage_error(
                 f"harness_specs: there is no folder {root}; create it or correct the path"
             )
     if any(config.getini(f"harness_{name}") for name in ("adapters", "losses", "known_failing")):
@@ -151,9 +154,7 @@ def _check_names(config: pytest.Config) -> None:
         ):
             for name in names or ():
                 if name not in choices:
-                    raise pytest.UsageError(
-                        f"{option} {name}: unknown; known are {', '.join(choices)}"
-                    )
+                    raise usage_error(f"{option} {name}: unknown; known are {', '.join(choices)}")
 
 
 def _spec_roots(config: pytest.Config) -> list[Path]:
@@ -193,7 +194,7 @@ def _project(config: pytest.Config) -> Project:
                 known_failing=config.getini("harness_known_failing"),
             )
         except AdapterError as error:
-            raise pytest.UsageError(f"configuration of adapters: {error}") from None
+            raise usage_error(f"configuration of adapters: {error}") from None
     return config.stash[_PROJECT]
 
 
@@ -235,6 +236,14 @@ class ResultItem(pytest.Item):
 
     result: CaseResult | None = None
 
+    def keep(self, result: CaseResult) -> CaseResult:
+        """Keep the result of this item, without secrets; returns it."""
+        from harness.cassettes.redaction.secrets import mask
+        from harness.conformance.masked import masked
+
+        self.result = masked(result, mask())
+        return self.result
+
     def place(self, line: int) -> str:
         """A line of this item's file, relative to the folder where pytest was started."""
         return f"{_relative(self.path, self.config.invocation_params.dir) or self.path}:{line}"
@@ -257,12 +266,12 @@ class ResultItem(pytest.Item):
             shown = str(excinfo.value)
             if (cause := excinfo.value.__cause__) is None:
                 return shown
-            from harness.conformance.explain import shown_lines
+            from harness.stream.printable import printable_lines
 
             chosen = self.config.getoption("tbstyle")
             style = chosen if chosen in ("short", "native") else "long"
             chain = super().repr_failure(pytest.ExceptionInfo.from_exception(cause), style)
-            return f"{shown}\n\n{shown_lines(str(chain))}"
+            return f"{shown}\n\n{printable_lines(str(chain))}"
         return super().repr_failure(excinfo, style)
 
 
@@ -330,13 +339,13 @@ class _Collector:
         terminalreporter.section("Gemini conformance")
         terminalreporter.write(summary(results))
         for problem in self.unread:
-            terminalreporter.write_line(f"not read: {problem}", red=True)
+            terminalreporter.write_line(masked(f"not read: {problem}"), red=True)
         for sentence in self.unshown:
-            terminalreporter.write_line(sentence, red=True)
+            terminalreporter.write_line(masked(sentence), red=True)
         if folder:
             target = Path(self.config.invocation_params.dir / folder)
             write_report(results, target, _project(self.config), self.config, self.unread)
-            terminalreporter.write_line(f"Report: {target / 'index.html'}")
+            terminalreporter.write_line(masked(f"Report: {target / 'index.html'}"))
 
 
 @pytest.fixture

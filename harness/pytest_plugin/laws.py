@@ -112,28 +112,29 @@ class LawItem(ResultItem):
         if cell.column in _project(self.config).adapters:
             cell = replace_field(cell, adapter=_with_deadline(cell.adapter))
         judgement = judge_law(cell)
-        self.result = replace(examine_law(cell, judgement), command=self.command("--harness-laws"))
-        match self.result.verdict:
+        examined = examine_law(cell, judgement)
+        result = self.keep(replace(examined, command=self.command("--harness-laws")))
+        match result.verdict:
             case "passed":
                 return
             case "not-run":
                 pytest.skip(
-                    printable(f"nothing to look at: {self.result.reason}")
+                    printable(f"nothing to look at: {result.reason}")
                 )  # no green without a comparison that ran
             case "known-failing":
-                pytest.xfail(printable(f"known failing: {self.result.reason} ({self.result.link})"))
+                pytest.xfail(printable(f"known failing: {result.reason} ({result.link})"))
             case "failed":
-                evidence = self.result.evidence
+                evidence = result.evidence
                 made = "\n".join(
                     case
                     for breach in (evidence.breaches or () if evidence else ())
                     for case in breach.counterexamples
                 )
                 raise HarnessFailure(
-                    f"{explain(self.result, self.place(1))}\n\nA case that shows it:\n{made}"
+                    f"{explain(result, self.place(1))}\n\nA case that shows it:\n{made}"
                 )
             case _:
-                raise HarnessFailure(explain(self.result, self.place(1))) from judgement.exception
+                raise HarnessFailure(explain(result, self.place(1))) from judgement.exception
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, self.name

@@ -73,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    if item.config.getoption("--harness-record") != "none" or not _is_ours(item):
+    if item.config.getoption("--harness-record") != "none" or not is_ours(item):
         return (yield)
     from harness.recording.network_guard import refuse_network
 
@@ -81,7 +81,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         return (yield)
 
 
-def _is_ours(item: pytest.Item) -> bool:
+def is_ours(item: pytest.Item) -> bool:
     """Whether an item is a cell of a spec, or a test that uses our fixtures or marker."""
     used = any(name.startswith("harness_") for name in getattr(item, "fixturenames", ()))
     return hasattr(item, "cell") or used or item.get_closest_marker(MARKER) is not None
@@ -91,7 +91,7 @@ def _is_ours(item: pytest.Item) -> bool:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    if call.excinfo is not None and _is_ours(item) and not item.config.getoption("fulltrace"):
+    if call.excinfo is not None and is_ours(item) and not item.config.getoption("fulltrace"):
         _leave_out_frames(call.excinfo)
     report = yield
     if report.when == "call":  # a test that Ctrl-C ends has no such report

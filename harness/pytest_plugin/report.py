@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from .masking import usage_error
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path  # the type alone
@@ -51,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if report:
         target = config.invocation_params.dir / report
         if any(path.exists() and not path.is_dir() for path in (target, *target.parents)):
-            raise pytest.UsageError(
+            raise usage_error(
                 f"--harness-report {report}: a file is in the way; name a folder or a new path"
             )
     if report or baseline or day:
@@ -63,16 +65,14 @@ def pytest_configure(config: pytest.Config) -> None:
         try:
             choose_day(day, os.environ.get("SOURCE_DATE_EPOCH", ""))
         except ReportError as error:
-            raise pytest.UsageError(f"--harness-date: {error}") from None
+            raise usage_error(f"--harness-date: {error}") from None
         try:
             if baseline:
                 read_run(config.invocation_params.dir / baseline)
         except OSError as error:
-            raise pytest.UsageError(
-                f"--harness-baseline {baseline}: {error.strerror or error}"
-            ) from None
+            raise usage_error(f"--harness-baseline {baseline}: {error.strerror or error}") from None
         except (ReportError, ResultsError) as error:
-            raise pytest.UsageError(f"--harness-baseline: {error}") from None
+            raise usage_error(f"--harness-baseline: {error}") from None
 
 
 def write_report(
@@ -87,8 +87,9 @@ def write_report(
     """
     from harness.conformance.evidence import DIFFERS, try_laws
     from harness.conformance.results import sort_key
-    from harness.report import Run, render
-    from harness.report.files import read_run, write_files
+    from harness.report import Run
+    from harness.report.files import read_run
+    from harness.report.files import write_report as write
     from harness.report.header import choose_day, make_header
 
     ordered = sorted(results, key=sort_key)
@@ -105,7 +106,7 @@ def write_report(
     header = make_header(ordered, project.features(), day, unread)
     baseline = config.getoption("--harness-baseline")
     base = read_run(config.invocation_params.dir / baseline) if baseline else None
-    write_files(render(Run(header, ordered), base), target)
+    write(Run(header, ordered), base, target)
 
 
 def _without_counterexamples(result: CaseResult) -> CaseResult:

@@ -24,6 +24,7 @@ from . import (
     cassette_folder,
     id_of_file,
 )
+from .masking import masked
 
 if TYPE_CHECKING:
     from harness.conformance.judge import Cell
@@ -82,10 +83,11 @@ class SpecFile(pytest.File):
             raise self.CollectError(str(error)) from None
         for cell in cells:
             if self._selected(project, cell):
+                name = masked(cell.name)
                 # The whole id is given: pytest 9 makes it from the name otherwise, and --lf would
                 # not find the item.
                 yield CellItem.from_parent(
-                    self, name=cell.name, nodeid=f"{self.nodeid}::{cell.name}", cell=cell
+                    self, name=name, nodeid=f"{self.nodeid}::{name}", cell=cell
                 )
 
     def _selected(self, project: Project, cell: Cell) -> bool:
@@ -119,6 +121,7 @@ class CellItem(ResultItem):
     def runtest(self) -> None:
         from msgspec.structs import replace
 
+        from harness.cassettes import CassetteError
         from harness.conformance.adapters import AdapterError
         from harness.conformance.evidence import with_evidence
         from harness.conformance.judge import judge
@@ -128,7 +131,7 @@ class CellItem(ResultItem):
         filled, fault = False, ""
         try:
             filled = self.config.getoption("--harness-accept") and self._accept(project)
-        except AdapterError as error:
+        except (AdapterError, CassetteError) as error:
             fault = f"nothing could be filled in: {error}"
         adapter = project.adapter(self.cell.column)
         judgement = judge(self.cell, project.cassette, adapter, today=date.today())
@@ -146,8 +149,8 @@ class CellItem(ResultItem):
             )
         if fault:
             result = replace(result, verdict="error", reason=fault)
-        self.result = replace(result, command=self.command())
-        self._conclude(self.result, judgement.exception)
+        kept = self.keep(replace(result, command=self.command()))
+        self._conclude(kept, judgement.exception)
 
     def _conclude(self, result: CaseResult, cause: BaseException | None) -> None:
         from harness.conformance.explain import explain
@@ -180,9 +183,10 @@ class CellItem(ResultItem):
 
     def _accept(self, project: Project) -> bool:
         """Fill an empty expectation of this cell in its file; returns whether it was filled. Raises
-        `AdapterError`.
+        `AdapterError`, and `CassetteError` for a text that shows a secret.
         """
         from harness.cassettes import CassetteError
+        from harness.cassettes.redaction.secrets import guard
         from harness.conformance.judge import produce, resolve_fixture
         from harness.conformance.project import read_text
         from harness.pipeline.replay import ReplayError
@@ -197,7 +201,7 @@ class CellItem(ResultItem):
         except (CassetteError, ReplayError):
             return False  # the judge reports it
         text = accept(read_text(self.path), case.case, key, got, path=str(self.path))
-        self.path.write_bytes(text.encode())
+        self.path.write_bytes(guard().scanner.refuse(text, str(self.path)).encode())
         return True
 
     def reportinfo(self) -> tuple[Path, int, str]:
@@ -220,10 +224,10 @@ def pytest_terminal_summary(
     for item in filled:
         from harness.stream.printable import printable  # a run without specs does not import it
 
-        terminalreporter.write_line(printable(f"filled in: {item}, `reviewed: no`"))
+        terminalreporter.write_line(masked(printable(f"filled in: {item}, `reviewed: no`")))
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
         for line in (*_unnamed_roots(config), *_unexpected(config)):
-            terminalreporter.write_line(line, yellow=True)
+            terminalreporter.write_line(masked(line), yellow=True)
 
 
 def _unnamed_roots(config: pytest.Config) -> Iterator[str]:

@@ -1,10 +1,18 @@
-"""The files of a report on disk: reads the results of a run and writes a report's folder."""
+"""The files of a report on disk: reads the results of a run and writes a report's folder.
+
+Both ways, secrets are replaced: a report may be published, and a comparison must see the same text
+on both sides.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
+from harness.cassettes.redaction.secrets import mask
+from harness.conformance.masked import masked
+
+from . import render
 from .badges import FOLDER, OPENING
 from .document import RESULTS, Run, unpack
 from .layout import page_name
@@ -16,7 +24,17 @@ def read_run(path: Path) -> Run:
     Raises `ResultsError` with the file's name, or `OSError`.
     """
     path = path / RESULTS if path.is_dir() else path
-    return unpack(path.read_bytes(), path.name)
+    return _masked(unpack(path.read_bytes(), path.name))
+
+
+def write_report(run: Run, baseline: Run | None, target: Path) -> None:
+    """Write all files of a report, without secrets, into a folder."""
+    write_files(render(_masked(run), baseline), target)
+
+
+def _masked(run: Run) -> Run:
+    guard = mask()
+    return Run(masked(run.header, guard), [masked(result, guard) for result in run.results])
 
 
 def write_files(files: Mapping[str, str], target: Path) -> None:

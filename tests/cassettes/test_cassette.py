@@ -86,6 +86,12 @@ def test_the_text_reads_back() -> None:
     assert loads(TEXT) == Cassette((EXCHANGE,), Origin("written", date="2026-11-21"))
 
 
+def test_a_value_that_looks_like_a_key_reads_back() -> None:
+    headers = {"x-stderr": ["error: no model"], "server": ["a: b"], "via": ["a:"]}
+    odd = Cassette((Exchange(None, 200, headers, ()),), Origin("recorded", note="see: this"))
+    assert loads(dumps(odd)) == odd
+
+
 def test_a_checkout_with_other_line_ends_reads_the_same() -> None:
     assert loads(TEXT.replace("\n", "\r\n")) == loads(TEXT)
 

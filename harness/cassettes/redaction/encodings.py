@@ -1,8 +1,8 @@
 """Decodes a file's bytes in the ways that can reveal a secret; each result is a `Reading`.
 
-The first reading is the bytes themselves. The next has no escapes of URLs, JSON and YAML, and the
-next has no line breaks either, escaped or not, because YAML, base64 and texts are wrapped. The same
-two are made of the texts of a stream, joined. The base64 in each of these is decoded.
+The first reading is the bytes themselves. The next has no escapes of URLs, HTML, JSON and YAML, and
+the next has no line breaks either, escaped or not, because YAML, base64 and texts are wrapped. The
+same two are made of the texts of a stream, joined. The base64 in each of these is decoded.
 
 Most texts show no secret. So a reading is made without the places of its bytes, and these are
 calculated when something was found in it.
@@ -10,6 +10,7 @@ calculated when something was found in it.
 
 from __future__ import annotations
 
+import html
 import re
 import sys
 from binascii import a2b_base64
@@ -37,6 +38,9 @@ _TEXTS: Final = (
 )
 """Texts that come in pieces: in JSON, and in JSON in a string, where quotes have backslashes."""
 _PERCENT: Final = re.compile(rb"(%(?:25)*+[0-9a-fA-F]{2})")
+_ENTITY: Final = re.compile(
+    rb"(&(?:amp;)*+(?:amp|apos|gt|lt|quot|#0*+[0-9]{2,3}|#[xX]0*+[0-9a-fA-F]{2});)"
+)
 _BACKSLASH: Final = re.compile(
     rb"(\\++(?:u[0-9a-fA-F]{4}(?:\\++u[0-9a-fA-F]{4})*+|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|[^\\])?)"
 )
@@ -47,7 +51,8 @@ _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 class Reading:
     """The bytes of ``source``, decoded. ``sources`` tells what the bytes in some spans were made
-    of; a reading without a source is the file itself.
+    of; a reading without a source is the file itself. ``joined``: a word of it may be of two
+    lines that have nothing to do with each other. ``in_pieces``: it is the text of a stream.
     """
 
     def __init__(
@@ -55,8 +60,13 @@ class Reading:
         text: bytes,
         source: Reading | None = None,
         sources: Callable[[list[Span]], Iterable[Span]] = iter,
+        *,
+        joined: bool = False,
+        in_pieces: bool = False,
     ) -> None:
         self.text: Final = text
+        self.joined: Final = joined
+        self.in_pieces: Final[bool] = in_pieces or (source is not None and source.in_pieces)
         self._source: Final = source
         self._sources: Final = sources
 
@@ -79,7 +89,10 @@ def readings(data: bytes) -> Iterator[Reading]:
     for pattern in _TEXTS:
         spans = [match.span(pattern.groups) for match in pattern.finditer(data)]
         if len(spans) > 1:
-            yield from _with_joined(_unescaped(_cut_out(plain, spans)), is_new=True)
+            texts = _cut_out(plain, spans)
+            yield texts
+            unescaped = _unescaped(texts)
+            yield from _with_joined(unescaped, is_new=unescaped is not texts)
 
 
 def unescape(text: bytes) -> bytes:
@@ -87,6 +100,8 @@ def unescape(text: bytes) -> bytes:
     and ``%2525`` as ``%25``. An escaped control character becomes a zero byte, which ends a word.
     """
     text = unquote(text)
+    if b"&" in text:
+        text = b"".join(_split(_ENTITY, text))
     return b"".join(_split(_BACKSLASH, text)) if b"\\" in text else text
 
 
@@ -127,7 +142,7 @@ def _of_pieces(pieces: Callable[[], Iterable[Piece]], spans: list[Span]) -> Iter
 def _cut_out(source: Reading, spans: list[Span]) -> Reading:
     text = b"".join([source.text[start:stop] for start, stop in spans])
     pieces = [(start, stop - start, stop - start) for start, stop in spans]
-    return Reading(text, source, partial(_of_pieces, lambda: pieces))
+    return Reading(text, source, partial(_of_pieces, lambda: pieces), in_pieces=True)
 
 
 def _with_joined(reading: Reading, *, is_new: bool) -> Iterator[Reading]:
@@ -140,7 +155,10 @@ def _with_joined(reading: Reading, *, is_new: bool) -> Iterator[Reading]:
     if len(parts) == 1:
         return
     joined = Reading(
-        b"".join(parts), reading, partial(_of_pieces, lambda: _between(_BREAK, reading.text))
+        b"".join(parts),
+        reading,
+        partial(_of_pieces, lambda: _between(_BREAK, reading.text)),
+        joined=True,
     )
     yield joined
     wrapped = dict.fromkeys(_BASE64.findall(joined.text.translate(_STANDARD)))
@@ -148,7 +166,7 @@ def _with_joined(reading: Reading, *, is_new: bool) -> Iterator[Reading]:
 
 
 def _unescaped(source: Reading) -> Reading:
-    for pattern in _PERCENT, _BACKSLASH:
+    for pattern in _PERCENT, _ENTITY, _BACKSLASH:
         source = _without(pattern, source)
     return source
 
@@ -192,6 +210,10 @@ _CHARACTERS: Final = _Characters()
 def _character(escape: bytes) -> bytes:
     if escape[:1] == b"%":
         return bytes.fromhex(escape[-2:].decode())
+    if escape[:1] == b"&":
+        return (
+            html.unescape("&" + escape.decode().rpartition("amp;")[2].lstrip("&")).encode() or b"&"
+        )
     name = escape.lstrip(b"\\")
     if len(name) > 1 and name[:1] == b"u":
         code_units = bytes.fromhex(re.sub(rb"\\*+u", b"", name).decode())

@@ -31,20 +31,30 @@ SHAPES: Final = {
 }
 
 
+CUT: Final = re.compile(
+    rb"(?:AIza|AQ\.(?<![0-9A-Za-z_.-]AQ\.)|ya29\.(?<![0-9A-Za-z_.-]ya29\.)"
+    rb"|1//0(?<![0-9A-Za-z/+_-]1//0)|GOCSPX-|[Bb]earer (?=[A-Za-z._~+/-]*+[0-9]))[0-9A-Za-z_-]{6,}"
+    rb"(?: ?(?:\xe2\x80\xa6|\.\.\.)(?: \([0-9,]+ characters\)(?: \xe2\x80\xa6 )?)?[0-9A-Za-z_-]*"
+    rb"|(?=\n?\0|\Z))"
+)
+"""The beginning of a credential in an excerpt, with the end of it after the mark of a gap."""
 _REST: Final = re.compile(rb"[0-9A-Za-z+/=_.-]*")
 _PRIVATE_REST: Final = re.compile(
-    rb"[^-]{0,20000}-----END[ +](?:[A-Z]{2,12}[ +])?PRIVATE[ +]KEY-----|[0-9A-Za-z+/=\s\\]*"
+    rb"[^-\0]{0,20000}-----END[ +](?:[A-Z]{2,12}[ +])?PRIVATE[ +]KEY-----|[0-9A-Za-z+/=\s\\]*"
 )
 
 
 def find_shapes(data: bytes) -> Iterator[tuple[int, int, str]]:
-    """Start, end and name of each credential in ``data``. A pattern matches only its beginning, so
-    the rest of its alphabet belongs to it.
+    """Start, end and name of each credential in ``data``. A pattern matches only its beginning:
+    `rest` is the end of it.
     """
     for name, pattern in SHAPES.items():
-        rest = _PRIVATE_REST if name == "a private key" else _REST
-        stop = 0
-        while match := pattern.search(data, stop):
-            end = rest.match(data, match.end())
-            stop = end.end() if end else match.end()
-            yield match.start(match.lastindex or 0), stop, name
+        for match in pattern.finditer(data):
+            yield match.start(match.lastindex or 0), match.end(), name
+
+
+def rest(data: bytes, start: int, stop: int) -> int:
+    """The end of the credential that begins with these bytes: all that its alphabet allows."""
+    pattern = _PRIVATE_REST if data.startswith(b"-----BEGIN", start) else _REST
+    match = pattern.match(data, stop)
+    return match.end() if match else stop

@@ -152,11 +152,11 @@ class Redactor:
         """The origin, redacted: its texts may come from headers and URLs."""
         return replace(
             origin,
-            client=origin.client and self._prose(origin.client),
-            model=origin.model and self._prose(origin.model),
-            source=origin.source and self._prose(self.url(origin.source)),
-            licence=origin.licence and self._prose(origin.licence),
-            note=origin.note and self._prose(origin.note),
+            client=origin.client and self.prose(origin.client),
+            model=origin.model and self.prose(origin.model),
+            source=origin.source and self.prose(self.url(origin.source)),
+            licence=origin.licence and self.prose(origin.licence),
+            note=origin.note and self.prose(origin.note),
         )
 
     def exchange(self, exchange: Exchange) -> Exchange | None:
@@ -171,7 +171,7 @@ class Redactor:
             exchange,
             request=request,
             reads=self.reads(exchange.reads),
-            reason_phrase=self._prose(exchange.reason_phrase),
+            reason_phrase=self.prose(exchange.reason_phrase),
         )
         headers = self._headers(exchange.headers, len(exchange.body), len(redacted.body))
         return replace(redacted, headers=headers)
@@ -234,7 +234,7 @@ class Redactor:
         """The secret values of members in a text without escapes."""
         for members in self._members_in(text):
             for start, stop in members.find(text).strings:
-                if text[start:stop] != REDACTED.encode():
+                if text[start:stop].replace(REDACTED.encode(), b""):
                     yield start, stop
 
     def _members_in(self, body: bytes) -> Iterator[Members]:
@@ -285,7 +285,7 @@ class Redactor:
         """The kept headers; a content length of ``old_size`` becomes ``size``."""
         kept = {
             name: [
-                self.url(value) if name.lower() in URL_HEADERS else self._prose(value)
+                self.url(value) if name.lower() in URL_HEADERS else self.prose(value)
                 for value in values
             ]
             for name, values in headers.items()
@@ -308,11 +308,10 @@ class Redactor:
             return f"{name}={quote_plus(cleaned)}"
         return f"{name}{equals}{self.text(value)}"
 
-    def _prose(self, text: str) -> str:
+    def prose(self, text: str) -> str:
         """A text that may quote a body, such as the stderr of a program."""
-        return self.text(
-            self.body(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
-        )
+        redacted = self.body(text.encode("utf-8", "surrogatepass"))
+        return self.text(redacted.decode("utf-8", "surrogatepass"))
 
     def text(self, text: str) -> str:
         """A text with the matches of the user's patterns replaced."""

@@ -20,7 +20,7 @@ from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from ..reader import is_cassette, loads
 from .encodings import Span, merged, readings, unescape
-from .patterns import find_shapes
+from .patterns import CUT, SHAPES, find_shapes, rest
 from .redactor import REDACTED, Redactor
 
 MIN_LENGTH: Final = 8
@@ -133,7 +133,7 @@ class Scanner:
         ends = list(accumulate(map(len, reads)))
         places: dict[str, str] = {}
         is_body = place.endswith(" body")
-        for offset, kind in self._search(body, is_body=is_body):
+        for offset, kind in self._search(body, is_part=True):
             read = f", read {bisect_right(ends, offset) + 1}" if len(reads) > 1 else ""
             places.setdefault(kind, place + read)
         plain = _unpacked(body, coding)
@@ -141,7 +141,7 @@ class Scanner:
             places["content that can't be unpacked"] = place
         else:
             if plain is not body:
-                for _, kind in self._search(plain, is_body=is_body):
+                for _, kind in self._search(plain, is_part=True):
                     places.setdefault(kind, f"{place}, unpacked")
             unredacted = plain is not body or (is_body and not redacted)
             if unredacted and self._redactor.body(plain) != plain:
@@ -160,26 +160,38 @@ class Scanner:
                     yield Finding(f"{place}, {kind} header {name}", _UNREDACTED)
 
     def spans(self, data: bytes) -> list[Span]:
-        """All bytes of ``data`` in which secrets are shown, in order. A secret that is split has
-        several spans.
+        """All bytes of ``data`` in which secrets are shown, in order: of a secret that is divided,
+        all parts; of one that was cut, what is left.
         """
-        return merged(
-            place
-            for reading in readings(data)
-            if (found := [(start, stop) for start, stop, _ in self._find(reading.text)])
-            for place in reading.places(found)
-        )
+        found: list[Span] = []
+        for number, reading in enumerate(readings(data)):
+            hits: list[Span] = []
+            for start, stop, name in self._find(reading.text):
+                if name not in SHAPES:
+                    hits.append((start, stop))
+                elif not reading.joined:
+                    hits.append((start, rest(reading.text, start, stop)))
+                else:  # the next word may belong to something else
+                    parts = reading.places([(start, stop)])
+                    found += [(at, rest(data, at, end)) for at, end in parts]
+            if number < 2:  # the text with and without escapes
+                hits += [match.span() for match in CUT.finditer(reading.text)]
+                hits += [span for form in self._forms for span in _cut(form, reading.text)]
+            if reading.in_pieces:
+                hits += self._redactor.shown(reading.text)
+            found += reading.places(hits)
+        return merged(found)
 
-    def _search(self, data: bytes, *, is_body: bool = False) -> Iterator[tuple[int, str]]:
+    def _search(self, data: bytes, *, is_part: bool = False) -> Iterator[tuple[int, str]]:
         """The offset and the name of each secret; in each reading only its first occurrence.
 
-        In a body, a member that must be redacted is a secret also where the redactor does not look
-        for it: in base64, and in escapes that no JSON writer makes.
+        In a part of an exchange, a member that must be redacted is a secret also where the redactor
+        does not look for it: in base64, and in escapes that no JSON writer makes.
         """
         for reading in readings(data):
             seen: set[str] = set()
             found = self._find(reading.text)
-            if is_body and reading.text is not data:
+            if is_part and reading.text is not data:
                 found = chain(
                     found, ((*span, _UNREDACTED) for span in self._redactor.shown(reading.text))
                 )
@@ -204,6 +216,36 @@ _BODY: Final = re.compile(rb"(?<=\n {6})(?:string: \|2[+-]|base64: \|)\n(?:(?: {
 
 def _blank(match: re.Match[bytes]) -> bytes:
     return b"\n" * match[0].count(b"\n")
+
+
+def _cut(form: bytes, text: bytes) -> Iterator[Span]:
+    """The beginnings and the ends of a secret at a gap in an excerpt."""
+    start = text.find(form[:MIN_LENGTH])
+    while start >= 0:
+        stop = start + _common(form, text[start : start + len(form)])
+        if stop < start + len(form) and _GAP_AFTER.match(text, stop):
+            yield start, stop
+        start = text.find(form[:MIN_LENGTH], stop)
+    stop = len(text)
+    while (start := text.rfind(form[-MIN_LENGTH:], 0, stop)) >= 0:
+        stop = start + MIN_LENGTH
+        before = text[max(stop - len(form), 0) : stop]
+        start = stop - _common(form[::-1], before[::-1])
+        if stop - start < len(form) and _GAP_BEFORE.search(text[max(start - 5, 0) : start]):
+            yield start, stop
+        stop -= 1
+
+
+def _common(first: bytes, second: bytes) -> int:
+    """The length of the common beginning."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next(
+        (place for place, (one, other) in pairs if one != other), min(len(first), len(second))
+    )
+
+
+_GAP_AFTER: Final = re.compile(rb" ?(?:\xe2\x80\xa6|\.\.\.)|\n?\0|\Z")
+_GAP_BEFORE: Final = re.compile(rb"(?:\xe2\x80\xa6|\.\.\.) ?\Z|\0\n?\Z|\A\Z")
 
 
 def _forms(secrets: Mapping[str, str]) -> Iterator[tuple[bytes, str]]:

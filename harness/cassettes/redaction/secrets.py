@@ -10,12 +10,14 @@ import json
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 from harness.stream.exchange import CassetteError, Exchange
 
 from .guard import Guard
+from .mask import Mask
 from .redactor import Redactor
 from .scanner import Scanner
 
@@ -46,15 +48,27 @@ def guard(
     return Guard(redactor, Scanner(known_secrets(arguments, environ), redactor))
 
 
+def mask(environ: Mapping[str, str] = os.environ) -> Mask:
+    """A `Mask` with this machine's secrets, for text that leaves the process. Credentials that
+    can't be read are nothing that a message could show.
+    """
+    try:
+        secrets = known_secrets(environ=environ)
+    except CassetteError:
+        secrets = dict(_variables(environ))
+    return _mask(tuple(secrets.items()))
+
+
+@lru_cache(4)
+def _mask(secrets: tuple[tuple[str, str], ...]) -> Mask:
+    return Mask(Scanner(dict(secrets)))
+
+
 def known_secrets(
     arguments: Iterable[str] = (), environ: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
     """The secrets of this machine: the name of each, as a finding shows it → its value."""
-    secrets = {
-        f"the value of {name}": value
-        for name, value in environ.items()
-        if any(word in name.upper() for word in WORDS)
-    }
+    secrets = dict(_variables(environ))
     for number, value in enumerate(arguments, 1):
         secrets[f"the key that was given as argument {number}"] = value
     for path in _credential_files(environ):
@@ -94,6 +108,12 @@ def read_rules(folder: Path) -> list[str]:
             ' "re:acct-[0-9]+"]'
         )
     return rules
+
+
+def _variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name, value in environ.items():
+        if any(word in name.upper() for word in WORDS):
+            yield f"the value of {name}", value
 
 
 def _credential_files(environ: Mapping[str, str]) -> Iterator[Path]:

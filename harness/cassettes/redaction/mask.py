@@ -1,0 +1,90 @@
+"""Replaces the secrets in text that leaves the process: reports, messages, the output of commands.
+
+A cassette that shows a secret is not written. A message must be written, so its secrets are
+replaced: the values that the redactor replaces in bodies, and everything that the scanner finds, in
+every encoding, also what is left of a secret that was cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Final, TypeVar
+
+from .encodings import Span
+from .redactor import REDACTED, SECRET_KEYS, Redactor
+from .scanner import Scanner
+
+Value = TypeVar("Value")
+MAX_ROUNDS: Final = 3
+"""A replacement may join the halves of another secret."""
+_NAMES: Final = "|".join(map(re.escape, SECRET_KEYS))
+_QUOTED: Final = re.compile(
+    rf"(?i:(['\"])(?:{_NAMES})\1\s*+[:=]\s*+)[bru]?(['\"])"
+    r"((?:\\.|(?!\2\s*+(?:[,}\])\n]|\Z))[^\\\n])*+)"
+)
+"""A member as Python prints it: a quote with text after it does not end the value."""
+_SEPARATOR: Final = "\n\0\n"
+"""Stands between texts; the scanner reads a secret across it as across a line break."""
+
+
+class Mask:
+    """Replaces the secrets that ``scanner`` and ``redactor`` know. JSON text stays JSON text, and a
+    text without a secret stays as it is.
+    """
+
+    def __init__(self, scanner: Scanner | None = None, redactor: Redactor | None = None) -> None:
+        self._scanner: Final = scanner or Scanner()
+        self._redactor: Final = redactor or Redactor()
+        self.text: Final = lru_cache(1024)(self._text)
+
+    def texts(self, texts: Sequence[str]) -> list[str]:
+        """The texts, masked; a secret may begin in one and end in another."""
+        if not texts:
+            return []
+        masked = self._shown(_SEPARATOR.join(map(self._redacted, texts))).split(_SEPARATOR)
+        return masked if len(masked) == len(texts) else [REDACTED] * len(texts)
+
+    def value(self, write: Callable[[Callable[[str], str]], Value]) -> Value:
+        """A value with masked texts. ``write`` makes it with a function that it calls for each of
+        its texts; it is called twice, first to collect these.
+        """
+        texts: list[str] = []
+
+        def collect(text: str) -> str:
+            texts.append(text)
+            return text
+
+        value = write(collect)
+        masked = self.texts(texts)
+        if masked == texts:
+            return value
+        following = iter(masked)
+        return write(lambda _: next(following))
+
+    def _text(self, text: str) -> str:
+        return self._shown(self._redacted(text))
+
+    def _redacted(self, text: str) -> str:
+        text = self._redactor.prose(text)
+        spans = [(match.start(3), match.end(3)) for match in _QUOTED.finditer(text)]
+        return "".join(_without(spans, text))
+
+    def _shown(self, text: str) -> str:
+        data = text.encode("utf-8", "surrogatepass")
+        for _ in range(MAX_ROUNDS):
+            spans = self._scanner.spans(data)
+            if not spans:
+                return data.decode("utf-8", "surrogatepass")
+            data = "".join(_without(spans, data.decode("latin-1"))).encode("latin-1")
+        return REDACTED
+
+
+def _without(spans: Sequence[Span], text: str) -> Iterator[str]:
+    done = 0
+    for start, stop in spans:
+        yield text[done:start]
+        yield REDACTED
+        done = stop
+    yield text[done:]

@@ -1,0 +1,69 @@
+"""The output of a command: standard output and standard error without secrets."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, TextIO
+
+MAX_HELD: Final = 1 << 24
+"""Characters of standard output that are held, so that a secret in several lines is seen."""
+
+
+class MaskedOutput:
+    """A text stream that replaces secrets. It holds what is written until it is flushed;
+    ``by_line`` makes it give out each line when it is whole.
+    """
+
+    def __init__(self, stream: TextIO, *, by_line: bool) -> None:
+        self._stream: Final = stream
+        self._by_line: Final = by_line
+        self._held: list[str] = []
+        self._size = 0
+
+    def write(self, text: str) -> int:
+        self._held.append(text)
+        self._size += len(text)
+        if "\n" in text and (self._by_line or self._size > MAX_HELD):
+            self.give()
+        return len(text)
+
+    def flush(self) -> None:
+        self.give()
+        self._stream.flush()
+
+    def give(self) -> None:
+        """Write what is held to the stream."""
+        text, self._held, self._size = "".join(self._held), [], 0
+        if text:
+            from harness.cassettes.redaction.secrets import mask  # slow, and some print nothing
+
+            self._stream.write(mask().text(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def masked_output() -> Iterator[None]:
+    """Masks both streams. They stay masked if an exception gets out, for its traceback."""
+    streams = {"stdout": sys.stdout, "stderr": sys.stderr}
+    ours = {
+        name: MaskedOutput(stream, by_line=name == "stderr") for name, stream in streams.items()
+    }
+    vars(sys).update(ours)
+    try:
+        yield
+    except SystemExit:
+        _restore(streams, ours)
+        raise
+    else:
+        _restore(streams, ours)
+
+
+def _restore(streams: Mapping[str, TextIO], ours: Mapping[str, MaskedOutput]) -> None:
+    for name, stream in streams.items():
+        ours[name].give()
+        if getattr(sys, name) is ours[name]:
+            setattr(sys, name, stream)

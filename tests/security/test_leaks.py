@@ -1,0 +1,36 @@
+"""No secret leaves the process: each place in which one may stand, with a secret of each kind.
+
+Each place is tried without the guard too, and shows the secret then: so the test looks at the place.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.cassettes import CassetteError, dumps
+from harness.cassettes.redaction.secrets import guard
+from tests.security.leak_places import ENVIRONMENT, KINDS, RECORDED, VARIABLE, shown
+
+NEVER_WRITTEN = {
+    "request header's name",
+    "request header that is dropped",
+    "response header that is dropped",
+}
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, ENVIRONMENT)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("place", RECORDED)
+def test_a_cassette_shows_no_secret(place: str, kind: str) -> None:
+    cassette = RECORDED[place](KINDS[kind])
+    assert shown(dumps(cassette))
+    for write in guard().dumps, guard().export:
+        try:
+            written = write(cassette, "a.yaml")
+        except CassetteError as refused:
+            written = str(refused)
+        assert not shown(written)

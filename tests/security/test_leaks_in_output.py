@@ -1,0 +1,217 @@
+"""No secret leaves the process in a report, a message or the output of a command.
+
+Each place is tried without the mask too, and shows the secret then: so the test looks at the place.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from harness.cassettes import Cassette, Origin, dumps
+from harness.cassettes.redaction.mask import Mask
+from harness.cli.main import main
+from harness.conformance.results import (
+    Breach,
+    CaseResult,
+    Evidence,
+    Finding,
+    LayerView,
+    Sent,
+    Stream,
+)
+from harness.conformance.results import (
+    Origin as OriginOfResult,
+)
+from harness.report import Run, compare_runs, merge
+from harness.report.files import read_run, write_report
+from tests.security.leak_places import ENVIRONMENT, KINDS, URL, VARIABLE, part, pieces, shown
+from tests.security.samples import exchange
+from tests.support.report_samples import HEADER, result
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, ENVIRONMENT)
+    monkeypatch.delenv("CI", raising=False)
+
+
+def unmask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Mask, "_shown", lambda self, text: text)
+    monkeypatch.setattr(Mask, "_redacted", lambda self, text: text)
+    monkeypatch.setattr("harness.cassettes.redaction.secrets.mask", Mask)  # one that has no cache
+
+
+# Reports
+
+
+def with_evidence(**fields: object) -> CaseResult:
+    base = result("failed")
+    evidence = base.evidence or Evidence()
+    return replace(base, evidence=replace(evidence, **fields))
+
+
+def with_stream(**fields: object) -> CaseResult:
+    return with_evidence(stream=Stream(200, 9, "a" * 32, **fields))  # type: ignore[arg-type]
+
+
+def finding(**fields: str) -> CaseResult:
+    return result("failed", findings=(Finding("[0].delta", "changed", **fields),), findings_total=1)
+
+
+def lines(*texts: str) -> CaseResult:
+    return with_evidence(layers=(LayerView("frames", texts, 0, len(texts), 0, True),))
+
+
+REPORTED: dict[str, Callable[[str], CaseResult]] = {
+    "requirement": lambda text: result("failed", requirement=text),
+    "reason": lambda text: result("error", reason=f"the adapter raised KeyError: {text}"),
+    "link": lambda text: result("known-failing", reason="r", link=f"https://x/?q={text}"),
+    "source": lambda text: result(source=f"https://x/?q={text}"),
+    "case": lambda text: result(case=text),
+    "spec": lambda text: result(spec=f"specs/{text}.yaml"),
+    "cassette": lambda text: result(cassette=text),
+    "command": lambda text: result(command=f"pytest -k '{text}'"),
+    "wire": lambda text: result("failed", wire=part(text=text)),
+    "cut wire": lambda text: result(
+        "failed", wire=f"{text.partition(' there')[0][:-3]} … (2,000 characters)"
+    ),
+    "note of the origin": lambda text: result(
+        "failed", origin=OriginOfResult("written", note=text)
+    ),
+    "finding, expected": lambda text: finding(expected=text),
+    "finding, got": lambda text: finding(got=json.dumps({"delta": text})),
+    "finding, note": lambda text: finding(note=text),
+    "finding, path": lambda text: result("failed", findings=(Finding(f"[0].{text}", "changed"),)),
+    "frames": lambda text: lines("@0 {}", f"@12 {part(text=text)}"),
+    "pieces in frames": lambda text: lines(*pieces("text", text).split("\r\n\r\n")),
+    "payloads": lambda text: lines(
+        json.dumps({"type": "TOKEN", "data": {"inner": json.dumps([text])}})
+    ),
+    "counterexample": lambda text: with_evidence(breaches=(Breach(3, "Nothing lost", (text,)),)),
+    "request's URL": lambda text: with_stream(sent=Sent("POST", f"https://x/?q={text}")),
+    "request's body": lambda text: with_stream(sent=Sent("POST", URL, json.dumps({"q": text}), 9)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("place", REPORTED)
+def test_a_report_shows_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, kind: str
+) -> None:
+    run = Run(HEADER, [REPORTED[place](KINDS[kind]), result("passed", adapter="unified-llm")])
+    write_report(run, None, tmp_path / "masked")
+    files = [path for path in (tmp_path / "masked").rglob("*") if path.is_file()]
+    assert len(files) > 5
+    assert not any(shown(path.read_bytes()) for path in files)
+    masked = read_run(tmp_path / "masked")
+    assert merge([masked, masked]).results == masked.results
+    assert not compare_runs(masked, read_run(tmp_path / "masked"))
+    with monkeypatch.context() as context:
+        unmask(context)
+        write_report(run, None, tmp_path / "plain")
+    assert shown((tmp_path / "plain" / "results.json").read_bytes())
+    assert [change.kind for change in compare_runs(masked, read_run(tmp_path / "plain"))] == []
+
+
+def test_the_names_in_results_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable may have a name of ours as its value, such as ``KEYCLOAK_REALM=anthropic``."""
+    for variable, name in ("A_KEY", "anthropic"), ("B_KEY", "gemini-api"), ("C_KEY", "payloads"):
+        monkeypatch.setenv(variable, name)
+    monkeypatch.setenv("D_KEY", "known-failing")
+    run = Run(HEADER, [result("known-failing", reason="not for anthropic")])
+    write_report(run, None, tmp_path)
+    (read,) = read_run(tmp_path).results
+    assert (read.adapter, read.provider, read.layer, read.verdict) == (
+        "anthropic",
+        "gemini-api",
+        "payloads",
+        "known-failing",
+    )
+    assert read.reason == "not for REDACTED"
+    assert (tmp_path / "index.html").is_file()
+
+
+# The command line
+
+
+def recorded(text: str) -> str:
+    body = part(text=text) + part(functionCall={"name": "f", "args": {"q": text}})
+    return dumps(Cassette((exchange(body.encode()),), Origin("written", note=text)))
+
+
+def answer(name: str, *options: str) -> Callable[[str], list[str]]:
+    def command(text: str) -> list[str]:
+        Path("a.yaml").write_text(recorded(text), encoding="utf-8")
+        return [name, "a.yaml", *options]
+
+    return command
+
+
+def problem(text: str) -> list[str]:
+    Path("a.yaml").write_text(f"harness: 1\ncases:\n- case: {json.dumps(text)}\n", encoding="utf-8")
+    return ["check", "a.yaml"]
+
+
+def named(text: str) -> list[str]:
+    return ["show", f"{text}.yaml"]
+
+
+COMMANDS: dict[str, Callable[[str], list[str]]] = {
+    "payloads": answer("replay", "--dialect", "art"),
+    "events": answer("replay", "--layer", "events"),
+    "frames": answer("replay", "--layer", "frames"),
+    "problem of a check": problem,
+    "name of a file": named,
+    "bad usage": lambda text: ["replay", "--layer", text],
+    "unknown command": lambda text: [text],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("place", COMMANDS)
+def test_a_command_prints_no_secret(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    place: str,
+    kind: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = COMMANDS[place](KINDS[kind])
+
+    def output() -> str:
+        with suppress(SystemExit):
+            main(arguments)
+        return "".join(capsys.readouterr())
+
+    assert not shown(output())
+    with monkeypatch.context() as context:
+        unmask(context)
+        assert shown(output())
+
+
+def test_the_traceback_of_a_command_shows_no_secret(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: object) -> int:
+        raise RuntimeError(KINDS["Google API key"])
+
+    monkeypatch.setattr("harness.cli.main._run", fail)
+    monkeypatch.setattr(sys, "stdout", sys.stdout)
+    monkeypatch.setattr(sys, "stderr", sys.stderr)
+    with pytest.raises(RuntimeError) as raised:
+        main([])
+    sys.excepthook(raised.type, raised.value, raised.tb)
+    sys.stderr.flush()
+    printed = "".join(capsys.readouterr())
+    assert "RuntimeError: it is REDACTED there" in printed
+    assert not shown(printed)
