@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -74,7 +74,7 @@ def main(paths: Sequence[str]) -> int:
         for path in paths
         for adapter in decode_results(Path(path).read_bytes(), path).adapters
     ]
-    listed = yaml.safe_load((HERE / "findings.yaml").read_text(encoding="utf-8"))
+    listed, threads = yaml.safe_load_all((HERE / "findings.yaml").read_text(encoding="utf-8"))
     findings = [Finding(**entry) for entry in listed]
     unexplained = []
     for adapter, cell, aspect, second_turn in reds(adapters):
@@ -92,7 +92,7 @@ def main(paths: Sequence[str]) -> int:
         for finding in findings
         if not finding.shown and any(fnmatchcase(n, p) for n in names for p in finding.adapters)
     ]
-    PAGE.write_text(page_of(adapters, findings), encoding="utf-8")
+    PAGE.write_text(page_of(adapters, findings, threads), encoding="utf-8")
     print("\n".join([*unexplained, *unseen, f"{PAGE}: {len(findings)} findings"]))
     return 1 if unexplained or unseen else 0
 
@@ -108,8 +108,12 @@ def reds(
                     yield adapter, cell, aspect, second_turn
 
 
-def page_of(adapters: Sequence[AdapterResults], findings: Sequence[Finding]) -> str:
-    """The page: a section for each adapter, the finding with the most cells first."""
+def page_of(
+    adapters: Sequence[AdapterResults], findings: Sequence[Finding], threads: Mapping[str, str]
+) -> str:
+    """The page: a section for each adapter, the finding with the most cells first; then the public
+    threads.
+    """
     parts = [HEAD]
     for adapter in adapters:
         shown = [
@@ -131,6 +135,8 @@ def page_of(adapters: Sequence[AdapterResults], findings: Sequence[Finding]) -> 
                 f"    {' '.join(sentence.split())}\n"
                 f"    {command_of(adapter, cell)}\n"
             )
+    rows = (f"| {thread} | {outcome} |\n" for thread, outcome in threads.items())
+    parts.append(f"## Public threads\n\n| thread | in these versions |\n|---|---|\n{''.join(rows)}")
     return "\n".join(parts)
 
 
