@@ -1,0 +1,95 @@
+"""No secret leaves a test run: on the terminal, in pytest's JUnit file, in our report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.cassettes.redaction.mask import Mask
+from tests.security.leak_places import ENVIRONMENT, KINDS, VARIABLE, shown
+
+pytest_plugins = ["pytester"]
+
+PLACES = (
+    "failure",
+    "cause",
+    "assertion",
+    "local",
+    "stdout",
+    "stderr",
+    "log",
+    "property",
+    "skip",
+    "expected failure",
+    "setup",
+    "teardown",
+)
+TESTS = """
+import logging, sys
+import pytest
+from places import TEXT
+
+pytestmark = pytest.mark.usefixtures("harness_replay")
+
+@pytest.fixture
+def broken_setup():
+    raise ValueError("setup: " + TEXT)
+
+@pytest.fixture
+def broken_teardown():
+    yield
+    raise ValueError("teardown: " + TEXT)
+
+def test_failure(record_property):
+    local = "local: " + TEXT
+    print("stdout: " + TEXT)
+    print("stderr: " + TEXT, file=sys.stderr)
+    logging.error("log: " + TEXT)
+    record_property("told", "property: " + TEXT)
+    try:
+        raise KeyError("cause: " + TEXT)
+    except KeyError as error:
+        raise RuntimeError("failure: " + TEXT) from error
+
+def test_assertion():
+    assert "assertion: " + TEXT == ""
+
+def test_skip():
+    pytest.skip("skip: " + TEXT)
+
+def test_expected_failure():
+    pytest.xfail("expected failure: " + TEXT)
+
+def test_setup(broken_setup): pass
+def test_teardown(broken_teardown): pass
+"""
+
+
+@pytest.fixture(autouse=True)
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, ENVIRONMENT)
+    pytester.makepyfile(test_leaks=TESTS, places=f"TEXT = {' and '.join(KINDS.values())!r}\n")
+
+
+def output(pytester: pytest.Pytester) -> str:
+    """The terminal and the JUnit file of a run."""
+    options = ("-rA", "-l", "-p", "no:cacheprovider", "-W", "default", "--junitxml=junit.xml")
+    run = pytester.runpytest_inprocess(
+        *options, "-o", "junit_logging=all", "-o", "junit_family=xunit1"
+    )
+    return run.stdout.str() + run.stderr.str() + Path("junit.xml").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_test_run_shows_no_secret(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    masked = output(pytester)
+    assert not shown(masked)
+    assert [place for place in PLACES if f"{place}: it is" not in masked] == []
+    monkeypatch.setattr(Mask, "texts", lambda self, texts: list(texts))
+    plain = output(pytester)
+    assert len(shown(plain)) >= len(KINDS)
+    for place in PLACES:
+        assert shown(plain[plain.index(f"{place}: it is") :][:400])
