@@ -180,15 +180,19 @@ def _judge_one(
     first = adapters[0]
     use: LossUse = {}
     day = datetime.now(UTC).date().isoformat()
-    blank = AdapterResults(first.name, _target_of(argument), first.version(), argument, day)
+    secrets = mask()
+    named = AdapterResults(first.name, _target_of(argument), first.version(), argument, day)
+    blank = masked(named, secrets)
     file.begin(blank)
     bar = partial(tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=None)
     cells, second_turn = [], []
-    for cell in bar(judge_items(items, adapters, use), desc=first.name, total=len(items)):
+    for judged in bar(judge_items(items, adapters, use), desc=first.name, total=len(items)):
+        cell = masked(judged, secrets)
         file.add(cell)
         cells.append(cell)
     file.begin_second_turn()
-    for cell in bar(judge_second_turns(items, adapters), desc=f"{first.name}, second turn"):
+    for judged in bar(judge_second_turns(items, adapters), desc=f"{first.name}, second turn"):
+        cell = masked(judged, secrets)
         file.add(cell)
         second_turn.append(cell)
     unused = unused_losses(use)

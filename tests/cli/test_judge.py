@@ -184,6 +184,19 @@ def test_an_adapter_that_raises_is_judged_on_the_other_exchanges(
     assert second["aspects"] == {"text": "kept", "finish": "kept"}
 
 
+def test_a_key_of_the_environment_is_in_no_file_and_no_line(
+    answers: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_API_KEY", "hush-hush-0123")
+    target = shim('"hush-hush-0123"')
+    arguments = ["--cassettes", "answers.yaml", "--json", "out.json", "--report", "page"]
+    assert main(["judge", target, *arguments]) == 1
+    shown = [*capfd.readouterr(), *(path.read_text() for path in Path("page").iterdir())]
+    shown.append(Path("out.json").read_text())
+    assert "MAX_TOKENS; the adapter says" in shown[0]
+    assert not [text for text in shown if "hush-hush" in text]
+
+
 @pytest.mark.slow
 def test_several_jobs_give_the_same_results(answers: Path) -> None:
     target = shim('"STOP"')
