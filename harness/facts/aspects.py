@@ -95,7 +95,7 @@ class WireAnswer:
     @property
     def ended(self) -> bool:
         """Whether the answer says that it has ended."""
-        return self.reason is not None or (self.program and self.facts.ended_well)
+        return self.reason is not None or (self.program and self.facts.finish is not None)
 
     @property
     def blocked(self) -> bool:

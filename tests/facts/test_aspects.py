@@ -27,7 +27,7 @@ from harness.facts import (
     judge_answer,
     merged_facts,
 )
-from harness.providers.oracle import gather_body, read_messages
+from harness.providers.oracle import gather_body, gather_cli, read_messages
 
 SIGNATURE = "c2lnbmF0dXJlIG9mIHRoZSBjYWxsIG9uZQ=="
 MEDIUM = "aVZCT1J3MEtHZ29BQUFBTlNVaEVVZ0FB"
@@ -428,3 +428,14 @@ def test_a_call_without_a_name_is_not_asked() -> None:
     assert wire.facts.calls
     for facts in ((Finish("STOP"),), (Call(None, "generic_tool", {"x": 1}), Finish("STOP"))):
         assert verdicts(wire, Transcript((Entry(None, facts),)))["calls"] == "not_asked"
+
+
+def test_a_result_without_a_status_ended_well() -> None:
+    stop = Transcript((Entry(None, (Text("a"), Finish("stop"))),))
+    body = b'{"type":"message","content":"a","timestamp":"t"}\n'
+    ended = WireAnswer(
+        gather_cli(body + b'{"type":"result","timestamp":"t"}\n'), "complete", program=True
+    )
+    assert not red(ended, stop)
+    endless = WireAnswer(gather_cli(body), "complete", program=True)
+    assert red(endless, stop) == {"unfinished": "wrong"}
