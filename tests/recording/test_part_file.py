@@ -76,6 +76,7 @@ def test_two_recordings_of_one_process_keep_both(tmp_path: Path) -> None:
     def nested(url: str) -> None:
         with use_cassette(path, mode="rewrite") as tape:
             stream("httpx2", tape, url)
+            wait_for(b"t1", part_of(path))
             with use_cassette(path, mode="rewrite") as inner:
                 stream("httpx2", inner, url)
 
