@@ -15,7 +15,7 @@ from harness.stream.json_path import readable_path
 
 from .equality import is_plain
 from .lists import explain_list
-from .mismatch import Course, Kind, Mismatch, Path
+from .mismatch import Course, Kind, Mismatch, Path, sides
 from .operators import NOTHING, Bindings, fields, operator_of, pair_equal, parse_json, read_pattern
 from .patterns import Pattern
 from .validate import CHECKS
@@ -114,7 +114,24 @@ class Explainer:
             got, note = None, "no item after the previous match is as expected"
             if near is not None:
                 got, note = actual[near], f"{note}; the next of its kind is [{near}]"
+                note += self._inner_difference(item, got)
             self.add((*path, "$contains", index), "missing", item, got, note)
+
+    def _inner_difference(self, expected: Json, actual: Json) -> str:
+        """The first difference between an item and the nearest one, for a note."""
+        inner = Explainer(1)
+        inner.bindings = self.loose
+        inner.explain((), expected, actual)
+        if not inner.mismatches:
+            return ""
+        first = inner.mismatches[0]
+        want, got = sides(first)
+        differing = " and ".join(
+            f"{word} {side}"
+            for word, side in (("expected", want), ("got", got))
+            if side is not None
+        )
+        return f", where {first.path or 'the item'} differs: {differing or first.note}"
 
     def _explain_unordered(self, path: Path, wanted: list[Json], actual: list[Json]) -> None:
         """Add the items without a partner, on either side; two that are left over are compared."""

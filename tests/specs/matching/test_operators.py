@@ -268,3 +268,12 @@ def test_contains_shows_the_next_item_of_the_same_kind(item: Json, got: Json) ->
         got,
     )
     assert mismatch.note.startswith("no item after the previous match is as expected")
+
+
+def test_contains_shows_where_the_next_item_of_the_kind_differs() -> None:
+    expected = {"$contains": [{"$contains": {"type": "D", "delta": "Hello"}}]}
+    (mismatch,) = compare(expected, [{"type": "A"}, {"type": "D", "delta": "Help", "id": 1}])
+    assert mismatch.note.endswith(
+        'the next of its kind is [1], where delta differs: expected "Hello" and got "Help"'
+    )
+
