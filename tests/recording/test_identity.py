@@ -167,6 +167,8 @@ def ask_plain(exchange: Exchange, url: str, tape: Tape, awaits: bool) -> None:
             ) as response,
         ):
             size = 0
+            if size == left:
+                return
             async for data in response.aiter_raw():
                 size += len(data)
                 if size == left:
@@ -183,6 +185,8 @@ def ask_plain(exchange: Exchange, url: str, tape: Tape, awaits: bool) -> None:
             ) as response,
         ):
             size = 0
+            if size == left:
+                return
             for data in response.iter_raw():
                 size += len(data)
                 if size == left:

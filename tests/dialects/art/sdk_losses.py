@@ -194,9 +194,7 @@ SDK_REFUSALS: Final[Mapping[str, str]] = {
     r"ValidationError: .*functionCall\.args": (
         "arguments that are no object, such as JSON in a string"
     ),
-    r"ValidationError: .*thoughtSignature": "a signature that is no base64",
     r"AttributeError: 'int' object has no attribute 'upper'": "a finish reason in digits",
-    r"AttributeError: 'dict' object has no attribute 'upper'": "an object where it has an enum",
     r"TypeError: '<=' not supported": "an error in the stream without a number",
 }
 """The beginning of the SDK's message → the refused input; the adapter gives the events before it,

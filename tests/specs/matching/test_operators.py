@@ -276,4 +276,3 @@ def test_contains_shows_where_the_next_item_of_the_kind_differs() -> None:
     assert mismatch.note.endswith(
         'the next of its kind is [1], where delta differs: expected "Hello" and got "Help"'
     )
-
