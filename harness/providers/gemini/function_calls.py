@@ -43,7 +43,7 @@ class Calls:
 
     def __init__(self) -> None:
         self._count = 0
-        self._gaps = Gaps()
+        self._gaps: Gaps | None = None
         self.open_call: _OpenCall | None = None
 
     def next_number(self) -> int:
@@ -102,6 +102,7 @@ class Calls:
         )
         out.append(start)
         if fields.more or fields.pieces:
+            self._gaps = self._gaps or Gaps()  # one for all calls of the answer
             self.open_call = _OpenCall(start, self._gaps)
             if fields.arguments or fields.pieces:
                 fields.signature = None
