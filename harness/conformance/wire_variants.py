@@ -49,8 +49,8 @@ _DATA: Final = frozenset(
         "toolResponse",
     }
 )
-_VALUES: Final = frozenset({"args", "arguments", "content_filter", "providerMetadata"})
-"""Fields whose content is a user's, so that its keys say nothing."""
+_VALUES: Final = frozenset({"args"})
+"""Fields whose keys belong to the user, so that their spelling says nothing."""
 
 _LINES: Final = (
     (r"^(?:event|id|retry):", "event:, id: or retry: lines"),

@@ -71,7 +71,7 @@ class AspectFinding:
 
 @dataclass(frozen=True, slots=True)
 class WireAnswer:
-    """What the wire says, and under which conditions an adapter was asked for it.
+    """The facts of the wire, and the conditions under which an adapter was asked for them.
 
     ``facts``: those of the whole body, as the wire's oracle reads them. ``readable``: those before
     the first piece that can't be read, None where all can be. ``end``: how the exchange ended, in a
@@ -118,7 +118,7 @@ class WireAnswer:
 
 @dataclass(frozen=True)
 class _Carried:
-    """What an adapter states, put together.
+    """The facts that an adapter states, put together.
 
     ``finish``: the last of the ``reasons``; ``finish_event``: the native event with it.
     ``errors``: what it says of errors, the exception included.

@@ -91,11 +91,7 @@ class NativeSearch:
 
         ``binary``: the value is base64, and is compared as bytes.
         """
-        hits = [
-            leaf
-            for leaf in (self._binary(value) if binary else self._text(value))
-            if leaf is not None
-        ]
+        hits = list(self._binary(value) if binary else self._text(value))
         return len(hits), bool(hits) and all(leaf.in_raw for leaf in hits)
 
     def _text(self, value: str) -> Iterator[Leaf]:

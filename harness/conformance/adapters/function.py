@@ -197,7 +197,7 @@ def _find(target: str, folder: Path) -> tuple[Any, Any]:
         function: Any = module
         for part in path.split("."):
             function = getattr(function, part)
-    except Exception as error:
+    except Exception as error:  # the import runs foreign code
         trim(error)
         raise AdapterError(
             f"{target} can't be imported: {type(error).__name__}: {error}"

@@ -51,10 +51,11 @@ class UnifiedLlmTranslator:
         if self.state == "over":
             return []
         self.understanding.note(event)
-        # only the kinds in these sets have the attribute
-        of_another = kind in _OF_A_CANDIDATE and event.candidate > 0  # type: ignore[attr-defined]
+        of_another = (
+            kind in _OF_A_CANDIDATE and event.candidate > 0  # type: ignore[attr-defined]  # all kinds of this set have it
+        )
         if of_another or (
-            kind in _OF_A_CALL and event.call in self.other_calls  # type: ignore[attr-defined]
+            kind in _OF_A_CALL and event.call in self.other_calls  # type: ignore[attr-defined]  # as above
         ):
             return self._other_candidate(event)
         return _HANDLERS[kind](self, event)

@@ -40,7 +40,7 @@ PLACEHOLDERS = frozenset(
 class _Echo:
     """What a request says of an answer. ``calls``: (name, arguments), with ``ids``, ``signatures``
     and ``places``: the characters of text before each. ``results``: (name, id) in order.
-    ``other_signatures`` are those of other parts. ``order``: a letter for each call and result.
+    ``other_signatures`` are those of other parts.
     """
 
     text: str = ""
