@@ -41,6 +41,7 @@ class Unpacker:
     def __init__(self, coding: str | None) -> None:
         self.sent = 0
         self.size = 0
+        self._limit = UNSUSPICIOUS
         self._waiting = (coding or "").strip().lower() in CODINGS
         self._stream: Any = None
 
@@ -55,8 +56,13 @@ class Unpacker:
         if self._stream is None:
             yield data
             return
-        for start in range(0, len(data), _INPUT):
-            rest = data[start : start + _INPUT]
+        start = 0
+        while rest := data[start : start + _INPUT - self.sent % _INPUT]:
+            # The limit depends on the place in the body alone, not on the cuts between reads.
+            self._limit = min(
+                MAX_UNPACKED, max(UNSUSPICIOUS, MAX_RATIO * (self.sent - self.sent % _INPUT))
+            )
+            start += len(rest)
             self.sent += len(rest)
             before, size = self._stream.copy(), self.size
             try:
@@ -86,11 +92,11 @@ class Unpacker:
                 self._stream = zlib.decompressobj(wbits=_WBITS)
             piece = self._stream.decompress(rest, _OUTPUT)
             self.size += len(piece)
-            limit = min(MAX_UNPACKED, max(UNSUSPICIOUS, MAX_RATIO * self.sent))
-            if self.size > limit:
-                raise _TooLong(f"the body is longer than {limit} bytes when unpacked")
-            if piece:
-                yield piece
+            allowed = len(piece) - max(0, self.size - self._limit)
+            if allowed > 0:
+                yield piece[:allowed]
+            if allowed < len(piece):
+                raise _TooLong(f"the body is longer than {self._limit} bytes when unpacked")
             rest = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
             more = bool(rest) or (len(piece) == _OUTPUT and not self._stream.eof)
 

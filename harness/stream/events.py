@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from .json_codec import Json
 
@@ -55,8 +55,9 @@ class Metadata(Event, tag="metadata"):
     """A fact about the whole reply, sent when it first appears and when it changes.
 
     ``name`` is ``model``, ``id``, ``created``, ``model_status``, ``trace_id``, ``credits``,
-    ``envelope``, ``session`` or ``echo`` (the prompt, sent back). ``raw`` is the wire's object with
-    only that field (``{"createTime": "…"}``).
+    ``envelope``, ``session``, ``status``, ``echo`` (the prompt, sent back) or ``snapshot`` (a final
+    repetition of the answer that differs from the pieces; an equal one gives no event). ``raw`` is
+    the wire's object with only that field (``{"createTime": "…"}``).
     """
 
     name: str
@@ -67,21 +68,27 @@ class Text(Event, tag="text"):
     """A piece of the answer's text, untrimmed, perhaps empty. ``signature``: base64 as on the wire.
 
     ``role`` is None for the assistant, ``""`` for the model under another name or none, else the
-    wire's word; text of such a role (``system``) is not part of the answer.
+    wire's word; text of such a role (``system``) is not part of the answer. ``refusal``: the model
+    declines to answer, in a field of the wire's own.
     """
 
     text: str
     signature: str | None = None
     candidate: int = 0
     role: str | None = None
+    refusal: bool = False
 
 
 class Reasoning(Event, tag="reasoning"):
-    """A piece of a thought summary."""
+    """A piece of a thought summary. ``redacted``: ``signature`` holds a thought that only the
+    provider can read. ``id``: the wire's, of an item that the next request must repeat.
+    """
 
     text: str
     signature: str | None = None
     candidate: int = 0
+    id: str | None = None
+    redacted: bool = False
 
 
 class CallStart(Event, tag="call_start"):
@@ -110,6 +117,13 @@ class CallPiece(Event, tag="call_piece"):
     more: bool = False
 
 
+class CallText(Event, tag="call_text"):
+    """A piece of the JSON text of the arguments of call ``call``."""
+
+    call: int
+    text: str
+
+
 class CallEnd(Event, tag="call_end"):
     """Call ``call`` is whole; ``arguments`` is the assembled object. An interrupted call never gets
     this event.
@@ -117,6 +131,44 @@ class CallEnd(Event, tag="call_end"):
 
     call: int
     arguments: dict[str, Json]
+
+
+class CallInvalid(Event, tag="call_invalid"):
+    """Call ``call`` is whole, and its arguments are no JSON object. ``text`` is what the wire sent.
+    It stands in the place of `CallEnd`.
+    """
+
+    call: int
+    text: str
+
+
+class BlockStart(Event, tag="block_start"):
+    """A step, block or item of the answer begins, on a wire that has such boundaries.
+
+    ``type`` is the wire's word for it, ``index`` and ``id`` the wire's, ``raw`` the wire's message.
+    The block of a call begins before its `CallStart`.
+    """
+
+    type: str
+    raw: dict[str, Json]
+    index: int | None = None
+    id: str | None = None
+
+
+class BlockEnd(Event, tag="block_end"):
+    """The block that began last is whole. The block of a call ends after its `CallEnd`."""
+
+    raw: dict[str, Json]
+    index: int | None = None
+
+
+class Mark(Event, tag="mark"):
+    """A message without content: ``keep_alive`` or the ``end`` of the stream. ``raw`` is the
+    wire's message. No event model has to carry it.
+    """
+
+    name: Literal["keep_alive", "end"]
+    raw: Json
 
 
 class NamelessCall(Event, tag="nameless_call"):
@@ -181,19 +233,28 @@ class CodeResult(Event, tag="code_result"):
 
 
 class ServerCall(Event, tag="server_call"):
-    """A call of a built-in tool that the server makes and answers; ``raw`` is the wire's part."""
+    """A call of a built-in tool that the server makes and answers; ``raw`` is the wire's part.
+    ``id``, ``name`` and ``arguments`` where the wire has them.
+    """
 
     raw: dict[str, Json]
     signature: str | None = None
     candidate: int = 0
+    id: str | None = None
+    name: str | None = None
+    arguments: Json = None
 
 
 class ServerResult(Event, tag="server_result"):
-    """The answer to a `ServerCall`."""
+    """The answer to a `ServerCall`, with the ``id`` of the call and its ``name`` where the wire has
+    them.
+    """
 
     raw: dict[str, Json]
     signature: str | None = None
     candidate: int = 0
+    id: str | None = None
+    name: str | None = None
 
 
 class Annotation(Event, tag="annotation"):
@@ -209,21 +270,34 @@ class Annotation(Event, tag="annotation"):
     candidate: int = 0
 
 
-class Usage(Event, tag="usage"):
+class Usage(Event, tag="usage", rename={"wire": "raw"}):
     """Token counts of this frame: running totals, never deltas; None for a count that the frame
     lacks.
 
-    ``output`` excludes ``reasoning``; ``input`` includes ``cached``. ``raw`` is the wire's whole
-    object.
+    ``output`` excludes ``reasoning``; ``input`` includes ``cached`` and ``cache_write``. ``raw`` is
+    the wire's whole object. ``wire`` is the same, or a struct of which ``raw`` is made when it is
+    read; objects whose structs have one type have the same fields.
     """
 
-    raw: dict[str, Json]
+    wire: dict[str, Json] | Struct
     input: int | None = None
     output: int | None = None
     reasoning: int | None = None
     cached: int | None = None
     tool_use: int | None = None
     total: int | None = None
+    cache_write: int | None = None
+
+    @property
+    def raw(self) -> dict[str, Json]:
+        """The wire's whole object."""
+        raw = self.wire
+        if isinstance(raw, Struct):
+            self.wire = raw = to_builtins(raw)
+        return raw
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Usage) and to_builtins(self) == to_builtins(other)
 
 
 class Blocked(Event, tag="blocked"):
@@ -306,8 +380,13 @@ _CONTENT = [
     "code_result",
     "server_call",
     "server_result",
+    "block_start",
+    "block_end",
 ]
-_ASIDE = ["metadata", "annotation", "usage", "blocked", "finish", "error", "notice", "unknown"]
+_ASIDE = [
+    *("metadata", "annotation", "usage", "blocked", "finish", "error", "notice", "unknown"),
+    "mark",
+]
 
 ORDER: Final[dict[str, dict[str, str]]] = {
     "fresh": {"start": "open", "error": "open", "unknown": "fresh", "incomplete": "over"},
@@ -320,7 +399,9 @@ ORDER: Final[dict[str, dict[str, str]]] = {
     "calling": {
         **dict.fromkeys(_ASIDE, "calling"),
         "call_piece": "calling",
+        "call_text": "calling",
         "call_end": "open",
+        "call_invalid": "open",
         "incomplete": "over",
     },
     "over": {},

@@ -2,12 +2,24 @@
 
 A dialect turns its prompt into a `GenerateRequest`: the body of a generate request as the Gemini
 API documents it (https://ai.google.dev/api/generate-content). A provider puts it into the envelope
-of its wire.
+of its wire, or writes the body of another wire from it.
+
+For another wire the dialect does not fit values to generateContent. In such a body **as given**:
+
+- schemas are the JSON Schemas of the prompt (``parametersJsonSchema``, ``responseJsonSchema``);
+- a ``functionResponse`` has the tool's own value as ``response``, whatever its type, or its content
+  as ``parts``; ``isError`` marks a failure;
+- each call and result has an id, also where the wire that the call came from gave none;
+  ``args`` that the wire gave and that are no JSON object are their text;
+- a part with media has its ``kind`` (image, audio, document), and ``fileName`` if it has one;
+  a text with which the model declined is marked as ``refusal``;
+- a thinking level stands for the word of the prompt, whatever the model.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -30,14 +42,17 @@ class TranslationWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class GenerateRequest:
-    """A generate request without an envelope. ``body``: the JSON object, keys in camelCase.
-    ``model``: None if the prompt names none. ``warnings``: the parts that were left out, each with
-    its place.
+    """A generate request. ``body``: the JSON object, keys in camelCase until a provider has wrapped
+    it. ``model``: None if the prompt names none. ``warnings``: the parts that were left out, each
+    with its place. ``streamed``: the prompt asks for a stream, for wires whose body says so.
+    ``options``: fields of the prompt for the body of a single wire, by the name of its provider.
     """
 
     body: dict[str, Any]
     model: str | None = None
     warnings: tuple[str, ...] = ()
+    streamed: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,9 @@ _STEP: Final = re.compile(
     re.DOTALL,
 )
 _WORD: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
+_READABLE: Final = re.compile(
+    r'\[(?P<index>\d+)(?:\.\.\d+)?\]|\[(?P<quoted>"(?:[^"\\]|\\.)*")\]|\.?(?P<word>[^.\[\]]+)'
+)
 _BARE_QUOTE: Final = re.compile(r'\\(.)|"', re.DOTALL)
 
 
@@ -157,6 +160,18 @@ def readable_path(steps: Iterable[str | int | range]) -> str:
     items, ``["odd key"]`` for a key that is no plain word, ``$`` for the whole value.
     """
     return "".join(map(_readable_step, steps)).removeprefix(".") or "$"
+
+
+def readable_steps(path: str) -> list[str | int]:
+    """The steps of a `readable_path`; several items are the first of them."""
+    return [
+        int(match["index"])
+        if match["index"]
+        else json.loads(match["quoted"])
+        if match["quoted"]
+        else match["word"]
+        for match in _READABLE.finditer("" if path == "$" else path)
+    ]
 
 
 def _readable_step(step: str | int | range) -> str:

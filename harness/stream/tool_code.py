@@ -65,7 +65,7 @@ class Splitter:
                 pieces.append(Block(body, START + body + END))
                 self._body = None
             position = at + len(tag)
-        stop = len(text) - _beginning(text, position, tag)
+        stop = len(text) - tag_beginning(text, position, tag)
         self._held = text[stop:]
         if position < stop:
             if self._body is None:
@@ -83,7 +83,7 @@ class Splitter:
         return held
 
 
-def _beginning(text: str, position: int, tag: str) -> int:
+def tag_beginning(text: str, position: int, tag: str) -> int:
     """The number of characters at the end of the text that could begin the tag."""
     at = text.rfind("<", max(position, len(text) - len(tag) + 1))
     return len(text) - at if at >= 0 and tag.startswith(text[at:]) else 0

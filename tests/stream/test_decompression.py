@@ -1,13 +1,15 @@
-"""Damaged compressed bodies: what was unpacked before the fault does not depend on the cuts."""
+"""Damaged compressed bodies and bombs: the bytes before the fault do not depend on the cuts."""
 
 from __future__ import annotations
 
 import gzip
 import zlib
+from hashlib import sha256
 from itertools import pairwise
 
 import pytest
 
+from harness.stream import decompression
 from harness.stream.decompression import Unpacker, unpack_before_fault
 
 TEXT = b"".join(b'data: {"text": "%d, %x"}\r\n\r\n' % (n, n * 7919) for n in range(20))
@@ -70,3 +72,19 @@ def test_the_bytes_before_a_fault_behind_many_bytes_are_kept() -> None:
 )
 def test_a_body_is_unpacked_as_far_as_it_goes(body: bytes, plain: bytes, fault: str) -> None:
     assert unpack_before_fault(body, "gzip") == (plain, fault)
+
+
+@pytest.mark.parametrize("quiet", [0, 40_000], ids=["at once", "in the third window"])
+def test_a_bomb_gives_the_same_bytes_at_every_cut(
+    quiet: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decompression, "UNSUSPICIOUS", 50_000)
+    monkeypatch.setattr(decompression, "MAX_RATIO", 3)
+    noise = b"".join(sha256(b"%d" % number).digest() for number in range(quiet // 32))
+    bomb = gzip.compress(noise + bytes(5_000_000), mtime=0)
+    whole = unpacked(bomb)
+    limit = max(50_000, 3 * (quiet // 2**14 * 2**14))
+    assert whole[1] == f"the body is longer than {limit} bytes when unpacked"
+    assert len(whole[0]) == limit
+    for cut in (1, quiet, quiet + 20, quiet + 300, len(bomb) - 1):
+        assert unpacked(bomb[:cut], bomb[cut:]) == whole

@@ -219,3 +219,34 @@ def test_an_error_document_stays_in_one_piece() -> None:
     (frame,) = frames(b"<html>\n<p>x</p>\n</html>\n", [9], DocumentFramer())
     assert (frame.raw, frame.partial) == ("<html>\n<p>x</p>\n</html>", False)
     assert frames(b"  \n", [], DocumentFramer()) == []
+
+
+NAMED = b'event: a\ndata: {"n":1}\n\n'
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        NAMED,
+        NAMED + b'event: b\ndata: {"n":2}\n\n',
+        NAMED + b"event: done\ndata: [DONE]\n\n",
+        NAMED + b"event: b\ndata: \n\n",
+        NAMED + b"event: b\ndata:\n\n",
+        NAMED + b'event: b\ndata: {"n":\ndata: 2}\n\n',
+        NAMED + b"event: b\n\n",
+        NAMED + b"\n\n" + NAMED,
+        NAMED + b'data: {"n":2}\n\n',
+        NAMED + b'{"n":2}\n',
+        NAMED[:-1],
+        b'event: a\r\ndata: {"n":1}\r\n\r\n',
+        b'event: a\ndata: {"n":\r1}\n\n',
+        b"event: a\n\ndata: 1\n\n",
+        b'event:a\ndata:{"n":1}\n\n',
+        b'event: a\nid: 7\ndata: {"n":1}\n\n',
+    ],
+)
+def test_events_with_names_are_read_alike_whole_and_in_bytes(data: bytes) -> None:
+    whole, bytewise = frame_by_content(), frame_by_content()
+    frames = whole.feed(data) + whole.close()
+    pieces = [frame for byte in data for frame in bytewise.feed(bytes([byte]))]
+    assert frames == pieces + bytewise.close()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
-from ..json_codec import decode_json
+from ..json_codec import Json, decode_json
 
 MAX_FRAME: Final = 64 * 1024 * 1024
 BOM: Final = b"\xef\xbb\xbf"
@@ -20,14 +20,42 @@ class Frame(msgspec.Struct, gc=False):
     """One message: ``json`` if it is valid JSON (then ``raw`` is None), else its text in ``raw``.
 
     ``offset`` is the byte where the message begins, ``at_ms`` the time of the read that completed
-    it. ``partial``: the stream ended inside it.
+    it. ``partial``: the stream ended inside it. ``message`` holds bytes until ``json`` or ``raw``
+    is read, so that a strict decoder can read them instead; a value that was decoded is never
+    bytes.
     """
 
     offset: int
-    json: Any = None
-    raw: str | None = None
+    message: Json | bytes = None
+    text: str | None = None
     at_ms: float | None = None
     partial: bool = False
+
+    @property
+    def json(self) -> Json:
+        """The decoded message; None for text."""
+        if type(self.message) is bytes:
+            self._decode(self.message)
+        return self.message
+
+    @property
+    def raw(self) -> str | None:
+        """The text of a message that is not JSON."""
+        if type(self.message) is bytes:
+            self._decode(self.message)
+        return self.text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Frame) and self._content() == other._content()
+
+    def _content(self) -> tuple[object, ...]:
+        return self.offset, self.json, self.text, self.at_ms, self.partial
+
+    def _decode(self, data: bytes) -> None:
+        try:
+            self.message = decode_json(data)
+        except ValueError:
+            self.message, self.text = None, as_text(data)
 
 
 class Framer(Protocol):

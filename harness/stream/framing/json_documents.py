@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ..json_codec import Brackets
+from ..json_codec import Brackets, decode_json
 from .frame import BOM, MAX_FRAME, Frame, Pieces, make_frame
 
 _VALUE: Final = re.compile(rb"[^\s,]")
@@ -17,6 +17,17 @@ _AFTER_SCALAR: Final = re.compile(rb"[,\]]")
 def _skip_blanks(data: bytes, position: int) -> int:
     match = _VALUE.search(data, position)
     return match.start() if match else len(data)
+
+
+def whole_document(text: bytes, at_ms: float | None, offset: int, frames: list[Frame]) -> bool:
+    """Read a text that is one whole object, as most are; returns False for any other."""
+    if not text.startswith(b"{"):
+        return False
+    try:
+        frames.append(Frame(offset, decode_json(text), None, at_ms))
+    except ValueError:
+        return False
+    return True
 
 
 class BareJson:
@@ -30,6 +41,8 @@ class BareJson:
 
     def feed(self, line: bytes, at_ms: float | None, offset: int, frames: list[Frame]) -> None:
         position = 0
+        if not self.pieces.held and whole_document(line, at_ms, offset, frames):
+            return
         while position < len(line):
             if not self.pieces.held:
                 position = _skip_blanks(line, position)
@@ -121,7 +134,7 @@ class JsonArrayFramer:
         if end < 0:
             return len(data)
         self.place = "between"
-        frames.append(make_frame(self.pieces.take().strip(), self.pieces.started, at_ms))
+        frames.append(Frame(self.pieces.started, self.pieces.take().strip(), None, at_ms))
         return end
 
 

@@ -1,15 +1,18 @@
-"""Frames the output of the Gemini CLI: JSON lines, between other output of the program.
+"""Frames the output of a command-line agent: JSON lines, between other output of the program.
 
 A line is a message. If a line is not JSON, the messages inside it are cut out and the rest is text.
 If the output is one JSON document over many lines (``--output-format json``), that document is the
-message. Only objects with a type and a timestamp are messages inside other text, so that an object
+message. Only objects that ``is_message`` accepts are messages inside other text, so that an object
 inside a damaged line does not become a message.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
+
+from msgspec import MsgspecError
 
 from ..json_codec import Brackets, decode_json
 from . import MAX_FRAME, Frame, FramingError, make_frame
@@ -23,11 +26,28 @@ _OPENS: Final = re.compile(rb"\{[ \t\r]*$")
 _GOES_ON: Final = re.compile(rb'[ \t]+"|[ \t]*\}')
 
 
-class JsonLinesFramer:
-    """One line, one message: see `harness.stream.framing.Framer`."""
+def has_type_and_time(value: dict[str, Any]) -> bool:
+    """Whether an object is an event of the Gemini CLI: it has a type and a timestamp
+    (https://geminicli.com/docs/cli/headless).
+    """
+    return type(value.get("type")) is str and "timestamp" in value
 
-    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+
+class JsonLinesFramer:
+    """One line, one message: see `harness.stream.framing.Framer`. ``is_message`` tells the messages
+    inside other text. A read that the strict decoder ``usual`` accepts is one message of the
+    provider, and is not decoded here.
+    """
+
+    def __init__(
+        self,
+        max_frame: int = MAX_FRAME,
+        is_message: Callable[[dict[str, Any]], bool] = has_type_and_time,
+        usual: Callable[[bytes], object] | None = None,
+    ) -> None:
         self.max_frame = max_frame
+        self.is_message = is_message
+        self.usual = usual
         self.offset = 0  # of the first byte that is in no finished line
         self.held: list[bytes] = []  # the pieces of the line that has no end yet
         self.size = 0
@@ -38,6 +58,10 @@ class JsonLinesFramer:
         self.brackets = Brackets()
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
+        if self.usual is not None and self._is_usual(self.usual, data):
+            frame = Frame(self.offset, data[:-1], None, at_ms)
+            self.offset += len(data)
+            return [frame]
         frames: list[Frame] = []
         *ended, rest = data.split(b"\n")
         for piece in ended:
@@ -51,6 +75,16 @@ class JsonLinesFramer:
         self._hold(rest)
         return frames
 
+    def _is_usual(self, decode: Callable[[bytes], object], data: bytes) -> bool:
+        """Whether a read is one line, and that line is the usual message."""
+        if self.held or self.document or data[:1] != b"{" or data[-1:] != b"\n":
+            return False
+        try:
+            decode(data)
+        except (MsgspecError, UnicodeDecodeError):
+            return False
+        return len(data) <= self.max_frame
+
     def close(self) -> list[Frame]:
         frames: list[Frame] = []
         rest = b"".join(self.held)
@@ -59,7 +93,7 @@ class JsonLinesFramer:
             len(self.document) == 1
             and rest
             and not _GOES_ON.match(rest)
-            and _message(rest.strip()) is None
+            and self._message(rest.strip()) is None
         ):
             self.document.append(
                 (self.offset, rest)
@@ -113,7 +147,7 @@ class JsonLinesFramer:
             frames.append(whole)
             return
         start = 0
-        for place, end, message in _glued(line):
+        for place, end, message in self._glued(line):
             _add_text(line[start:place], offset + start, at_ms, frames)
             frames.append(Frame(offset + place, message, None, at_ms))
             start = end
@@ -134,7 +168,7 @@ class JsonLinesFramer:
         """Read a line after one that opens an object: the first must look like a field of it, and
         none may be a message itself.
         """
-        if (len(self.document) == 1 and not _GOES_ON.match(line)) or _message(
+        if (len(self.document) == 1 and not _GOES_ON.match(line)) or self._message(
             line.strip()
         ) is not None:
             self._give_up(at_ms, frames)
@@ -158,37 +192,29 @@ class JsonLinesFramer:
             _add_text(line, offset, at_ms, frames)
         self.document.clear()
 
+    def _glued(self, line: bytes) -> list[tuple[int, int, Any]]:
+        """The messages inside a line that is not JSON: (start, end, message)."""
+        messages: list[tuple[int, int, Any]] = []
+        position = tried = 0
+        while tried < MAX_GLUED and (candidate := _OBJECT.search(line, position)):
+            tried += 1
+            position = candidate.end()
+            end = Brackets().find_end(line, candidate.start())
+            message = self._message(line[candidate.start() : end]) if end > 0 else None
+            if message is not None:
+                messages.append((candidate.start(), end, message))
+                position = end
+        return messages
 
-def _glued(line: bytes) -> list[tuple[int, int, Any]]:
-    """The messages inside a line that is not JSON: (start, end, message)."""
-    messages: list[tuple[int, int, Any]] = []
-    position = tried = 0
-    while tried < MAX_GLUED and (candidate := _OBJECT.search(line, position)):
-        tried += 1
-        position = candidate.end()
-        end = Brackets().find_end(line, candidate.start())
-        message = _message(line[candidate.start() : end]) if end > 0 else None
-        if message is not None:
-            messages.append((candidate.start(), end, message))
-            position = end
-    return messages
-
-
-def _message(data: bytes) -> dict[str, Any] | None:
-    """The message, if the data is an event of the CLI: an object with a type and a timestamp
-    (https://geminicli.com/docs/cli/headless).
-    """
-    if not data.startswith(b"{"):
-        return None
-    try:
-        value = decode_json(data)
-    except ValueError:
-        return None
-    return (
-        value
-        if type(value) is dict and type(value.get("type")) is str and "timestamp" in value
-        else None
-    )
+    def _message(self, data: bytes) -> dict[str, Any] | None:
+        """The message, if the data is one."""
+        if not data.startswith(b"{"):
+            return None
+        try:
+            value = decode_json(data)
+        except ValueError:
+            return None
+        return value if type(value) is dict and self.is_message(value) else None
 
 
 def _add_text(

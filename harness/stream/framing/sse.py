@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..json_codec import decode_json
 from .frame import MAX_FRAME, Frame, Pieces, as_text, make_frame, too_long
-from .json_documents import BareJson
+from .json_documents import BareJson, whole_document
 
 
 class SseFramer:
@@ -32,7 +31,14 @@ class SseFramer:
 
     def feed(self, data: bytes, at_ms: float | None = None) -> list[Frame]:
         frames: list[Frame] = []
-        if data[:5] == b"data:" and self._take_whole(data, at_ms, frames):
+        head = data[:6]
+        if head == b"data: ":
+            if self._take_whole(data, at_ms, frames):
+                return frames
+        elif head == b"event:":
+            if self._take_named(data, at_ms, frames):
+                return frames
+        elif head[:1] == b"{" and self._take_document(data, at_ms, frames):
             return frames
         if self.after_cr and data:
             self.after_cr = False
@@ -77,25 +83,75 @@ class SseFramer:
         return frames
 
     def _take_whole(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
-        """Read the usual piece: one event of one line. Returns False for any other piece and for a
-        line that is not JSON.
+        """Read the usual piece: whole events of one line each, with one kind of line end. Returns
+        False for any other piece. The reader of the frames decodes the messages.
+        """
+        if self.line.held or self.data or self.bare.pieces.held:
+            return False
+        end = b"\r\n\r\n" if data.endswith(b"\r\n\r\n") else b"\n\n"
+        size, width = len(data), len(end)
+        if (
+            data.find(b"\n") == size - (3 if width == 4 else 2)
+            and data.find(b"\r") == (size - 4 if width == 4 else -1)
+            and data.endswith(end)
+        ):
+            messages = [data[6:-width]]
+        else:
+            messages = data[6:-width].split(end + b"data: ")
+            if not data.endswith(end) or data.translate(None, _TEXT) != end * len(messages):
+                return False
+        if size > self.usual_size and max(map(len, messages)) > self.usual_size - 6:
+            return False
+        offset, around = self.offset, width + 6
+        for message in messages:
+            frames.append(Frame(offset, message, None, at_ms))
+            offset += len(message) + around
+        self.after_cr = False
+        self.offset = offset
+        return True
+
+    def _take_named(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
+        """Read the usual piece of a wire that names its events: whole events of a name and one line
+        of data, with LF as the line end. Returns False for any other piece.
         """
         size = len(data)
-        if size > self.usual_size or self.line.held or self.data or self.bare.pieces.held:
+        if self.line.held or self.data or self.bare.pieces.held or size > self.usual_size:
             return False
-        line, _, rest = data.partition(b"\n")
-        if rest == b"\r\n":
-            line = line.removesuffix(b"\r")
-        elif rest != b"\n":
+        line = data.find(b"\n") + 1
+        if data[-2:] != b"\n\n" or data.find(b"\r") >= 0:
             return False
-        if b"\r" in line:
-            return False
-        try:
-            frames.append(Frame(self.offset, decode_json(line[5:]), None, at_ms))
-        except ValueError:
-            return False
+        if data.find(b"\n", line) == size - 2 and data[line : line + 6] == b"data: ":
+            frames.append(Frame(self.offset + line, data[line + 6 : -2], None, at_ms))
+        else:
+            offset, taken = self.offset, []
+            for event in data[:-2].split(b"\n\n"):
+                line = event.find(b"\n") + 1
+                if (
+                    event[:6] != b"event:"
+                    or event[line : line + 6] != b"data: "
+                    or event.find(b"\n", line) >= 0
+                ):
+                    return False
+                taken.append(Frame(offset + line, event[line + 6 :], None, at_ms))
+                offset += len(event) + 2
+            frames += taken
         self.after_cr = False
         self.offset += size
+        return True
+
+    def _take_document(self, data: bytes, at_ms: float | None, frames: list[Frame]) -> bool:
+        """Read the usual unary answer: a read that is one document over whole lines."""
+        if (
+            not data.endswith(b"\n")
+            or len(data) > self.max_frame
+            or self.line.held
+            or self.data
+            or self.bare.pieces.held
+            or not whole_document(data, at_ms, self.offset, frames)
+        ):
+            return False
+        self.after_cr = False
+        self.offset += len(data)
         return True
 
     def _take_data(self, line: bytes, offset: int, frames: list[Frame]) -> None:
@@ -136,13 +192,14 @@ class SseFramer:
         if len(self.data) == 1:
             line = self.data.pop()
             self.starts.clear()
+            if len(line) < _LONG and not partial:
+                frames.append(Frame(start, _field_value(line), None, at_ms))
+                return
             # The decoder minds neither the blank before a message nor the line end behind it; text
             # keeps what is its own.
-            frame = make_frame(
-                line[5:] if len(line) < _LONG else memoryview(line)[5:], start, at_ms, partial
-            )
-            if frame.raw is not None:
-                frame.raw = as_text(_field_value(line))
+            frame = make_frame(memoryview(line)[5:], start, at_ms, partial)
+            if frame.text is not None:
+                frame.text = as_text(_field_value(line))
             frames.append(frame)
             return
         values = [_field_value(line) for line in self.data]
@@ -161,6 +218,7 @@ class SseFramer:
         frames += each
 
 
+_TEXT: Final = bytes(byte for byte in range(256) if byte not in b"\r\n")
 _BLANK_LINES: Final = frozenset({b"\r\n", b"\n", b"\r"})
 _FIELDS: Final = (b"data:", b":", b"event:", b"id:", b"retry:")
 _BARE_FIELDS: Final = frozenset({b"data", b"event", b"id", b"retry", b""})
