@@ -8,7 +8,7 @@ each turn: the answer of a turn is replayed, and the dialect makes the next prom
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from harness.cassettes import CassetteError, Exchange
 from harness.dialects.dialect import RequestTranslator
@@ -19,9 +19,12 @@ from harness.stream.json_codec import decode_json
 from harness.stream.session import Session
 
 from .replay import choose_provider, replay
-from .request import wrap
+from .request import ask
 
 Sent = dict[str, Any]
+
+_CHOSEN: Final = ("project", "user_prompt_id", "stream", "store", "previous_interaction_id")
+"""The fields of an envelope or a body that no prompt of an event model has."""
 
 
 def sent(
@@ -33,8 +36,8 @@ def sent(
 ) -> Sent:
     """The request of a prompt, or the reason why it can't be translated."""
     try:
-        generate = translator.translate(prompt, options, session)
-        body = canonical_request(wrap(generate, provider, session))
+        generate = ask(translator, prompt, provider, options, session)
+        body = _canonical(generate.body)
     except TranslationError as error:
         return {"error": str(error)}
     return (
@@ -75,7 +78,7 @@ def expected_requests(case: Case, expected: Any, exchanges: Sequence[Exchange]) 
     """The expectation of a request or conversation, with its requests in canonical form."""
     if expected == RECORDED:
         return [
-            {"request": canonical_request(_recorded(case, number, exchange))}
+            {"request": _canonical(_recorded(case, number, exchange))}
             for number, exchange in enumerate(exchanges)
         ]
     return (
@@ -92,8 +95,14 @@ def _as_read(expected: Any) -> Any:
         and "request" in expected
         and not _has_operator(expected["request"])
     ):
-        return {**expected, "request": canonical_request(expected["request"])}
+        return {**expected, "request": _canonical(expected["request"])}
     return expected
+
+
+def _canonical(body: Any) -> Any:
+    """The canonical form of a request of generateContent. The other wires have one spelling."""
+    other = isinstance(body, dict) and body.keys() & {"input", "messages"}
+    return body if other else canonical_request(body)
 
 
 def _has_operator(value: Any) -> bool:
@@ -139,9 +148,10 @@ def _context(exchange: Exchange) -> Mapping[str, Any]:
         body = decode_json(exchange.request.body if exchange.request else b"")
     except ValueError:
         return {}
-    inner = body.get("request") if type(body) is dict else None
-    if type(inner) is not dict:
+    if type(body) is not dict:
         return {}
-    chosen = {name: body.get(name) for name in ("project", "user_prompt_id")}
-    chosen["session_id"] = inner.get("session_id")
+    chosen = {name: body.get(name) for name in _CHOSEN}
+    inner = body.get("request")
+    if type(inner) is dict:
+        chosen["session_id"] = inner.get("session_id")
     return {name: value for name, value in chosen.items() if value is not None}

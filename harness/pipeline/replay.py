@@ -17,8 +17,8 @@ from typing import Any, Final, Literal, get_args
 
 from msgspec import to_builtins
 
-from harness.dialects import DEFAULT_DIALECT, DIALECTS, Dialect, Payload
-from harness.providers import PROVIDERS, Provider, declared_tools, with_provider
+from harness.dialects import DEFAULT_DIALECT, DIALECTS, Dialect, Payload, Translator
+from harness.providers import PROVIDERS, Normalizer, Provider, declared_tools, with_provider
 from harness.stream.decompression import Unpacker
 from harness.stream.events import INTERRUPTED, Event, Unknown
 from harness.stream.exchange import Exchange
@@ -82,8 +82,7 @@ def replay(
     if layer == "events":
         return [to_builtins(event) for _, events in run.steps() for event in events]
     check_known("dialect", dialect, DIALECTS)
-    session = Session() if session is None else session
-    return run.translate(run.steps(), DIALECTS[dialect], session, tools)
+    return run.payloads(DIALECTS[dialect], Session() if session is None else session, tools)
 
 
 @dataclass(slots=True)
@@ -125,13 +124,19 @@ def replay_layers(
     """Replay once and keep the output of every stage; arguments and errors as in `replay`."""
     run = _Run.of(exchange, provider, tool_code=tool_code)
     trace = Trace()
-    steps = run.steps(trace)
     if dialect is None:
-        for _ in steps:
+        for _ in run.steps(trace):
             pass
     else:
         session = Session() if session is None else session
-        trace.payloads = run.translate(steps, dialect, session, None, trace.made)
+        translator = run.translator(dialect, session, None)
+        for frame, events in run.steps(trace):
+            if frame is not None and frame.at_ms is not None:
+                session.at_ms = frame.at_ms
+            for event in events:
+                trace.payloads += translator.feed(event)
+                trace.made.append(len(trace.payloads))
+        trace.payloads += translator.close()
     return trace
 
 
@@ -214,54 +219,60 @@ class _Run:
 
     def steps(self, trace: Trace | None = None) -> Iterator[Step]:
         """Each frame with its events, then (None, the events of the end); ``trace`` notes them."""
-        frames = _Frames(self)
-        normalizer = self.provider.normalizer(
-            self.provider.answer(self.exchange, self.exchange.model, self.tool_code)
-        )
-        feed = normalizer.feed
+        frames, normalizer = _Frames(self), self._normalizer()
         for completed in frames:
             for frame in completed:
-                step = frame, feed(frame)
+                step = frame, normalizer.feed(frame)
                 if trace is not None:
                     trace.steps.append(step)
                     trace.reads.append(frames.read)
                 yield step
-        end = self.exchange.end
-        if frames.fault and end not in INTERRUPTED:
-            end = "cut"
-        fault = [Unknown("frame", frames.fault)] if frames.fault else []
-        last = None, [*fault, *normalizer.close(end)]
+        last = None, self._end(frames, normalizer)
         if trace is not None:
             trace.steps.append(last)
             trace.fault = frames.last_frame()
         yield last
 
-    def translate(
-        self,
-        steps: Iterable[Step],
-        dialect: Dialect,
-        session: Session,
-        tools: Sequence[Tool] | None,
-        made: list[int] | None = None,
+    def payloads(
+        self, dialect: Dialect, session: Session, tools: Sequence[Tool] | None
     ) -> list[Payload]:
-        """The payloads of all steps; the session's clock goes with the frames. ``made`` is filled
-        with the number of payloads after each event.
-        """
+        """The payloads of the answer; the session's clock goes with the frames."""
+        frames, normalizer = _Frames(self), self._normalizer()
+        translator = self.translator(dialect, session, tools)
+        payloads: list[Payload] = []
+        read, translate = normalizer.feed, translator.feed
+        for completed in frames:
+            for frame in completed:
+                if frame.at_ms is not None:
+                    session.at_ms = frame.at_ms
+                for event in read(frame):
+                    payloads += translate(event)
+        for event in self._end(frames, normalizer):
+            payloads += translate(event)
+        return payloads + translator.close()
+
+    def translator(
+        self, dialect: Dialect, session: Session, tools: Sequence[Tool] | None
+    ) -> Translator:
+        """A stage of the dialect, and the session made ready for this answer."""
         request = self.exchange.request
         if tools is None:
             tools = declared_tools(request.body) if request else []
         session.streamed, session.at_ms = bool(self.exchange.streamed), None
-        translator = dialect.translator(tools, session)
-        payloads: list[Payload] = []
-        feed = translator.feed
-        for frame, events in steps:
-            if frame is not None and frame.at_ms is not None:
-                session.at_ms = frame.at_ms
-            for event in events:
-                payloads += feed(event)
-                if made is not None:
-                    made.append(len(payloads))
-        return payloads + translator.close()
+        return dialect.translator(tools, session)
+
+    def _normalizer(self) -> Normalizer:
+        return self.provider.normalizer(
+            self.provider.answer(self.exchange, self.exchange.model, self.tool_code)
+        )
+
+    def _end(self, frames: _Frames, normalizer: Normalizer) -> list[Event]:
+        """The events of the end."""
+        end = self.exchange.end
+        if frames.fault and end not in INTERRUPTED:
+            end = "cut"
+        fault = [Unknown("frame", frames.fault)] if frames.fault else []
+        return [*fault, *normalizer.close(end)]
 
 
 class _Frames:
@@ -294,7 +305,10 @@ class _Frames:
         try:
             for at_ms, data in reads:
                 self.read += 1
-                yield feed(data, at_ms)
+                if len(data) <= _LONG:
+                    yield feed(data, at_ms)
+                else:
+                    yield from (feed(piece, at_ms) for piece in _pieces(data))
             last = self.framer.close()
             for frame in last:  # the last read completed them
                 if frame.at_ms is None and self.exchange.reads and self.cuts == "recorded":
@@ -307,6 +321,22 @@ class _Frames:
         except zlib.error as error:
             self.fault = str(error)
             yield self.framer.close()
+
+
+_LONG: Final = 1 << 20
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    """A long read in pieces that end with an event, so that few of its frames are there at once."""
+    start = 0
+    while len(data) - start > _LONG:
+        stop = start + _LONG
+        end = max(data.rfind(b"\n\r\n", start, stop) + 3, data.rfind(b"\n\n", start, stop) + 2)
+        if end <= start + 2:
+            break
+        yield data[start:end]
+        start = end
+    yield data[start:]
 
 
 def cut_reads(

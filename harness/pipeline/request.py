@@ -24,8 +24,9 @@ def request(
     options: Mapping[str, Any] | None = None,
     session: Session | None = None,
 ) -> dict[str, Any]:
-    """The body of the request as ``provider`` is sent it: for Code Assist with its envelope,
-    otherwise a GenerateContentRequest.
+    """The body of the request as ``provider`` is sent it: for Code Assist with its envelope, for
+    the Interactions API and the OpenAI-compatible endpoint in their own form, otherwise a
+    GenerateContentRequest.
 
     ``prompt`` is the dialect's own: for art the list of messages (``options`` are the CallOptions),
     for unified-llm a Request, for anthropic the body of ``/v1/messages``, for mind ``{"prompt",
@@ -33,33 +34,42 @@ def request(
     names and signatures are sent back from it.
 
     Raises `TranslationError`, naming message and field, for a prompt that can't be translated, for
-    a dialect without a request side (agent-events) and for a provider that is sent no request
-    (gemini-cli); `ReplayError` for unknown names. A `TranslationWarning` names each part that
-    Gemini cannot express and that is left out.
+    a dialect without a request side (agent-events), for a provider that is sent no request
+    (gemini-cli) and for art and mind over another wire than generateContent; `ReplayError` for
+    unknown names. A `TranslationWarning` names each part that the wire cannot express and that is
+    left out.
     """
     session = Session() if session is None else session
-    generate = ask(prompt, dialect=dialect, options=options, session=session)
-    body = wrap(generate, provider, session)
+    generate = ask(request_translator(dialect), prompt, provider, options or {}, session)
     for warning in generate.warnings:
         warnings.warn(printable(warning), TranslationWarning, stacklevel=2)
-    return body
+    return generate.body
 
 
 def ask(
-    prompt: Any, *, dialect: str, options: Mapping[str, Any] | None, session: Session
+    translator: RequestTranslator,
+    prompt: Any,
+    provider: str,
+    options: Mapping[str, Any],
+    session: Session,
 ) -> GenerateRequest:
-    """The request without an envelope; errors as in `request`."""
-    return request_translator(dialect).translate(prompt, options or {}, session)
-
-
-def wrap(generate: GenerateRequest, provider: str, session: Session) -> dict[str, Any]:
-    """The body as ``provider`` is sent it; errors as in `request`."""
+    """The request with the body that ``provider`` is sent; errors as in `request`."""
     check_known("provider", provider, PROVIDERS)
     chosen = PROVIDERS[provider]
     if chosen.wrap is None:
         way_out = "; its program takes the prompt on the command line" if chosen.program else ""
         raise TranslationError("", f"{provider} is sent no request{way_out}")
-    return chosen.wrap(generate, session)
+    translate = translator.as_given if chosen.as_given else translator.translate
+    if translate is None:
+        names = ", ".join(
+            name for name, known in DIALECTS.items() if known.request and known.request.as_given
+        )
+        raise TranslationError(
+            "",
+            f"this event model is only sent over generateContent, and {provider} is another wire;"
+            f" dialects that are sent over it are {names}",
+        )
+    return chosen.wrap(translate(prompt, options, session), session)
 
 
 def request_translator(dialect: str) -> RequestTranslator:

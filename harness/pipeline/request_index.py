@@ -32,6 +32,8 @@ _CALL_NUMBERS: Final = frozenset({"userPromptId", "requestId", "sessionId"})
 """Values that Code Assist's clients make for each prompt or call; the model never sees them."""
 _NOT_ASKED: Final = SECRET_PARAMETERS | {"$.xgafv", "prettyprint", "quotauser"}
 
+_DEFAULTS: Final = frozenset({("alt", "json"), ("stream", "false")})
+
 MAX_COMPARED: Final = 200
 MAX_COMPARED_BYTES: Final = 8_000_000
 """The limit of recorded requests that are compared to find the nearest; at least one is."""
@@ -153,13 +155,13 @@ def _path(url: str) -> str:
 
 
 def _query(url: str) -> list[list[str]]:
-    """The parameters that change the answer; ``alt=json`` is the default."""
+    """The parameters that change the answer, without the defaults."""
     query = url.partition("#")[0].partition("?")[2]
     parameters = []
     for parameter in query.split("&") if query else ():
         name, _, value = map(unquote_plus, parameter.partition("="))
         name = "alt" if name == "$alt" else name
-        if parameter and name.lower() not in _NOT_ASKED and (name, value) != ("alt", "json"):
+        if parameter and name.lower() not in _NOT_ASKED and (name, value) not in _DEFAULTS:
             parameters.append([name, value])
     return sorted(parameters)
 

@@ -74,8 +74,16 @@ def _facts(events: list[ev.Event]) -> Iterator[str]:
                 yield "call (no name)"
             case ev.CallPiece(path=path):
                 yield f"piece {path or '-'}"
+            case ev.CallText(text=text):
+                yield f"arguments {len(text)} characters"
             case ev.CallEnd():
                 yield "call end"
+            case ev.CallInvalid():
+                yield "call end (arguments are no JSON object)"
+            case ev.BlockStart(type=block):
+                yield f"begin {block}"
+            case ev.BlockEnd():
+                yield "end of block"
             case ev.Usage(input=given, output=out, reasoning=thought, total=total):
                 yield (
                     f"usage in {_number(given)} out {_number(out)} thoughts {_number(thought)}"
@@ -85,7 +93,7 @@ def _facts(events: list[ev.Event]) -> Iterator[str]:
                 yield f"finish {raw}"
             case ev.Blocked(reason=reason):
                 yield f"blocked {reason}"
-            case ev.Annotation(name=name) | ev.Metadata(name=name):
+            case ev.Annotation(name=name) | ev.Metadata(name=name) | ev.Mark(name=name):
                 yield name
             case ev.Error(code=code, status=status):
                 yield f"error {code or ''} {status or ''}".rstrip()

@@ -43,6 +43,7 @@ def recorded(*requests: tuple[str, str, bytes]) -> list[Exchange]:
         (STREAM, f"{MODELS}/m%3AstreamGenerateContent?alt=sse"),
         (STREAM, "models/m:streamGenerateContent?alt=sse"),
         (f"{MODELS}/m:generateContent", f"{MODELS}/m:generateContent?alt=json"),
+        ("https://host/v1beta/interactions/v1_a", "http://a/v1/interactions/v1_a?stream=false"),
         (f"{MODELS}/m:generateContent?a=1&b=2", f"{MODELS}/m:generateContent?b=2&a=1"),
         (
             f"{VERTEX}/m:generateContent",

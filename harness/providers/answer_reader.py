@@ -1,0 +1,100 @@
+"""The reader of an answer over HTTP, as far as the wires agree: JSON messages, texts that are none,
+an answer whose status reports an error, and the end.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from harness.stream.events import INTERRUPTED, End, Event, Incomplete, Start, Unknown
+from harness.stream.framing import Frame
+from harness.stream.json_codec import Json
+
+from .errors import read_error_text
+from .provider import Answer
+
+
+class AnswerReader(ABC):
+    """One answer: see `harness.providers.provider.Normalizer`. A wire gives its messages a
+    meaning.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._untouched = True
+        self._errors = 0
+        self._texts: list[str] = []  # a failed answer: all of them are one error
+        self._rest: list[str] = []  # the message that the stream ended inside
+
+    @abstractmethod
+    def _read(self, message: dict[str, Json], out: list[Event]) -> None:
+        """Read a message."""
+
+    @abstractmethod
+    def _fail(self, message: Json, out: list[Event]) -> None:
+        """Read a message in which the provider reports an error."""
+
+    @abstractmethod
+    def _release(self, out: list[Event]) -> list[str]:
+        """Give the content that was held back, when the answer was interrupted; returns the text
+        that is no content yet.
+        """
+
+    @abstractmethod
+    def _end(self, out: list[Event]) -> None:
+        """Give what is still open, when the answer has ended."""
+
+    def _has_error(self) -> bool:
+        return self._errors > 0
+
+    def _keep_alive(self, text: str, out: list[Event]) -> None:
+        """Read an event without data, which only keeps the connection alive."""
+        return
+
+    def feed(self, frame: Frame) -> list[Event]:
+        """The events that this frame completes."""
+        out: list[Event] = []
+        if frame.raw is not None and not frame.raw.strip():
+            if not frame.partial:
+                self._keep_alive(frame.raw, out)
+            return out
+        self._untouched = False
+        message = frame.json
+        if type(message) is dict:
+            self._read(message, out)
+        elif frame.raw is not None:
+            self._read_text(frame.raw, frame.partial, out)
+        elif self._answer.failed and not self._has_error():
+            self._fail(message, out)
+        elif type(message) is list and message and all(type(item) is dict for item in message):
+            for item in message:
+                self._read(item, out)
+        else:
+            out.append(Unknown("frame", message))
+        return out
+
+    def close(self, end: End = "complete") -> list[Event]:
+        """The events that are still open when the answer has ended."""
+        texts = self._texts + self._rest
+        out: list[Event] = []
+        if end in INTERRUPTED:
+            rest = [*self._release(out), *texts]
+            return [*out, Incomplete(end, "\n".join(rest))]
+        if self._untouched and not self._answer.failed:
+            # A whole answer without a message is an empty answer.
+            out.append(Start(self._answer.model))
+        self._end(out)
+        if self._answer.failed and not self._has_error():
+            out.append(read_error_text("\n".join(texts), self._answer))
+        else:
+            out += [Unknown("frame", text) for text in texts]
+        return out
+
+    def _read_text(self, text: str, partial: bool, out: list[Event]) -> None:
+        """A frame that is not JSON."""
+        if partial:
+            self._rest.append(text)
+        elif self._answer.failed and not self._has_error():
+            self._texts.append(text)
+        else:
+            out.append(Unknown("frame", text))

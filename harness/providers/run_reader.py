@@ -1,0 +1,91 @@
+"""The reader of the output of a program, as far as the programs agree: JSON lines, lines that are
+none, and the exit.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from harness.stream.events import INTERRUPTED, End, Event, Incomplete, Unknown
+from harness.stream.framing import Frame
+from harness.stream.json_codec import Json
+
+from .provider import Answer, FirstMessages, Identity
+
+
+class RunReader(ABC):
+    """One run: see `harness.providers.provider.Normalizer`. A program gives its lines a meaning."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._started = False
+        self._rest: list[str] = []  # of the line that the output ended inside
+        self._ended = False  # the run has said how
+
+    @abstractmethod
+    def _read(self, message: dict[str, Json], out: list[Event]) -> None:
+        """Read an object."""
+
+    @abstractmethod
+    def _read_exit(self) -> list[Event]:
+        """The error of a run that failed, if its output has none. A run that a signal ended is only
+        incomplete: its exit code says the same.
+        """
+
+    def feed(self, frame: Frame) -> list[Event]:
+        """The events that this line completes."""
+        out: list[Event] = []
+        message = frame.json
+        if frame.raw is not None:
+            if frame.partial:
+                self._rest.append(frame.raw)
+            else:
+                out.append(Unknown("frame", frame.raw))
+        elif message is None:
+            out.append(Unknown("frame", "null"))
+        elif type(message) is not dict:
+            out.append(Unknown("line", message))
+        else:
+            self._read(message, out)
+        return out
+
+    def close(self, end: End = "complete") -> list[Event]:
+        """The events at the end of the output."""
+        rest, self._rest = self._rest, []
+        if end in INTERRUPTED:
+            return [Incomplete(end, "\n".join(rest))]
+        return [*[Unknown("rest", text) for text in rest], *self._read_exit()]
+
+
+def take(left: dict[str, Json], kind: type, name: str) -> Any:
+    """Remove a field of this type and return its value, else None. A value of another type stays;
+    null is removed.
+    """
+    value = left.get(name)
+    if value is None or type(value) is kind:
+        left.pop(name, None)
+        return value
+    return None
+
+
+def detect_run(
+    name: str,
+    first: FirstMessages,
+    is_event: Callable[[dict[str, Any]], bool],
+    is_document: Callable[[dict[str, Any]], bool],
+    event: re.Pattern[bytes],
+) -> Identity | None:
+    """The identity of a run of the program ``name``; ``event`` finds an event behind other output
+    on its line. Only the body of a run is recorded: an exchange with a request is no run.
+    """
+    alone = not first.has_request
+    if any(map(is_event, first.messages)) or (
+        alone and not first.messages and event.search(first.body, 0, 1 << 16)
+    ):
+        return Identity(name, generates=alone, streamed=True)
+    if any(map(is_document, first.messages)):
+        return Identity(name, generates=alone)
+    return None

@@ -1,0 +1,55 @@
+"""A long read is framed in pieces, which changes no frame and bounds those that are there at once."""
+
+from typing import Any
+
+import pytest
+
+from harness.cassettes import Exchange, Request
+from harness.pipeline.replay import replay
+from harness.stream.framing import sse
+
+URL = (
+    "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+)
+TEXT = b"x" * 1000
+MEGABYTE = 1 << 20
+
+
+def body(end: bytes) -> bytes:
+    return b"".join(b'data: {"number": %d, "text": "%b"}' % (n, TEXT) + end for n in range(2500))
+
+
+@pytest.fixture
+def fed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lengths of the pieces that were framed."""
+    lengths: list[int] = []
+    feed = sse.SseFramer.feed
+
+    def counted(self: sse.SseFramer, data: bytes, at_ms: float | None = None) -> Any:
+        lengths.append(len(data))
+        return feed(self, data, at_ms)
+
+    monkeypatch.setattr(sse.SseFramer, "feed", counted)
+    return lengths
+
+
+def frames(data: bytes) -> list[dict[str, Any]]:
+    request = Request("POST", URL)
+    return replay(Exchange(request, 200, {}, ((5.0, data),), "complete"), layer="frames")
+
+
+@pytest.mark.parametrize("end", [b"\n\n", b"\r\n\r\n"])
+def test_a_long_read_is_framed_in_pieces_that_end_with_an_event(end: bytes, fed: list[int]) -> None:
+    data = body(end)
+    given = frames(data)
+    assert [frame["json"]["number"] for frame in given] == list(range(2500))
+    assert {frame["at_ms"] for frame in given} == {5.0}
+    assert all(data[frame["offset"] :].startswith(b"data: ") for frame in given)
+    assert len(fed) == 3
+    assert max(fed) <= MEGABYTE
+
+
+def test_a_long_read_without_the_end_of_an_event_stays_whole(fed: list[int]) -> None:
+    data = b'data: {"text": "' + b"x" * 3 * MEGABYTE + b'"}\n\n'
+    assert len(frames(data)) == 1
+    assert fed == [len(data)]
