@@ -12,7 +12,6 @@ from typing import Final
 from harness.stream.events import Annotation, Event, Finish, Unknown
 from harness.stream.json_codec import Json
 
-from . import usual
 from .fields import Fields, spellings
 from .finish_reasons import FINISH_REASONS, name_reason
 from .parts import Parts
@@ -62,15 +61,6 @@ class Candidates:
         if calls and not answered:
             self._read({}, 0, calls, out)
 
-    def read_usual(self, candidate: usual.Candidate, out: list[Event]) -> None:
-        """Read the only candidate of a usual message."""
-        for part in candidate.content.parts:
-            self.parts.read(part, 0, out)
-        reason = candidate.finishReason
-        if reason:
-            self.parts.end(0, out)
-            out.append(Finish(FINISH_REASONS.get(reason, "other"), reason, None, 0))
-
     def _read(
         self, candidate: dict[str, Json], index: int, calls: Sequence[Json], out: list[Event]
     ) -> None:
@@ -89,7 +79,7 @@ class Candidates:
         if reason not in _NO_REASON:
             self.parts.end(index, out)
         for name, (kind, types) in _ANNOTATIONS.items():
-            raw = fields.take_raw(name, *types)
+            raw = fields.take_raw(name, *types) if name in fields.values else None
             if raw is not None and next(iter(raw.values())) not in _EMPTY:
                 out.append(Annotation(kind, raw, index))
         out += [

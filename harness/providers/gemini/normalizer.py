@@ -12,29 +12,34 @@ repeat them in every message.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 from harness.stream.events import (
-    INTERRUPTED,
     Annotation,
     Blocked,
-    End,
     Event,
     Finish,
-    Incomplete,
     Metadata,
+    Reasoning,
     Start,
+    Text,
     Unknown,
+    Usage,
 )
 from harness.stream.framing import Frame
 from harness.stream.json_codec import Json
 
+from ..answer_reader import AnswerReader
+from ..errors import read_error
 from ..provider import Answer
 from .candidates import Candidates
-from .errors import read_error, read_error_text
 from .fields import Fields, spellings
 from .usage import read_usage
-from .usual import read_usual
+from .usual import REFUSED, continuation
+
+MAX_FORMS: Final = 8
+"""The limit of decoders for usual messages that are made for one answer."""
 
 _METADATA: Final[dict[str, tuple[str, tuple[type, ...]]]] = {
     "modelVersion": ("model", (str,)),
@@ -59,77 +64,58 @@ _FEEDBACK: Final = spellings("blockReason blockReasonMessage safetyRatings")
 _NAMES: Final = ("modelVersion", "responseId", "createTime", "traceId", "metadata")
 
 
-class GeminiNormalizer:
+class GeminiNormalizer(AnswerReader):
     """One answer: see `harness.providers.provider.Normalizer`."""
 
     def __init__(self, answer: Answer) -> None:
-        self._answer = answer
+        super().__init__(answer)
         self._candidates = Candidates(answer.tool_code)
+        self._continuation: Callable[[bytes], Any] | None = None  # for the next message
+        self._decoder: Callable[[bytes], Any] | None = None  # for messages of this form:
+        self._wrapped = False
+        self._counts: tuple[str, ...] | None = None
+        self._forms = 0
         self._names: tuple[Json, ...] | None = None  # of the latest message
         self._seen: dict[str, Json] = {}
-        self._untouched = True
-        self._errors = 0
-        self._texts: list[str] = []  # a failed answer: all of them are one error
-        self._rest: list[str] = []  # the message that the stream ended inside
 
     def feed(self, frame: Frame) -> list[Event]:
-        if frame.raw is not None and not frame.raw.strip():
-            return []  # an event without data only keeps the connection alive
-        self._untouched = False
-        out: list[Event] = []
-        message = frame.json
-        if type(message) is dict:
-            self._read(message, out)
-        elif frame.raw is not None:
-            self._read_text(frame.raw, frame.partial, out)
-        elif self._answer.failed and not self._errors:
-            self._fail(message, out)
-        elif type(message) is list and message and all(type(item) is dict for item in message):
-            for item in message:
-                self._read(item, out)
-        else:
-            out.append(Unknown("frame", message))
-        return out
+        data = frame.message
+        if self._continuation is None or type(data) is not bytes:
+            return super().feed(frame)
+        try:
+            usual = self._continuation(data)
+        except REFUSED:
+            return super().feed(frame)
+        message = usual.response if self._wrapped else usual
+        names = (message.modelVersion, message.responseId, message.createTime, usual.traceId, None)
+        if names != self._names:
+            return super().feed(frame)
+        part, counts = message.candidates[0].content.parts[0], message.usageMetadata
+        kind = Reasoning if part.thought else Text
+        content = kind(part.text, part.thoughtSignature or None)
+        if counts is None:
+            return [content]
+        usage = Usage(
+            counts,
+            counts.promptTokenCount,
+            counts.candidatesTokenCount,
+            counts.thoughtsTokenCount,
+            counts.cachedContentTokenCount,
+            counts.toolUsePromptTokenCount,
+            counts.totalTokenCount,
+        )
+        return [usage, content]
 
-    def close(self, end: End = "complete") -> list[Event]:
-        texts = self._texts + self._rest
-        parts = self._candidates.parts
-        out: list[Event] = []
-        if end in INTERRUPTED:
-            parts.release_all(out)
-            return [*out, Incomplete(end, "\n".join(texts))]
-        if self._untouched and not self._answer.failed:
-            # A whole answer without a message is an empty reply.
-            out.append(Start(self._answer.model))
+    def _release(self, out: list[Event]) -> list[str]:
+        self._candidates.parts.release_all(out)
+        return []
+
+    def _end(self, out: list[Event]) -> None:
         if not self._errors:
-            parts.calls.end(out)
-        parts.release_all(out)
-        if self._answer.failed and not self._errors:
-            out.append(read_error_text("\n".join(texts), self._answer))
-        else:
-            out += [Unknown("frame", text) for text in texts]
-        return out
-
-    def _read_text(self, text: str, partial: bool, out: list[Event]) -> None:
-        """A frame that is not JSON."""
-        if partial:
-            self._rest.append(text)
-        elif self._answer.failed and not self._errors:
-            self._texts.append(text)
-        else:
-            out.append(Unknown("frame", text))
+            self._candidates.parts.calls.end(out)
+        self._candidates.parts.release_all(out)
 
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
-        usual, names = read_usual(message)
-        if usual is None or names != self._names:
-            self._read_any(message, out)
-            return
-        if usual.usageMetadata:
-            out.append(read_usage(usual.usageMetadata))
-        for candidate in usual.candidates:
-            self._candidates.read_usual(candidate, out)
-
-    def _read_any(self, message: dict[str, Json], out: list[Event]) -> None:
         fields = Fields(message, _RESPONSE)
         inner = fields.take("response", dict)
         if inner is not None:
@@ -159,11 +145,21 @@ class GeminiNormalizer:
             _read_feedback(feedback, out)
         if wrong:
             self._fail(message, out)
+        self._expect_same(inner is not None, tuple(usage or ()))
+
+    def _expect_same(self, wrapped: bool, counts: tuple[str, ...]) -> None:
+        """Expect that the next message has the same form as this one."""
+        if (wrapped, counts) != (self._wrapped, self._counts) and self._forms < MAX_FORMS:
+            self._forms += 1
+            self._wrapped, self._counts = wrapped, counts
+            self._decoder = continuation(wrapped, counts)
+        usual = self._names is not None and self._names[4] is None and self._candidates.parts.idle
+        self._continuation = self._decoder if usual else None
 
     def _read_metadata(self, fields: Fields, out: list[Event]) -> None:
         fresh: dict[str, Event] = {}
         for key, (name, types) in _METADATA.items():
-            raw = fields.take_raw(key, *types)
+            raw = fields.take_raw(key, *types) if key in fields.values else None
             if raw is not None and self._is_new(key, next(iter(raw.values()))):
                 fresh[key] = Metadata(name, raw)
         if self._names is None:

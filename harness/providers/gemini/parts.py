@@ -72,6 +72,11 @@ class Parts:
         self.calls = Calls()
         self._splitters: dict[int, Splitter] | None = {} if tool_code else None
 
+    @property
+    def idle(self) -> bool:
+        """Whether a text of the answer is an event of its own."""
+        return self.calls.open_call is None and self._splitters is None
+
     def read(self, part: Json, candidate: int, out: list[Event]) -> None:
         """Read one part; text first, because most parts are text."""
         if type(part) is not dict:
@@ -183,7 +188,11 @@ class Parts:
         text = fields.take("text", str)
         kinds = [kind for kind in _KINDS if type(fields.values.get(kind)) is dict]
         values = [fields.take(kind) for kind in kinds]
-        asides = [raw for name in _ASIDE if (raw := fields.take_raw(name)) is not None]
+        asides = [
+            raw
+            for name in _ASIDE
+            if name in fields.values and (raw := fields.take_raw(name)) is not None
+        ]
         left = list(fields.left())
         if text is None and not kinds and left:
             self.release(candidate, out)

@@ -1,4 +1,4 @@
-"""Reads the tools and the prompt of a request."""
+"""Reads the tools and the prompt of a request, on any of Gemini's wires."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from .fields import Fields, spellings
 _REQUEST: Final = spellings("request tools")
 _TOOL: Final = spellings("functionDeclarations")
 _DECLARATION: Final = spellings("name description parameters parametersJsonSchema")
-_CONTENTS: Final = spellings("request contents")
+_CONTENTS: Final = spellings("request contents input messages")
+_OF_THE_USER: Final = frozenset({"user", "user_input", "text"})
+"""Roles of contents and messages, and types of steps and contents."""
 _TYPES: Final = frozenset(("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"))
 _SCHEMAS: Final = ("items", "additionalProperties", "not")
 _SCHEMA_LISTS: Final = ("anyOf", "allOf", "oneOf", "prefixItems")
@@ -33,21 +35,33 @@ def declared_tools(request_body: bytes) -> list[Tool]:
     if it is no such request.
     """
     tools = _read_request(request_body, _REQUEST).take("tools", list)
-    lists = [Fields(tool, _TOOL).take("functionDeclarations") for tool in _objects(tools)]
     return [
         tool
-        for declarations in lists
-        for declaration in _objects(declarations)
+        for item in _objects(tools)
+        for declaration in _declarations(item)
         if (tool := _read_declaration(declaration))
     ]
 
 
+def _declarations(tool: dict[str, Json]) -> list[dict[str, Json]]:
+    if tool.get("type") == "function":
+        # A function of the Interactions API; Chat Completions has it in a field.
+        function = tool.get("function", tool)
+        return [function] if type(function) is dict else []
+    return _objects(Fields(tool, _TOOL).take("functionDeclarations"))
+
+
 def user_prompt(request_body: bytes) -> str:
     """The text of the last content of the user that has text; "" if there is none."""
-    contents = _read_request(request_body, _CONTENTS).take("contents", list)
-    for content in reversed(_objects(contents)):
-        if content.get("role", "user") == "user":
-            texts = [part.get("text") for part in _objects(content.get("parts"))]
+    fields = _read_request(request_body, _CONTENTS)
+    contents = next(filter(None, map(fields.values.get, ("contents", "input", "messages"))), None)
+    if type(contents) is str:
+        return contents
+    for content in reversed(_objects([contents] if type(contents) is dict else contents)):
+        if content.get("role", content.get("type", "user")) in _OF_THE_USER:
+            parts = content.get("parts", content.get("content", [content]))
+            texts = [part.get("text") for part in _objects(parts)]
+            texts = [parts] if type(parts) is str else texts
             if prompt := "".join(text for text in texts if type(text) is str):
                 return prompt
     return ""

@@ -1,62 +1,82 @@
-"""Strict decoders for the usual message: a fast way into the reader.
+"""A strict decoder for the usual message of a stream: a fast way into the reader.
 
-Nearly every message of a stream has one candidate with parts, counts, and the same names as the
-message before. These types accept that form alone; any other field, spelling or type is refused and
-left to the reader of `GeminiNormalizer`, which gives the same events for the usual message too.
+Nearly every message after the first one differs from the message before it only in its text and in
+its counts. `continuation` makes a decoder that accepts that form alone; any other field, spelling
+or type is refused and left to the reader of `GeminiNormalizer`, which gives the same events for the
+usual message too.
 """
 
-from __future__ import annotations
+# Annotations are not postponed here: they would be evaluated again for every decoder.
 
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final, Literal
 
-from msgspec import Meta, Struct, ValidationError, convert
+from msgspec import UNSET, MsgspecError, Struct, UnsetType, defstruct
+from msgspec.json import Decoder
 
-from harness.stream.json_codec import Json
-
-
-class Content(Struct, forbid_unknown_fields=True):
-    """The content of the answer."""
-
-    parts: list[Any]
-    role: Literal["model"] = "model"
+REFUSED: Final = (MsgspecError, UnicodeDecodeError)
+"""The exceptions of a decoder for any other message."""
 
 
-class Candidate(Struct, forbid_unknown_fields=True):
-    """The answer."""
-
-    content: Content
-    finishReason: str | None = None
-    index: Literal[0] = 0
+class _Strict(Struct, forbid_unknown_fields=True, gc=False):
+    """An object without other fields than these."""
 
 
-class Message(Struct, forbid_unknown_fields=True):
-    """A GenerateContentResponse."""
-
-    candidates: Annotated[list[Candidate], Meta(max_length=1)] = []
-    usageMetadata: dict[str, Any] = {}
-    modelVersion: str | None = None
-    responseId: str | None = None
-    createTime: str | None = None
+class _Text(_Strict):
+    text: str
+    thought: bool | None = None
+    thoughtSignature: str | None = None
 
 
-class Envelope(Struct, forbid_unknown_fields=True):
-    """A message in Code Assist's envelope."""
-
-    response: Message
-    traceId: str | None = None
-    metadata: dict[str, Any] | None = None
+class _Content(_Strict):
+    parts: tuple[_Text]
+    role: Literal["model"] | None = None
 
 
-def read_usual(message: dict[str, Json]) -> tuple[Message | None, tuple[Json, ...]]:
-    """The usual message, None for any other, and its names: ``modelVersion``, ``responseId``,
-    ``createTime``, ``traceId``, ``metadata``.
+class _Candidate(_Strict):
+    content: _Content
+    index: Literal[0] | None = None
+
+
+class _ModalityTokenCount(_Strict):
+    modality: str
+    tokenCount: int | UnsetType = UNSET
+
+
+_NAMES: Final = [(name, str | None, None) for name in ("modelVersion", "responseId", "createTime")]
+_COUNTS: Final = {
+    **dict.fromkeys(("promptTokenCount", "candidatesTokenCount", "totalTokenCount"), int),
+    **dict.fromkeys(("thoughtsTokenCount", "cachedContentTokenCount"), int),
+    "toolUsePromptTokenCount": int,
+    **dict.fromkeys(("trafficType", "serviceTier"), str),
+    **dict.fromkeys(
+        (f"{of}TokensDetails" for of in ("prompt", "candidates", "cache", "toolUsePrompt")),
+        list[_ModalityTokenCount],
+    ),
+}
+
+
+@lru_cache(maxsize=512)
+def continuation(wrapped: bool, counts: tuple[str, ...]) -> Callable[[bytes], Any] | None:
+    """A decoder of messages, in Code Assist's envelope or bare, whose candidate has one part, which
+    is text, and whose ``usageMetadata`` has exactly these fields; None if one of them is not known.
     """
-    try:
-        if "response" in message:
-            envelope = convert(message, Envelope)
-            usual, around = envelope.response, (envelope.traceId, envelope.metadata)
-        else:
-            usual, around = convert(message, Message), (None, None)
-    except ValidationError:
-        return None, ()
-    return usual, (usual.modelVersion, usual.responseId, usual.createTime, *around)
+    if not _COUNTS.keys() >= set(counts):
+        return None
+    usage = defstruct(
+        "Counts",
+        [(name, _COUNTS[name]) for name in counts],
+        bases=(_Strict,),
+        namespace=dict.fromkeys(_COUNTS.keys() - set(counts)),
+    )
+    message = defstruct(
+        "Continuation",
+        [("candidates", tuple[_Candidate]), *([("usageMetadata", usage)] * bool(counts)), *_NAMES],
+        bases=(_Strict,),
+        namespace={"traceId": None} if counts else {"traceId": None, "usageMetadata": None},
+    )
+    if wrapped:
+        fields: list[Any] = [("response", message), ("traceId", str | None, None)]
+        message = defstruct("Envelope", fields, bases=(_Strict,))
+    return Decoder(message).decode

@@ -1,49 +1,230 @@
 """The decoder of usual messages and the reader of all messages give the same events."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
-from harness import load, replay
-from harness.providers.gemini import normalizer
-from harness.providers.gemini.usual import read_usual
+from harness import load
+from harness.pipeline.replay import frames_of
+from harness.providers.gemini.normalizer import MAX_FORMS, GeminiNormalizer
+from harness.providers.gemini.usual import continuation
+from harness.providers.provider import Answer
+from harness.stream.framing import Frame
 
 CASSETTES = Path(__file__).parents[3] / "cassettes"
 FOLDERS = sorted(path.name for path in CASSETTES.iterdir() if path.is_dir())
+COUNTS = {"promptTokenCount": 7, "totalTokenCount": 9}
+PART = {"text": "Hi"}
+CONTENT = {"role": "model", "parts": [PART]}
+CANDIDATE = {"content": CONTENT, "index": 0}
+MESSAGE = {
+    "candidates": [CANDIDATE],
+    "usageMetadata": COUNTS,
+    "modelVersion": "gemini-x",
+    "responseId": "r1",
+}
+FIRST = json.dumps(MESSAGE).encode()
 
 
-def events(folder: str) -> Iterator[list[dict[str, Any]]]:
+def read(messages: Iterable[bytes], usual: bool, tool_code: bool = False) -> tuple[list[Any], int]:
+    """The events of the messages, and how many of these the decoder of usual messages took.
+
+    The decoder takes only a frame whose ``json`` nobody has read yet.
+    """
+    normalizer = GeminiNormalizer(Answer(tool_code=tool_code))
+    events, taken = [], 0
+    for data in messages:
+        frame = Frame(0, data)
+        if not usual:
+            assert frame.json is not None or frame.raw is not None or data == b"null"
+        events += normalizer.feed(frame)
+        taken += type(frame.message) is bytes
+    return [spell(to_builtins(event)) for event in [*events, *normalizer.close()]], taken
+
+
+def spell(event: dict[str, Any]) -> str:
+    """A form in which 1 and 1.0 differ; the order of keys does not matter."""
+    return json.dumps(event, sort_keys=True)
+
+
+def taken(*messages: bytes) -> int:
+    """How many messages the decoder took, which all give the same events in both ways."""
+    events, number = read(messages, usual=True)
+    assert events == read(messages, usual=False)[0]
+    return number
+
+
+def changed(**changes: Any) -> bytes:
+    return json.dumps(MESSAGE | changes).encode()
+
+
+def recorded(folder: str) -> Iterator[list[bytes]]:
+    """The messages of every answer, for which Code Assist's envelope is another form."""
     for path in sorted((CASSETTES / folder).rglob("*.yaml")):
         for exchange in load(path).exchanges:
-            if exchange.generates:
-                provider = exchange.provider or "gemini-api"
-                yield replay(exchange, provider=provider, layer="events")
+            if exchange.generates and exchange.provider != "gemini-cli":
+                frames = frames_of(exchange, provider=exchange.provider or "gemini-api")
+                yield [
+                    frame.message
+                    if type(frame.message) is bytes
+                    else json.dumps(frame.json).encode()
+                    for frame in frames
+                    if frame.text is None
+                ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_every_recording_reads_the_same(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = list(events(folder))
-    monkeypatch.setattr(normalizer, "read_usual", lambda message: (None, ()))
-    assert list(events(folder)) == usual
+def test_every_recording_reads_the_same(folder: str) -> None:
+    for messages in recorded(folder):
+        for tool_code in (False, True):
+            usual, _ = read(messages, True, tool_code)
+            assert usual == read(messages, False, tool_code)[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_damaged_recording_reads_the_same(folder: str) -> None:
+    chance = Random(16)
+    for messages in recorded(folder):
+        for _ in range(10):
+            some = list(messages)
+            for _ in range(min(3, len(some))):
+                place = chance.randrange(len(some))
+                some[place] = chance.choice(DAMAGES)(some[place], chance)
+            assert taken(*some) <= len(some)
+
+
+def _replace(old: bytes, new: bytes) -> Callable[[bytes, Random], bytes]:
+    return lambda data, chance: data.replace(old, new, chance.randint(1, 3))
+
+
+def _twice(data: bytes, chance: Random) -> bytes:
+    """One of the fields a second time, with another value."""
+    field = chance.choice(
+        [b'"text":"second"', b'"index":0', b'"modelVersion":"other"', b'"role":1']
+    )
+    places = [at for at in range(len(data)) if data[at] == 0x7B]
+    at = chance.choice(places) + 1 if places else 0
+    return data[:at] + field + b"," + data[at:]
+
+
+def _bit(data: bytes, chance: Random) -> bytes:
+    at = chance.randrange(len(data) or 1)
+    return (
+        data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1 :] if data else data
+    )
+
+
+DAMAGES: list[Callable[[bytes, Random], bytes]] = [
+    _replace(b": 0", b": 0.0"),
+    _replace(b"0,", b"0.0,"),
+    _replace(b"1", b"1e3"),
+    _replace(b'"index": 0', b'"index": false'),
+    _replace(b"e", rb"\ud800"),
+    _replace(b"e", rb"\u0065"),
+    _replace(b"e", b"\xff"),
+    _replace(b":", b': null, "x":'),
+    _replace(b"{", b"[{"),
+    _replace(b"Count", b"_count"),
+    _replace(b'"parts"', b'"Parts"'),
+    _twice,
+    _bit,
+]
+
+
+def test_a_message_like_the_one_before_is_usual() -> None:
+    text = {"text": "more", "thoughtSignature": "c2ln"}
+    more = changed(candidates=[CANDIDATE | {"content": CONTENT | {"parts": [text]}}])
+    counts = changed(usageMetadata=COUNTS | {"totalTokenCount": 12})
+    assert taken(FIRST, more, counts) == 2
+
+
+def test_a_message_in_an_envelope_is_usual() -> None:
+    first, second = (b'{"response": ' + FIRST + b', "traceId": "%d"}' % number for number in (1, 2))
+    assert taken(first, first) == 1
+    assert taken(first, second) == 0
+    assert taken(first, FIRST) == 0
+    assert taken(FIRST, first) == 0
 
 
 @pytest.mark.parametrize(
     "message",
     [
-        {"candidates": [{"content": {"parts": []}, "finish_reason": "STOP"}]},
-        {"candidates": [{"content": {"parts": []}, "index": 1}]},
-        {"candidates": [{"content": {"parts": []}, "index": False}]},
-        {"candidates": [{"content": {"parts": [], "role": "user"}}]},
-        {"candidates": [{"content": {"parts": []}}, {"content": {"parts": []}}]},
-        {"candidates": [{"finishReason": "STOP"}]},
-        {"modelVersion": 3},
-        {"promptFeedback": {}},
-        {"response": {"candidates": []}, "consumedCredits": []},
-        {"response": "text"},
+        changed(modelVersion="gemini-y"),
+        changed(responseId=None),
+        changed(responseId=3),
+        changed(createTime="2026-01-01T00:00:00Z"),
+        changed(promptFeedback={}),
+        changed(other=None),
+        changed(usageMetadata=None),
+        changed(usageMetadata={}),
+        changed(usageMetadata=COUNTS | {"thoughtsTokenCount": 1}),
+        changed(usageMetadata=COUNTS | {"totalTokenCount": 9.0}),
+        changed(usageMetadata=COUNTS | {"totalTokenCount": "9"}),
+        changed(usageMetadata={"prompt_token_count": 7, "totalTokenCount": 9}),
+        changed(candidates=[]),
+        changed(candidates=[CANDIDATE, CANDIDATE]),
+        changed(candidates=[CANDIDATE | {"index": 1}]),
+        changed(candidates=[CANDIDATE | {"index": 0.0}]),
+        changed(candidates=[CANDIDATE | {"index": False}]),
+        changed(candidates=[CANDIDATE | {"finishReason": "STOP"}]),
+        changed(candidates=[CANDIDATE | {"finish_reason": "STOP"}]),
+        changed(candidates=[{"index": 0}]),
+        changed(candidates=[{"content": CONTENT | {"role": "user"}}]),
+        changed(candidates=[{"content": CONTENT | {"parts": []}}]),
+        changed(candidates=[{"content": CONTENT | {"parts": [PART, PART]}}]),
+        changed(candidates=[{"content": CONTENT | {"parts": [{"text": 3}]}}]),
+        changed(candidates=[{"content": CONTENT | {"parts": [PART | {"thought": 1}]}}]),
+        changed(candidates=[{"content": CONTENT | {"parts": [{"functionCall": {"name": "f"}}]}}]),
+        changed(candidates=[{"content": CONTENT | {"parts": [{"text": "\ud800"}]}}]),
+        FIRST.replace(b"Hi", b"\xff"),
+        FIRST + FIRST,
+        FIRST[:-1],
+        b"[]",
+        b"null",
+        b"",
     ],
 )
-def test_an_unusual_message_is_left_to_the_reader(message: dict[str, Any]) -> None:
-    assert read_usual(message) == (None, ())
+def test_an_unusual_message_is_left_to_the_reader(message: bytes) -> None:
+    assert taken(FIRST, message) == 0
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        FIRST[:-1] + b',"modelVersion":"gemini-x"}',
+        FIRST.replace(b'"totalTokenCount": 9', b'"totalTokenCount": 8, "totalTokenCount": 9'),
+        FIRST.replace(b'"text": "Hi"', b'"text": "Ho", "text": "Hi"'),
+        FIRST.replace(b"Hi", rb"\ud83d\ude00"),
+        FIRST.replace(b'"text"', rb'"\u0074ext"'),
+        FIRST.replace(b'"promptTokenCount": 7', b'"promptTokenCount": %d' % 10**30),
+    ],
+)
+def test_a_usual_message_in_another_spelling_reads_the_same(message: bytes) -> None:
+    assert taken(FIRST, message) == 1
+
+
+def test_text_inside_an_open_call_is_left_to_the_reader() -> None:
+    call = {"name": "f", "willContinue": True}
+    opened = changed(candidates=[{"content": CONTENT | {"parts": [{"functionCall": call}]}}])
+    assert taken(FIRST, opened, FIRST, FIRST) == 1
+
+
+def test_text_that_may_hold_a_call_is_left_to_the_reader() -> None:
+    events, number = read([FIRST, FIRST], usual=True, tool_code=True)
+    assert (events, number) == read([FIRST, FIRST], usual=False, tool_code=True)
+
+
+def test_one_answer_makes_few_decoders() -> None:
+    continuation.cache_clear()
+    names = ("promptTokenCount", "totalTokenCount", "thoughtsTokenCount", "cachedContentTokenCount")
+    forms = [[name for bit, name in enumerate(names) if form >> bit & 1] for form in range(16)]
+    messages = [changed(usageMetadata=dict.fromkeys(form, 1)) for form in forms * 2]
+    assert taken(*messages) <= len(messages)
+    assert continuation.cache_info().misses <= MAX_FORMS
