@@ -1,0 +1,252 @@
+"""Joins the pieces of tool calls: a call comes whole, or its arguments come as pieces of JSON text.
+
+A piece names its call by ``index``, by ``id``, or by nothing: then it continues the last call. A
+call is over when its arguments are an object, or when other content or a finish reason follows. A
+piece with a name for a call that is over begins another call. Only one call may be open in the
+canonical order, so a call that begins inside another waits for its end.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from harness.stream.events import (
+    CallEnd,
+    CallInvalid,
+    CallStart,
+    CallText,
+    Event,
+    Text,
+    Unknown,
+)
+from harness.stream.json_codec import Brackets, Json, decode_json
+
+from ..gemini.fields import Fields
+
+_CALL: Final = {
+    name: name for name in ("index", "id", "type", "function", "custom", "extra_content")
+}
+_FUNCTION: Final = {name: name for name in ("name", "arguments", "input")}
+_TYPES: Final = ("function", "custom", "")
+
+
+class _Call:
+    """One call. ``pieces`` are the texts of its arguments; ``arguments``: the whole object."""
+
+    __slots__ = (
+        *("arguments", "candidate", "id", "index", "is_json", "name", "number", "over"),
+        *("pieces", "signature", "tracker"),
+    )
+
+    def __init__(self, piece: _Piece, candidate: int) -> None:
+        self.number = 0
+        self.name = piece.name
+        self.id = piece.id
+        self.index = piece.index
+        self.candidate = candidate
+        self.signature: str | None = None
+        self.is_json = piece.is_json
+        self.pieces: list[str] = []
+        self.arguments: dict[str, Json] | None = None
+        self.over = False
+        self.tracker: Brackets | None = Brackets() if piece.is_json else None
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces)
+
+    def add(self, piece: str) -> None:
+        """Append a piece; the call is over if that completes an object."""
+        self.pieces.append(piece)
+        if self.tracker is None:
+            return
+        if not self.tracker.depth:
+            if not piece.strip():
+                return
+            if not self.text.lstrip().startswith("{"):
+                self.tracker = None  # no object, whatever follows
+                return
+        data = piece.encode("utf-8", "surrogatepass")
+        end = self.tracker.find_end(data, 0)
+        if end >= 0:
+            self.tracker = None
+            self.arguments = _object(self.text)
+            self.over = self.arguments is not None
+
+    def continued_by(self, piece: _Piece) -> bool:
+        if piece.id is not None and self.id is not None:
+            return piece.id == self.id
+        if piece.index is None:
+            return piece.id is None and not piece.name
+        return piece.index == self.index and piece.name in ("", self.name)
+
+
+class _Piece:
+    """The fields of one item of ``tool_calls``."""
+
+    __slots__ = ("arguments", "id", "index", "is_json", "left", "name", "signature")
+
+    def __init__(self, fields: Fields, signature: str | None) -> None:
+        self.signature = signature
+        self.index: int | None = fields.take("index", int)
+        self.id: str | None = fields.take("id", str) or None
+        if fields.values.get("type") in _TYPES:
+            fields.take("type")
+        function = fields.take("function", dict)
+        self.is_json = function is not None or "custom" not in fields.values
+        inner = Fields(function or fields.take("custom", dict) or {}, _FUNCTION)
+        self.name: str = inner.take("name", str) or ""
+        self.arguments: Json = inner.take("arguments", str, dict)
+        if self.arguments is None:
+            self.arguments = inner.take("input", str)
+        self.left = [*fields.left(), *inner.left()]
+
+
+class Calls:
+    """The tool calls of one answer, of all its choices, numbered from 1.
+
+    ``live``: the text of the answer's arguments is passed on as it comes. Otherwise a call is
+    passed on when it is over, so that a signature on a later piece still finds its call.
+    """
+
+    def __init__(self, live: bool) -> None:
+        self._live = live
+        self._count = 0
+        self._calls: dict[int, list[_Call]] = {}
+        self._waiting: list[_Call] = []
+        self._open: _Call | None = None
+        self._signatures: list[tuple[str, int]] = []  # that came inside a call
+
+    @property
+    def none_came(self) -> bool:
+        """Whether no choice has a call so far."""
+        return not self._calls
+
+    def read(
+        self, wire: dict[str, Json], signature: str | None, candidate: int, out: list[Event]
+    ) -> None:
+        """Read one item of ``tool_calls``; ``signature`` stood beside it."""
+        piece = _Piece(Fields(wire, _CALL), signature)
+        call = self._find(piece, candidate)
+        if call is None or (call.over and piece.name):
+            if not (piece.name or piece.id or (piece.arguments and not self._calls.get(candidate))):
+                out.append(Unknown("call without a beginning", wire, candidate))
+                return
+            call = _Call(piece, candidate)
+            self._calls.setdefault(candidate, []).append(call)
+            self._waiting.append(call)
+        elif call.over:
+            self._note_late(piece, candidate, out)
+            return
+        if call.signature is None and call is not self._open:
+            call.signature, piece.signature = piece.signature, None
+        if type(piece.arguments) is dict:
+            call.arguments, call.over = piece.arguments, True
+        elif piece.arguments:
+            call.add(piece.arguments)
+            if call is self._open:
+                out.append(CallText(call.number, piece.arguments))
+        self._advance(out)
+        self._note_left(piece, candidate, out)
+
+    def sign(self, signature: str, candidate: int, out: list[Event]) -> None:
+        """Give a signature without content of its own; it stands after the open call."""
+        if self._open is None:
+            out.append(Text("", signature, candidate))
+        else:
+            self._signatures.append((signature, candidate))
+
+    def make_way(self, candidate: int, out: list[Event]) -> bool:
+        """Other content of a choice begins: end its calls. Returns False if a call of the answer is
+        open and the content is another choice's.
+        """
+        if self._waiting or self._open:
+            for call in self._waiting:
+                call.over = call.over or call.candidate == candidate
+            if self._open and candidate == 0:
+                self._open.over = True
+            self._advance(out)
+        for call in self._calls.get(candidate, ())[-1:]:
+            call.over = True
+        return self._open is None
+
+    def end_all(self, out: list[Event]) -> None:
+        """End the calls of all choices."""
+        for candidate in self._calls:
+            self.make_way(candidate, out)
+
+    def rest(self) -> list[str]:
+        """The texts of the calls that an interrupted answer leaves without events."""
+        return [
+            json.dumps({"id": call.id, "name": call.name, "arguments": call.text})
+            for call in self._waiting
+        ]
+
+    def _find(self, piece: _Piece, candidate: int) -> _Call | None:
+        calls = self._calls.get(candidate, ())
+        if piece.id is None and piece.index is None:
+            return None if piece.name or not calls else calls[-1]
+        return next((call for call in reversed(calls) if call.continued_by(piece)), None)
+
+    def _advance(self, out: list[Event]) -> None:
+        """Give the events that are possible now."""
+        if self._open:
+            if not self._open.over:
+                return
+            self._end(self._open, out)
+            self._open = None
+        while call := self._next():
+            self._waiting.remove(call)
+            self._count += 1
+            call.number = self._count
+            out.append(CallStart(call.number, call.name, call.id, call.signature, call.candidate))
+            out += [CallText(call.number, text) for text in call.pieces]
+            if not call.over:
+                self._open = call
+                return
+            self._end(call, out)
+
+    def _next(self) -> _Call | None:
+        """The first call that can be given; no call overtakes another one of its choice."""
+        blocked: set[int] = set()
+        for call in self._waiting:
+            live = self._live and call.candidate == 0
+            if call.candidate not in blocked and (call.over or live):
+                return call
+            blocked.add(call.candidate)
+        return None
+
+    def _end(self, call: _Call, out: list[Event]) -> None:
+        arguments = call.arguments
+        if arguments is None and not call.text.strip() and call.is_json:
+            arguments = {}
+        out.append(
+            CallInvalid(call.number, call.text)
+            if arguments is None
+            else CallEnd(call.number, arguments)
+        )
+        out += [Text("", signature, candidate) for signature, candidate in self._signatures]
+        self._signatures.clear()
+
+    def _note_late(self, piece: _Piece, candidate: int, out: list[Event]) -> None:
+        """Note a piece of a call that is over."""
+        arguments = piece.arguments
+        if type(arguments) is dict or (arguments and arguments.strip()):
+            raw = {"arguments": arguments}
+            out.append(Unknown("arguments after the end of their call", raw, candidate))
+        self._note_left(piece, candidate, out)
+
+    def _note_left(self, piece: _Piece, candidate: int, out: list[Event]) -> None:
+        """Note a signature that came too late for the start of its call, and unknown fields."""
+        if piece.signature is not None:
+            self.sign(piece.signature, candidate, out)
+        out += [Unknown(f"call field {key}", {key: value}, candidate) for key, value in piece.left]
+
+
+def _object(text: str) -> dict[str, Json] | None:
+    try:
+        value = decode_json(text.encode())
+    except ValueError:
+        return None
+    return value if type(value) is dict else None

@@ -1,0 +1,139 @@
+"""The reader of Chat Completions: chunks, whole answers and errors.
+
+The order of the events of a message is that of `harness.stream.events`: start, metadata, usage,
+choices. Facts about the whole answer become events when they are new or have changed, because every
+chunk repeats them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.stream.events import (
+    Event,
+    Mark,
+    Metadata,
+    Start,
+    Unknown,
+)
+from harness.stream.framing import Frame
+from harness.stream.json_codec import Json
+
+from ..answer_reader import AnswerReader
+from ..errors import read_error
+from ..gemini.fields import Fields
+from ..provider import Answer
+from .choices import Choices
+from .usage import read_usage
+from .usual import REFUSED, decode_usual
+
+_NAMES: Final = ("model", "id", "created", "system_fingerprint", "service_tier")
+_MESSAGE: Final = {
+    name: name for name in ("choices", "usage", "error", "object", "obfuscation", *_NAMES)
+}
+_TYPES: Final = {"created": (int,)}
+_OBJECTS: Final = ("chat.completion", "chat.completion.chunk")
+_END: Final = "[DONE]"
+
+
+class ChatNormalizer(AnswerReader):
+    """One answer: see `harness.providers.provider.Normalizer`. ``choices`` reads the content."""
+
+    def __init__(self, answer: Answer, choices: Choices) -> None:
+        super().__init__(answer)
+        self._choices = choices
+        self._names: tuple[Json, ...] | None = None  # of the latest message
+        self._seen: dict[str, Json] = {}
+
+    def feed(self, frame: Frame) -> list[Event]:
+        """A usual chunk by the strict decoder, everything else by the reader."""
+        data = frame.message
+        if self._names is None or type(data) is not bytes:
+            return super().feed(frame)
+        try:
+            chunk = decode_usual(data)
+        except REFUSED:
+            return super().feed(frame)
+        names = (chunk.model, chunk.id, chunk.created)
+        if (*names, chunk.system_fingerprint, chunk.service_tier) != self._names:
+            return super().feed(frame)
+        out: list[Event] = []
+        for choice in chunk.choices:
+            if choice.delta.content:
+                self._choices.read_text(choice.delta.content, 0, out)
+        return out
+
+    def _release(self, out: list[Event]) -> list[str]:
+        self._choices.release_all(out)
+        return self._choices.calls.rest()
+
+    def _end(self, out: list[Event]) -> None:
+        self._choices.release_all(out)
+        if not self._errors:
+            self._choices.end_all(out)
+
+    def _read_text(self, text: str, partial: bool, out: list[Event]) -> None:
+        if text.strip().removeprefix("data:").strip() == _END:
+            self._begin(out)
+            out.append(Mark("end", _END))
+        else:
+            super()._read_text(text, partial, out)
+
+    def _read(self, message: dict[str, Json], out: list[Event]) -> None:
+        fields = Fields(message, _MESSAGE)
+        error = fields.values.get("error")
+        wrong = bool(error) or type(error) is dict
+        if (wrong or self._answer.failed) and "choices" not in fields.values:
+            self._fail(message, out)
+            return
+        fields.take("error")
+        fields.take("obfuscation", str)
+        if fields.values.get("object") in _OBJECTS:
+            fields.take("object")
+        names = tuple(message.get(name) for name in _NAMES)
+        if names != self._names:
+            self._read_names(fields, out)
+            self._names = names
+        for name in _NAMES:
+            if name in fields.values and fields.values[name] == self._seen.get(name):
+                fields.take(name)
+        usage, choices = fields.take("usage", dict), fields.take("choices", list)
+        for key, value in fields.left():
+            if self._is_new(f"field {key}", value):
+                out.append(Unknown(f"field {key}", {key: value}))
+        if usage:
+            out.append(read_usage(usage))
+        if choices:
+            self._choices.read(choices, out)
+        if wrong:
+            self._fail(message, out)
+
+    def _read_names(self, fields: Fields, out: list[Event]) -> None:
+        fresh: dict[str, Event] = {}
+        for name in _NAMES:
+            value = fields.take(name, *_TYPES.get(name, (str,)))
+            if value not in (None, "") and self._is_new(name, value):
+                fresh[name] = Metadata(name, {name: value})
+        if self._names is None:
+            out.append(Start(self._seen.get("model", self._answer.model), self._seen.get("id")))
+            fresh.pop("model", None)
+            fresh.pop("id", None)
+        out += fresh.values()
+
+    def _begin(self, out: list[Event]) -> None:
+        """A message without names comes first."""
+        if self._names is None and not self._errors:
+            self._names = ()
+            out.append(Start(self._answer.model))
+
+    def _is_new(self, key: str, value: Json) -> bool:
+        """Whether a fact is new or has changed."""
+        if key in self._seen and self._seen[key] == value:
+            return False
+        self._seen[key] = value
+        return True
+
+    def _fail(self, message: Json, out: list[Event]) -> None:
+        self._errors += 1
+        self._choices.release_all(out)
+        out.append(read_error(message, self._answer))

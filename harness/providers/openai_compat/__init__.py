@@ -1,0 +1,110 @@
+"""Gemini's OpenAI-compatible endpoint: Chat Completions with Gemini's additions
+(https://ai.google.dev/gemini-api/docs/openai).
+
+The path tells this wire from that of other services: ``/v1beta/openai/chat/completions`` of the
+Gemini API, ``/endpoints/openapi/chat/completions`` of Vertex AI. A body without such a path is
+Google's if it has ``extra_content`` with a signature or a mark, or if its names are in alphabetical
+order, its model is one of Google's, and neither its id nor a field is OpenAI's.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import Any, Final
+
+from harness.facts import Facts
+from harness.stream.events import INTERRUPTED, End
+from harness.stream.json_codec import decode_json
+
+from ..chat_completions.normalizer import ChatNormalizer
+from ..oracle import gather_compat
+from ..provider import Answer, Endpoint, FirstMessages, Identity, Provider
+from .choices import VENDORS, GeminiChoices
+from .request import NAME, to_completion
+
+TAG: Final = "thought"
+_MODEL: Final = re.compile(r"(?:^|/)(?:gemini|gemma|learnlm)[^/]*$")
+_OF_OPENAI: Final = frozenset({"system_fingerprint", "service_tier", "obfuscation", "provider"})
+_OBJECTS: Final = ("chat.completion", "chat.completion.chunk")
+
+
+def make_normalizer(answer: Answer) -> ChatNormalizer:
+    """The reader of one answer."""
+    return ChatNormalizer(answer, GeminiChoices(thought_tag(answer.asked)))
+
+
+def read_facts(body: bytes, answer: Answer, end: End) -> Facts:
+    """The oracle's account of one answer."""
+    tag = thought_tag(answer.asked)
+    return gather_compat(body, answer.status, interrupted=end in INTERRUPTED, tag=tag)
+
+
+def thought_tag(asked: bytes) -> str:
+    """The name of the tag around thoughts. A request to Vertex AI may choose it by
+    ``thought_tag_marker``, which clients nest in different ways.
+    """
+    if b'"thought_tag_marker"' in asked:
+        with suppress(ValueError):
+            holder = decode_json(asked)
+            while type(holder) is dict:
+                if type(marker := holder.get("thought_tag_marker")) is str and marker:
+                    return marker
+                holder = holder.get("google", holder.get("extra_body"))
+    return TAG
+
+
+def _detect(first: FirstMessages) -> Identity | None:
+    if any(map(_is_ours, first.messages)):
+        return Identity(NAME, generates=True, streamed=first.streamed)
+    return None
+
+
+def _is_ours(message: dict[str, Any]) -> bool:
+    choices = message.get("choices")
+    if message.get("object") not in _OBJECTS or type(choices) is not list:
+        return False
+    holders = [
+        holder
+        for choice in _objects(choices)
+        for name in ("delta", "message")
+        if type(holder := choice.get(name)) is dict
+    ]
+    calls = [call for holder in holders for call in _objects(holder.get("tool_calls"))]
+    if any(_has_extra(item) for item in (*holders, *calls)):
+        return True
+    names = list(message)
+    return (
+        names == sorted(names)
+        and _OF_OPENAI.isdisjoint(names)
+        and not str(message.get("id", "")).startswith("chatcmpl")
+        and _MODEL.search(str(message.get("model"))) is not None
+    )
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if type(item) is dict] if type(value) is list else []
+
+
+def _has_extra(item: dict[str, Any]) -> bool:
+    extra = item.get("extra_content")
+    return type(extra) is dict and not extra.keys().isdisjoint(VENDORS)
+
+
+PROVIDER: Final = Provider(
+    name=NAME,
+    title="Gemini, OpenAI-compatible",
+    normalizer=make_normalizer,
+    oracle=read_facts,
+    url=re.compile(r"/(?:v1\w*/openai|endpoints/[^/]+)/chat/completions$"),
+    detect=_detect,
+    wrap=to_completion,
+    as_given=True,
+    endpoint=Endpoint(
+        "https://generativelanguage.googleapis.com",
+        "GOOGLE_GEMINI_BASE_URL",
+        "/v1beta/openai/chat/completions",
+        re.compile(r"/v1\w*/openai/"),
+    ),
+    tags=(f"<{TAG}>", f"</{TAG}>"),
+)

@@ -1,0 +1,305 @@
+"""Writes the body of ``POST /chat/completions`` of Gemini's OpenAI-compatible endpoint from a
+generate request.
+
+A signature stands in ``extra_content`` of its call, or of the message if it is of a text or a
+thought. Thoughts are tagged text, as in an answer. An assistant's message holds one text and its
+calls, so text after a call stands before it.
+
+Source: https://ai.google.dev/gemini-api/docs/openai.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from harness.stream.generation import GenerateRequest
+from harness.stream.session import Session
+
+from ..given import (
+    Medium,
+    Part,
+    known_fields,
+    medium_of,
+    texts_of,
+    with_options,
+    without_contents,
+    written,
+)
+
+NAME: Final = "openai-compat"
+_WIRE: Final = "the compatible endpoint"
+
+SETTINGS: Final = {
+    "temperature": "temperature",
+    "topP": "top_p",
+    "maxOutputTokens": "max_tokens",
+    "candidateCount": "n",
+    "stopSequences": "stop",
+    "seed": "seed",
+    "presencePenalty": "presence_penalty",
+    "frequencyPenalty": "frequency_penalty",
+}
+"""Field of ``generationConfig`` → field of the body."""
+GOOGLE: Final = {
+    "cachedContent": "cached_content",
+    "safetySettings": "safety_settings",
+    "labels": "labels",
+}
+"""Field of a generate request → field of ``extra_body.google``."""
+CHOICES: Final = {"AUTO": "auto", "NONE": "none", "ANY": "required", "VALIDATED": "auto"}
+"""Mode of function calling → ``tool_choice``."""
+SOUNDS: Final = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/x-wav": "wav"}
+"""Media type → ``format`` of audio, where it is not the second half of the type."""
+_OWN: Final = frozenset({"systemInstruction", "tools", "toolConfig", "generationConfig"})
+_FORMAT: Final = frozenset({"responseMimeType", "responseJsonSchema"})
+_TAGS: Final = ("<thought>", "</thought>")
+
+
+def to_completion(request: GenerateRequest, session: Session) -> GenerateRequest:
+    """The request with the body of a chat completion; see
+    `harness.providers.provider.Provider`.
+    """
+    given, warnings = without_contents(request.body), list(request.warnings)
+    body: dict[str, Any] = {}
+    if request.model:
+        body["model"] = request.model
+    else:
+        warnings.append(f"model: none is named, and {_WIRE} needs one")
+    body["messages"] = [
+        *({"role": "system", "content": text} for text in texts_of(given.get("systemInstruction"))),
+        *(
+            message
+            for content in request.body.get("contents", [])
+            for message in _messages(content, warnings)
+        ),
+    ]
+    if tools := _tools(given.get("tools", ()), warnings):
+        body["tools"] = tools
+    body |= _choice(given.get("toolConfig"), warnings)
+    config = dict(given.get("generationConfig") or {})
+    body |= _format({key: config.pop(key) for key in _FORMAT & config.keys()})
+    effort, thinking = _thinking(config.pop("thinkingConfig", None) or {})
+    settings, unsaid = known_fields(config, SETTINGS, "generationConfig.", _WIRE)
+    rest = {key: value for key, value in given.items() if key not in _OWN}
+    google, more_unsaid = known_fields(rest, GOOGLE, "", _WIRE)
+    warnings += [*unsaid, *more_unsaid]
+    body |= {**settings, **effort}
+    if google := {**google, **thinking}:
+        body["extra_body"] = {"google": google}
+    if request.streamed or session.context.get("stream"):
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    body = with_options(body, request, NAME)
+    return replace(request, body=body, warnings=tuple(warnings))
+
+
+# -------------------------------------------------------------------- messages
+
+
+def _messages(content: Mapping[str, Any], warnings: list[str]) -> list[dict[str, Any]]:
+    parts = content["parts"]
+    if content.get("role") == "model":
+        return _answer(parts, warnings)
+    results = [_result(part["functionResponse"], warnings) for part in parts if _is_result(part)]
+    items = [item for part in parts if not _is_result(part) for item in _user_item(part, warnings)]
+    if not items:
+        return results
+    plain = items[0]["text"] if len(items) == 1 and items[0]["type"] == "text" else items
+    return [*results, {"role": "user", "content": plain}]
+
+
+def _is_result(part: Part) -> bool:
+    return "functionResponse" in part
+
+
+class _Message:
+    """An assistant's message while its parts are read."""
+
+    def __init__(self) -> None:
+        self.texts: list[tuple[bool, str]] = []
+        self.refusal = ""
+        self.calls: list[dict[str, Any]] = []
+        self.signature: str | None = None
+
+    def written(self) -> list[dict[str, Any]]:
+        """The message, none if it is empty."""
+        message: dict[str, Any] = {"role": "assistant"}
+        if self.texts:
+            message["content"] = "".join(
+                text.join(_TAGS) if thought else text for thought, text in self.texts
+            )
+        if self.refusal:
+            message["refusal"] = self.refusal
+        if self.calls:
+            message["tool_calls"] = self.calls
+        thought = {"thought": True} if any(thought for thought, _ in self.texts) else {}
+        signed = {"thought_signature": self.signature} if self.signature else {}
+        if google := {**thought, **signed}:
+            message["extra_content"] = {"google": google}
+        return [message] if len(message) > 1 else []
+
+
+def _answer(parts: Sequence[Part], warnings: list[str]) -> list[dict[str, Any]]:
+    """The messages of one answer: one, or more if several of its texts are signed, because a
+    message holds one signature.
+    """
+    message, messages = _Message(), []
+    for part in parts:
+        signature = part.get("thoughtSignature")
+        if "functionCall" in part:
+            message.calls.append(_call(part["functionCall"], signature))
+            continue
+        text = part.get("text")
+        if not isinstance(text, str):
+            _leave(part, "an assistant's message has only text and calls", warnings)
+            continue
+        if signature and message.signature and not message.calls:
+            messages += message.written()
+            message = _Message()
+        if text and message.calls:
+            warnings.append(
+                f"contents: text after a call is sent before it; {_WIRE} has one text a message"
+            )
+        if part.get("refusal"):
+            message.refusal += text
+        elif text:
+            _add(message.texts, part.get("thought") is True, text)
+        if signature and message.signature:
+            warnings.append(f"contents: a second signature is left out; {_WIRE} has one a message")
+        else:
+            message.signature = signature or message.signature
+    return [*messages, *message.written()]
+
+
+def _add(texts: list[tuple[bool, str]], thought: bool, text: str) -> None:
+    """Add a text; thoughts that follow each other share their tags."""
+    if texts and texts[-1][0] == thought:
+        text = texts.pop()[1] + text
+    texts.append((thought, text))
+
+
+def _call(call: Mapping[str, Any], signature: str | None) -> dict[str, Any]:
+    arguments = call.get("args") or {}
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+    extra = {"extra_content": {"google": {"thought_signature": signature}}} if signature else {}
+    return {
+        **extra,
+        "id": call["id"],
+        "type": "function",
+        "function": {"name": call["name"], "arguments": arguments},
+    }
+
+
+def _result(result: Mapping[str, Any], warnings: list[str]) -> dict[str, Any]:
+    """A tool's message: a string as it is, any other value as JSON, a failure as ``{"error": …}``
+    because the message has no field for it.
+    """
+    response, files = result.get("response"), result.get("parts", ())
+    texts = [] if response is None else [written(response)]
+    texts += [part["text"] for part in files if "text" in part]
+    for part in files:
+        if "text" not in part:
+            _leave(part, "a tool's message has only text", warnings)
+    content: Any = "".join(texts) if len(texts) < 2 else [_text(text) for text in texts]
+    if result.get("isError"):
+        content = written({"error": response if response is not None else "\n".join(texts)})
+    return {"role": "tool", "tool_call_id": result["id"], "content": content}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _user_item(part: Part, warnings: list[str]) -> list[dict[str, Any]]:
+    if isinstance(part.get("text"), str):
+        return [_text(part["text"])]
+    medium = medium_of(part)
+    item = _medium(medium) if medium else None
+    if item is None:
+        _leave(part, f"{_WIRE} takes no such part", warnings)
+        return []
+    return [item]
+
+
+def _medium(medium: Medium) -> dict[str, Any] | None:
+    """The item for media; None where a message has no form for them."""
+    media_type = medium.media_type or "application/octet-stream"
+    data_url = f"data:{media_type};base64,{medium.data}" if medium.data is not None else None
+    if medium.kind == "image":
+        detail = {"detail": medium.level} if medium.level in ("low", "high") else {}
+        return {"type": "image_url", "image_url": {"url": data_url or medium.uri, **detail}}
+    if data_url is None or medium.kind == "video":
+        return None
+    if medium.kind == "audio":
+        sound = SOUNDS.get(media_type, media_type.rpartition("/")[2])
+        return {"type": "input_audio", "input_audio": {"data": medium.data, "format": sound}}
+    name = {"filename": medium.name} if medium.name else {}
+    return {"type": "file", "file": {**name, "file_data": data_url}}
+
+
+def _leave(part: Part, why: str, warnings: list[str]) -> None:
+    medium = medium_of(part)
+    name = f"{medium.kind} ({medium.media_type or 'of no type'})" if medium else ", ".join(part)
+    warnings.append(f"contents: a part with {name} is left out; {why}")
+
+
+# -------------------------------------------------------------------- settings
+
+
+def _tools(tools: Sequence[Mapping[str, Any]], warnings: list[str]) -> list[dict[str, Any]]:
+    functions: list[dict[str, Any]] = []
+    for number, tool in enumerate(tools):
+        for key, value in tool.items():
+            if key == "functionDeclarations":
+                functions += map(_function, value)
+            else:
+                warnings.append(f"tools[{number}].{key}: is left out; {_WIRE} has only functions")
+    return functions
+
+
+def _function(declaration: Mapping[str, Any]) -> dict[str, Any]:
+    """A function. Its schema is JSON Schema, as in the prompt."""
+    schema = declaration.get("parametersJsonSchema")
+    function = {
+        "name": declaration["name"],
+        **({"description": declaration["description"]} if declaration.get("description") else {}),
+        **({"parameters": schema} if schema is not None else {}),
+    }
+    return {"type": "function", "function": function}
+
+
+def _choice(config: Any, warnings: list[str]) -> dict[str, Any]:
+    calling = (config or {}).get("functionCallingConfig") or {}
+    mode, names = calling.get("mode"), list(calling.get("allowedFunctionNames") or ())
+    if len(names) == 1:
+        return {"tool_choice": {"type": "function", "function": {"name": names[0]}}}
+    if names:
+        warnings.append(f"allowedFunctionNames: is left out; {_WIRE} allows one function, or all")
+    return {"tool_choice": CHOICES.get(mode, "auto")} if mode else {}
+
+
+def _thinking(thinking: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The field of the body and the field of Google's own: a level is an effort, and a budget must
+    not stand beside an effort.
+    """
+    level, budget = thinking.get("thinkingLevel"), thinking.get("thinkingBudget")
+    shows = thinking.get("includeThoughts")
+    config = {
+        **({} if shows is None else {"include_thoughts": shows}),
+        **({} if budget is None else {"thinking_budget": budget}),
+    }
+    effort = {"reasoning_effort": level.lower()} if level and budget is None else {}
+    return effort, {"thinking_config": config} if config else {}
+
+
+def _format(shape: Mapping[str, Any]) -> dict[str, Any]:
+    schema = shape.get("responseJsonSchema")
+    if schema is not None:
+        named = {"name": "response", "schema": schema}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+    if shape.get("responseMimeType") == "application/json":
+        return {"response_format": {"type": "json_object"}}
+    return {}

@@ -1,0 +1,59 @@
+"""Splits the text of Gemini's OpenAI-compatible endpoint into answer and thoughts.
+
+Text between the tags is a thought. A tag may be cut anywhere, so text that could be the beginning
+of a tag is held back until the next piece decides. Where no tag came so far, text that the wire
+marks as a thought is one.
+"""
+
+from __future__ import annotations
+
+from harness.stream.tool_code import tag_beginning
+
+
+class ThoughtSplitter:
+    """Splits text that comes in pieces. ``tag``: the name of the tag around thoughts."""
+
+    def __init__(self, tag: str) -> None:
+        self._tags = (f"<{tag}>", f"</{tag}>")
+        self._inside = False
+        self._tagged = False
+        self._marked = False
+        # the end of the text so far, if it could be the beginning of the tag that is looked for
+        self._held = ""
+
+    @property
+    def idle(self) -> bool:
+        """Whether a text without a tag, which is not marked, is the answer's."""
+        return not (self._held or self._inside or self._marked)
+
+    def feed(self, text: str, marked: bool) -> list[tuple[bool, str]]:
+        """The pieces that this text completes, each with whether it is a thought; ``marked``: the
+        wire marks the text as a thought.
+        """
+        pieces: list[tuple[bool, str]] = []
+        if marked != self._marked:
+            if self._held and not (self._inside or self._tagged):
+                pieces += self.close()
+            self._marked = marked
+        if "<" not in text and not self._held:  # nearly all text
+            return [*pieces, (self._is_thought(), text)]
+        text = self._held + text
+        position = 0
+        while (at := text.find(tag := self._tags[self._inside], position)) >= 0:
+            if at > position:
+                pieces.append((self._is_thought(), text[position:at]))
+            self._inside, self._tagged = not self._inside, True
+            position = at + len(tag)
+        stop = len(text) - tag_beginning(text, position, tag)
+        self._held = text[stop:]
+        if position < stop:
+            pieces.append((self._is_thought(), text[position:stop]))
+        return pieces
+
+    def close(self) -> list[tuple[bool, str]]:
+        """The text that is still held, unchanged."""
+        held, self._held = self._held, ""
+        return [(self._is_thought(), held)] if held else []
+
+    def _is_thought(self) -> bool:
+        return self._inside or (self._marked and not self._tagged)

@@ -1,0 +1,199 @@
+"""The plain reader of Chat Completions, on which a provider of this wire can rest: it passes on
+pieces of arguments as they come, and knows nothing of Gemini's additions.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from msgspec import to_builtins
+
+from harness.facts import event_differences
+from harness.providers import Answer
+from harness.providers.chat_completions.choices import Choices
+from harness.providers.chat_completions.normalizer import ChatNormalizer
+from harness.providers.oracle import gather_chat, gather_events
+from harness.stream.framing import Frame, frame_by_content
+
+
+def stream(*messages: Any) -> bytes:
+    return b"".join(b"data: " + json.dumps(item).encode() + b"\n\n" for item in messages)
+
+
+def chunk(delta: dict[str, Any], **choice: Any) -> dict[str, Any]:
+    choices = [{"index": 0, "delta": delta, **choice}]
+    return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "model": "m", "choices": choices}
+
+
+def events(body: bytes, end: Any = "complete") -> list[dict[str, Any]]:
+    """The events of a body, which its oracle agrees with."""
+    framer, normalizer = frame_by_content(), ChatNormalizer(Answer(), Choices())
+    read = [
+        event for frame in framer.feed(body) + framer.close() for event in normalizer.feed(frame)
+    ]
+    built = [to_builtins(event) for event in read + normalizer.close(end)]
+    wire = gather_chat(body, interrupted=end == "cut")
+    assert event_differences(wire, gather_events(built), end == "cut") == []
+    return built
+
+
+def piece(index: int, text: str, **first: Any) -> dict[str, Any]:
+    name = {"name": first.pop("name")} if first else {}
+    return chunk(
+        {"tool_calls": [{"index": index, **first, "function": {**name, "arguments": text}}]}
+    )
+
+
+def test_pieces_of_arguments_are_passed_on_as_they_come() -> None:
+    first = stream(piece(0, "", id="c1", name="f"), piece(0, '{"a":'))
+    assert events(first, "cut")[1:3] == [
+        {"kind": "call_start", "call": 1, "name": "f", "id": "c1"},
+        {"kind": "call_text", "call": 1, "text": '{"a":'},
+    ]
+    whole = events(first + stream(piece(0, " 1}"), chunk({}, finish_reason="tool_calls")))
+    assert [event["kind"] for event in whole] == (
+        ["start", "call_start", "call_text", "call_text", "call_end", "finish"]
+    )
+
+
+def test_a_call_that_begins_inside_another_one_waits() -> None:
+    body = stream(
+        piece(0, '{"a":', id="c1", name="f"),
+        piece(1, '{"b":', id="c2", name="g"),
+        piece(0, "1}"),
+        piece(1, "2}"),
+    )
+    ends = [event["arguments"] for event in events(body) if event["kind"] == "call_end"]
+    assert ends == [{"a": 1}, {"b": 2}]
+
+
+@pytest.mark.parametrize(
+    ("delta", "expected"),
+    [
+        (
+            {"content": "<thought>x</thought>"},
+            [{"kind": "text", "text": "<thought>x</thought>"}],
+        ),
+        ({"refusal": "No."}, [{"kind": "text", "text": "No.", "refusal": True}]),
+        (
+            {"audio": {"data": "AA==", "transcript": "Hi"}},
+            [
+                {"kind": "text", "text": "Hi"},
+                {
+                    "kind": "media",
+                    "mime_type": None,
+                    "raw": {"audio": {"data": "AA==", "transcript": "Hi"}},
+                    "data": "AA==",
+                },
+            ],
+        ),
+        (
+            {"tool_calls": [{"id": "c", "type": "custom", "custom": {"name": "f", "input": "{}"}}]},
+            [
+                {"kind": "call_start", "call": 1, "name": "f", "id": "c"},
+                {"kind": "call_text", "call": 1, "text": "{}"},
+                {"kind": "call_invalid", "call": 1, "text": "{}"},
+            ],
+        ),
+        (
+            {
+                "annotations": [
+                    {"type": "url_citation", "url_citation": {"url": "https://x.example"}}
+                ]
+            },
+            [
+                {
+                    "kind": "annotation",
+                    "name": "citations",
+                    "raw": {
+                        "annotations": [
+                            {"type": "url_citation", "url_citation": {"url": "https://x.example"}}
+                        ]
+                    },
+                }
+            ],
+        ),
+        (
+            {"extra_content": {"google": {"thought_signature": "QQ=="}}},
+            [
+                {
+                    "kind": "unknown",
+                    "where": "delta field extra_content",
+                    "raw": {"extra_content": {"google": {"thought_signature": "QQ=="}}},
+                }
+            ],
+        ),
+        (
+            {"content": [1]},
+            [{"kind": "unknown", "where": "delta field content", "raw": {"content": [1]}}],
+        ),
+    ],
+    ids=["tags", "refusal", "audio", "custom tool", "citations", "extra content", "list"],
+)
+def test_a_delta(delta: dict[str, Any], expected: list[dict[str, Any]]) -> None:
+    framer, normalizer = frame_by_content(), ChatNormalizer(Answer(), Choices())
+    frames = framer.feed(stream(chunk(delta)))
+    read = [event for frame in frames for event in normalizer.feed(frame)] + normalizer.close()
+    assert [to_builtins(event) for event in read][1:] == expected
+
+
+def test_reasoning_tokens_are_taken_from_the_output() -> None:
+    usage = {
+        "prompt_tokens": 9,
+        "completion_tokens": 8,
+        "total_tokens": 17,
+        "prompt_tokens_details": {"cached_tokens": 3, "cache_write_tokens": 2},
+        "completion_tokens_details": {"reasoning_tokens": 6},
+    }
+    (event,) = (
+        event
+        for event in events(stream({**chunk({}), "choices": [], "usage": usage}))
+        if event["kind"] == "usage"
+    )
+    del event["raw"]
+    assert event == {
+        "kind": "usage",
+        "input": 9,
+        "output": 2,
+        "reasoning": 6,
+        "cached": 3,
+        "total": 17,
+        "cache_write": 2,
+    }
+
+
+def test_facts_of_the_answer_are_given_when_they_change() -> None:
+    first, second = chunk({"content": "a"}), chunk({"content": "b"})
+    again = second | {"system_fingerprint": "fp", "id": "chatcmpl-2"}
+    kinds = [(event["kind"], event.get("name")) for event in events(stream(first, second, again))]
+    assert kinds == [
+        ("start", None),
+        ("text", None),
+        ("text", None),
+        ("metadata", "id"),
+        ("metadata", "system_fingerprint"),
+        ("text", None),
+    ]
+
+
+def test_the_strict_decoder_gives_the_events_of_the_reader() -> None:
+    body = stream(
+        chunk({"role": "assistant", "content": "a"}),
+        chunk({"content": "b"}),
+        {**chunk({"content": "c"}), "usage": None, "obfuscation": "x"},
+        chunk({"content": "d"}, finish_reason="stop"),
+        {**chunk({}), "choices": []},
+    )
+    framer = frame_by_content()
+    decoded, lazy = (ChatNormalizer(Answer(), Choices()) for _ in range(2))
+    frames = framer.feed(body)
+    assert all(type(frame.message) is bytes for frame in frames)
+    fast = [event for frame in frames for event in lazy.feed(frame)]
+    slow = [
+        event
+        for frame in frames
+        for event in decoded.feed(Frame(frame.offset, frame.json, None, frame.at_ms))
+    ]
+    assert fast == slow

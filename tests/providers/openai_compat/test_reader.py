@@ -1,0 +1,170 @@
+"""The reader and the oracle of the OpenAI-compatible endpoint agree on any stream, in any order of
+fields, ids and tags; and what an interrupted stream leaves behind.
+"""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+import pytest
+
+from harness.dialects import DIALECTS
+from harness.facts import event_differences
+from harness.pipeline.replay import replay
+from harness.providers import PROVIDERS, Answer
+from harness.providers.openai_compat import thought_tag
+from harness.providers.openai_compat.thoughts import ThoughtSplitter
+from harness.providers.oracle import gather_events, read_raw
+from harness.stream.events import INTERRUPTED, out_of_order
+from harness.stream.exchange import Exchange
+from harness.stream.session import Session
+
+PROVIDER = PROVIDERS["openai-compat"]
+SEEDS = 300
+TEXTS = (
+    "a",
+    "b ",
+    "<",
+    "<tho",
+    "ught>",
+    "<thought>",
+    "</thou",
+    "ght>x",
+    "<thought>h</thought>y",
+    "é",
+)
+ARGUMENTS = ("{}", '{"a":1}', '{"a":', " 1}", "1", "x", "", " ", '{"b":{"c":"}"}}', {"o": 1})
+REASONS = ("stop", "tool_calls", "length", "content_filter", "SAFETY", "weird", None)
+
+
+def maybe(chance: Random, share: float, **fields: Any) -> dict[str, Any]:
+    return fields if chance.random() < share else {}
+
+
+def any_call(chance: Random) -> dict[str, Any]:
+    function = maybe(chance, 0.7, name=chance.choice("fg"))
+    function |= maybe(chance, 0.9, arguments=chance.choice(ARGUMENTS))
+    signed = {"google": {"thought_signature": chance.choice(("Q2FM", "Q0M="))}}
+    return {
+        "function": function,
+        **maybe(chance, 0.7, id=chance.choice(("", "c1", "c2", "c3"))),
+        **maybe(chance, 0.3, index=chance.choice((0, 1))),
+        **maybe(chance, 0.2, extra_content=signed),
+    }
+
+
+def any_delta(chance: Random) -> dict[str, Any]:
+    extra = maybe(chance, 0.6, thought_signature=chance.choice(("QUJD", "")))
+    extra |= maybe(chance, 0.5, thought=chance.choice((True, False)))
+    return {
+        **maybe(chance, 0.6, content=chance.choice((*TEXTS, "", None))),
+        **maybe(chance, 0.1, refusal=chance.choice(("no", None))),
+        **maybe(chance, 0.3, extra_content={chance.choice(("google", "vertex")): extra}),
+        **maybe(chance, 0.1, thought_signature="QUJD"),
+        **maybe(chance, 0.4, tool_calls=[any_call(chance) for _ in range(chance.choice((1, 2)))]),
+        **maybe(chance, 0.05, function_call={"name": "old", "arguments": "{}"}),
+    }
+
+
+def any_chunk(chance: Random) -> Any:
+    if chance.random() < 0.06:
+        error = {"error": {"code": 503, "message": "over", "status": "UNAVAILABLE"}}
+        return chance.choice((error, [error], "[DONE]"))
+    first = {"delta": any_delta(chance), "index": 0}
+    first |= maybe(chance, 0.15, finish_reason=chance.choice(REASONS))
+    other = [{"delta": any_delta(chance), "index": 1}] if chance.random() < 0.1 else []
+    counts = {"completion_tokens": chance.randint(0, 9), "prompt_tokens": 3, "total_tokens": 30}
+    return {
+        "choices": [first, *other],
+        "created": 1,
+        "id": "r",
+        "model": "gemini",
+        "object": "chat.completion.chunk",
+        **maybe(chance, 0.2, usage=counts),
+    }
+
+
+def stream(*messages: Any) -> bytes:
+    texts = (item if isinstance(item, str) else json.dumps(item) for item in messages)
+    return "".join(f"data: {text}\n\n" for text in texts).encode()
+
+
+def answer(body: bytes, end: Any = "complete") -> Exchange:
+    return Exchange(None, 200, {}, ((None, body),), end)
+
+
+def faults(exchange: Exchange) -> list[str]:
+    """What events and payloads lose or invent of an answer."""
+    wire, interrupted = PROVIDER.facts(exchange), exchange.end in INTERRUPTED
+    events = replay(exchange, provider=PROVIDER.name, layer="events")
+    found = event_differences(wire, gather_events(events), interrupted)
+    assert out_of_order([event["kind"] for event in events]) is None
+    for name, dialect in DIALECTS.items():
+        session = Session()
+        payloads = replay(exchange, dialect=name, provider=PROVIDER.name, session=session)
+        carried = read_raw(dialect.facts(payloads, session))
+        found += dialect.differences(wire, carried, interrupted)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(0, SEEDS, 10))
+def test_nothing_is_lost_of_any_stream(seed: int) -> None:
+    for number in range(seed, seed + 10):
+        chance = Random(number)
+        body = stream(*(any_chunk(chance) for _ in range(chance.randint(1, 6))))
+        body = body[: chance.randint(0, len(body))] if chance.random() < 0.1 else body
+        exchange = answer(body, chance.choice(("complete", "complete", "cut")))
+        assert faults(exchange) == [], (number, body)
+
+
+def chunk(**delta: Any) -> dict[str, Any]:
+    return {"choices": [{"delta": delta, "index": 0}], "object": "chat.completion.chunk"}
+
+
+def test_an_open_call_and_those_behind_it_are_the_rest_of_a_cut_stream() -> None:
+    first = {"id": "c1", "function": {"name": "f", "arguments": '{"a":'}, "index": 0}
+    second = {"id": "c2", "function": {"name": "g", "arguments": "{}"}, "index": 1}
+    exchange = answer(stream(chunk(tool_calls=[first, second])), "cut")
+    *_, last = replay(exchange, provider=PROVIDER.name, layer="events")
+    rest = [json.loads(line) for line in last["rest"].splitlines()]
+    assert rest == [
+        {"id": "c1", "name": "f", "arguments": '{"a":'},
+        {"id": "c2", "name": "g", "arguments": "{}"},
+    ]
+
+
+@pytest.mark.parametrize("cut", range(1, len("a<thought>b</thought>c</th")))
+def test_a_tag_may_be_cut_anywhere(cut: int) -> None:
+    text = "a<thought>b</thought>c</th"
+    splitter = ThoughtSplitter("thought")
+    pieces = [
+        *splitter.feed(text[:cut], False),
+        *splitter.feed(text[cut:], False),
+        *splitter.close(),
+    ]
+    assert "".join(piece for thought, piece in pieces if thought) == "b"
+    assert "".join(piece for thought, piece in pieces if not thought) == "ac</th"
+
+
+@pytest.mark.parametrize(
+    ("asked", "tag"),
+    [
+        (b"", "thought"),
+        (b'{"messages": [{"content": "thought_tag_marker"}]}', "thought"),
+        (b'{"google": {"thought_tag_marker": "think"}}', "think"),
+        (b'{"extra_body": {"google": {"thought_tag_marker": "think"}}}', "think"),
+        (b'{"extra_body": {"extra_body": {"google": {"thought_tag_marker": "t"}}}}', "t"),
+        (b'{"extra_body": {"google": {"thought_tag_marker": 7}}}', "thought"),
+        (b'{"thought_tag_marker": "think"', "thought"),
+    ],
+)
+def test_a_request_may_choose_the_tag(asked: bytes, tag: str) -> None:
+    assert thought_tag(asked) == tag
+
+
+def test_a_failed_answer_that_is_no_error_object_is_an_error() -> None:
+    normalizer = PROVIDER.normalizer(Answer(503))
+    (error,) = normalizer.close()
+    assert getattr(error, "code", None) == 503

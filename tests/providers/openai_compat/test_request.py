@@ -1,0 +1,216 @@
+"""The body of a chat completion, from a generate request as given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.providers.openai_compat.request import to_completion
+from harness.stream.generation import GenerateRequest
+from harness.stream.session import Session
+
+OSLO = {"id": "a1", "name": "w", "args": {"city": "Oslo"}}
+SENT_OSLO = {
+    "id": "a1",
+    "type": "function",
+    "function": {"name": "w", "arguments": '{"city":"Oslo"}'},
+}
+
+
+def asked(body: dict[str, Any], **more: Any) -> GenerateRequest:
+    return to_completion(GenerateRequest({"contents": [], **body}, "gemini-x", **more), Session())
+
+
+def messages(*parts: dict[str, Any], role: str = "model") -> Any:
+    return asked({"contents": [{"role": role, "parts": list(parts)}]}).body["messages"]
+
+
+def signed(signature: str) -> dict[str, Any]:
+    return {"extra_content": {"google": {"thought_signature": signature}}}
+
+
+def test_the_signature_of_a_call_stands_at_the_call() -> None:
+    assert messages({"functionCall": OSLO, "thoughtSignature": "QUJD"}) == [
+        {"role": "assistant", "tool_calls": [{**signed("QUJD"), **SENT_OSLO}]}
+    ]
+
+
+def test_thoughts_are_tagged_and_the_message_has_their_signature() -> None:
+    assert messages(
+        {"text": "Hm.", "thought": True},
+        {"text": " So.", "thought": True, "thoughtSignature": "QUJD"},
+        {"text": "Yes."},
+    ) == [
+        {
+            "role": "assistant",
+            "content": "<thought>Hm. So.</thought>Yes.",
+            "extra_content": {"google": {"thought": True, "thought_signature": "QUJD"}},
+        }
+    ]
+
+
+def test_each_signature_of_a_text_has_a_message() -> None:
+    assert messages(
+        {"text": "One.", "thoughtSignature": "QUJD"}, {"text": "Two.", "thoughtSignature": "U0lH"}
+    ) == [
+        {"role": "assistant", "content": "One.", **signed("QUJD")},
+        {"role": "assistant", "content": "Two.", **signed("U0lH")},
+    ]
+
+
+def test_text_after_a_call_stands_before_it_and_a_warning_says_so() -> None:
+    parts = [
+        {"text": "One.", "thoughtSignature": "QUJD"},
+        {"functionCall": OSLO},
+        {"text": "Two.", "thoughtSignature": "U0lH"},
+    ]
+    request = asked({"contents": [{"role": "model", "parts": parts}]})
+    assert request.body["messages"] == [
+        {
+            "role": "assistant",
+            "content": "One.Two.",
+            "tool_calls": [SENT_OSLO],
+            **signed("QUJD"),
+        }
+    ]
+    assert request.warnings == (
+        "contents: text after a call is sent before it; the compatible endpoint has one text a"
+        " message",
+        "contents: a second signature is left out; the compatible endpoint has one a message",
+    )
+
+
+@pytest.mark.parametrize(
+    ("result", "content"),
+    [
+        ({"response": "4 °C"}, "4 °C"),
+        ({"response": {"t": 4}}, '{"t": 4}'),
+        ({"response": None}, ""),
+        ({"response": "gone", "isError": True}, '{"error": "gone"}'),
+        ({"parts": [{"text": "a"}], "isError": True}, '{"error": "a"}'),
+        (
+            {"parts": [{"text": "a"}, {"text": "b"}]},
+            [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
+        ),
+    ],
+)
+def test_a_result_is_text(result: dict[str, Any], content: Any) -> None:
+    part = {"functionResponse": {"id": "a1", "name": "w", **result}}
+    tool = {"role": "tool", "tool_call_id": "a1", "content": content}
+    assert messages(part, role="user") == [tool]
+
+
+@pytest.mark.parametrize(
+    ("part", "item"),
+    [
+        (
+            {"inlineData": {"mimeType": "image/png", "data": "QUJD"}},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}},
+        ),
+        (
+            {"fileData": {"fileUri": "gs://b/x"}, "kind": "image"},
+            {"type": "image_url", "image_url": {"url": "gs://b/x"}},
+        ),
+        (
+            {"inlineData": {"mimeType": "audio/mpeg", "data": "QUJD"}},
+            {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "mp3"}},
+        ),
+        (
+            {"inlineData": {"mimeType": "application/pdf", "data": "QUJD"}, "kind": "document"},
+            {"type": "file", "file": {"file_data": "data:application/pdf;base64,QUJD"}},
+        ),
+    ],
+)
+def test_media_have_the_items_of_chat_completions(
+    part: dict[str, Any], item: dict[str, Any]
+) -> None:
+    assert messages(part, role="user") == [{"role": "user", "content": [item]}]
+
+
+def test_each_part_without_a_form_is_named() -> None:
+    clip = {"inlineData": {"mimeType": "video/mp4", "data": "QUJD"}}
+    sound = {"fileData": {"fileUri": "https://x/y"}, "kind": "audio"}
+    image = {"inlineData": {"mimeType": "image/png", "data": "QUJD"}}
+    request = asked(
+        {
+            "contents": [
+                {"role": "user", "parts": [clip, sound]},
+                {"role": "model", "parts": [image, {"executableCode": {}}]},
+                {
+                    "role": "user",
+                    "parts": [{"functionResponse": {"id": "a", "name": "w", "parts": [image]}}],
+                },
+            ]
+        }
+    )
+    assert request.body["messages"] == [{"role": "tool", "tool_call_id": "a", "content": ""}]
+    assert request.warnings == (
+        "contents: a part with video (video/mp4) is left out; the compatible endpoint takes no"
+        " such part",
+        "contents: a part with audio (of no type) is left out; the compatible endpoint takes no"
+        " such part",
+        "contents: a part with image (image/png) is left out; an assistant's message has only text"
+        " and calls",
+        "contents: a part with executableCode is left out; an assistant's message has only text"
+        " and calls",
+        "contents: a part with image (image/png) is left out; a tool's message has only text",
+    )
+
+
+def test_an_effort_never_stands_beside_a_budget() -> None:
+    thinking = {"thinkingLevel": "LOW", "thinkingBudget": 0, "includeThoughts": False}
+    body = asked({"generationConfig": {"thinkingConfig": thinking}}).body
+    config = {"include_thoughts": False, "thinking_budget": 0}
+    assert body["extra_body"] == {"google": {"thinking_config": config}}
+    assert "reasoning_effort" not in body
+
+
+def test_what_is_googles_own_stands_under_its_name() -> None:
+    body = asked({"cachedContent": "cachedContents/x", "labels": {"a": "b"}}).body
+    google = {"cached_content": "cachedContents/x", "labels": {"a": "b"}}
+    assert body["extra_body"] == {"google": google}
+
+
+def test_each_setting_without_a_field_is_named() -> None:
+    allowed = {"mode": "ANY", "allowedFunctionNames": ["a", "b"]}
+    request = asked(
+        {
+            "generationConfig": {"topK": 3, "candidateCount": 2},
+            "tools": [{"googleSearch": {}}],
+            "toolConfig": {"functionCallingConfig": allowed},
+        }
+    )
+    assert request.body == {
+        "model": "gemini-x",
+        "messages": [],
+        "tool_choice": "required",
+        "n": 2,
+    }
+    assert [warning.partition(":")[0] for warning in request.warnings] == [
+        "tools[0].googleSearch",
+        "allowedFunctionNames",
+        "generationConfig.topK",
+    ]
+
+
+def test_json_without_a_schema_is_a_json_object() -> None:
+    body = asked({"generationConfig": {"responseMimeType": "application/json"}}).body
+    assert body["response_format"] == {"type": "json_object"}
+
+
+def test_a_stream_asks_for_its_counts() -> None:
+    body = asked({}, streamed=True).body
+    assert body["stream"] is True
+    assert body["stream_options"] == {"include_usage": True}
+
+
+def test_options_of_the_wire_are_merged() -> None:
+    body = asked({}, options={"openai-compat": {"parallel_tool_calls": False}}).body
+    assert body["parallel_tool_calls"] is False
+
+
+def test_a_request_without_a_model_says_so() -> None:
+    request = to_completion(GenerateRequest({"contents": []}), Session())
+    assert request.body == {"messages": []}
+    assert request.warnings == ("model: none is named, and the compatible endpoint needs one",)
