@@ -1,0 +1,41 @@
+"""The Interactions API of the Gemini API and of Vertex AI: answers made of steps."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.facts import Facts
+from harness.stream.events import INTERRUPTED, End
+
+from ..oracle import gather_interactions
+from ..provider import Answer, Endpoint, Provider
+from ..vertex_ai import regional
+from .messages import CREATE, PATHS, STORED, detect
+from .normalizer import InteractionsNormalizer
+from .order import variants_in
+from .request import NAME, to_interaction
+
+
+def _read_facts(body: bytes, answer: Answer, end: End) -> Facts:
+    return gather_interactions(body, answer.status, interrupted=end in INTERRUPTED)
+
+
+PROVIDER: Final = Provider(
+    name=NAME,
+    title="Interactions API",
+    normalizer=InteractionsNormalizer,
+    oracle=_read_facts,
+    url=CREATE,
+    stored_url=STORED,
+    detect=detect,
+    wrap=to_interaction,
+    as_given=True,
+    endpoint=Endpoint(
+        "https://generativelanguage.googleapis.com",
+        "GOOGLE_GEMINI_BASE_URL",
+        "/v1beta/interactions",
+        PATHS,
+        regional,
+    ),
+    variants=variants_in,
+)

@@ -1,0 +1,72 @@
+"""The words of the Interactions API: its paths, its events, and the bodies that are its own.
+
+Sources: https://ai.google.dev/gemini-api/docs/interactions and, for types, google-genai.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from harness.stream.events import FinishClass
+from harness.stream.json_codec import Json
+
+from ..provider import FirstMessages, Identity
+
+_BASE: Final = r"/v[0-9][^/]*(?:/projects/[^/]+/locations/[^/]+)?/interactions"
+PATHS: Final = re.compile(rf"{_BASE}(?:/|$)")
+"""Every path of the API, of the Gemini API and of Vertex AI."""
+CREATE: Final = re.compile(rf"{_BASE}(?:/[^/]+/cancel)?/?$")
+"""The paths of POST requests that are answered with an interaction."""
+STORED: Final = re.compile(rf"{_BASE}/[^/]+$")
+"""The paths of GET requests that are answered with an interaction, or with the rest of its stream.
+"""
+
+FINISHES: Final[dict[str, FinishClass]] = {
+    "completed": "stop",
+    "requires_action": "stop",
+    "incomplete": "length",
+    "budget_exceeded": "length",
+    "failed": "failed",
+    "cancelled": "other",
+    "requires_continuation": "continuation",
+}
+"""The statuses of an answer that has ended; an unknown one is ``other``."""
+WAITING: Final = frozenset({"in_progress", "queued"})
+"""The statuses of an answer that has not ended."""
+
+REMOVED: Final = frozenset(
+    {
+        "interaction.start",
+        "interaction.complete",
+        "content.start",
+        "content.delta",
+        "content.stop",
+    }
+)
+"""The events of the schema that Google removed on 8 June 2026."""
+REMOVED_SCHEMA: Final = "schema removed on 2026-06-08"
+
+_EVENTS: Final = re.compile(r"(?:interaction|step)\.[a-z_]+")
+
+
+def is_removed(message: dict[str, Json]) -> bool:
+    """Whether a message has the schema from before 8 June 2026: other events, and ``outputs`` in
+    the place of ``steps``.
+    """
+    kind = message.get("event_type")
+    return (type(kind) is str and kind in REMOVED) or type(message.get("outputs")) is list
+
+
+def detect(first: FirstMessages) -> Identity | None:
+    """Recognize a body by any of its messages, so that also the rest of a stream is recognized."""
+    if any(map(_is_own, first.messages)):
+        return Identity("interactions", generates=True, streamed=first.streamed)
+    return None
+
+
+def _is_own(message: dict[str, Json]) -> bool:
+    kind = message.get("event_type")
+    if type(kind) is str:
+        return kind in REMOVED or _EVENTS.fullmatch(kind) is not None
+    return message.get("object") == "interaction"

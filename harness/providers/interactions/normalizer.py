@@ -1,0 +1,336 @@
+"""Reads the answers of the Interactions API: a stream of events, or one whole interaction.
+
+Every event names itself in ``event_type``, so the ``event:`` lines of the stream are not needed. A
+whole interaction gives the events of a stream with the same steps. Metadata and the status are
+given when they first appear and when they change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from harness.stream.events import (
+    Annotation,
+    Event,
+    Finish,
+    Mark,
+    Metadata,
+    Start,
+    Text,
+    Unknown,
+    Usage,
+)
+from harness.stream.framing import Frame
+from harness.stream.json_codec import Json
+
+from ..answer_reader import AnswerReader
+from ..provider import Answer
+from .messages import FINISHES, REMOVED_SCHEMA, WAITING, is_removed
+from .steps import Steps, is_empty
+from .usual import REFUSED, decode_text
+
+_METADATA: Final[dict[str, str]] = {
+    "created": "created",
+    "updated": "created",
+    "service_tier": "service_tier",
+    **dict.fromkeys(("previous_interaction_id", "environment", "environment_id"), "session"),
+    **dict.fromkeys(
+        (
+            *("input", "system_instruction", "tools", "generation_config", "response_format"),
+            *("response_modalities", "response_mime_type", "agent_config", "safety_settings"),
+            *("labels", "cached_content", "webhook_config", "store", "background", "stream"),
+        ),
+        "echo",
+    ),
+}
+"""Field of an interaction → name of the metadata. ``echo`` is what the request said."""
+_CONTINUATION: Final = ("continuation_token", "continuation_ids")
+_READ: Final = frozenset({"id", "model", "agent", "status", "usage", "steps", "errors", "error"})
+_OUTPUTS: Final = ("output_text", "output_image", "output_audio", "output_video")
+_BESIDE: Final = ("interaction_id", "event_id", "metadata", "usage", *_CONTINUATION)
+"""Fields that stand beside the content of an event."""
+_COUNTS: Final = (
+    "total_input_tokens",
+    "total_output_tokens",
+    "total_thought_tokens",
+    "total_cached_tokens",
+    "total_tool_use_tokens",
+    "total_tokens",
+)
+
+
+class InteractionsNormalizer(AnswerReader):
+    """One answer: see `harness.providers.provider.Normalizer`."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer)
+        self._steps = Steps(answer)
+        self._keep_text = self._steps.texts.append
+        self._seen: dict[str, Json] = {}
+        self._started = False
+        self._text_comes = False  # the latest event was a piece of text
+        self._finish: str | None = None
+
+    def feed(self, frame: Frame) -> list[Event]:
+        data = frame.message
+        if not self._text_comes or type(data) is not bytes:
+            return self._feed_any(frame)
+        try:
+            usual = decode_text(data)
+        except REFUSED:
+            return self._feed_any(frame)
+        text = usual.delta.text
+        self._keep_text(text)
+        return [Text(text)]
+
+    def _feed_any(self, frame: Frame) -> list[Event]:
+        self._text_comes = False
+        return super().feed(frame)
+
+    def _has_error(self) -> bool:
+        return self._steps.errors > 0
+
+    def _release(self, out: list[Event]) -> list[str]:
+        return []
+
+    def _end(self, out: list[Event]) -> None:
+        if not self._has_error():
+            self._steps.end_call(out)
+
+    def _keep_alive(self, text: str, out: list[Event]) -> None:
+        if not self._answer.failed:
+            self._start(out)
+            out.append(Mark("keep_alive", text))
+
+    def _read_text(self, text: str, partial: bool, out: list[Event]) -> None:
+        """The end mark counts without the blank line after it, too."""
+        if text.strip() == "[DONE]" and not (self._answer.failed and not self._has_error()):
+            self._start(out)
+            out.append(Mark("end", text))
+        else:
+            super()._read_text(text, partial, out)
+
+    def _read(self, message: dict[str, Json], out: list[Event]) -> None:
+        kind = message.get("event_type")
+        read = _EVENTS.get(kind) if type(kind) is str else None
+        if read is not None:
+            read(self, message, out)
+        elif is_removed(message):
+            out.append(Unknown(REMOVED_SCHEMA, message))
+        elif message.get("error") is not None and "steps" not in message:
+            self._fail(message, out)
+        elif type(kind) is str:
+            self._start(out)
+            self._read_beside(message, out)
+            out.append(Unknown(f"event {kind}", message))
+        elif not message.keys().isdisjoint(("status", "steps", "object")):
+            self._read_interaction(message, out, "interaction")
+        elif self._answer.failed and not self._has_error():
+            self._steps.fail(message, out)
+        else:
+            out.append(Unknown("frame", message))
+
+    # ---------------------------------------------------------------- events of a stream
+
+    def _interaction(self, event: dict[str, Json], out: list[Event]) -> None:
+        interaction = event.get("interaction")
+        if type(interaction) is dict:
+            if not self._started:
+                self._begin(interaction, out)
+            self._read_beside(event, out)
+            self._read_interaction(interaction, out, "interaction")
+            self._read_others(event, ("interaction",), out)
+        else:
+            self._start(out)
+            self._read_beside(event, out)
+            self._read_others(event, (), out)
+
+    def _status(self, event: dict[str, Json], out: list[Event]) -> None:
+        self._start(out, event.get("interaction_id"))
+        self._read_beside(event, out)
+        self._read_others(event, ("status",), out)
+        self._read_status(event.get("status"), out)
+
+    def _step_start(self, event: dict[str, Json], out: list[Event]) -> None:
+        step = event.get("step")
+        if type(step) is dict:
+            self._read_around(event, ("index", "step"), out)
+            self._steps.start(event.get("index"), step, event, out)
+        else:
+            self._read_around(event, ("index",), out)
+
+    def _step_delta(self, event: dict[str, Json], out: list[Event]) -> None:
+        delta = event.get("delta")
+        if type(delta) is dict:
+            if len(event) > 3 or not self._started:
+                self._read_around(event, ("index", "delta"), out)
+            self._steps.delta(event.get("index"), delta, out)
+            self._text_comes = delta.get("type") == "text"
+        else:
+            self._read_around(event, ("index",), out)
+
+    def _step_stop(self, event: dict[str, Json], out: list[Event]) -> None:
+        self._read_around(event, ("index",), out)
+        self._steps.stop(event.get("index"), event, out)
+
+    def _error(self, event: dict[str, Json], out: list[Event]) -> None:
+        if event.get("error") is None:
+            self._start(out)
+            out.append(Unknown("event error", event))
+        else:
+            self._fail(event, out)
+
+    def _fail(self, message: Json, out: list[Event]) -> None:
+        if self._started and type(message) is dict:
+            self._read_beside(message, out)
+        self._steps.fail(message, out)
+
+    # ---------------------------------------------------------------- beside the steps
+
+    def _start(self, out: list[Event], interaction_id: Json = None) -> None:
+        """Content implies a start."""
+        if not self._started:
+            self._started = True
+            given = interaction_id if type(interaction_id) is str and interaction_id else None
+            self._seen["id"] = given
+            out.append(Start(self._answer.model, given, implied=True))
+
+    def _begin(self, interaction: dict[str, Json], out: list[Event]) -> None:
+        """The start that an interaction gives."""
+        self._started = True
+        model, given = _model(interaction), interaction.get("id")
+        self._seen["model"] = model
+        self._seen["id"] = given = given if type(given) is str and given else None
+        out.append(Start(model or self._answer.model, given))
+
+    def _read_around(
+        self, event: dict[str, Json], content: tuple[str, ...], out: list[Event]
+    ) -> None:
+        """Read all fields of an event but its content."""
+        self._start(out)
+        if len(event) > 1 + len(content):
+            self._read_beside(event, out)
+            self._read_others(event, content, out)
+
+    def _read_beside(self, event: dict[str, Json], out: list[Event]) -> None:
+        """Give ids, tokens and counts of an event, in that order."""
+        given = event.get("interaction_id")
+        if given and self._is_new("id", given):
+            out.append(Metadata("id", {"interaction_id": given}))
+        if event.get("event_id") and self._is_new("event_id", event["event_id"]):
+            out.append(Metadata("event_id", {"event_id": event["event_id"]}))
+        metadata = event.get("metadata")
+        if type(metadata) is dict:
+            out += [
+                Unknown(f"field metadata.{name}", {name: value})
+                for name, value in metadata.items()
+                if name not in ("usage", "total_usage") and not is_empty(value)
+            ]
+            for name in ("total_usage", "usage"):
+                self._read_usage(metadata.get(name), out)
+        elif metadata:
+            out.append(Unknown("field metadata", {"metadata": metadata}))
+        self._read_usage(event.get("usage"), out)
+        self._read_continuation(event, out)
+
+    def _read_others(
+        self, event: dict[str, Json], known: tuple[str, ...], out: list[Event]
+    ) -> None:
+        """Give every field of an event that has no meaning."""
+        out += [
+            Unknown(f"field {name}", {name: value})
+            for name, value in event.items()
+            if name != "event_type"
+            and name not in known
+            and name not in _BESIDE
+            and not is_empty(value)
+        ]
+
+    def _read_continuation(self, holder: dict[str, Json], out: list[Event]) -> None:
+        for name in _CONTINUATION:
+            if holder.get(name) and self._is_new(name, holder[name]):
+                out.append(Annotation("continuation_token", {name: holder[name]}))
+
+    def _read_usage(self, usage: Json, out: list[Event]) -> None:
+        if type(usage) is dict and usage:
+            counts = [usage.get(name) for name in _COUNTS]
+            given = (count if type(count) is int else None for count in counts)
+            out.append(Usage(usage, *given))
+        elif usage:
+            out.append(Unknown("field usage", {"usage": usage}))
+
+    def _read_interaction(self, interaction: dict[str, Json], out: list[Event], place: str) -> None:
+        """Give the facts of an interaction that are new: all of them, or what a stream repeats
+        otherwise at its end.
+        """
+        if not self._started:
+            self._begin(interaction, out)
+        model = _model(interaction)
+        if model and self._is_new("model", model):
+            out.append(Metadata("model", {"model": model}))
+        given = interaction.get("id")
+        if given and self._is_new("id", given):
+            out.append(Metadata("id", {"id": given}))
+        if interaction.get("model") and interaction.get("agent"):
+            out.append(Metadata("agent", {"agent": interaction["agent"]}))
+        for name, value in interaction.items():
+            if name in _METADATA:
+                if not is_empty(value) and self._is_new(name, value):
+                    out.append(Metadata(_METADATA[name], {name: value}))
+            elif (
+                name not in _READ
+                and name not in _OUTPUTS
+                and name not in _CONTINUATION
+                and name != "event_type"
+                and (name, value) != ("object", "interaction")
+                and not is_empty(value)
+            ):
+                out.append(Unknown(f"field {place}.{name}", {name: value}))
+        self._read_usage(interaction.get("usage"), out)
+        self._steps.read_all(interaction.get("steps"), out)
+        for name in _OUTPUTS:
+            if not is_empty(interaction.get(name)):
+                self._steps.repeat(name, interaction[name], out)
+        self._read_continuation(interaction, out)
+        errors = interaction.get("errors")
+        for error in errors if type(errors) is list else []:
+            self._steps.fail({"error": error}, out)
+        if interaction.get("error") is not None:
+            self._steps.fail({"error": interaction["error"]}, out)
+        self._read_status(interaction.get("status"), out)
+
+    def _read_status(self, status: Json, out: list[Event]) -> None:
+        if type(status) is not str or not status:
+            if status:
+                out.append(Unknown("field status", {"status": status}))
+        elif status in WAITING:
+            if self._is_new("status", status):
+                out.append(Metadata("status", {"status": status}))
+        elif status != self._finish:
+            self._finish = status
+            out.append(Finish(FINISHES.get(status, "other"), status))
+
+    def _is_new(self, name: str, value: Json) -> bool:
+        """Whether a fact is new or has changed."""
+        if name in self._seen and self._seen[name] == value:
+            return False
+        self._seen[name] = value
+        return True
+
+
+_EVENTS: Final[dict[str, Callable[[InteractionsNormalizer, dict[str, Any], list[Event]], None]]] = {
+    "step.delta": InteractionsNormalizer._step_delta,
+    "step.start": InteractionsNormalizer._step_start,
+    "step.stop": InteractionsNormalizer._step_stop,
+    "interaction.created": InteractionsNormalizer._interaction,
+    "interaction.completed": InteractionsNormalizer._interaction,
+    "interaction.status_update": InteractionsNormalizer._status,
+    "error": InteractionsNormalizer._error,
+}
+
+
+def _model(interaction: dict[str, Json]) -> str | None:
+    """The model, or the agent that stands in its place."""
+    name = interaction.get("model") or interaction.get("agent")
+    return name if type(name) is str else None

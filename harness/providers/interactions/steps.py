@@ -1,0 +1,445 @@
+"""Reads the steps of an interaction, whole or as start, deltas and stop.
+
+Steps do not overlap. If an event of another step comes while a call is open, the call ends with the
+arguments that it has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from harness.stream.events import (
+    Annotation,
+    BlockEnd,
+    BlockStart,
+    CallEnd,
+    CallInvalid,
+    CallStart,
+    CallText,
+    Code,
+    CodeResult,
+    Event,
+    Media,
+    Metadata,
+    Reasoning,
+    ServerCall,
+    ServerResult,
+    Text,
+    ToolResult,
+    Unknown,
+)
+from harness.stream.json_codec import Json, decode_json
+
+from ..errors import read_error
+from ..provider import Answer
+
+_SERVER_TOOLS: Final = (
+    *("google_search", "code_execution", "url_context", "google_maps", "file_search"),
+    *("retrieval", "tool_search", "processing", "mcp_server_tool"),
+)
+_CITATIONS: Final = frozenset({"url_citation", "file_citation", "place_citation"})
+_SETTINGS: Final = frozenset({"word_info", "speech_metadata"})
+_NAMES: Final = ("type", "id", "call_id", "name")
+"""The fields of a whole step that its boundary repeats."""
+_MEDIA: Final = ("image", "audio", "video", "document")
+
+
+def is_empty(value: Json) -> bool:
+    """Whether a field says nothing: null, or an empty text, list or object."""
+    return value is None or value == "" or value == [] or value == {}
+
+
+class _Call:
+    """The open call: the number of its step, its place among the calls, and its arguments."""
+
+    __slots__ = ("given", "name", "number", "pieces", "step")
+
+    def __init__(self, number: int, step: int, name: str, given: Json) -> None:
+        self.number = number
+        self.step = step
+        self.name = name
+        self.given = given
+        self.pieces: list[str] = []
+
+
+class Steps:
+    """The steps of one answer. ``errors``: the number of errors so far. ``texts``: the pieces of
+    answer text, which the end of a stream may repeat.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self.errors = 0
+        self._answer = answer
+        self._call: _Call | None = None
+        self._calls = 0
+        self._latest = -1  # the index of the step that was started last
+        self._open: dict[int, dict[str, Json]] = {}
+        self._streamed = False
+        # what the end of a stream may repeat
+        self.texts: list[str] = []
+        self._thoughts: list[str] = []
+        self._called: list[tuple[str, Json]] = []
+        self._media: list[tuple[Json, Json]] = []
+
+    # ---------------------------------------------------------------- start, delta, stop
+
+    def start(
+        self, index: Json, step: dict[str, Json], raw: dict[str, Json], out: list[Event]
+    ) -> None:
+        """Begin a step, with the content that it already has; ``raw`` is the message of that."""
+        self._streamed = True
+        self.end_call(out)
+        number = index if type(index) is int else self._latest + 1
+        self._latest = number
+        kind = _word(step.get("type"))
+        self._open[number] = {**step, "type": kind}
+        block_id = _text(step.get("id")) or _text(step.get("call_id"))
+        out.append(BlockStart(kind, raw, number, block_id))
+        read = STEPS.get(kind)
+        if read is None:
+            out.append(Unknown(f"step {kind}", step))
+            return
+        known = read(self, number, step, out)
+        if len(step) > 1:
+            out += [
+                Unknown(f"field {kind}.{name}", {name: value})
+                for name, value in step.items()
+                if name != "type" and name not in known and not is_empty(value)
+            ]
+
+    def delta(self, index: Json, delta: dict[str, Json], out: list[Event]) -> None:
+        """Continue a step."""
+        self._streamed = True
+        number = index if type(index) is int else self._latest
+        kind = delta.get("type")
+        if self._call is not None and (self._call.step != number or kind != "arguments_delta"):
+            self.end_call(out)
+        read = _DELTAS.get(kind) if type(kind) is str else None
+        if read is None:
+            out.append(Unknown(f"delta {_word(kind)}", delta))
+        else:
+            read(self, number, delta, out)
+
+    def stop(self, index: Json, raw: dict[str, Json], out: list[Event]) -> None:
+        """End a step."""
+        number = index if type(index) is int else self._latest
+        self.end_call(out)
+        step = self._open.pop(number, {})
+        if step.get("type") in _SERVER_STEPS and not step.get(_GIVEN):
+            self._server_tool(step, out)
+        out.append(BlockEnd(raw, number))
+
+    def read_all(self, steps: Json, out: list[Event]) -> None:
+        """Read the steps of a whole interaction. After a stream they are its repetition."""
+        if type(steps) is not list:
+            if not is_empty(steps):
+                out.append(Unknown("field interaction.steps", {"steps": steps}))
+        elif not self._streamed:
+            for index, step in enumerate(steps):
+                if type(step) is dict:
+                    named = {name: step[name] for name in _NAMES if step.get(name)}
+                    self.start(index, step, {"index": index, "step": named}, out)
+                    self.stop(index, {"index": index}, out)
+                else:
+                    out.append(Unknown("step", step))
+        elif steps and not self._repeats(steps):
+            out.append(Metadata("snapshot", {"steps": steps}))
+
+    def repeat(self, name: str, output: Json, out: list[Event]) -> None:
+        """Read a field that repeats the text, or a medium, of the answer."""
+        if name == "output_text":
+            repeated = output == "".join(self.texts)
+        else:
+            repeated = type(output) is dict and _data(output) in self._media
+        if not repeated:
+            out.append(Metadata("snapshot", {name: output}))
+
+    def fail(self, message: Json, out: list[Event]) -> None:
+        """Give an error."""
+        self.errors += 1
+        out.append(read_error(message, self._answer))
+
+    def _repeats(self, steps: list[Json]) -> bool:
+        again = Steps(self._answer)
+        again.read_all(steps, [])
+        return (
+            "".join(again.texts) == "".join(self.texts)
+            and "".join(again._thoughts) == "".join(self._thoughts)
+            and again._called == self._called
+        )
+
+    # ---------------------------------------------------------------- content
+
+    def _text(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
+        text = delta.get("text")
+        if type(text) is not str:
+            out.append(Unknown("content text", delta))
+            return
+        self.texts.append(text)
+        out.append(Text(text))
+        if len(delta) > 2:
+            self._annotations(delta.get("annotations"), out)
+            _give_others("text", delta, ("type", "text", "annotations"), out)
+
+    def _thought(self, content: Json, out: list[Event]) -> None:
+        match content:
+            case {"type": "text", "text": str(text)}:
+                self._thoughts.append(text)
+                out.append(Reasoning(text))
+                if len(content) > 2:
+                    self._annotations(content.get("annotations"), out)
+                    _give_others("text", content, ("type", "text", "annotations"), out)
+            case {"type": "image" | "audio" | "video" | "document"}:
+                self._medium(content, out, thought=True)
+            case _:
+                out.append(Unknown("content of a thought", content))
+
+    def _content(self, content: Json, out: list[Event]) -> None:
+        match content:
+            case {"type": "text"}:
+                self._text(0, content, out)
+            case {"type": "image" | "audio" | "video" | "document"}:
+                self._medium(content, out)
+            case _:
+                out.append(Unknown("content", content))
+
+    def _medium(self, content: dict[str, Json], out: list[Event], *, thought: bool = False) -> None:
+        self._media.append(_data(content))
+        out.append(
+            Media(
+                _text(content.get("mime_type")),
+                content,
+                _text(content.get("data")),
+                _text(content.get("uri")),
+                thought,
+            )
+        )
+
+    def _annotations(self, annotations: Json, out: list[Event]) -> None:
+        """Give annotations by their kind: sources, and settings beside a part."""
+        if is_empty(annotations):
+            return
+        named: dict[str, list[Json]] = {}
+        for annotation in annotations if type(annotations) is list else [annotations]:
+            kind = annotation.get("type") if type(annotation) is dict else None
+            name = "citations" if kind in _CITATIONS else "part" if kind in _SETTINGS else ""
+            named.setdefault(name, []).append(annotation)
+        out += [
+            Annotation(name, {"annotations": items})
+            if name
+            else Unknown("annotation", {"annotations": items})
+            for name, items in named.items()
+        ]
+
+    # ---------------------------------------------------------------- steps
+
+    def _start_thought(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
+        for content in _list(step.get("summary")):
+            self._thought(content, out)
+        if signature := _text(step.get("signature")):
+            out.append(Reasoning("", signature))
+        return "summary", "signature"
+
+    def _start_output(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
+        for content in _list(step.get("content")):
+            self._content(content, out)
+        if signature := _text(step.get("signature")):
+            out.append(Text("", signature))
+        if step.get("error") is not None:
+            self.fail({"error": step["error"]}, out)
+        return "content", "signature", "error"
+
+    def _start_call(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
+        self._calls += 1
+        name, given = _word(step.get("name") or None), step.get("arguments")
+        self._call = _Call(self._calls, number, name, {} if given is None else given)
+        signature = _text(step.get("signature"))
+        out.append(CallStart(self._calls, name, _text(step.get("id")), signature))
+        if type(given) is str:  # the whole JSON text
+            self._call.given = {}
+            self._add(self._call, given, out)
+        return "id", "name", "arguments", "signature"
+
+    def _start_result(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
+        if "result" in step:
+            self._result(number, step, out)
+        return "call_id", "name", "result", "is_error", "signature"
+
+    def _start_server_tool(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
+        if "arguments" in step or "result" in step:
+            self._open[number][_GIVEN] = True
+            self._server_tool(step, out)
+        return _SERVER_FIELDS
+
+    def _start_input(self, number: int, step: dict[str, Json], out: list[Event]) -> _Known:
+        """What the user said, where a stored interaction repeats it."""
+        out.append(Metadata("echo", {"user_input": step}))
+        return tuple(step)
+
+    # ---------------------------------------------------------------- deltas
+
+    def _summary(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
+        self._thought(delta.get("content"), out)
+        if len(delta) > 2:
+            _give_others("thought_summary", delta, ("type", "content"), out)
+
+    def _signature(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
+        if signature := _text(delta.get("signature")):
+            out.append(Reasoning("", signature))
+        if len(delta) > 2:
+            _give_others("thought_signature", delta, ("type", "signature"), out)
+
+    def _annotated(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
+        self._annotations(delta.get("annotations"), out)
+        if len(delta) > 2:
+            _give_others("text_annotation_delta", delta, ("type", "annotations"), out)
+
+    def _streamed_medium(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
+        self._medium(delta, out)
+
+    def _arguments(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
+        piece = delta.get("arguments")
+        if self._call is None or type(piece) is not str:
+            out.append(Unknown("delta arguments_delta", delta))
+            return
+        self._add(self._call, piece, out)
+        if len(delta) > 2:
+            _give_others("arguments_delta", delta, ("type", "arguments"), out)
+
+    def _result(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
+        step = {**self._open.get(number, {}), **delta}
+        failed, response = step.get("is_error") is True, step.get("result")
+        out.append(
+            ToolResult(
+                _text(step.get("call_id")),
+                _text(step.get("name")),
+                response,
+                _message(response) if failed else None,
+            )
+        )
+        _give_others(
+            "function_result", delta, ("type", "call_id", "name", "result", "is_error"), out
+        )
+
+    def _streamed_tool(self, number: int, delta: dict[str, Json], out: list[Event]) -> None:
+        step = self._open.get(number, {})
+        step[_GIVEN] = True
+        self._server_tool({**step, **delta}, out)
+
+    def _server_tool(self, step: dict[str, Json], out: list[Event]) -> None:
+        raw = {name: value for name, value in step.items() if name != _GIVEN}
+        signature = _text(raw.get("signature"))
+        kind, _, role = raw["type"].rpartition("_")
+        arguments, result = raw.get("arguments"), raw.get("result")
+        call_id = _text(raw.get("id")) or _text(raw.get("call_id"))
+        name = _text(raw.get("name")) or kind
+        if kind == "code_execution" and role == "call":
+            code = arguments.get("code") if type(arguments) is dict else None
+            out.append(Code(_word(code), raw, signature))
+        elif kind == "code_execution":
+            outcome = "error" if raw.get("is_error") is True else "success"
+            out.append(CodeResult(outcome, _word(result), raw, signature))
+        elif role == "call":
+            given = arguments if type(arguments) is dict else None
+            out.append(ServerCall(raw, signature, id=call_id, name=name, arguments=given))
+        else:
+            out.append(ServerResult(raw, signature, id=call_id, name=name))
+
+    # ---------------------------------------------------------------- the open call
+
+    def _add(self, call: _Call, piece: str, out: list[Event]) -> None:
+        call.pieces.append(piece)
+        out.append(CallText(call.number, piece))
+
+    def end_call(self, out: list[Event]) -> None:
+        """End the open call: its pieces, or else the arguments of its start."""
+        if self._call is None:
+            return
+        call, self._call = self._call, None
+        text = "".join(call.pieces)
+        arguments = call.given
+        if text.strip():
+            try:
+                arguments = decode_json(text.encode("utf-8", "surrogatepass"))
+            except ValueError:
+                arguments = text
+        if type(arguments) is dict:
+            if text.strip() and call.given and call.given != arguments:
+                out.append(Unknown("field function_call.arguments", {"arguments": call.given}))
+            out.append(CallEnd(call.number, arguments))
+        else:
+            text = text if text.strip() else json.dumps(call.given, ensure_ascii=False)
+            arguments = text
+            out.append(CallInvalid(call.number, text))
+        self._called.append((call.name, arguments))
+
+
+_Known = tuple[str, ...]
+"""The names of the fields that a reader has read."""
+_GIVEN: Final = "\0given"
+"""Marks the started step of a server tool whose call or result was given."""
+_SERVER_FIELDS: Final[_Known] = (
+    *("id", "call_id", "name", "server_name", "arguments", "result", "is_error"),
+    *("search_type", "signature"),
+)
+_SERVER_STEPS: Final = frozenset(
+    f"{tool}_{role}" for tool in _SERVER_TOOLS for role in ("call", "result")
+)
+
+STEPS: Final[dict[str, Callable[[Steps, int, dict[str, Any], list[Event]], _Known]]] = {
+    "thought": Steps._start_thought,
+    "model_output": Steps._start_output,
+    "function_call": Steps._start_call,
+    "function_result": Steps._start_result,
+    "user_input": Steps._start_input,
+    **dict.fromkeys(_SERVER_STEPS, Steps._start_server_tool),
+}
+_DELTAS: Final[dict[str, Callable[[Steps, int, dict[str, Any], list[Event]], None]]] = {
+    "text": Steps._text,
+    "thought_summary": Steps._summary,
+    "thought_signature": Steps._signature,
+    "text_annotation_delta": Steps._annotated,
+    "arguments_delta": Steps._arguments,
+    "function_result": Steps._result,
+    **dict.fromkeys(_MEDIA, Steps._streamed_medium),
+    **dict.fromkeys(_SERVER_STEPS, Steps._streamed_tool),
+}
+
+
+def _give_others(
+    place: str, holder: dict[str, Json], known: tuple[str, ...], out: list[Event]
+) -> None:
+    out += [
+        Unknown(f"field {place}.{name}", {name: value})
+        for name, value in holder.items()
+        if name not in known and not is_empty(value)
+    ]
+
+
+def _list(value: Json) -> list[Json]:
+    return value if type(value) is list else [] if value is None else [value]
+
+
+def _text(value: Json) -> str | None:
+    """A text that is not empty, else None."""
+    return value if type(value) is str and value else None
+
+
+def _word(value: Json) -> str:
+    """A name as text, whatever its type."""
+    return value if type(value) is str else "" if value is None else str(value)
+
+
+def _data(content: dict[str, Json]) -> tuple[Json, Json]:
+    return content.get("data"), content.get("uri")
+
+
+def _message(response: Json) -> str:
+    """The message of a failed tool."""
+    if type(response) is dict:
+        for name in ("error", "message"):
+            if type(response.get(name)) is str:
+                return str(response[name])
+    return response if type(response) is str else json.dumps(response, ensure_ascii=False)

@@ -1,0 +1,178 @@
+"""The body of an interaction, from a generate request as given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from harness.providers.interactions.request import to_interaction
+from harness.stream.generation import GenerateRequest, TranslationError
+from harness.stream.session import Session
+
+
+def asked(body: dict[str, Any], **more: Any) -> GenerateRequest:
+    context = more.pop("context", {})
+    given = GenerateRequest(
+        {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], **body}, "gemini-x", **more
+    )
+    return to_interaction(given, Session(context=context))
+
+
+def steps(*parts: dict[str, Any], role: str = "model") -> Any:
+    return asked({"contents": [{"role": role, "parts": list(parts)}]}).body["input"]
+
+
+def test_a_text_is_signed_by_a_thought_step_before_it_and_a_call_in_its_own() -> None:
+    call = {"id": "a1", "name": "w", "args": {"city": "Oslo"}}
+    assert steps(
+        {"text": "Hm.", "thoughtSignature": "U0lH"},
+        {"functionCall": call, "thoughtSignature": "QUJD"},
+    ) == [
+        {"type": "thought", "signature": "U0lH"},
+        {"type": "model_output", "content": [{"type": "text", "text": "Hm."}]},
+        {
+            "type": "function_call",
+            "id": "a1",
+            "name": "w",
+            "arguments": {"city": "Oslo"},
+            "signature": "QUJD",
+        },
+    ]
+
+
+def test_the_step_of_a_server_tool_goes_back_as_it_came() -> None:
+    step = {
+        "type": "google_search_call",
+        "id": "s1",
+        "arguments": {"queries": ["x"]},
+        "signature": "U0lH",
+    }
+    assert steps(step, {"text": "Found."}) == [
+        step,
+        {"type": "model_output", "content": [{"type": "text", "text": "Found."}]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("result", "value"),
+    [
+        ({"response": "4 °C"}, "4 °C"),
+        ({"response": {"t": 4}}, {"t": 4}),
+        ({"response": [4]}, {"result": [4]}),
+        ({"response": None}, {"result": None}),
+        (
+            {
+                "response": {"t": 4},
+                "parts": [{"inlineData": {"mimeType": "image/png", "data": "QUJD"}}],
+            },
+            [
+                {"type": "text", "text": '{"t": 4}'},
+                {"type": "image", "data": "QUJD", "mime_type": "image/png"},
+            ],
+        ),
+    ],
+)
+def test_a_result_is_a_string_an_object_or_contents(result: dict[str, Any], value: Any) -> None:
+    part = {"functionResponse": {"id": "a1", "name": "w", **result}}
+    step = {"type": "function_result", "call_id": "a1", "name": "w", "result": value}
+    assert steps(part, role="user") == [step]
+
+
+def test_nothing_is_stored_unless_the_caller_says_so() -> None:
+    assert asked({}).body["store"] is False
+    assert "store" not in asked({}, options={"interactions": {"background": True}}).body
+    stored = asked({}, options={"interactions": {"store": True}}).body
+    assert stored["store"] is True
+
+
+def test_a_stored_answer_is_continued_with_only_what_is_new() -> None:
+    contents = [
+        {"role": "user", "parts": [{"text": "Hi"}]},
+        {"role": "model", "parts": [{"text": "Hello"}]},
+        {"role": "user", "parts": [{"text": "And?"}]},
+    ]
+    body = asked({"contents": contents}, context={"previous_interaction_id": "v1_x"}).body
+    assert body == {
+        "model": "gemini-x",
+        "input": [{"type": "user_input", "content": [{"type": "text", "text": "And?"}]}],
+        "previous_interaction_id": "v1_x",
+    }
+
+
+def test_an_agent_takes_the_place_of_the_model() -> None:
+    body = asked({}, options={"interactions": {"agent": "deep-research"}}).body
+    assert body["agent"] == "deep-research"
+    assert "model" not in body
+
+
+def test_each_setting_without_a_field_is_named() -> None:
+    request = asked(
+        {
+            "generationConfig": {"topK": 3, "thinkingConfig": {"thinkingBudget": 2000}},
+            "safetySettings": [{"category": "c"}],
+            "tools": [{"googleSearch": {}}, {"fileSearch": {"stores": []}}],
+        }
+    )
+    assert request.body["tools"] == [{"type": "google_search"}]
+    assert request.body["generation_config"] == {"thinking_level": "medium"}
+    assert [warning.partition(":")[0] for warning in request.warnings] == [
+        "tools[1].fileSearch",
+        "generationConfig.topK",
+        "thinkingBudget",
+        "safetySettings",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("budget", "level"), [(0, "minimal"), (1024, "low"), (8192, "medium"), (8193, "high")]
+)
+def test_a_budget_becomes_the_nearest_level(budget: int, level: str) -> None:
+    config = {"thinkingConfig": {"thinkingBudget": budget}}
+    assert asked({"generationConfig": config}).body["generation_config"] == {
+        "thinking_level": level
+    }
+
+
+def test_a_budget_that_the_model_chooses_is_no_setting() -> None:
+    request = asked({"generationConfig": {"thinkingConfig": {"thinkingBudget": -1}}})
+    assert "generation_config" not in request.body
+    assert request.warnings == ()
+
+
+def test_options_of_the_wire_are_merged_and_tools_added() -> None:
+    body = asked(
+        {
+            "generationConfig": {"temperature": 1, "responseModalities": ["TEXT", "IMAGE"]},
+            "tools": [{"googleSearch": {}}],
+        },
+        options={
+            "interactions": {
+                "generation_config": {"seed": 7},
+                "tools": [{"type": "mcp_server", "name": "m"}],
+            }
+        },
+    ).body
+    assert body["generation_config"] == {"temperature": 1, "seed": 7}
+    assert body["tools"] == [{"type": "google_search"}, {"type": "mcp_server", "name": "m"}]
+    assert body["response_modalities"] == ["text", "image"]
+
+
+def test_options_that_are_no_object_are_refused() -> None:
+    with pytest.raises(TranslationError, match=r"provider_options\.interactions: must be an"):
+        asked({}, options={"interactions": [1]})
+
+
+def test_a_part_that_has_no_step_is_named() -> None:
+    request = asked({"contents": [{"role": "model", "parts": [{"executableCode": {"code": "1"}}]}]})
+    assert request.warnings == (
+        "contents: a part with executableCode is left out; the Interactions API has no such step",
+    )
+
+
+def test_a_request_without_a_model_says_so() -> None:
+    request = to_interaction(GenerateRequest({"contents": []}), Session())
+    assert request.body == {"input": [], "store": False}
+    assert request.warnings == (
+        "model: none is named, and the Interactions API needs one, or an agent",
+    )

@@ -1,0 +1,311 @@
+"""The reader of the Interactions API, beside what the cases of specs/interactions show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import to_builtins
+
+import harness
+from harness.cassettes import Exchange, Request
+from harness.cassettes.yaml import parse
+from harness.conformance.aspects import variants_of_wire
+from harness.pipeline.replay import frames_of
+from harness.providers import PROVIDERS, Answer, Identity, detect_provider
+from harness.providers.interactions.messages import FINISHES, WAITING
+from harness.providers.interactions.order import ORDER, is_in_order
+from harness.providers.interactions.steps import STEPS
+from harness.providers.interactions.usual import REFUSED, decode_text
+from harness.providers.oracle import gather_events, gather_interactions
+from harness.stream.events import out_of_order
+from harness.stream.framing import Frame
+
+ROOT = Path(__file__).parents[2]
+CASSETTES = sorted((ROOT / "cassettes" / "interactions").glob("*.yaml"))
+HOST = "https://generativelanguage.googleapis.com"
+VERTEX = "https://aiplatform.googleapis.com/v1/projects/p/locations/global"
+Json = Any
+
+
+def read(*messages: Json, status: int = 200, end: Any = "complete") -> list[Json]:
+    """The events of messages; bytes are a frame that is not JSON."""
+    normalizer = PROVIDERS["interactions"].normalizer(Answer(status, {}, "asked"))
+    events = []
+    for message in messages:
+        frame = Frame(0, None, message) if isinstance(message, str) else Frame(0, message)
+        events += normalizer.feed(frame)
+    return [to_builtins(event) for event in [*events, *normalizer.close(end)]]
+
+
+def kinds(events: list[Json]) -> list[str]:
+    found = [event["kind"] for event in events]
+    assert out_of_order(found) is None
+    return found
+
+
+def start(index: int, kind: str, **step: Json) -> Json:
+    return {"event_type": "step.start", "index": index, "step": {"type": kind, **step}}
+
+
+def delta(index: int, kind: str, **fields: Json) -> Json:
+    return {"event_type": "step.delta", "index": index, "delta": {"type": kind, **fields}}
+
+
+def stop(index: int) -> Json:
+    return {"event_type": "step.stop", "index": index}
+
+
+CALL = start(0, "function_call", id="i", name="f", arguments={})
+
+
+@pytest.mark.parametrize(
+    ("method", "url", "identity"),
+    [
+        ("POST", f"{HOST}/v1/interactions", Identity("interactions", True, True, "m")),
+        ("POST", f"{HOST}/v1beta/interactions?alt=sse", Identity("interactions", True, True, "m")),
+        ("POST", f"{VERTEX}/interactions", Identity("interactions", True, True, "m")),
+        (
+            "POST",
+            "http://127.0.0.1/proxy/v1/interactions",
+            Identity("interactions", True, True, "m"),
+        ),
+        ("POST", f"{HOST}/v1/interactions/v1_a/cancel", Identity("interactions", True, True, "m")),
+        ("GET", f"{HOST}/v1/interactions/v1_a", Identity("interactions", True, True, "m")),
+        ("POST", f"{HOST}/v1/interactions/v1_a", Identity(None, False)),
+        ("GET", f"{HOST}/v1/interactions", Identity(None, False)),
+        ("DELETE", f"{HOST}/v1/interactions/v1_a", Identity(None, False)),
+    ],
+)
+def test_the_path_and_the_method_tell_the_provider(
+    method: str, url: str, identity: Identity
+) -> None:
+    assert detect_provider(method, url, b'{"model": "m", "stream": true}', b"") == identity
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'data: {"event_type": "step.delta", "index": 3, "delta": {"type": "text", "text": "x"}}\n\n',
+        b'{"event_type": "interaction.created"}\n{"event_type": "step.stop", "index": 0}\n',
+        b'{"id": "v1_a", "object": "interaction", "status": "queued"}',
+        b'data: {"event_type": "content.delta", "index": 0}\n\n',
+    ],
+)
+def test_any_message_of_a_body_tells_the_provider(body: bytes) -> None:
+    assert detect_provider("", "", b"", body).provider == "interactions"
+
+
+def test_content_of_another_step_closes_the_open_call() -> None:
+    events = read(
+        CALL, delta(0, "arguments_delta", arguments='{"a":1}'), delta(1, "text", text="Hi")
+    )
+    assert kinds(events)[2:] == ["call_start", "call_text", "call_end", "text"]
+
+
+def test_a_piece_of_a_call_that_is_closed_is_unknown() -> None:
+    late = delta(0, "arguments_delta", arguments="}")
+    events = read(CALL, delta(0, "arguments_delta", arguments='{"a":1'), start(1, "thought"), late)
+    assert kinds(events)[3:] == ["call_text", "call_invalid", "block_start", "unknown"]
+    assert events[-1]["raw"] == late["delta"]
+
+
+def test_a_step_without_an_index_is_the_next_one() -> None:
+    events = read(
+        {"event_type": "step.start", "step": {"type": "model_output"}},
+        {"event_type": "step.delta", "delta": {"type": "text", "text": "a"}},
+        {"event_type": "step.stop"},
+        {"event_type": "step.start", "step": {"type": "thought"}},
+    )
+    assert [event.get("index") for event in events[1:]] == [0, None, 0, 1]
+
+
+def test_an_error_leaves_the_open_call_open() -> None:
+    events = read(CALL, {"error": {"code": "aborted", "message": "m"}})
+    assert kinds(events)[2:] == ["call_start", "error"]
+
+
+def test_an_interrupted_stream_leaves_the_open_call_open() -> None:
+    events = read(CALL, delta(0, "arguments_delta", arguments='{"a":1}'), end="cut")
+    assert kinds(events)[2:] == ["call_start", "call_text", "incomplete"]
+
+
+def test_arguments_in_the_start_and_in_deltas_are_both_kept() -> None:
+    full = start(0, "function_call", name="f", arguments={"a": 1})
+    events = read(full, delta(0, "arguments_delta", arguments='{"b":2}'), stop(0))
+    assert [event for event in events if event["kind"] in ("unknown", "call_end")] == [
+        {
+            "kind": "unknown",
+            "where": "field function_call.arguments",
+            "raw": {"arguments": {"a": 1}},
+        },
+        {"kind": "call_end", "call": 1, "arguments": {"b": 2}},
+    ]
+
+
+def test_an_array_of_events_is_read_like_the_events() -> None:
+    events = [start(0, "model_output"), delta(0, "text", text="Hi")]
+    assert read(events) == read(*events)
+
+
+def test_an_error_in_an_array_is_an_error() -> None:
+    events = read([{"error": {"code": "safety", "message": "m"}}], status=400)
+    assert [(event["kind"], event["code"], event["status"]) for event in events] == [
+        ("error", 400, "safety")
+    ]
+
+
+@pytest.mark.parametrize("message", [None, 7, "oops", [1], {}, {"candidates": []}])
+def test_a_message_that_is_no_event_is_unknown(message: Json) -> None:
+    assert kinds(read(message)) == ["unknown"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"event_type": "interaction.created", "interaction": 7},
+        {"event_type": "step.start", "index": 0, "step": "thought"},
+        {"event_type": "step.delta", "index": 0, "delta": [1]},
+        {"event_type": "step.delta", "index": 0, "delta": {"type": 5, "text": "x"}},
+        {"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": 5}},
+        {"event_type": "step.delta", "index": 0, "delta": {"type": "thought_summary"}},
+        {"event_type": "interaction.status_update", "status": 5},
+        {"event_type": "error"},
+        {"event_type": "step.stop", "index": 0, "metadata": 5},
+        {"event_type": "step.stop", "index": 0, "usage": "many"},
+    ],
+)
+def test_a_field_of_another_type_leaves_a_trace(event: Json) -> None:
+    assert "unknown" in kinds(read(event))
+
+
+def test_a_failed_answer_without_a_body_is_an_error() -> None:
+    assert [event["message"] for event in read(status=503)] == ["HTTP 503"]
+
+
+def test_texts_of_a_failed_answer_are_one_error() -> None:
+    assert [event["message"] for event in read("<", "oops", status=500)] == ["HTTP 500"]
+
+
+@pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.stem)
+def test_the_decoder_of_pieces_of_text_gives_what_the_reader_gives(path: Path) -> None:
+    for exchange in harness.load(path).exchanges:
+        frames = frames_of(exchange)
+        events = read(*(frame.json if frame.raw is None else frame.raw for frame in frames))
+        whole = harness.replay(exchange, layer="events")
+        texts = [[event for event in side if event["kind"] == "text"] for side in (events, whole)]
+        assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"index":0,"delta":{"text":"a","type":"text"},"event_type":"step.delta","event_id":"e"}',
+        b'{"index":0,"delta":{"text":"a","type":"text","tone":"b"},"event_type":"step.delta"}',
+        b'{"index":0,"delta":{"text":"a","type":"smell"},"event_type":"step.delta"}',
+        b'{"index":0,"delta":{"text":null,"type":"text"},"event_type":"step.delta"}',
+        b'{"index":"0","delta":{"text":"a","type":"text"},"event_type":"step.delta"}',
+        b'{"delta":{"text":"a","type":"text"},"event_type":"step.delta"}',
+        b"[DONE]",
+    ],
+)
+def test_any_other_event_is_left_to_the_reader(data: bytes) -> None:
+    with pytest.raises(REFUSED):
+        decode_text(data)
+
+
+def test_pieces_of_text_are_read_by_the_decoder() -> None:
+    normalizer = PROVIDERS["interactions"].normalizer(Answer())
+    first, second = (
+        Frame(
+            0, b'{"index":0,"delta":{"text":"%s","type":"text"},"event_type":"step.delta"}' % text
+        )
+        for text in (b"a", b"b")
+    )
+    normalizer.feed(first)
+    events = normalizer.feed(second)
+    assert [to_builtins(event) for event in events] == [{"kind": "text", "text": "b"}]
+    assert type(second.message) is bytes
+
+
+def test_the_oracle_reads_an_open_call_by_how_the_answer_ended() -> None:
+    body = b'data: {"event_type":"step.start","index":0,"step":{"type":"function_call","name":"f"}}\n\n'
+    body += b'data: {"event_type":"step.delta","index":0,"delta":{"type":"arguments_delta","arguments":"{"}}\n\n'
+    whole, cut = gather_interactions(body), gather_interactions(body, interrupted=True)
+    assert (whole.calls, whole.invalid_calls) == ([], [("f", "{")])
+    assert (cut.calls, cut.invalid_calls) == ([("f", "{")], [])
+
+
+def test_a_fact_that_the_events_lack_is_found() -> None:
+    exchange = harness.load(ROOT / "cassettes" / "interactions" / "calls.yaml").exchanges[0]
+    events = harness.replay(exchange, layer="events")
+    wire = gather_interactions(exchange.body)
+    for lost, fact in (("call_start", "calls"), ("reasoning", "signatures"), ("usage", "usage")):
+        carried = gather_events([event for event in events if event["kind"] != lost])
+        assert getattr(carried, fact) != getattr(wire, fact), lost
+    assert gather_events(events).calls == wire.calls
+
+
+def test_an_exchange_of_the_removed_schema_is_not_understood() -> None:
+    body = b'data: {"event_type": "content.delta", "index": 0, "delta": {"text": "Hi"}}\n\n'
+    exchange = Exchange(Request("POST", f"{HOST}/v1beta/interactions"), 200, {}, ((None, body),))
+    assert harness.replay(exchange)[-1]["type"] == "ERROR"
+    assert not gather_interactions(body).understood
+
+
+VARIANTS = {
+    "framing::json-lines": ["JSON lines"],
+    "removed-schema::stream": ["the removed schema"],
+    "removed-schema::whole": ["the removed schema"],
+}
+
+
+def test_the_shipped_streams_are_the_documented_wire() -> None:
+    found = {}
+    for path in sorted((ROOT / "specs" / "interactions").glob("*.yaml")):
+        for case in parse(path.read_bytes())["cases"]:
+            if "cassette" not in case or "turns" in case:
+                continue
+            cassette = harness.load(ROOT / "cassettes" / f"{case['cassette']}.yaml")
+            exchange = cassette.exchanges[case.get("exchange", 1) - 1]
+            if variants := variants_of_wire(exchange):
+                found[f"{path.stem}::{case['case']}"] = variants
+    assert found == VARIANTS
+
+
+@pytest.mark.parametrize(
+    ("messages", "ordered"),
+    [
+        ([start(0, "thought"), delta(0, "text", text="a"), stop(0)], True),
+        ([delta(3, "text", text="a"), stop(3), start(4, "thought")], True),
+        ([start(0, "thought"), {"event_type": "new.event"}, "noise", stop(0)], True),
+        ([start(0, "thought"), start(1, "thought")], False),
+        ([start(0, "thought"), delta(1, "text", text="a")], False),
+        ([start(0, "thought"), stop(1)], False),
+        ([stop(0), stop(0)], False),
+        ([start(0, "thought"), "[DONE]"], False),
+        (["[DONE]"], False),
+        ([stop(0), {"event_type": "interaction.created"}], False),
+        ([{"event_type": "interaction.completed"}, "[DONE]"], True),
+        ([{"event_type": "interaction.completed"}, start(0, "thought")], False),
+    ],
+)
+def test_the_order_of_events(messages: list[Json], ordered: bool) -> None:
+    assert is_in_order(messages) is ordered
+
+
+def test_the_page_has_the_order_of_events() -> None:
+    page = (ROOT / "docs" / "interactions.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in page.splitlines() if "→" in line]
+    for state, follows in ORDER.items():
+        (row,) = [cells[2] for cells in rows if f"`{state}`" in cells[1]]
+        named = ORDER["fresh"].keys() - {"interaction.created"} if state == "fresh" else set()
+        assert [kind for kind in follows if f"`{kind}`" not in row and kind not in named] == []
+        assert state == "fresh" or all(f"`{following}`" in row for following in follows.values())
+
+
+def test_every_status_and_step_of_the_reader_is_on_the_page() -> None:
+    page = (ROOT / "docs" / "interactions.md").read_text(encoding="utf-8")
+    steps = [name for name in STEPS if not name.endswith(("_call", "_result"))]
+    assert [word for word in (*FINISHES, *WAITING, *steps) if f"`{word}`" not in page] == []
