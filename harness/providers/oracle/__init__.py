@@ -4,9 +4,13 @@ Both give `Facts`, which the law that nothing is lost and nothing invented compa
 nothing of ours but the vocabulary of facts.
 """
 
+from .agy import gather_agy
+from .chat_completions import gather_chat
 from .events import gather_events
 from .gemini import gather_body, read_messages
 from .gemini_cli import gather_cli
+from .interactions import gather_interactions
+from .openai_compat import gather_compat
 from .raw import read_raw
 from .second_turn import SecondTurnAspect, judge_second_turn
 from .sent_back import Returned, gather_request, return_losses
@@ -14,9 +18,13 @@ from .sent_back import Returned, gather_request, return_losses
 __all__ = [
     "Returned",
     "SecondTurnAspect",
+    "gather_agy",
     "gather_body",
+    "gather_chat",
     "gather_cli",
+    "gather_compat",
     "gather_events",
+    "gather_interactions",
     "gather_request",
     "judge_second_turn",
     "read_messages",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from harness.facts import Facts, StreamedArguments
+from harness.facts import Facts, StreamedArguments, arguments_of
 from harness.stream.json_codec import Json
 
-from .raw import names_in, read_raw, read_raw_part
+from .gemini import names_in
+from .raw import read_raw, read_raw_part
 
 _EVENT_COUNTS = {
     "input": "promptTokenCount",
@@ -16,6 +17,7 @@ _EVENT_COUNTS = {
     "cached": "cachedContentTokenCount",
     "tool_use": "toolUsePromptTokenCount",
     "total": "totalTokenCount",
+    "cache_write": "cacheWriteTokenCount",
 }
 _GOOD_ENDS = ("stop", "length", "content_filter", "other")
 """Classes of finish reasons."""
@@ -31,8 +33,9 @@ def gather_events(events: Iterable[Mapping[str, Json]]) -> Facts:
         if not event.get("candidate") or event["kind"] == "annotation":
             reader.read(event)
     reader.facts.open_call = bool(reader.open)
-    reader.facts.ended_well = reader.reason in _GOOD_ENDS or (
-        reader.reason == "malformed" and bool(reader.facts.calls)
+    reader.read_open_text()
+    reader.facts.ended_well = not reader.facts.invalid_calls and (
+        reader.reason in _GOOD_ENDS or (reader.reason == "malformed" and bool(reader.facts.calls))
     )
     return read_raw(reader.facts)
 
@@ -41,6 +44,9 @@ class _EventReader:
     def __init__(self) -> None:
         self.facts = Facts()
         self.open: dict[int, StreamedArguments] = {}
+        self.texts: dict[
+            int, str
+        ] = {}  # arguments so far, as JSON text, of calls that have not ended
         self.reason: str | None = None
 
     def read(self, event: Mapping[str, Json]) -> None:
@@ -52,13 +58,22 @@ class _EventReader:
                 facts.others |= {
                     wire for name, wire in _START.items() if event.get(name) is not None
                 }
+            case "metadata" if event["name"] in _START:
+                facts.others.add(_START[event["name"]])
             case "text" if not event.get("role"):  # what another than the model says is no answer
                 facts.text += event["text"]
                 signed_as = "text"
             case "reasoning":
                 facts.thoughts += event["text"]
                 signed_as = "thought"
-            case "call_start" | "call_piece" | "call_end" | "nameless_call":
+            case (
+                "call_start"
+                | "call_piece"
+                | "call_text"
+                | "call_end"
+                | "call_invalid"
+                | "nameless_call"
+            ):
                 signed_as = "call"
                 self._read_call(kind, event)
             case "media":
@@ -97,6 +112,11 @@ class _EventReader:
             facts.signatures.append((signed_as, event["signature"]))
         facts.others |= names_in(event.get("raw"))
 
+    def read_open_text(self) -> None:
+        """The last call, if it is still open and its arguments come as text."""
+        for text in self.texts.values():
+            self.facts.calls[-1] = self.facts.calls[-1][0], arguments_of(text)
+
     def _read_call(self, kind: str, event: Mapping[str, Json]) -> None:
         match kind:
             case "call_start":
@@ -104,7 +124,14 @@ class _EventReader:
                 self.facts.calls.append((event["name"], self.open[event["call"]].arguments))
             case "call_piece" if event.get("path") and event["call"] in self.open:
                 self.open[event["call"]].put(event["path"], event.get("value"))
+            case "call_text" if (call := event["call"]) in self.open:
+                self.texts[call] = self.texts.get(call, "") + event["text"]
+            case "call_invalid" if event["call"] in self.open:
+                del self.open[event["call"]]
+                self.texts.pop(event["call"], None)
+                self.facts.invalid_calls.append((self.facts.calls.pop()[0], event["text"]))
             case "call_end" if event["call"] in self.open:
+                self.texts.pop(event["call"], None)
                 started = self.open.pop(event["call"]).arguments
                 started.clear()
                 started.update(event["arguments"])

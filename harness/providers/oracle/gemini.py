@@ -1,10 +1,6 @@
-"""The oracle of Gemini's messages: reads a raw body slowly and plainly, with the standard library's
-JSON.
+"""The oracle of Gemini's messages: reads a raw body plainly, as untyped JSON.
 
-It shares no code with the framers and normalizers, so that a fault of theirs cannot hide here. The
-body is walked once, whatever its framing (SSE, JSON array, JSON lines, one document, raw errors
-between events): a ``data:`` line belongs to an SSE message, a brace opens a JSON document that is
-read at its place, brackets and commas between documents are skipped, everything else is unreadable.
+It shares no code with the framers and normalizers, so that a fault of theirs cannot hide here.
 """
 
 from __future__ import annotations
@@ -13,22 +9,21 @@ import copy
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from functools import lru_cache
 
 from harness.facts import CONTINUATION, Facts, StreamedArguments
 from harness.stream.json_codec import Json
 
+from .body import is_json, read_body
 from .tool_code import find_blocks
 
 _NUMBERED = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION")
-_LINE_END = re.compile(r"[\r\n]")
-_FIELD = re.compile(r"(?:data|event|id|retry)?:|(?:data|event|id|retry)$")
 _CAPITAL = re.compile(r"[A-Z]")
+_SMALL = re.compile(r"_([a-z0-9])")
 _ENVELOPE = ("traceId", "metadata", "consumedCredits", "remainingCredits")
 _READ = {"candidates", "promptFeedback", "usageMetadata", "error", "response", "functionCalls"}
 _READ_CANDIDATE = {"content", "finishReason", "finishMessage", "index"}
 _PART_OTHERS = {"text", "thought", "thoughtSignature", "functionCall"}
-_UNREADABLE = object()
 _ENUM_WORD = re.compile("[A-Z_]+")
 _OPAQUE_PARTS = (
     ("inlineData", "media", ("data",)),
@@ -45,19 +40,12 @@ _ANNOTATIONS = {
 _URI_FIELDS = ("uri", "retrievedUrl", "retrieved_url")
 
 
-def _refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not JSON")
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse)
-
-
 def gather_body(body: bytes, status: int = 200, *, tool_code: bool = False) -> Facts:
     """The facts of candidate 0 in a raw body of any of the wire's framings; ``tool_code``:
     ``<tool_code>`` blocks of the text are calls.
     """
     reader = _Reader(status)
-    for message in _messages(body.decode("utf-8", "surrogateescape").removeprefix("\ufeff")):
+    for message in read_body(body):
         if isinstance(message, str):
             reader.facts.unreadable.append(message)
         else:
@@ -80,95 +68,39 @@ def read_messages(messages: list[Json]) -> Facts:
     return reader.finish(tool_code=False)
 
 
-def _messages(text: str) -> Iterator[str | tuple[Json]]:
-    """Every JSON value of the body, each in a tuple, and every other piece as a string."""
-    at = 0
-    data: list[str] = []
-    while at < len(text):
-        match = _LINE_END.search(text, at)
-        line = text[at : match.start() if match else len(text)]
-        if text[at] == "{":
-            yield from _data_message(data)
-            value, end = _document(text, at)
-            yield (value,) if value is not _UNREADABLE else text[at:end]
-            at = end
-        elif text[at] in "[],":
-            at += 1
-        elif _FIELD.match(line):
-            if line.startswith("data"):
-                data.append(line[5:].removeprefix(" "))
-            at += len(line)
-            at += 2 if text.startswith("\r\n", at) else 1
-        elif text[at] in "\r\n":
-            yield from _data_message(data)
-            at += 1
-        elif text[at] in " \t":
-            at += 1
-        else:
-            yield line
-            at += len(line)
-    yield from _data_message(data)
-
-
-def _data_message(lines: list[str]) -> Iterator[str | tuple[Json]]:
-    """The message of some ``data:`` lines, or of each if only that is JSON; empties the list."""
-    each, joined = list(lines), "\n".join(lines)
-    lines.clear()
-    if not joined.strip() or joined.strip() == "[DONE]":
-        return
-    start = len(joined) - len(joined.lstrip())
-    value, end = _document(joined, start)
-    if value is not _UNREADABLE and not joined[end:].strip():
-        yield (value,)
-    elif len(each) > 1 and all(_is_json(line) for line in each):
-        yield from ((json.loads(line),) for line in each)
-    else:
-        yield joined
-
-
-def _document(text: str, at: int) -> tuple[Any, int]:
-    """The JSON value at an index and its end. A value that is not JSON is unreadable up to the end
-    of its line.
-    """
-    try:
-        value, end = _DECODER.raw_decode(text, at)
-    except (ValueError, RecursionError):
-        line_end = re.compile(r"[\r\n]|$").search(text, at)
-        return _UNREADABLE, line_end.start() if line_end else len(text)
-    if any("\udc80" <= character <= "\udcff" for character in text[at:end]):
-        return _UNREADABLE, end
-    return value, end
-
-
 def pick(holder: dict[str, Json], name: str) -> Json:
     """A field in either spelling; None if it is missing or null."""
     value = holder.get(name)
-    return (
-        value
-        if value is not None
-        else holder.get(_CAPITAL.sub(lambda match: "_" + match[0].lower(), name))
-    )
+    return value if value is not None else holder.get(_snake(name))
 
 
+@lru_cache(maxsize=256)
+def _snake(name: str) -> str:
+    """The snake_case name of a field."""
+    return _CAPITAL.sub(lambda match: "_" + match[0].lower(), name)
+
+
+@lru_cache(maxsize=4096)
 def camel(name: str) -> str:
     """The camelCase name of a field."""
-    return re.sub(r"_([a-z0-9])", lambda match: match[1].upper(), name)
+    return _SMALL.sub(lambda match: match[1].upper(), name)
 
 
-def _present(holder: dict[str, Json], known: set[str]) -> set[str]:
+def present(holder: dict[str, Json], known: set[str]) -> set[str]:
     """The names of the other fields that have a value; ``{}``, ``[]`` and ``""`` count as none,
     like null.
     """
-    return {
-        camel(name) for name, value in holder.items() if value not in (None, {}, [], "")
-    } - known
+    if holder.keys() <= known:
+        return set()
+    others = holder.keys() - known
+    return {camel(name) for name in others if holder[name] not in (None, {}, [], "")} - known
 
 
 def _objects(value: Json) -> list[dict[str, Json]]:
     """The objects of a list, or the one object in place of a list."""
-    return [
-        item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)
-    ]
+    if isinstance(value, list):
+        return [item for item in value if isinstance(item, dict)]
+    return [value] if isinstance(value, dict) else []
 
 
 class _Reader:
@@ -192,10 +124,10 @@ class _Reader:
             self._read_error(message["error"])
         inner = message.get("response")
         if isinstance(inner, dict) and message.get("candidates") is None:
-            self.facts.others |= _present({name: message.get(name) for name in _ENVELOPE}, set())
+            self.facts.others |= present({name: message.get(name) for name in _ENVELOPE}, set())
             self.read_message(inner)
             return
-        self.facts.others |= _present(message, _READ)
+        self.facts.others |= present(message, _READ)
         self._read_response(message)
 
     def finish(self, tool_code: bool) -> Facts:
@@ -205,7 +137,7 @@ class _Reader:
         if self._status >= 300 and not facts.errors:
             facts.error_words.append(str(self._status))
             facts.add_error(self._status, "")
-        facts.ended_well = not (facts.finish in (None, CONTINUATION) or facts.is_malformed)
+        facts.ended_well = not (facts.finish in (None, *CONTINUATION) or facts.is_malformed)
         for view in filter(None, (facts, facts.at_error, facts.at_block) if tool_code else ()):
             view.blocks = find_blocks(view.text)
         return facts
@@ -217,14 +149,13 @@ class _Reader:
             self.facts.block_reason = (
                 self.facts.block_reason if reason is None else _word(reason, ())
             )
-            self.facts.others |= _present(feedback, {"blockReason", "blockReasonMessage"})
+            self.facts.others |= present(feedback, {"blockReason", "blockReasonMessage"})
         usage = pick(message, "usageMetadata")
         if isinstance(usage, dict):
-            self.facts.usage |= {
-                camel(name): count
-                for name, value in usage.items()
-                if (count := _whole(value)) is not None
-            }
+            for name, value in usage.items():
+                count = value if type(value) is int else _whole(value)
+                if count is not None:
+                    self.facts.usage[camel(name)] = count
         for candidate in _objects(message.get("candidates")):
             if not pick(candidate, "index"):
                 self._read_candidate(candidate)
@@ -239,10 +170,11 @@ class _Reader:
         if isinstance(content, dict):
             for part in _objects(content.get("parts")):
                 self._read_part(part)
-        self.facts.others |= _present(candidate, _READ_CANDIDATE)
-        for aspect, names in _ANNOTATIONS.items():
-            for name in names:
-                self.facts.add_opaque(aspect, *_uris(pick(candidate, name)))
+        if not candidate.keys() <= _READ_CANDIDATE:
+            self.facts.others |= present(candidate, _READ_CANDIDATE)
+            for aspect, names in _ANNOTATIONS.items():
+                for name in names:
+                    self.facts.add_opaque(aspect, *_uris(pick(candidate, name)))
         finish = pick(candidate, "finishReason")
         if finish is not None:
             self.facts.finish = _word(finish, _NUMBERED)
@@ -269,18 +201,10 @@ class _Reader:
             )  # what follows a call's first part signs no call
             self._read_call(call)
             kind = "call" if len(self.facts.calls) > before else kind
-        self.facts.media += sum(pick(part, name) is not None for name in ("inlineData", "fileData"))
-        self.facts.code += sum(
-            pick(part, name) is not None for name in ("executableCode", "codeExecutionResult")
-        )
-        self._read_opaque(part)
-        self.facts.server_tools += sum(
-            pick(part, name) is not None for name in ("toolCall", "toolResponse")
-        )
-        answered = pick(part, "functionResponse")
-        if isinstance(answered, dict):
-            self.facts.add_result(False, answered.get("response"))
-        others = _present(part, _PART_OTHERS)
+        others: set[str] = set()
+        if not part.keys() <= _PART_OTHERS:
+            others = present(part, _PART_OTHERS)
+            self._read_others(part)
         self.facts.others |= others
         if kind == "other" and not others:
             kind = "thought" if thought else "text"
@@ -290,8 +214,18 @@ class _Reader:
             if kind == "call":
                 self.facts.marks[-1] = (self.facts.marks[-1][0], str(signature))
 
-    def _read_opaque(self, part: dict[str, Json]) -> None:
+    def _read_others(self, part: dict[str, Json]) -> None:
         """Note what a part holds beside text and calls."""
+        self.facts.media += sum(pick(part, name) is not None for name in ("inlineData", "fileData"))
+        self.facts.code += sum(
+            pick(part, name) is not None for name in ("executableCode", "codeExecutionResult")
+        )
+        self.facts.server_tools += sum(
+            pick(part, name) is not None for name in ("toolCall", "toolResponse")
+        )
+        answered = pick(part, "functionResponse")
+        if isinstance(answered, dict):
+            self.facts.add_result(False, answered.get("response"))
         for name, aspect, fields in _OPAQUE_PARTS:
             holder = pick(part, name)
             if isinstance(holder, dict):
@@ -310,7 +244,7 @@ class _Reader:
     def _read_call(self, call: dict[str, Json]) -> None:
         name, arguments = call.get("name"), call.get("args")
         if isinstance(arguments, str):
-            arguments = json.loads(arguments) if _is_json(arguments) else arguments
+            arguments = json.loads(arguments) if is_json(arguments) else arguments
         pieces, goes_on = _objects(pick(call, "partialArgs")), pick(call, "willContinue") is True
         if name or (arguments and self._streamed is None):
             self._streamed = StreamedArguments(arguments if isinstance(arguments, dict) else {})
@@ -370,6 +304,19 @@ def strings(value: Json) -> Iterator[str]:
             yield item
 
 
+def names_in(raw: Json) -> set[str]:
+    """The camelCase names of every field inside a piece of wire data, however deep."""
+    pending, names = [raw], set[str]()
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            names |= {camel(name) for name in item}
+            pending += item.values()
+        elif isinstance(item, list):
+            pending += item
+    return names
+
+
 def _uris(value: Json) -> Iterator[str]:
     """Every URI inside an annotation, in order."""
     pending = [value]
@@ -388,7 +335,7 @@ def _whole(count: Json) -> int | None:
         return int(count)
     if isinstance(count, float) and count.is_integer():
         return int(count)
-    return count if isinstance(count, int) and not isinstance(count, bool) else None
+    return count if type(count) is int else None
 
 
 def _word(reason: Json, numbered: tuple[str, ...]) -> str:
@@ -396,7 +343,3 @@ def _word(reason: Json, numbered: tuple[str, ...]) -> str:
     if isinstance(reason, int) and not isinstance(reason, bool):
         return numbered[reason] if 0 <= reason < len(numbered) else f"#{reason}"
     return str(reason)
-
-
-def _is_json(text: str) -> bool:
-    return _document(text, 0)[0] is not _UNREADABLE

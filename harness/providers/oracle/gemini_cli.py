@@ -15,6 +15,7 @@ from harness.facts import Facts
 from harness.stream.json_codec import Json
 
 from .gemini import camel, gather_value
+from .lines import Object, items_in_lines, object_at
 
 _TYPES = {"init", "message", "tool_use", "tool_result", "error", "result"}
 _DOCUMENT = {"response", "stats", "error"}
@@ -57,43 +58,20 @@ def gather_cli(body: bytes, exit_code: str = "0", stderr: str = "") -> Facts:
     return facts
 
 
-def _items(text: str) -> Iterator[str | dict[str, Json]]:
+def _items(text: str) -> Iterator[str | Object]:
     """Objects, and other text as strings."""
     match = _OPENS.search(text)
-    document = _object(text, match.start()) if match else None
+    document = object_at(text, match.start()) if match else None
     if match and document and "timestamp" not in document[0]:
-        yield from _line_items(text[: match.start()])
+        yield from items_in_lines(text[: match.start()], _is_event)
         yield document[0]
-        yield from _line_items(text[document[1] :])
+        yield from items_in_lines(text[document[1] :], _is_event)
     else:
-        yield from _line_items(text)
+        yield from items_in_lines(text, _is_event)
 
 
-def _line_items(text: str) -> Iterator[str | dict[str, Json]]:
-    for line in filter(None, map(str.strip, text.split("\n"))):
-        whole = _object(line, 0)
-        if whole and whole[1] == len(line):
-            yield whole[0]
-            continue
-        at = 0
-        for brace in re.finditer(r"\{", line):
-            glued = _object(line, brace.start()) if brace.start() >= at else None
-            if glued and isinstance(glued[0].get("type"), str) and "timestamp" in glued[0]:
-                if line[at : brace.start()].strip():
-                    yield line[at : brace.start()]
-                yield glued[0]
-                at = glued[1]
-        if line[at:].strip():
-            yield line[at:]
-
-
-def _object(text: str, at: int) -> tuple[dict[str, Json], int] | None:
-    try:
-        value, end = json.JSONDecoder().raw_decode(text, at)
-    except (ValueError, RecursionError):
-        return None
-    broken = any("\udc80" <= character <= "\udcff" for character in text[at:end])
-    return (value, end) if isinstance(value, dict) and not broken else None
+def _is_event(value: Object) -> bool:
+    return isinstance(value.get("type"), str) and "timestamp" in value
 
 
 def _read_line(facts: Facts, line: dict[str, Json]) -> None:

@@ -7,8 +7,11 @@ import json
 from harness.facts import Facts
 from harness.stream.json_codec import Json
 
-from .gemini import camel, gather_value
+from .agy import count_usage
+from .chat_completions import count_chat
+from .gemini import gather_value, names_in
 from .gemini_cli import count_stats
+from .interactions import count_interactions, gather_step
 
 
 def read_raw(facts: Facts) -> Facts:
@@ -25,20 +28,23 @@ def read_raw(facts: Facts) -> Facts:
 def read_raw_part(facts: Facts, raw: Json) -> None:
     """Note the media, code and signature of one part in the wire's own shape.
 
-    A tool's result may also come as its event. Text is not read: it belongs to another candidate.
+    A tool's result may also come as its event, and an invalid call as an object of its name and
+    text. Text is not read: it belongs to another candidate.
     """
     match raw:
         case {"kind": "tool_result"} if not raw.get("candidate"):
             facts.others.add("functionResponse")
             facts.add_signature("other", raw.get("signature"))
+        case {"kind": "invalid_call", "name": str(name), "text": str(text)}:
+            facts.invalid_calls.append((name, text))
+            facts.add_signature("call", raw.get("signature"))
+            return
         case {"kind": str(), "candidate": int()}:
             return
+        case {"type": str()}:
+            _add_parts(facts, gather_step(raw))
         case {}:
-            part = gather_value({"candidates": [{"content": {"parts": [raw]}}]})
-            facts.media += part.media
-            facts.code += part.code
-            facts.server_tools += part.server_tools
-            facts.signatures += part.signatures
+            _add_parts(facts, gather_value({"candidates": [{"content": {"parts": [raw]}}]}))
         case str():
             facts.unreadable.append(raw)
         case _:
@@ -46,27 +52,28 @@ def read_raw_part(facts: Facts, raw: Json) -> None:
     facts.others |= names_in(raw)
 
 
+def _add_parts(facts: Facts, part: Facts) -> None:
+    facts.media += part.media
+    facts.code += part.code
+    facts.server_tools += part.server_tools
+    facts.signatures += part.signatures
+
+
 def read_raw_usage(facts: Facts, raw: dict[str, Json]) -> None:
     """Add the counts of ``raw`` that have no field of their own. A count with a field must come
     from that field, so that a missing field is found.
     """
     counts = Facts()
-    if "models" in raw or "total_tokens" in raw:
-        count_stats(counts, raw)
-    counts.usage |= gather_value({"usageMetadata": raw}).usage
+    if "prompt_tokens" in raw or "completion_tokens" in raw:
+        count_chat(counts, raw)
+    elif "total_input_tokens" in raw or "total_output_tokens" in raw:
+        count_interactions(counts, raw)
+    else:
+        if "models" in raw or "total_tokens" in raw:
+            count_stats(counts, raw)
+        if "cache_read_tokens" in raw:
+            count_usage(counts, raw)
+        counts.usage |= gather_value({"usageMetadata": raw}).usage
     facts.usage = {
         name: count for name, count in counts.usage.items() if name not in facts.own_counts
     } | facts.usage
-
-
-def names_in(raw: Json) -> set[str]:
-    """The camelCase names of every field inside a piece of wire data, however deep."""
-    pending, names = [raw], set[str]()
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
-            names |= {camel(name) for name in item}
-            pending += item.values()
-        elif isinstance(item, list):
-            pending += item
-    return names

@@ -17,6 +17,7 @@ from harness.stream.json_codec import Json
 from harness.stream.printable import excerpt, short_json
 
 from .gemini import pick, strings
+from .sent_contents import sent_contents
 
 SecondTurnAspect = Literal[
     "calls", "ids", "signatures", "other_signatures", "results", "server_tools", "text"
@@ -40,7 +41,8 @@ PLACEHOLDERS = frozenset(
 class _Echo:
     """What a request says of an answer. ``calls``: (name, arguments), with ``ids``, ``signatures``
     and ``places``: the characters of text before each. ``results``: (name, id) in order.
-    ``other_signatures`` are those of other parts.
+    ``other_signatures`` are those of other parts, ``signed_before`` how many stand before each
+    call.
     """
 
     text: str = ""
@@ -50,6 +52,7 @@ class _Echo:
     places: list[int] = field(default_factory=list)
     results: list[tuple[str, str | None]] = field(default_factory=list)
     other_signatures: list[str] = field(default_factory=list)
+    signed_before: list[int] = field(default_factory=list)
     server_tools: list[str] = field(default_factory=list)
 
 
@@ -59,8 +62,11 @@ def judge_second_turn(
     """The verdict of each aspect of the request that follows an answer with these facts.
 
     ``first`` is the request of the answer itself. Its contents are left out; without it, all that
-    is before the first content of the model.
+    is before the first content of the model. A request that names a stored interaction has only
+    the results to send, because the server has the answer.
     """
+    if request.get("previous_interaction_id"):
+        return _judge_stored(answer, request)
     echo = _read(request, first)
     findings: dict[SecondTurnAspect, AspectFinding] = {}
 
@@ -78,14 +84,30 @@ def judge_second_turn(
         put("signatures", *_signatures(wired, echo, aligned))
     others = [value for kind, value in answer.signatures if kind != "call"]
     if others:
-        put("other_signatures", *_other_signatures(others, echo))
+        put("other_signatures", *_other_signatures(answer, others, echo))
     server_tools = answer.opaque.get("server_tools", [])
     if server_tools:
         lost = [value for value in dict.fromkeys(server_tools) if value not in echo.server_tools]
         put("server_tools", "lost" if lost else "kept", f"lost: {lost[0]}" if lost else "")
     if answer.text:
-        put("text", *_text(answer, echo, aligned))
+        # a message of Chat Completions can't say on which side of its calls its text stands
+        put("text", *_text(answer, echo, aligned and "messages" not in request))
     return findings
+
+
+def _judge_stored(answer: Facts, request: Json) -> dict[SecondTurnAspect, AspectFinding]:
+    """The verdicts of a request whose answer is on the server: each call has its result."""
+    echo = _gather(sent_contents(request))
+    if not answer.calls:
+        return {}
+    if echo.calls:
+        note = f"the call {echo.calls[0][0]} is sent although the server has it"
+        return {"calls": AspectFinding("wrong", note)}
+    echo.calls, echo.ids = answer.calls, [call_id for call_id, _ in answer.marks]
+    return {
+        "ids": AspectFinding(*_ids(answer, echo)),
+        "results": AspectFinding(*_results(echo)),
+    }
 
 
 def _calls(wire: list[NamedArguments], sent: list[NamedArguments]) -> tuple[AspectVerdict, str]:
@@ -153,13 +175,23 @@ def _signatures(wired: list[str | None], echo: _Echo, aligned: bool) -> tuple[As
     return "kept", ""
 
 
-def _other_signatures(others: list[str], echo: _Echo) -> tuple[AspectVerdict, str]:
-    there = Counter(map(_plain, echo.other_signatures))
+def _other_signatures(answer: Facts, others: list[str], echo: _Echo) -> tuple[AspectVerdict, str]:
+    counts = Counter(map(_plain, echo.other_signatures))
     for signature, count in Counter(map(_plain, others)).items():
-        if there[signature] < count:
+        if counts[signature] < count:
             return "lost", f"not sent back: {excerpt(str(signature), 40)}"
-        if there[signature] > count:
+        if counts[signature] > count:
             return "wrong", f"sent back more than once: {excerpt(str(signature), 40)}"
+    at_calls = {_plain(signature) for signature in echo.signatures}
+    own = {_plain(signature) for _, signature in answer.marks}
+    for signature in others:
+        if _plain(signature) in at_calls - own:
+            return "wrong", f"stands at a call: {excerpt(str(signature), 40)}"
+    places = zip(answer.signed_before, echo.signed_before, strict=False)
+    for number, (before, sent) in enumerate(places, 1):
+        there = [value for kind, value in answer.signatures[:before] if kind != "call"]
+        if there != echo.other_signatures[:sent]:
+            return "wrong", f"a signature stands on the other side of call {number}"
     return "kept", ""
 
 
@@ -182,22 +214,21 @@ def _plain(signature: str | None) -> str | None:
 
 def _read(request: Json, first: Json) -> _Echo:
     """The contents after those of the first request, or from the first content of the model on."""
-    contents, before = _contents(request), len(_contents(first)) if first is not None else 0
+    contents = sent_contents(request)
+    before = len(sent_contents(first)) if first is not None else 0
     if not before:
         roles = [content.get("role") for content in contents]
         before = roles.index("model") if "model" in roles else len(contents)
+    return _gather(contents[before:])
+
+
+def _gather(contents: list[dict[str, Json]]) -> _Echo:
     echo = _Echo()
-    for content in contents[before:]:
+    for content in contents:
         for part in content.get("parts") or []:
             if isinstance(part, dict):
                 _read_part(echo, part, content.get("role"))
     return echo
-
-
-def _contents(request: Json) -> list[dict[str, Json]]:
-    inner = request.get("request") if isinstance(request.get("request"), dict) else request
-    contents = inner.get("contents")
-    return [content for content in contents or [] if isinstance(content, dict)]
 
 
 def _read_part(echo: _Echo, part: dict[str, Json], role: Json) -> None:
@@ -208,6 +239,7 @@ def _read_part(echo: _Echo, part: dict[str, Json], role: Json) -> None:
         echo.ids.append(call.get("id") or None)
         echo.signatures.append(signature)
         echo.places.append(len(echo.text))
+        echo.signed_before.append(len(echo.other_signatures))
     elif signature is not None:
         echo.other_signatures.append(str(signature))
     if isinstance(result, dict) and role != "model":  # the provider's own stands in its content

@@ -2,7 +2,7 @@
 
 The rules are those of https://ai.google.dev/gemini-api/docs/thought-signatures: every call stands
 at its place with its id, name, arguments and signature, and the results stand together behind the
-calls, in call order.
+calls, in call order. On the Interactions API a call's signature stands in a step before it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from harness.facts import Facts, call_findings, same
 from harness.stream.json_codec import Json
 from harness.stream.printable import short_json
 
+from .sent_contents import names_calls_by_id, sent_contents
+
 
 @dataclass
 class Returned:
@@ -22,7 +24,8 @@ class Returned:
     id). ``marks``: the id and the signature of each call, None where it has none.
 
     ``call_contents`` and ``result_contents``: the index of the content that holds each.
-    ``signatures``: those of all other parts.
+    ``signatures``: those of all other parts; ``signed_before``: how many of them stand before each
+    call. ``by_id``: every call must have an id, so that one is made where the answer gave none.
     """
 
     calls: list[tuple[str, Json]] = field(default_factory=list)
@@ -31,15 +34,14 @@ class Returned:
     call_contents: list[int] = field(default_factory=list)
     result_contents: list[int] = field(default_factory=list)
     signatures: list[str] = field(default_factory=list)
+    signed_before: list[int] = field(default_factory=list)
+    by_id: bool = False
 
 
 def gather_request(body: Json) -> Returned:
-    """The calls and results of a request as the API documents it, in its Code Assist envelope or
-    without.
-    """
-    returned = Returned()
-    inner = body.get("request") if isinstance(body.get("request"), dict) else body
-    for index, content in enumerate(inner.get("contents") or []):
+    """The calls and results of a request as the API documents it, of any of Gemini's wires."""
+    returned = Returned(by_id=names_calls_by_id(body))
+    for index, content in enumerate(sent_contents(body)):
         for part in content.get("parts") or []:
             call, result = part.get("functionCall"), part.get("functionResponse")
             signature = part.get(
@@ -49,6 +51,7 @@ def gather_request(body: Json) -> Returned:
                 returned.calls.append((str(call.get("name") or ""), call.get("args") or {}))
                 returned.marks.append((call.get("id"), signature))
                 returned.call_contents.append(index)
+                returned.signed_before.append(len(returned.signatures))
             elif signature is not None:
                 returned.signatures.append(str(signature))
             if isinstance(result, dict):
@@ -71,7 +74,10 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
             f" is sent back as {short_json(sent)}"
             for kind, had, sent in zip(("id", "signature"), there, here, strict=True)
             if (had or None) != (sent or None)
+            and not (kind == "id" and sent and not had and returned.by_id)
         ]
+        if returned.by_id and not here[0]:
+            findings.append(f"call {number} has no id, by which its result must name it")
     wanted = [
         (name, mark[0]) for (name, _), mark in zip(returned.calls, returned.marks, strict=True)
     ]
@@ -92,6 +98,7 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
         for signature in others
         if signature not in returned.signatures
     ]
+    findings += _moved(wire, returned)
     given = Counter(signature for _, signature in wire.signatures)
     sent = Counter(returned.signatures) + Counter(sign for _, sign in returned.marks if sign)
     return findings + [
@@ -100,3 +107,21 @@ def return_losses(wire: Facts, returned: Returned, signed: Collection[str]) -> l
         for signature, count in sent.items()
         if count > given[signature]
     ]
+
+
+def _moved(wire: Facts, returned: Returned) -> list[str]:
+    """The signatures that stood before a call and are sent back behind it, or the other way."""
+    findings = []
+    places = zip(wire.signed_before, returned.signed_before, strict=False)
+    for number, (there, here) in enumerate(places, 1):
+        before = [signature for _, signature in wire.signatures[:there]]
+        behind = [signature for _, signature in wire.signatures[there:]]
+        moved = [
+            *(value for value in before if value in returned.signatures[here:]),
+            *(value for value in behind if value in returned.signatures[:here]),
+        ]
+        findings += [
+            f"signature moved: {short_json(value)} stands on the other side of call {number}"
+            for value in moved
+        ]
+    return findings

@@ -1,0 +1,113 @@
+"""Walks a raw body for the oracles, plainly, as untyped JSON.
+
+The body is walked once, whatever its framing (SSE, JSON array, JSON lines, one document, raw errors
+between events): a ``data:`` line belongs to an SSE message, a brace opens a JSON document that is
+read at its place, brackets and commas between documents are skipped, everything else is unreadable.
+msgspec decodes the message of an event; the standard library's JSON decides about every text that
+msgspec refuses, and about a document whose end is not known.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import msgspec
+
+from harness.stream.json_codec import Json
+
+_FIELD = re.compile(r"(?:data|event|id|retry)?:|(?:data|event|id|retry)$")
+_NO_UTF8 = re.compile("[\udc80-\udcff]")
+"""A byte that is no UTF-8, as ``surrogateescape`` decodes it."""
+_UNREADABLE = object()
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_decode = msgspec.json.Decoder().decode
+
+
+def read_body(body: bytes) -> Iterator[str | tuple[Json]]:
+    """Every JSON value of the body, each in a tuple, and every other piece as a string."""
+    text = body.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    at = 0
+    data: list[str] = []
+    while at < len(text):
+        if text[at] == "{":
+            yield from _data_message(data)
+            value, end = _document(text, at)
+            yield (value,) if value is not _UNREADABLE else text[at:end]
+            at = end
+            continue
+        if text[at] in "\r\n":
+            if data:
+                yield from _data_message(data)
+            at += 1
+            continue
+        if text[at] in "[], \t":
+            at += 1
+            continue
+        line = text[at : _line_end(text, at)]
+        if _FIELD.match(line):
+            if line.startswith("data"):
+                data.append(line[5:].removeprefix(" "))
+            at += len(line)
+            at += 2 if text.startswith("\r\n", at) else 1
+        else:
+            yield line
+            at += len(line)
+    yield from _data_message(data)
+
+
+def _line_end(text: str, at: int) -> int:
+    """The index of the CR or LF that ends the line at an index, or the length of the text."""
+    end = text.find("\n", at)
+    end = len(text) if end < 0 else end
+    carriage_return = text.find("\r", at, end)
+    return end if carriage_return < 0 else carriage_return
+
+
+def _data_message(lines: list[str]) -> Iterator[str | tuple[Json]]:
+    """The message of some ``data:`` lines, or of each if only that is JSON; empties the list."""
+    each, joined = list(lines), "\n".join(lines)
+    lines.clear()
+    if not joined.strip() or joined.strip() == "[DONE]":
+        return
+    try:
+        message = _decode(joined)
+    except (ValueError, RecursionError):
+        pass  # the standard library's JSON decides
+    else:
+        yield (message,)
+        return
+    start = len(joined) - len(joined.lstrip())
+    value, end = _document(joined, start)
+    if value is not _UNREADABLE and not joined[end:].strip():
+        yield (value,)
+    elif len(each) > 1 and all(is_json(line) for line in each):
+        yield from ((json.loads(line),) for line in each)
+    else:
+        yield joined
+
+
+def _document(text: str, at: int) -> tuple[Any, int]:
+    """The JSON value at an index and its end. A value that is not JSON is unreadable up to the end
+    of its line.
+    """
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return _UNREADABLE, _line_end(text, at)
+    if _NO_UTF8.search(text, at, end):
+        return _UNREADABLE, end
+    return value, end
+
+
+def is_json(text: str) -> bool:
+    """Whether a text begins with a JSON value."""
+    return _document(text, 0)[0] is not _UNREADABLE

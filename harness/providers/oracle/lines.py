@@ -1,0 +1,44 @@
+"""Finds the JSON objects in the output of a program, and the text around them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+from harness.stream.json_codec import Json
+
+Object = dict[str, Json]
+
+
+def items_in_lines(text: str, is_message: Callable[[Object], bool]) -> Iterator[str | Object]:
+    """A line that is an object, whole. In any other line, the objects that are messages, and the
+    text around them as strings.
+    """
+    for line in filter(None, map(str.strip, text.split("\n"))):
+        whole = object_at(line, 0)
+        if whole and whole[1] == len(line):
+            yield whole[0]
+            continue
+        at = 0
+        for brace in re.finditer(r"\{", line):
+            glued = object_at(line, brace.start()) if brace.start() >= at else None
+            if glued and is_message(glued[0]):
+                if line[at : brace.start()].strip():
+                    yield line[at : brace.start()]
+                yield glued[0]
+                at = glued[1]
+        if line[at:].strip():
+            yield line[at:]
+
+
+def object_at(text: str, at: int) -> tuple[Object, int] | None:
+    """The object that begins at a place, and its end; None where there is none, or one with bytes
+    that are not UTF-8.
+    """
+    try:
+        value, end = json.JSONDecoder().raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None
+    broken = any("\udc80" <= character <= "\udcff" for character in text[at:end])
+    return (value, end) if isinstance(value, dict) and not broken else None

@@ -1,0 +1,116 @@
+"""Reads the contents of a request, whichever of Gemini's wires it is for, in the form of
+generateContent.
+
+On the other wires a conversation is a list of steps
+(https://ai.google.dev/gemini-api/docs/interactions-overview) or of messages
+(https://ai.google.dev/gemini-api/docs/openai). Each becomes one content.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from harness.stream.json_codec import Json
+
+Content = dict[str, Any]
+
+
+def sent_contents(body: Json) -> list[Content]:
+    """The contents of a request; bare, or in the envelope of Code Assist."""
+    inner = body.get("request") if isinstance(body.get("request"), dict) else body
+    steps, messages = inner.get("input"), inner.get("messages")
+    if steps is not None:
+        return [_of_step(step) for step in (steps if isinstance(steps, list) else [steps])]
+    if isinstance(messages, list):
+        names = _names(messages)
+        return [_of_message(message, names) for message in messages if isinstance(message, dict)]
+    contents = inner.get("contents")
+    return [content for content in contents or [] if isinstance(content, dict)]
+
+
+def names_calls_by_id(body: Json) -> bool:
+    """Whether every call and result of the request must have an id, also where the answer gave
+    none.
+    """
+    return isinstance(body, dict) and bool(body.keys() & {"input", "messages"})
+
+
+def _of_step(step: Json) -> Content:
+    match step:
+        case {"type": "thought"}:
+            texts = [_text(item) for item in step.get("summary") or []]
+            part: Content = {"text": "".join(texts), "thought": True}
+        case {"type": "function_call"}:
+            call = {"id": step.get("id"), "name": step.get("name"), "args": step.get("arguments")}
+            part = {"functionCall": call}
+        case {"type": "function_result"}:
+            result = {"id": step.get("call_id"), "name": step.get("name")}
+            return {"role": "user", "parts": [{"functionResponse": result}]}
+        case {"type": "model_output"}:
+            parts = [{"text": _text(item)} for item in step.get("content") or []]
+            return {"role": "model", "parts": parts}
+        case {"type": str(kind)} if kind.endswith(("_call", "_result")):
+            part = {"toolCall": {key: step[key] for key in step if key != "type"}}
+        case _:
+            return {"role": "user", "parts": []}
+    return {"role": "model", "parts": [{**part, "thoughtSignature": step.get("signature") or None}]}
+
+
+def _of_message(message: Content, names: dict[str, str]) -> Content:
+    content, role = message.get("content"), message.get("role")
+    if role == "tool":
+        call_id = message.get("tool_call_id")
+        result = {"id": call_id, "name": names.get(str(call_id), "")}
+        return {"role": "user", "parts": [{"functionResponse": result}]}
+    if role != "assistant":
+        return {"role": str(role), "parts": []}
+    parts = []
+    signature = _signature(message)
+    if isinstance(content, str) or signature:
+        parts = [{**part, "thoughtSignature": None} for part in _tagged(str(content or ""))]
+        parts[-1]["thoughtSignature"] = signature
+    for call in message.get("tool_calls") or []:
+        function = call.get("function") or {}
+        called = {"id": call.get("id"), "name": function.get("name")}
+        called["args"] = _arguments(function.get("arguments"))
+        parts.append({"functionCall": called, "thoughtSignature": _signature(call)})
+    return {"role": "model", "parts": parts}
+
+
+def _tagged(text: str) -> list[Content]:
+    """The thoughts and the text of a message; thoughts stand between tags."""
+    parts: list[Content] = []
+    for number, piece in enumerate(text.split("<thought>")):
+        thought, _, rest = piece.rpartition("</thought>") if number else ("", "", piece)
+        parts += [{"text": thought, "thought": True}] if thought else []
+        parts.append({"text": rest})
+    return parts
+
+
+def _signature(holder: Content) -> Json:
+    """The signature in ``extra_content`` of a call or a message; Vertex AI has its own key."""
+    extra = holder.get("extra_content") or {}
+    own = extra.get("google") or extra.get("vertex") or {}
+    return own.get("thought_signature")
+
+
+def _names(messages: list[Json]) -> dict[str, str]:
+    return {
+        str(call.get("id")): str((call.get("function") or {}).get("name") or "")
+        for message in messages
+        if isinstance(message, dict)
+        for call in message.get("tool_calls") or []
+    }
+
+
+def _arguments(text: Json) -> Json:
+    try:
+        return json.loads(text or "{}")
+    except ValueError:
+        return text
+
+
+def _text(item: Json) -> str:
+    text = item.get("text") if isinstance(item, dict) else None
+    return text if isinstance(text, str) else ""
