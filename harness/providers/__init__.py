@@ -6,6 +6,7 @@ from .detection import detect_provider, with_provider
 from .gemini.tools import declared_tools, json_schema, user_prompt
 from .provider import (
     EXIT_CODE,
+    PROGRAM,
     STDERR,
     Answer,
     Endpoint,
@@ -18,6 +19,7 @@ from .table import PROVIDERS
 
 __all__ = [
     "EXIT_CODE",
+    "PROGRAM",
     "PROVIDERS",
     "STDERR",
     "Answer",

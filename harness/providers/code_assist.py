@@ -9,7 +9,8 @@ these as calls.
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 from harness.stream.generation import GenerateRequest, TranslationError
 from harness.stream.session import Session
@@ -26,7 +27,7 @@ def _detect(first: FirstMessages) -> Identity | None:
     return None
 
 
-def _wrap(request: GenerateRequest, session: Session) -> dict[str, Any]:
+def _wrap(request: GenerateRequest, session: Session) -> GenerateRequest:
     """Put the body into the envelope: model, project and ids stand beside the request.
 
     A request with functions and without a mode gets the mode ``VALIDATED``. ``project``,
@@ -44,12 +45,13 @@ def _wrap(request: GenerateRequest, session: Session) -> dict[str, Any]:
     ):
         body["toolConfig"] = {"functionCallingConfig": {"mode": "VALIDATED"}}
     project = {"project": session.context["project"]} if "project" in session.context else {}
-    return {
+    envelope = {
         "model": request.model,
         **project,
         "user_prompt_id": session.context.get("user_prompt_id") or session.next_id("prompt"),
         "request": {**body, "session_id": session.context.get("session_id", "session_1")},
     }
+    return replace(request, body=envelope)
 
 
 PROVIDER: Final = Provider(

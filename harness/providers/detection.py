@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Final
-from urllib.parse import unquote
+from typing import Any, Final
+from urllib.parse import parse_qs, unquote
 
 from harness.stream.exchange import Exchange
 from harness.stream.framing import Frame, FramingError, frame_by_content
 from harness.stream.json_codec import decode_json
 
 from .gemini.messages import is_answer
-from .provider import EXIT_CODE, FirstMessages, Identity
+from .provider import EXIT_CODE, PROGRAM, FirstMessages, Identity
 from .table import PROVIDERS
 
 _OTHER: Final = Identity(None, generates=False)
@@ -38,7 +38,9 @@ def with_provider(exchange: Exchange) -> Exchange:
         identity = detect_provider(method, url, body, exchange.body)
     if not identity.generates and request is None and exchange.header(EXIT_CODE) is not None:
         # The program printed nothing that detection knows; only programs have an exit code.
-        program = next(provider for provider in PROVIDERS.values() if provider.program)
+        programs = [provider for provider in PROVIDERS.values() if provider.program]
+        named = exchange.header(PROGRAM)
+        program = next((known for known in programs if known.name == named), programs[0])
         identity = Identity(program.name, generates=True)
     return replace(
         exchange,
@@ -53,29 +55,40 @@ def detect_provider(method: str, url: str, request_body: bytes, response_body: b
     """The provider that answered. Empty ``url``: no request was recorded."""
     if not url:
         return _detect_body(response_body, has_request=False)
-    if method.upper() not in ("POST", ""):
+    verb = method.upper()
+    if verb not in ("POST", "GET", ""):
         return _OTHER
-    place, _, path = unquote(re.split("[?#]", url, maxsplit=1)[0]).partition("//")
+    address, query = re.split("[?#]", f"{url}?", maxsplit=2)[:2]
+    place, _, path = unquote(address).partition("//")
     path = path or place
     for provider in PROVIDERS.values():
-        if provider.url and (match := provider.url.search(path)):
+        pattern = provider.stored_url if verb == "GET" else provider.url
+        if pattern and (match := pattern.search(path)):
             groups = match.groupdict()
+            asked = {} if groups.keys() >= {"method", "model"} else _read_request(request_body)
+            streamed = asked.get("stream") is True or "true" in parse_qs(query).get("stream", ())
+            model = asked.get("model") or asked.get("agent")
             return Identity(
                 provider.name,
                 generates=True,
-                streamed=groups["method"].startswith("stream"),
-                model=groups["model"] if "model" in groups else _read_model(request_body),
+                streamed=groups["method"].startswith("stream") if "method" in groups else streamed,
+                model=groups["model"] if "model" in groups else _text(model),
             )
-    return _OTHER if _OTHER_PATH.search(path) else _detect_body(response_body, has_request=True)
+    if verb == "GET" or _OTHER_PATH.search(path):
+        return _OTHER
+    return _detect_body(response_body, has_request=True)
 
 
-def _read_model(request_body: bytes) -> str | None:
+def _read_request(body: bytes) -> dict[str, Any]:
     try:
-        request = decode_json(request_body)
+        request = decode_json(body)
     except ValueError:
-        return None
-    model = request.get("model") if type(request) is dict else None
-    return model if type(model) is str else None
+        return {}
+    return request if type(request) is dict else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if type(value) is str else None
 
 
 def _detect_body(body: bytes, *, has_request: bool) -> Identity:

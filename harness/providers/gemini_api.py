@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from harness.facts import Facts
 from harness.stream.events import End
@@ -21,9 +21,9 @@ def read_facts(body: bytes, answer: Answer, end: End) -> Facts:
     return gather_body(body, answer.status, tool_code=answer.tool_code)
 
 
-def send_bare(request: GenerateRequest, session: Session) -> dict[str, Any]:
-    """The body itself, without an envelope."""
-    return request.body
+def send_bare(request: GenerateRequest, session: Session) -> GenerateRequest:
+    """The request itself, without an envelope."""
+    return request
 
 
 PROVIDER: Final = Provider(

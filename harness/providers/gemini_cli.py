@@ -23,7 +23,6 @@ from harness.stream.events import (
     Error,
     Event,
     Finish,
-    Incomplete,
     Metadata,
     Notice,
     Start,
@@ -32,12 +31,12 @@ from harness.stream.events import (
     Unknown,
     Usage,
 )
-from harness.stream.framing import Frame
 from harness.stream.framing.json_lines import JsonLinesFramer
 from harness.stream.json_codec import Json, decode_json
 
 from .oracle import gather_cli
 from .provider import EXIT_CODE, STDERR, Answer, FirstMessages, Identity, Provider
+from .run_reader import RunReader, detect_run, take
 
 _DOCUMENT: Final = frozenset({"response", "stats", "error"})
 """The fields of which the document of ``--output-format json`` has at least one."""
@@ -52,40 +51,13 @@ _COUNTS: Final[dict[str, str]] = {
 """Field of `Usage` → field of a model's ``tokens`` in the document."""
 
 
-class CliNormalizer:
+class CliNormalizer(RunReader):
     """One run: see `harness.providers.provider.Normalizer`."""
 
     def __init__(self, answer: Answer) -> None:
-        self._answer = answer
-        self._started = False
+        super().__init__(answer)
         self._calls = 0
         self._names: dict[str, str] = {}
-        self._rest: list[str] = []  # of the line that the output ended inside
-        self._ended = False  # the run has said how
-
-    def feed(self, frame: Frame) -> list[Event]:
-        out: list[Event] = []
-        message = frame.json
-        if frame.raw is not None:
-            if frame.partial:
-                self._rest.append(frame.raw)
-            else:
-                out.append(Unknown("frame", frame.raw))
-        elif message is None:
-            out.append(Unknown("frame", "null"))
-        elif type(message) is not dict:
-            out.append(Unknown("line", message))
-        elif "type" not in message and not _DOCUMENT.isdisjoint(message):
-            self._read_document(dict(message), out)
-        else:
-            self._read(message, out)
-        return out
-
-    def close(self, end: End = "complete") -> list[Event]:
-        rest, self._rest = self._rest, []
-        if end in INTERRUPTED:
-            return [Incomplete(end, "\n".join(rest))]
-        return [*[Unknown("rest", text) for text in rest], *self._read_exit()]
 
     def _read_exit(self) -> list[Event]:
         """The error of a run whose exit code reports a failure and whose output does not.
@@ -105,6 +77,9 @@ class CliNormalizer:
         ]
 
     def _read(self, message: dict[str, Json], out: list[Event]) -> None:
+        if "type" not in message and not _DOCUMENT.isdisjoint(message):
+            self._read_document(dict(message), out)
+            return
         kind = message.get("type")
         read = _READERS.get(kind) if type(kind) is str else None
         if read is None:
@@ -131,7 +106,7 @@ class CliNormalizer:
     def _init(self, left: dict[str, Json], message: dict[str, Json], out: list[Event]) -> None:
         self._started = True
         out.append(
-            Start(_take(left, str, "model") or self._answer.model, _take(left, str, "session_id"))
+            Start(take(left, str, "model") or self._answer.model, take(left, str, "session_id"))
         )
         if "timestamp" in left:
             out.append(Metadata("created", {"timestamp": left.pop("timestamp")}))
@@ -143,7 +118,7 @@ class CliNormalizer:
             left.clear()
             return
         left.pop("delta", None)  # says that the text is a piece; all of them are
-        text = _take(left, str, "content") or ""
+        text = take(left, str, "content") or ""
         if role == "assistant":
             out.append(Text(text))
         elif role is None or role == "model":
@@ -185,12 +160,12 @@ class CliNormalizer:
 
     def _error(self, left: dict[str, Json], message: dict[str, Json], out: list[Event]) -> None:
         out.append(
-            Notice(_take(left, str, "severity") or "", _take(left, str, "message") or "", message)
+            Notice(take(left, str, "severity") or "", take(left, str, "message") or "", message)
         )
         left.clear()
 
     def _result(self, left: dict[str, Json], message: dict[str, Json], out: list[Event]) -> None:
-        stats = _take(left, dict, "stats")
+        stats = take(left, dict, "stats")
         if stats is not None:
             names = {
                 "input": "input_tokens",
@@ -214,18 +189,18 @@ class CliNormalizer:
 
     def _read_document(self, left: dict[str, Json], out: list[Event]) -> None:
         """Read the whole run in one object; ``response`` is the text of its last turn."""
-        stats = _take(left, dict, "stats")
+        stats = take(left, dict, "stats")
         models = stats.get("models") if stats else None
         named = list(models) if type(models) is dict else []
         self._started = self._ended = True
         out.append(
             Start(
-                named[0] if len(named) == 1 else self._answer.model, _take(left, str, "session_id")
+                named[0] if len(named) == 1 else self._answer.model, take(left, str, "session_id")
             )
         )
         if stats is not None:
             out.append(_document_usage(stats))
-        text, error = _take(left, str, "response"), left.pop("error", None)
+        text, error = take(left, str, "response"), left.pop("error", None)
         if text is not None:
             out.append(Text(text))
         warnings = left.pop("warnings", None) or []
@@ -254,17 +229,6 @@ _READERS: Final[
 """Type of a line → its reader, which removes the fields that it reads from its first dict; the
 second is the whole line.
 """
-
-
-def _take(left: dict[str, Json], kind: type, name: str) -> Any:
-    """Remove a field of this type and return its value, else None. A value of another type stays;
-    null is removed.
-    """
-    value = left.get(name)
-    if value is None or type(value) is kind:
-        left.pop(name, None)
-        return value
-    return None
 
 
 def _first(left: dict[str, Json], *names: str) -> Json:
@@ -352,28 +316,33 @@ _EVENT: Final = re.compile(
 
 
 def _detect(first: FirstMessages) -> Identity | None:
-    """Only the body of a program's output is recorded: one with a request is no run."""
-    alone = not first.has_request
-    if any(map(_is_event, first.messages)) or (
-        alone
-        and not first.messages
-        and _EVENT.search(first.body, 0, 1 << 16)  # behind other output on its line
-    ):
-        return Identity("gemini-cli", generates=alone, streamed=True)
-    if any(map(_is_document, first.messages)):
-        return Identity("gemini-cli", generates=alone)
-    return None
+    return detect_run("gemini-cli", first, _is_event, _is_document, _EVENT)
+
+
+_FIELDS: Final = {
+    "init": {"session_id"},
+    "message": {"role", "content"},
+    "tool_use": {"tool_name", "tool_id"},
+    "tool_result": {"tool_id", "status"},
+    "error": {"severity", "message"},
+    "result": {"status", "stats"},
+}
+"""The fields by which an event is recognized that has lost its timestamp."""
 
 
 def _is_event(message: dict[str, Any]) -> bool:
     kind = message.get("type")
-    return type(kind) is str and kind in _READERS and "timestamp" in message
+    if type(kind) is not str or kind not in _READERS:
+        return False
+    plain = kind != "message" or type(message.get("content")) is str
+    return "timestamp" in message or (plain and message.keys() >= _FIELDS[kind])
 
 
 def _is_document(message: dict[str, Any]) -> bool:
     """Whether a message is the output of ``gemini --output-format json``."""
     return (
         "type" not in message
+        and "conversation_id" not in message  # a document of the Antigravity CLI
         and (type(message.get("response")) is str or type(message.get("session_id")) is str)
         and (type(message.get("stats")) is dict or type(message.get("error")) is dict)
     )

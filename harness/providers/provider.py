@@ -19,6 +19,10 @@ from harness.stream.session import Session
 
 EXIT_CODE: Final = "x-exit-code"
 """The header of a program's output that holds its exit code; no server sends it."""
+PROGRAM: Final = "x-program"
+"""The header beside it that names the provider whose program ran. Without it, output that no
+provider knows is that of the first program in the table.
+"""
 STDERR: Final = "x-stderr"
 """The header beside it that holds what the program wrote to stderr, a line in each value."""
 
@@ -29,12 +33,15 @@ class Answer:
 
     ``status``: the HTTP status. ``headers``: the response's, names in lower case. ``model``: the
     one that was asked for. ``tool_code``: whether ``<tool_code>`` in the answer's text is a call.
+    ``stderr``: the lines that a program wrote there. ``asked``: the body of the request.
     """
 
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     model: str | None = None
     tool_code: bool = False
+    stderr: tuple[str, ...] = ()
+    asked: bytes = b""
 
     @property
     def failed(self) -> bool:
@@ -108,14 +115,20 @@ class Provider:
     ``normalizer(answer)`` makes a stage that turns the frames of one answer into events.
     ``oracle(body, answer, end)`` reads the facts of a whole body, independently of framer and
     normalizer. ``url``, searched in the path of a URL, recognizes the requests that generate; its
-    group ``method`` begins with ``stream`` if the answer is streamed; its group ``model`` names the
-    model, without that group the request body does. ``detect(messages)`` recognizes a body; it
-    gives None for the body of another wire. ``framer(max_frame)`` makes a stage that cuts a body
-    into messages. ``wrap(request, session)`` gives the body that this wire is sent, None where no
-    request is ever sent. ``tool_code``: its models are known to write calls as ``<tool_code>``.
+    group ``method`` begins with ``stream`` if the answer is streamed, without that group ``stream``
+    in the body or in the query tells it; its group ``model`` names the model, without that group
+    the body does. ``stored_url`` recognizes the GET requests that fetch a model's answer.
+    ``detect(messages)`` recognizes a body; it gives None for the body of another wire.
+    ``framer(max_frame)`` makes a stage that cuts a body into messages. ``wrap(request, session)``
+    gives the request with the body that this wire is sent, None where no request is ever sent.
+    ``as_given``: it gets requests as given (`harness.stream.generation`), because the wire is not
+    generateContent's. ``tool_code``: its models are known to write calls as ``<tool_code>``.
     ``program``: the answer is the output of a program, not a response of a server.
     ``gemini_messages``: it reads Gemini's messages in all of their framings and spellings.
-    ``endpoint``: where the API is served, None for a program.
+    ``endpoint``: where the API is served, None for a program. ``tags``: tags that its normalizer
+    looks for in the text, so that it holds the beginning of one back. ``variants(body)`` names the
+    ways in which a body differs from the documented wire; those of Gemini's messages are known to
+    `harness.conformance`.
 
     A `TypeError` says which provider lacks a required field.
     """
@@ -125,13 +138,17 @@ class Provider:
     normalizer: Callable[[Answer], Normalizer]
     oracle: Callable[[bytes, Answer, End], Facts]
     url: re.Pattern[str] | None = None
+    stored_url: re.Pattern[str] | None = None
     detect: Callable[[FirstMessages], Identity | None] = lambda messages: None
     framer: Callable[[int], Framer] = frame_by_content
-    wrap: Callable[[GenerateRequest, Session], dict[str, Any]] | None = None
+    wrap: Callable[[GenerateRequest, Session], GenerateRequest] | None = None
+    as_given: bool = False
     tool_code: bool = False
     program: bool = False
     gemini_messages: bool = False
     endpoint: Endpoint | None = None
+    variants: Callable[[bytes], list[str]] = lambda body: []
+    tags: tuple[str, ...] = ()
 
     def __new__(cls, **given: Any) -> Provider:
         """Refuse a provider that lacks a required field, by its name."""
@@ -147,13 +164,14 @@ class Provider:
         """The facts about an exchange that its frames do not hold; ``tool_code`` None: as the
         provider's models are known to write.
         """
+        headers = {name.lower(): values for name, values in exchange.headers.items() if values}
         return Answer(
             status=exchange.status,
-            headers={
-                name.lower(): values[0] for name, values in exchange.headers.items() if values
-            },
+            headers={name: values[0] for name, values in headers.items()},
             model=model,
             tool_code=self.tool_code if tool_code is None else tool_code,
+            stderr=tuple(headers.get(STDERR, ())),
+            asked=exchange.request.body if exchange.request else b"",
         )
 
     def facts(self, exchange: Exchange, tool_code: bool | None = None) -> Facts:

@@ -11,7 +11,10 @@ MODULES: Final = (
     "gemini_api",
     "vertex_ai",
     "code_assist",
+    "interactions",
+    "openai_compat",
     "gemini_cli",
+    "agy",
 )
 """The modules or folders of the providers, in the order of reports and of detection. Each has its
 `Provider` as ``PROVIDER``.

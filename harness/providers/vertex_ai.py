@@ -19,7 +19,7 @@ _GLOBAL: Final = "https://aiplatform.googleapis.com"
 _LOCATION: Final = re.compile(r"/projects/[^/]+/locations/([a-z0-9-]+)/")
 
 
-def _regional(path: str) -> str | None:
+def regional(path: str) -> str | None:
     """https://cloud.google.com/vertex-ai/docs/reference/rest#service-endpoint"""
     location = _LOCATION.search(path)
     match location and location[1]:
@@ -55,7 +55,7 @@ PROVIDER: Final = Provider(
         "GOOGLE_VERTEX_BASE_URL",
         "/v1beta1/publishers/google/models/{model}:{method}",
         re.compile(VERTEX_PATH),
-        _regional,
+        regional,
     ),
     gemini_messages=True,
 )

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
+from dataclasses import replace
+
 import pytest
 
-from harness.providers import Identity, declared_tools, detect_provider, with_provider
+from harness.providers import (
+    PROVIDERS,
+    Identity,
+    declared_tools,
+    detect_provider,
+    user_prompt,
+    with_provider,
+)
 from harness.stream.exchange import Exchange, Request
 from harness.stream.framing import MAX_FRAME
 from harness.stream.session import Tool
@@ -54,6 +65,16 @@ URLS: list[tuple[str, Identity]] = [
         Identity("code-assist", True, True, "asked"),
     ),
     ("http://127.0.0.1/v1internal:generateContent", Identity("code-assist", True, False, "asked")),
+    (f"{HOST}/v1beta/openai/chat/completions", Identity("openai-compat", True, False, "asked")),
+    (
+        "http://127.0.0.1/google/v1/openai/chat/completions",
+        Identity("openai-compat", True, False, "asked"),
+    ),
+    (
+        f"{VERTEX}/endpoints/openapi/chat/completions",
+        Identity("openai-compat", True, False, "asked"),
+    ),
+    (f"{VERTEX}/endpoints/123/chat/completions", Identity("openai-compat", True, False, "asked")),
 ]
 OTHER_URLS = [
     "https://cloudcode-pa.googleapis.com/v1internal:loadCodeAssist",
@@ -61,8 +82,10 @@ OTHER_URLS = [
     f"{HOST}/v1beta/models/m:embedContent",
     f"{HOST}/v1beta/models/m:batchGenerateContent",
     f"{HOST}/v1beta/models",
-    f"{HOST}/v1beta/openai/chat/completions",
-    f"{HOST}/v1/interactions",
+    f"{HOST}/v1beta/openai/embeddings",
+    "https://api.groq.com/openai/v1/chat/completions",
+    "https://o.openai.azure.com/openai/deployments/d/chat/completions",
+    f"{HOST}/v1/interactions/v1_abc",
     f"{HOST}/v1beta/cachedContents",
     "https://oauth2.googleapis.com/token",
     f"{VERTEX}/publishers/anthropic/models/claude:streamRawPredict",
@@ -80,6 +103,37 @@ def test_the_path_tells_the_provider_on_any_host(url: str, identity: Identity) -
 @pytest.mark.parametrize("url", OTHER_URLS)
 def test_other_endpoints_do_not_generate(url: str) -> None:
     assert detect_provider("POST", url, b"", b'{"error": {"code": 400}}') == Identity(None, False)
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "body", "identity"),
+    [
+        (
+            "POST",
+            "/v1/asks",
+            b'{"model": "m", "stream": true}',
+            Identity("a-wire", True, True, "m"),
+        ),
+        ("POST", "/v1/asks", b'{"agent": "a"}', Identity("a-wire", True, False, "a")),
+        ("POST", "/v1/asks?stream=true", b"[]", Identity("a-wire", True, True, None)),
+        ("GET", "/v1/asks/7", b"", Identity("a-wire", True, False, None)),
+        ("GET", "/v1/asks/7?stream=true&after=3", b"", Identity("a-wire", True, True, None)),
+        ("GET", "/v1/asks", b"", Identity(None, False)),
+        ("POST", "/v1/asks/7", b"", Identity(None, False)),
+        ("DELETE", "/v1/asks/7", b"", Identity(None, False)),
+    ],
+)
+def test_a_wire_can_stream_by_its_body_and_serve_stored_answers(
+    method: str, address: str, body: bytes, identity: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wire = replace(
+        PROVIDERS["gemini-api"],
+        name="a-wire",
+        url=re.compile("/asks$"),
+        stored_url=re.compile("/asks/[^/]+$"),
+    )
+    monkeypatch.setitem(PROVIDERS, "a-wire", wire)
+    assert detect_provider(method, f"http://localhost{address}", body, b"") == identity
 
 
 SSE = b'data: {"candidates": []}\r\n\r\ndata: {"candidates": []}\r\n\r\n'
@@ -116,7 +170,7 @@ SSE = b'data: {"candidates": []}\r\n\r\ndata: {"candidates": []}\r\n\r\n'
         (b'{"choices": []}', Identity(None, False)),
         (
             b'event: interaction.created\ndata: {"event_type": "interaction.created"}\n\n',
-            Identity(None, False),
+            Identity("interactions", True, True),
         ),
         (b'{"totalTokens": 3}', Identity(None, False)),
         (b"<html>", Identity(None, False)),
@@ -152,6 +206,17 @@ def test_at_an_unknown_address_only_an_answer_tells() -> None:
             None,
         ),
         (b'{"request": {"tools": [{"functionDeclarations": [{"name": "f"}]}]}}', [Tool("f")]),
+        (
+            b'{"input": "hi", "tools": [{"type": "function", "name": "f", "parameters": {"a": 1}},'
+            b' {"type": "google_search"}, {"type": "function", "name": "g"}]}',
+            None,
+        ),
+        (
+            b'{"messages": [], "tools": [{"type": "function", "function": {"name": "f", "parameters":'
+            b' {"a": 1}}}, {"type": "function", "function": {"name": "g"}}, {"type": "custom"}]}',
+            None,
+        ),
+        (b'{"tools": [{"type": "function", "function": 5}]}', []),
         (b'{"tools": {"functionDeclarations": []}}', []),
         (b'{"tools": [{"functionDeclarations": [{"name": 5}, null]}, 5]}', []),
         (b"[]", []),
@@ -161,6 +226,42 @@ def test_at_an_unknown_address_only_an_answer_tells() -> None:
 )
 def test_declared_tools(body: bytes, tools: list[Tool] | None) -> None:
     assert declared_tools(body) == ([Tool("f", {"a": 1}), Tool("g")] if tools is None else tools)
+
+
+@pytest.mark.parametrize(
+    ("body", "prompt"),
+    [
+        ({"contents": [{"parts": [{"text": "Hi"}, {"text": "?"}]}, {"role": "model"}]}, "Hi?"),
+        ({"input": "Hi?"}, "Hi?"),
+        ({"input": {"type": "text", "text": "Hi?"}}, "Hi?"),
+        ({"input": [{"type": "image", "data": "QQ=="}, {"type": "text", "text": "Hi?"}]}, "Hi?"),
+        (
+            {
+                "input": [
+                    {"type": "user_input", "content": [{"type": "text", "text": "Hi?"}]},
+                    {"type": "model_output", "content": [{"type": "text", "text": "No."}]},
+                    {"type": "function_result", "result": "8"},
+                ]
+            },
+            "Hi?",
+        ),
+        (
+            {
+                "messages": [
+                    {"role": "user", "content": "No."},
+                    {"role": "user", "content": [{"type": "text", "text": "Hi?"}]},
+                    {"role": "tool", "content": "8"},
+                ]
+            },
+            "Hi?",
+        ),
+        ({"messages": [{"role": "user", "content": "Hi?"}]}, "Hi?"),
+        ({"messages": [{"role": "assistant", "content": "No."}]}, ""),
+        ({"input": 5}, ""),
+    ],
+)
+def test_the_prompt_is_the_last_text_of_the_user(body: dict[str, object], prompt: str) -> None:
+    assert user_prompt(json.dumps(body).encode()) == prompt
 
 
 def test_a_program_that_wrote_nothing_is_known_by_its_exit_code() -> None:

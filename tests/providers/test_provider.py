@@ -16,7 +16,15 @@ def test_a_provider_without_an_oracle_is_refused_by_name() -> None:
 
 
 def test_reports_show_the_providers_in_the_order_of_the_table() -> None:
-    assert list(PROVIDERS) == ["gemini-api", "vertex-ai", "code-assist", "gemini-cli"]
+    assert list(PROVIDERS) == [
+        "gemini-api",
+        "vertex-ai",
+        "code-assist",
+        "interactions",
+        "openai-compat",
+        "gemini-cli",
+        "agy",
+    ]
 
 
 @pytest.mark.parametrize(("name", "calls"), [("gemini-api", 0), ("code-assist", 1)])
