@@ -1,6 +1,6 @@
 """The public vocabulary of facts: the neutral account of one answer, and how two of them differ."""
 
-from .account import Facts, StreamedArguments
+from .account import Facts, StreamedArguments, arguments_of
 from .aspects import (
     RED,
     Aspect,
@@ -77,6 +77,7 @@ __all__ = [
     "Usage",
     "WireAnswer",
     "account_of_facts",
+    "arguments_of",
     "call_findings",
     "check_fact",
     "compare_answers",

@@ -8,8 +8,9 @@ is under test (`harness.stream.json_path`).
 from __future__ import annotations
 
 import copy
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -19,6 +20,9 @@ from .finish import MALFORMED
 
 WIDEST_ARRAY = 10_000
 """A JSON path to an element beyond this is read as damage."""
+
+_LIMITS = ("RESOURCE_EXHAUSTED", "rate_limit_exceeded", "too_many_requests", "quota_exceeded")
+"""The words of an error that say that a limit was reached."""
 
 _STEP = re.compile(
     r"""\.(?P<name>[^.*\[\]'"]+)|\[(?P<index>\d+)\]|\[(?P<quote>['"])(?P<quoted>(?:\\.|(?!(?P=quote)).)*)(?P=quote)\]"""
@@ -32,7 +36,9 @@ class Facts:
     """The facts of candidate 0 of one answer.
 
     ``text``, ``thoughts``: concatenated. ``calls``: (name, arguments) in order; a streamed call has
-    the arguments that arrived. ``open_call``: the last call never ended. ``marks``: the id and the
+    the arguments that arrived, as text if they are not a whole object. ``invalid_calls``: (name,
+    text) of whole calls whose arguments are no JSON object. ``open_call``: the last call never
+    ended. ``marks``: the id and the
     signature of each call, None where it has none. ``signatures``: (kind of part, base64 as on the
     wire); kinds are ``text``, ``thought``, ``call`` and ``other``.
 
@@ -54,8 +60,9 @@ class Facts:
     aspect: ``media`` (data or URI), ``code`` (code and output), ``server_tools`` (ids, and strings
     of arguments and results), ``grounding``, ``citations``, ``urls`` (URIs). ``error_words``: code,
     status and message of each error. ``pieces``: the values of streamed arguments as they came, ""
-    for one that is no string. ``places``: the number of characters of text before each call. Only
-    the oracle of a wire fills these.
+    for one that is no string. ``places``: the number of characters of text before each call.
+    ``signed_before``: the number of ``signatures`` before each call, empty for wires on which a
+    call has its own. Only the oracle of a wire fills these.
 
     ``raw`` and ``raw_usage`` are objects of the wire that payloads hand on unchanged. The oracle of
     the wire reads them. It takes from ``raw_usage`` only counts that are not in ``own_counts``, for
@@ -85,12 +92,14 @@ class Facts:
     ended_well: bool = False
     limited: bool = False
     unfinished: bool = False
+    invalid_calls: list[tuple[str, str]] = field(default_factory=list)
     at_error: Facts | None = None
     at_block: Facts | None = None
     opaque: dict[str, list[str]] = field(default_factory=dict)
     error_words: list[str] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
+    signed_before: list[int] = field(default_factory=list)
     raw: list[Json] = field(default_factory=list)
     raw_usage: dict[str, Json] = field(default_factory=dict)
     own_counts: frozenset[str] = frozenset()
@@ -112,14 +121,26 @@ class Facts:
 
     @property
     def is_malformed(self) -> bool:
-        """Whether the answer has no call because its call was malformed."""
-        return self.finish in MALFORMED and not self.calls
+        """Whether a call of the answer was malformed: its arguments are no JSON object, or the
+        finish reason says so and there is no call.
+        """
+        return bool(self.invalid_calls) or (self.finish in MALFORMED and not self.calls)
+
+    def malformed_reasons(self, calls: Sequence[tuple[str, Json]]) -> list[str]:
+        """The texts that the error of an answer with a malformed call must say; none where the
+        ``calls`` that a dialect found make up for the finish reason.
+        """
+        if self.invalid_calls:
+            return [name for name, _ in self.invalid_calls[:1]]
+        if not self.is_malformed or calls:
+            return []
+        return [text for text in (self.finish, self.finish_message) if text]
 
     def add_error(self, code: int | None, message: str, status: Json = None) -> None:
         """Note an error; the first one also keeps the facts up to it."""
         self.errors.append((code, message))
         if self.at_error is None:
-            self.limited = code == 429 or (code is None and status == "RESOURCE_EXHAUSTED")
+            self.limited = code == 429 or (code is None and status in _LIMITS)
             self.at_error = copy.deepcopy(self)
 
     def add_opaque(self, aspect: str, *values: Json) -> None:
@@ -161,6 +182,17 @@ class Facts:
         if self.at_error is not None and self.at_error.block_reason is None:
             return self.at_error
         return self.at_block or self
+
+
+def arguments_of(text: str) -> Json:
+    """The object that the JSON text of a call's arguments is, ``{}`` for an empty text; the text
+    itself where it is no object.
+    """
+    try:
+        value = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, dict) else text
 
 
 class StreamedArguments:

@@ -286,9 +286,10 @@ class _Judge:
         self._findings: dict[Aspect, AspectFinding] = {}
         facts = wire.facts
         self._wire_class = finish_class(wire.reason)
+        named = ("filter", "other", "length") if wire.program else ("filter", "other")
         self._names_reason = bool(
             wire.reason
-            and self._wire_class in ("filter", "other")
+            and self._wire_class in named
             and word_pattern(wire.reason).search(carried.words)
         )
         self._may_raise = bool(
@@ -502,9 +503,10 @@ class _Judge:
         lost: list[str] = []
         only_raw = True
         for value, times in Counter(values).items():
-            count, in_raw = self._carried.search.count(value, binary=binary)
+            enough = times if each else 1
+            count, in_raw = self._carried.search.count(value, binary=binary, enough=enough)
             only_raw &= in_raw
-            if count < (times if each else 1):
+            if count < enough:
                 lost.append(value)
         if not values:
             return
@@ -563,6 +565,7 @@ class _Judge:
         if wire.facts.errors or wire.faulty or (self._carried.loud and self._may_raise):
             return
         counts = wire.facts.usage
+        cached_apart = counts.get("cacheReadTokens") or 0  # agy's name, counted beside the input
         prompt, output, thoughts, total, tool_use = (
             counts.get(name) or 0
             for name in (
@@ -590,7 +593,7 @@ class _Judge:
         wrong = [
             name
             for name, accepted in (
-                ("input", {prompt, prompt + tool_use}),
+                ("input", {prompt, prompt + tool_use, prompt - cached_apart}),
                 ("output", {output, output + thoughts}),
                 ("thoughts", {0, thoughts}),
                 ("total", {0, total} if total else {0} | sums),

@@ -46,6 +46,7 @@ def compare_answers(
         *text_findings("text", text, carried.text),
         *text_findings("thought", wire.thoughts, carried.thoughts),
         *call_findings(calls, carried.calls, ordered=not wire.blocks),
+        *invalid_call_findings(wire, carried),
         *error_findings(wire, carried, interrupted, numbered=numbered),
         *compare_rest(wire, carried),
         *carried.contradictions,
@@ -182,6 +183,19 @@ def call_findings(
             f" {short_json([name for name, _ in carried])}"
         )
     return findings
+
+
+def invalid_call_findings(wire: Facts, carried: Facts) -> list[str]:
+    """Calls whose arguments are no JSON object, by name and text."""
+    return [
+        f"invalid call lost: {name}({short_json(text)})"
+        for name, text in wire.invalid_calls
+        if (name, text) not in carried.invalid_calls
+    ] + [
+        f"invalid call invented: {name}({short_json(text)})"
+        for name, text in carried.invalid_calls
+        if (name, text) not in wire.invalid_calls
+    ]
 
 
 def error_findings(wire: Facts, carried: Facts, interrupted: bool, *, numbered: bool) -> list[str]:

@@ -17,31 +17,39 @@ MALFORMED: Final = frozenset(
 )
 """Gemini's reasons of an answer whose call or text came out wrong."""
 
-CONTINUATION: Final = "CONTINUATION"
-"""Gemini's reason of an answer that goes on in another response."""
+CONTINUATION: Final = frozenset({"CONTINUATION", "requires_continuation"})
+"""Gemini's reasons of an answer that goes on in another response."""
 
 _WORDS: Final[dict[FinishClass, str]] = {
     "stop": (
         "STOP END_TURN STOP_SEQUENCE COMPLETED COMPLETE DONE SUCCESS RESULT"
-        " TOOL_CALLS TOOL_CALL TOOL_USE FUNCTION_CALL"
+        " TOOL_CALLS TOOL_CALL TOOL_USE FUNCTION_CALL REQUIRES_ACTION"
     ),
-    "length": "MAX_TOKENS LENGTH MAX_OUTPUT_TOKENS MODEL_LENGTH",
+    "length": (
+        "MAX_TOKENS LENGTH MAX_OUTPUT_TOKENS MODEL_LENGTH INCOMPLETE BUDGET_EXCEEDED PRINT_TIMEOUT"
+    ),
     "filter": (
         "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR JAILBREAK"
         " IMAGE_SAFETY IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION"
-        " CONTENT_FILTER CONTENT_FILTERED REFUSAL"
+        " REFUSAL"
     ),
 }
 _CLASSES: Final = {word: kind for kind, words in _WORDS.items() for word in words.split()}
-_CALLS: Final = frozenset({"TOOL_CALLS", "TOOL_CALL", "TOOL_USE", "FUNCTION_CALL"})
+_JOINED: Final = str.maketrans("- ", "__")
+_CALLS: Final = frozenset(
+    {"TOOL_CALLS", "TOOL_CALL", "TOOL_USE", "FUNCTION_CALL", "REQUIRES_ACTION"}
+)
 _NONE: Final = frozenset({"", "NONE", "NULL", "UNDEFINED"})
 
 
 def finish_class(raw: str | None) -> FinishClass | None:
     """The class of a reason in any wire's spelling (``FinishReason.STOP``, ``tool-calls``,
     ``end_turn``). An unknown word is ``other``; None or an empty word has no class.
+    ``content_filter`` may have more behind it.
     """
     word = _word(raw)
+    if word.startswith("CONTENT_FILTER"):
+        return "filter"
     return None if word in _NONE else _CLASSES.get(word, "other")
 
 
@@ -51,4 +59,4 @@ def ends_in_call(raw: str | None) -> bool:
 
 
 def _word(raw: str | None) -> str:
-    return (raw or "").rpartition(".")[2].upper().replace("-", "_")
+    return (raw or "").rpartition(".")[2].upper().translate(_JOINED)

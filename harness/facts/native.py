@@ -8,9 +8,11 @@ base64. Other values are whole leaves, or stand inside a leaf from 12 characters
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from functools import cached_property, lru_cache
+from itertools import islice
+from typing import Final, NamedTuple
 
 from harness.stream.json_codec import Json, decode_json
 
@@ -28,52 +30,81 @@ _RAW_KEY: Final = re.compile(r"raw|response|http|_hidden|sdk_http", re.IGNORECAS
 _SPACE_AND_PADDING: Final = re.compile(r"[\s=]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+Path = tuple["Path", str | int] | None
+"""The path of a leaf: the path of its holder, and its key there."""
+
+
+class Leaf(NamedTuple):
     """A string in native events; ``in_raw``: below a key that holds the wire's own object. Numbers
     are leaves with their JSON text.
     """
 
     text: str
     in_raw: bool
-    event: int
 
 
 class NativeSearch:
     """The string leaves of native events, ready to be searched."""
 
     def __init__(self, events: Sequence[Json]) -> None:
-        self.leaves: list[Leaf] = []
-        runs: dict[tuple[str | int, ...], tuple[list[str], bool, int]] = {}
+        self._events = events
+        self._base64: dict[str, str] = {}
+
+    @cached_property
+    def leaves(self) -> list[Leaf]:
+        """All leaves, those of JSON in strings too."""
+        found = ((text, raw) for event in self._events for _, text, raw in _leaves(event))
+        return [Leaf(*leaf) for leaf in islice(found, MAX_LEAVES)]
+
+    @cached_property
+    def _outside_raw(self) -> Counter[str]:
+        """How often each string stands outside raw data, without those in strings of JSON. Most
+        values are found here.
+        """
+        strings: list[str] = []
+        pending = list(self._events)
+        while pending:
+            value = pending.pop()
+            if isinstance(value, str):
+                strings.append(value)
+            elif isinstance(value, dict):
+                pending += [item for key, item in value.items() if not _is_raw(str(key))]
+            elif isinstance(value, list):
+                pending += value
+        return Counter(strings)
+
+    @cached_property
+    def _words(self) -> set[str]:
+        return {leaf.text for leaf in self.leaves}
+
+    @cached_property
+    def _joined(self) -> list[Leaf]:
+        """The pieces under one key path, joined over consecutive events."""
+        runs: dict[Path, tuple[list[str], bool, int]] = {}
         joined: list[Leaf] = []
-        for number, event in enumerate(events):
-            if len(self.leaves) > MAX_LEAVES:
-                break
-            here: dict[tuple[str | int, ...], Leaf] = {}
-            for path, text, in_raw in _leaves(event):
-                leaf = Leaf(text, in_raw, number)
-                self.leaves.append(leaf)
-                here.setdefault(path, leaf)
-                if len(self.leaves) > MAX_LEAVES:
-                    break
+        room = MAX_LEAVES
+        for number, event in enumerate(self._events):
+            here: dict[Path, Leaf] = {}
+            for path, text, in_raw in islice(_leaves(event), max(0, room)):
+                here.setdefault(path, Leaf(text, in_raw))
+                room -= 1
             for path, leaf in here.items():
                 pieces, in_raw, last = runs.get(path, ([], leaf.in_raw, number - 1))
                 if last != number - 1:
-                    joined += _joined(pieces, in_raw, last)
+                    joined += _joined(pieces, in_raw)
                     pieces, in_raw = [], leaf.in_raw
                 pieces.append(leaf.text)
                 runs[path] = (pieces, in_raw and leaf.in_raw, number)
-        for pieces, in_raw, last in runs.values():
-            joined += _joined(pieces, in_raw, last)
+        for pieces, in_raw, _ in runs.values():
+            joined += _joined(pieces, in_raw)
         room = MAX_JOINED
-        self._joined: list[Leaf] = []
+        kept: list[Leaf] = []
         for leaf in joined:
             room -= len(leaf.text)
             if room < 0:
                 break
-            self._joined.append(leaf)
-        self._words = {leaf.text for leaf in self.leaves}
-        self._plain: list[tuple[str, Leaf]] | None = None
+            kept.append(leaf)
+        return kept
 
     def has_leaf(self, text: str) -> bool:
         """Whether a whole leaf is this text."""
@@ -86,43 +117,52 @@ class NativeSearch:
             text in leaf.text and pattern.search(leaf.text) for leaf in self.leaves
         )
 
-    def count(self, value: str, *, binary: bool = False) -> tuple[int, bool]:
+    def count(self, value: str, *, binary: bool = False, enough: int = 1) -> tuple[int, bool]:
         """How often a value is there, and whether it is only below keys of raw data.
 
-        ``binary``: the value is base64, and is compared as bytes.
+        ``binary``: the value is base64, and is compared as bytes. Nothing more is searched once the
+        value is found ``enough`` times outside raw data.
         """
-        hits = list(self._binary(value) if binary else self._text(value))
+        if self._outside_raw[value] >= enough:
+            return self._outside_raw[value], False
+        find = self._binary if binary else self._text
+        hits = list(find(value, joined=False))
+        if len(hits) < enough or all(leaf.in_raw for leaf in hits):
+            hits += find(value, joined=True)
         return len(hits), bool(hits) and all(leaf.in_raw for leaf in hits)
 
-    def _text(self, value: str) -> Iterator[Leaf]:
+    def _text(self, value: str, joined: bool) -> Iterator[Leaf]:
         inside = len(value) >= INSIDE
-        for leaf in (*self.leaves, *self._joined):
+        for leaf in self._joined if joined else self.leaves:
             if leaf.text == value:
                 yield leaf
             elif inside:
                 yield from [leaf] * leaf.text.count(value)
 
-    def _binary(self, value: str) -> Iterator[Leaf]:
+    def _binary(self, value: str, joined: bool) -> Iterator[Leaf]:
         wanted = plain_base64(value)
-        if self._plain is None:
-            self._plain = [
-                (plain_base64(leaf.text), leaf) for leaf in (*self.leaves, *self._joined)
-            ]
         inside = len(wanted) * 3 // 4 >= INSIDE_BYTES
-        for text, leaf in self._plain:
+        for leaf in self._joined if joined else self.leaves:
+            if len(leaf.text) < len(wanted):
+                continue
+            text = self._base64.get(leaf.text)
+            if text is None:
+                text = self._base64[leaf.text] = plain_base64(leaf.text)
             if text == wanted:
                 yield leaf
             elif inside:
                 yield from [leaf] * text.count(wanted)
 
 
-def _joined(pieces: list[str], in_raw: bool, last: int) -> list[Leaf]:
-    return [Leaf("".join(pieces), in_raw, last)] if len(pieces) > 1 else []
+def _joined(pieces: list[str], in_raw: bool) -> list[Leaf]:
+    return [Leaf("".join(pieces), in_raw)] if len(pieces) > 1 else []
 
 
 def plain_base64(text: str) -> str:
     """Base64 in the standard alphabet, without padding and white space."""
-    return _SPACE_AND_PADDING.sub("", text).replace("-", "+").replace("_", "/")
+    if not text.isalnum():
+        text = _SPACE_AND_PADDING.sub("", text)
+    return text.replace("-", "+").replace("_", "/")
 
 
 def word_pattern(text: str) -> re.Pattern[str]:
@@ -130,31 +170,32 @@ def word_pattern(text: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9]){re.escape(text)}(?![A-Za-z0-9])")
 
 
-def _leaves(event: Json) -> Iterator[tuple[tuple[str | int, ...], str, bool]]:
+def _leaves(event: Json) -> Iterator[tuple[Path, str, bool]]:
     """(path, text, whether it is raw data) of every string and number, in order."""
-    stack: list[tuple[tuple[str | int, ...], Json, bool]] = [((), event, False)]
+    stack: list[tuple[Path, Json, bool]] = [(None, event, False)]
     while stack:
         path, value, in_raw = stack.pop()
-        match value:
-            case dict():
-                stack += [
-                    ((*path, str(key)), item, in_raw or bool(_RAW_KEY.match(str(key))))
-                    for key, item in reversed(value.items())
-                ]
-            case list():
-                stack += [
-                    ((*path, index), item, in_raw)
-                    for index, item in reversed(list(enumerate(value)))
-                ]
-            case str():
-                yield path, value, in_raw
-                opened = _json_in(value)
-                if opened is not None:
-                    stack.append(((*path, "json"), opened, in_raw))
-            case bool() | None:
-                pass
-            case _:
-                yield path, str(value), in_raw
+        if isinstance(value, str):
+            yield path, value, in_raw
+            opened = _json_in(value)
+            if opened is not None:
+                stack.append(((path, "json"), opened, in_raw))
+        elif isinstance(value, dict):
+            stack += [
+                ((path, str(key)), item, in_raw or _is_raw(str(key)))
+                for key, item in reversed(value.items())
+            ]
+        elif isinstance(value, list):
+            stack += [
+                ((path, index), item, in_raw) for index, item in reversed(list(enumerate(value)))
+            ]
+        elif value is not None and not isinstance(value, bool):
+            yield path, str(value), in_raw
+
+
+@lru_cache(maxsize=4096)
+def _is_raw(key: str) -> bool:
+    return _RAW_KEY.match(key) is not None
 
 
 def _json_in(text: str) -> Json:

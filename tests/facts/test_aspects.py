@@ -27,7 +27,7 @@ from harness.facts import (
     judge_answer,
     merged_facts,
 )
-from harness.providers.oracle import gather_body, gather_cli, read_messages
+from harness.providers.oracle import gather_agy, gather_body, gather_cli, read_messages
 
 SIGNATURE = "c2lnbmF0dXJlIG9mIHRoZSBjYWxsIG9uZQ=="
 MEDIUM = "aVZCT1J3MEtHZ29BQUFBTlNVaEVVZ0FB"
@@ -247,6 +247,23 @@ def test_a_value_below_a_raw_key_counts_and_the_note_says_so() -> None:
     assert (finding.verdict, finding.note) == ("kept", "only in raw data")
 
 
+def test_a_value_in_raw_data_and_in_pieces_is_not_only_in_raw_data() -> None:
+    wire = answer(frame({"inlineData": {"data": MEDIUM}}, finishReason="STOP"))
+    pieces = (Entry({"raw": MEDIUM, "piece": MEDIUM[:9]}), Entry({"piece": MEDIUM[9:]}))
+    transcript = Transcript((*pieces, Entry({}, (Finish("STOP"),))))
+    finding = judge_answer(wire, transcript)["media"]
+    assert (finding.verdict, finding.note) == ("kept", "")
+
+
+def test_equal_media_are_counted_in_leaves_and_in_joined_pieces() -> None:
+    media = [{"inlineData": {"data": MEDIUM}}] * 2
+    wire = answer(frame(*media, finishReason="STOP"))
+    whole = Entry({"data": MEDIUM}, (Finish("STOP"),))
+    pieces = (Entry({"piece": MEDIUM[:9]}), Entry({"piece": MEDIUM[9:]}))
+    assert verdicts(wire, Transcript((whole, *pieces)))["media"] == "kept"
+    assert verdicts(wire, Transcript((whole, *pieces[:1])))["media"] == "lost"
+
+
 ENDS: list[tuple[str | None, str | None, bool, dict[Aspect, AspectVerdict]]] = [
     ("MAX_TOKENS", "length", False, {}),
     ("MAX_TOKENS", "end_turn", False, {"finish": "wrong"}),
@@ -381,6 +398,15 @@ def test_counts_where_the_wire_has_none_are_wrong() -> None:
     wire = answer(frame({"text": "a"}, finishReason="STOP"))
     facts = (Text("a"), Finish("STOP"), Usage(input=8, output=4, total=12))
     assert red(wire, Transcript((Entry(None, facts),))) == {"usage": "wrong"}
+
+
+def test_cache_reads_that_are_counted_beside_the_input_may_be_in_it() -> None:
+    usage = '{"input_tokens":900,"output_tokens":4,"cache_read_tokens":100,"total_tokens":904}'
+    body = f'{{"conversation_id":"c","status":"SUCCESS","response":"a","usage":{usage}}}'
+    wire = WireAnswer(gather_agy(body.encode()), "complete", program=True)
+    for counted, expected in ((900, {}), (1000, {}), (800, {"usage": "wrong"})):
+        facts = (Text("a"), Finish("SUCCESS"), Usage(input=counted, output=4, total=904))
+        assert red(wire, Transcript((Entry(None, facts),))) == expected
 
 
 def test_a_skipped_exchange_is_not_asked() -> None:
