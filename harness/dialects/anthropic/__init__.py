@@ -4,6 +4,7 @@ from typing import Final
 
 from ..dialect import Dialect
 from .facts import differences, read_facts
+from .http_api import API
 from .mutations import MUTATIONS
 from .request import REQUEST
 from .response import Translator
@@ -22,4 +23,5 @@ DIALECT: Final = Dialect(
     final=FINAL,
     mutations=MUTATIONS,
     client=None,
+    api=API,
 )

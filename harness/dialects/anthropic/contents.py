@@ -22,7 +22,7 @@ from harness.stream.session import Session
 
 from ..dialect import Payload
 from ..fields import Fields
-from .media import translate_document, translate_image, translate_result
+from .media import named_kinds, translate_document, translate_image, translate_result
 
 Part = Payload
 
@@ -40,17 +40,19 @@ class _Call(NamedTuple):
 
 
 class Contents:
-    """The contents of one request; ``names`` are the wire's names of the caller's tools.
+    """The contents of one request; ``names`` are the wire's names of the caller's tools,
+    ``as_given`` is for a wire that is not generateContent's (`harness.stream.generation`).
 
     ``contents`` are those of the messages so far. ``strangers`` are the ids of calls that the
     session does not know.
     """
 
-    def __init__(self, names: Mapping[str, str], session: Session) -> None:
+    def __init__(self, names: Mapping[str, str], session: Session, as_given: bool = False) -> None:
         self.contents: list[dict[str, Any]] = []
         self.strangers: list[str] = []
         self._names = names
         self._session = session
+        self._as_given = as_given
         self._waiting: dict[str, _Call] = {}
         self._answered: set[str] = set()
         self._calls = 0
@@ -102,10 +104,13 @@ class Contents:
         parts.append({"text": block.need("text", str)})
 
     def _image(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
-        parts.append(translate_image(block))
+        parts += self._media(block, [translate_image(block)])
 
     def _document(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
-        parts += translate_document(block)
+        parts += self._media(block, translate_document(block))
+
+    def _media(self, block: Fields, parts: list[Part]) -> list[Part]:
+        return named_kinds(block, parts) if self._as_given else parts
 
     def _thinking(self, block: Fields, parts: list[Part], _: list[tuple[int, Part]]) -> None:
         """A thought. An empty one carries the signature of the text before it, else of an empty
@@ -142,7 +147,8 @@ class Contents:
         arguments, own = block.need("input", dict), block.get("signature", str)
         known = self._session.calls.get(call_id)
         if known and name in (known.name, self._session.own_names.get(known.name)):
-            call, signature = _Call(known.name, known.wire_id, self._calls), own or known.signature
+            wire_id = known.wire_id or call_id if self._as_given else known.wire_id
+            call, signature = _Call(known.name, wire_id, self._calls), own or known.signature
         else:
             call, signature = _Call(self._names[name], call_id, self._calls), own
             self.strangers.append(call_id)
@@ -169,7 +175,7 @@ class Contents:
                     "functionResponse": {
                         **_known_id(call),
                         "name": call.name,
-                        **translate_result(block),
+                        **translate_result(block, self._as_given),
                     }
                 },
             )

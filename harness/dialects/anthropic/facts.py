@@ -8,13 +8,15 @@ without a good end is an error, which names the finish reason and the message be
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from harness.facts import (
     CONTINUATION,
     Facts,
+    arguments_of,
     compare_answers,
+    finish_class,
     message_findings,
     signature_findings,
     usage_findings,
@@ -25,28 +27,25 @@ from harness.stream.session import Session
 
 PAUSE = "pause_turn"
 """The stop reason of an answer that goes on."""
-_REFUSALS = (
-    *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"),
-    *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"),
-)
-_STOPS = {
-    **dict.fromkeys(("success", ""), "end_turn"),  # of the Gemini CLI
-    "STOP": "end_turn",
-    "MAX_TOKENS": "max_tokens",
-    **dict.fromkeys(_REFUSALS, "refusal"),
-}
+_STOPS = {"stop": "end_turn", "length": "max_tokens", "filter": "refusal"}
 
 
 def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session) -> Facts:
     """The facts in the events; ``session`` remembers the signatures of calls."""
     facts = Facts()
     block: dict[str, Json] = {}
+    number = -1
     for payload in payloads:
+        number += payload["type"] == "content_block_start"
+        if payload.get("index", number) != number:
+            facts.contradictions.append(f"a {payload['type']} has not the index {number}")
         match payload["type"]:
             case "message_start":
                 _count(facts, payload["message"].get("usage"))
             case "content_block_start":
                 block = {**payload["content_block"], "json": "", "has_text": False}
+                if block["type"] == "redacted_thinking":
+                    facts.add_signature("thought", block["data"])
             case "content_block_delta":
                 _read_delta(facts, block, payload["delta"])
             case "content_block_stop":
@@ -86,7 +85,7 @@ def _read_delta(facts: Facts, block: dict[str, Json], delta: Mapping[str, Json])
 
 def _close_block(facts: Facts, block: Mapping[str, Json], session: Session) -> None:
     if block.get("type") == "tool_use":
-        facts.calls.append((block["name"], json.loads(block["json"] or "{}")))
+        facts.calls.append((block["name"], arguments_of(block["json"])))
         remembered = session.calls.get(block["id"])
         facts.add_signature("call", remembered.signature if remembered else None)
 
@@ -100,40 +99,46 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     """The facts that the events lack or invent, without the declared losses."""
     wire = wire.at_error or wire
     failed = not wire.errors and _stop_reason(wire, carried) is None
-    return compare_answers(
-        wire, carried, _compare_rest, interrupted=interrupted or failed, numbered=False
-    )
+    rest = partial(_compare_rest, broken=interrupted or bool(wire.errors))
+    return compare_answers(wire, carried, rest, interrupted=interrupted or failed, numbered=False)
 
 
 def _stop_reason(wire: Facts, carried: Facts) -> str | None:
     """The stop reason of an answer that ended; None where it has no good end."""
+    if wire.invalid_calls:
+        return None
     if carried.calls:
         return "tool_use"
     if wire.block_reason is not None:
         return "refusal"
-    if wire.finish == CONTINUATION:
+    if wire.finish in CONTINUATION:
         return PAUSE
     if not wire.ended_well:
         return None
-    return _STOPS.get(wire.finish or "", "end_turn" if wire.has_content else None)
+    if wire.finish == "":  # of the Gemini CLI
+        return "end_turn"
+    return _STOPS.get(finish_class(wire.finish) or "", "end_turn" if wire.has_content else None)
 
 
-def _compare_rest(wire: Facts, carried: Facts) -> list[str]:
+def _compare_rest(wire: Facts, carried: Facts, broken: bool) -> list[str]:
     """Signatures of text, thoughts and other parts share one place; the stop reason and the counts
     stand in an event that does not come after an error.
     """
     findings = signature_findings(_call_or_not(wire), _call_or_not(carried))
     stop = _stop_reason(wire, carried)
     if carried.errors:
-        reasons = [] if stop or wire.errors else (wire.finish, wire.finish_message)
-        return findings + message_findings("finish", filter(None, reasons), carried)
+        reasons = wire.malformed_reasons(()) or filter(None, (wire.finish, wire.finish_message))
+        missing = [] if stop or broken else reasons
+        return findings + message_findings("finish", missing, carried)
     counts = wire.usage
     cached = counts.get("cachedContentTokenCount", 0)
+    written = counts.get("cacheWriteTokenCount", 0)
     expected = {
-        "input_tokens": counts.get("promptTokenCount", cached) - cached,
+        "input_tokens": counts.get("promptTokenCount", cached + written) - cached - written,
         "output_tokens": counts.get("candidatesTokenCount", 0)
         + counts.get("thoughtsTokenCount", 0),
         "cache_read_input_tokens": cached,
+        "cache_creation_input_tokens": written,
     }
     return [
         *findings,

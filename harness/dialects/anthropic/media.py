@@ -85,14 +85,27 @@ def _inner_parts(source: Fields) -> list[Payload]:
     return parts
 
 
-def translate_result(block: Fields) -> Payload:
+def named_kinds(block: Fields, parts: list[Payload]) -> list[Payload]:
+    """The parts of an image or a document, each with media with its ``kind``; those of a document
+    that is made of blocks are images.
+    """
+    kind = block.need("type", str)
+    if block.need("source", dict).get("type") == "content":
+        kind = "image"
+    return [part if "text" in part else {**part, "kind": kind} for part in parts]
+
+
+def translate_result(block: Fields, as_given: bool = False) -> Payload:
     """``response`` of a ``functionResponse``, and ``parts`` if there are files in the result.
 
     The result stands under ``content``, that of a failed tool under ``error``. A reference stands
-    at the place of each file.
+    at the place of each file. ``as_given``: see `harness.stream.generation`.
     """
     content = block.get("content", str, list)
-    key = "error" if block.get("is_error", bool) else "content"
+    failed = block.get("is_error", bool)
+    if as_given:
+        return {**_given_result(block, content), **({"isError": True} if failed else {})}
+    key = "error" if failed else "content"
     if content is None or isinstance(content, str):
         return {"response": {key: content or ""}}
     items: list[Any] = []
@@ -110,6 +123,21 @@ def translate_result(block: Fields) -> Payload:
                 files.append({place: {**file, "displayName": name}})
                 items.append({"$ref": name})
     return {"response": {key: items}, **({"parts": files} if files else {})}
+
+
+def _given_result(block: Fields, content: str | list[Any] | None) -> Payload:
+    if content is None or isinstance(content, str):
+        return {"response": content or ""}
+    parts: list[Payload] = []
+    for item in block.items("content"):
+        kind = item.choose("type", _RESULT_BLOCKS)
+        parts += (
+            [{"text": item.need("text", str)}]
+            if kind == "text"
+            else named_kinds(item, _result_parts(kind, item))
+        )
+        item.leave_rest()
+    return {"parts": parts}
 
 
 def _result_parts(kind: str, item: Fields) -> list[Payload]:

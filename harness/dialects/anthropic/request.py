@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from harness.stream.generation import NOT_RUN, GenerateRequest, ToolOutcome, TranslationError
@@ -49,7 +50,9 @@ LEVELS: Final = ((1024, "LOW"), (8192, "MEDIUM"))
 """Largest budget → thinking level; HIGH above these."""
 
 
-def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
+def translate(
+    prompt: Any, options: Mapping[str, Any], session: Session, as_given: bool = False
+) -> GenerateRequest:
     """The request that a Messages body asks for; see `harness.dialects.dialect.RequestTranslator`.
 
     The session learns the conversation's id (``context["session_id"]``, from ``metadata``), which
@@ -64,7 +67,7 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
     tools = fields.items("tools")
     declared = declared_names(tools)
     names = wire_names([*declared, *_used_names(fields)])
-    contents = Contents(names, session)
+    contents = Contents(names, session, as_given)
     for message in _messages(fields):
         contents.add(message)
     if not contents.contents:
@@ -72,19 +75,19 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
     body = {
         "contents": contents.contents,
         "systemInstruction": _system(fields),
-        "tools": translate_tools(tools, names),
+        "tools": translate_tools(tools, names, as_given),
         "toolConfig": translate_choice(fields.inner("tool_choice"), names, declared),
         "generationConfig": _generation(fields, model or ""),
     }
     context = _session_id(fields)
-    fields.get("stream", bool)  # the address of the request says so too
+    streamed = fields.get("stream", bool) is True
     fields.leave_rest()
     session.context = {**session.context, **context}
     for call_id in contents.strangers:
         session.reserve(call_id)
     session.own_names = {wire: own for own, wire in names.items() if wire != own}
     return GenerateRequest(
-        {key: value for key, value in body.items() if value}, model, tuple(warnings)
+        {key: value for key, value in body.items() if value}, model, tuple(warnings), streamed
     )
 
 
@@ -200,7 +203,7 @@ def follow_up(prompt: Any, payloads: Sequence[Payload], then: Sequence[ToolOutco
     else:
         if len(calls) != len(then):
             raise TranslationError(
-                "", f"the answer has {len(calls)} calls, and there are {len(then)} outcomes"
+                "", f"the answer has {len(calls)} calls, and {len(then)} outcomes are given"
             )
         content = [_result(call_id, outcome) for call_id, outcome in zip(calls, then, strict=True)]
     added = [{"role": "assistant", "content": answer}] if answer else []
@@ -273,4 +276,5 @@ REQUEST: Final = RequestTranslator(
         "messages": [{"role": "user", "content": "Hello"}],
     },
     sent_back=frozenset({"call", "text", "thought"}),
+    as_given=partial(translate, as_given=True),
 )

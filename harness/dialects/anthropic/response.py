@@ -27,6 +27,7 @@ from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
+from ..running_usage import RunningUsage
 from ..understanding import Understanding, describe_failure
 from .stream import ENDS, ERROR_TYPES, STOP_REASONS, MessageWriter
 
@@ -52,6 +53,7 @@ class _Held(NamedTuple):
     start: ev.CallStart
     id: str
     pieces: list[ev.CallPiece]
+    texts: list[str]
 
 
 class Translator:
@@ -66,7 +68,7 @@ class Translator:
         self._reactions: _Reactions = FRESH
         self._message = MessageWriter()
         self._model = ""
-        self._counts: dict[str, int] = {}
+        self._usage = RunningUsage()
         self._held: _Held | None = None
         self._calls = 0
         self._finish: ev.Finish | None = None
@@ -75,9 +77,13 @@ class Translator:
 
     def feed(self, event: ev.Event) -> list[Payload]:
         """The payloads that this event completes, perhaps none."""
-        self._understanding.note(event)
-        self._reactions[type(event)](self, event)
-        return self._message.take()
+        kind = type(event)
+        if kind in self._understanding.watched:
+            self._understanding.note(event)
+        self._reactions[kind](self, event)
+        message = self._message
+        out, message.out = message.out, []  # as `take` does, without a call: this is the hot path
+        return out
 
     def close(self) -> list[Payload]:
         """The end of the message, or an error if it did not end well; nothing after an error."""
@@ -91,6 +97,8 @@ class Translator:
 
     def _stop_reason(self) -> str | None:
         """The stop reason; None where the answer did not end well."""
+        if self._understanding.invalid:
+            return None
         if self._calls or self._held:
             return "tool_use"
         if self._refused:
@@ -105,6 +113,8 @@ class Translator:
         """Why the answer did not end well."""
         if not self._understanding.understood:
             return self._understanding.nothing()
+        if self._understanding.invalid:
+            return self._understanding.invalid
         if self._finish is None:
             return "the answer gave no finish reason"
         return describe_failure(self._finish)
@@ -132,7 +142,7 @@ class Translator:
             self._metadata(event)
 
     def _first_usage(self, event: ev.Usage) -> None:
-        self._usage(event)
+        self._count(event)
         self._reactions = COUNTED
 
     def _first_thing(self, event: ev.Event) -> None:
@@ -161,6 +171,9 @@ class Translator:
     def _reasoning(self, event: ev.Reasoning) -> None:
         if event.candidate > 0:
             return
+        if event.redacted and event.signature and not event.text:
+            self._message.redacted(event.signature)
+            return
         if event.text:
             self._message.thinking(event.text)
         if event.signature:
@@ -179,6 +192,11 @@ class Translator:
             self._session.remember_signature(event.signature, "lost part")
             self._message.sign(event.signature)
 
+    def _boundary(self, event: ev.BlockStart | ev.BlockEnd) -> None:
+        """Pieces of two blocks of the wire never share a block. The rest is a declared loss."""
+        if not self._held:
+            self._message.stop()
+
     def _tool_result(self, event: ev.ToolResult) -> None:
         if event.candidate > 0:
             return
@@ -191,11 +209,25 @@ class Translator:
         if event.candidate > 0:
             return
         self._message.stop()
-        self._held = _Held(event, self._remember(event.id, event.name, event.signature), [])
+        self._held = _Held(event, self._remember(event.id, event.name, event.signature), [], [])
 
     def _call_piece(self, event: ev.CallPiece) -> None:
         if self._held:
             self._held.pieces.append(event)
+
+    def _call_text(self, event: ev.CallText) -> None:
+        if self._held:
+            self._held.texts.append(event.text)
+
+    def _call_invalid(self, event: ev.CallInvalid) -> None:
+        """The official clients raise for arguments that are no JSON, so such a call is an unknown
+        payload, and the message ends in an error.
+        """
+        if self._held:
+            start, self._held = self._held.start, None
+            raw = {"kind": "invalid_call", "id": start.id, "name": start.name, "text": event.text}
+            signed = {} if start.signature is None else {"signature": start.signature}
+            self._message.unknown({**raw, **signed})
 
     def _call_end(self, event: ev.CallEnd) -> None:
         if self._held:
@@ -230,10 +262,11 @@ class Translator:
             arguments = Assembly()
             for piece in self._held.pieces:
                 arguments.add(piece.path, piece.value, piece.more)
-            self._write_call(self._held.id, self._held.start.name, arguments.value())
+            so_far = "".join(self._held.texts) or arguments.value()
+            self._write_call(self._held.id, self._held.start.name, so_far)
             self._held = None
 
-    def _write_call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
+    def _write_call(self, call_id: str, name: str, arguments: dict[str, Any] | str) -> None:
         self._message.call(call_id, self._session.own_names.get(name, name), arguments)
         self._calls += 1
 
@@ -260,22 +293,21 @@ class Translator:
     def _notice(self, event: ev.Notice) -> None:
         self._message.unknown(event.raw)
 
-    def _usage(self, event: ev.Usage) -> None:
-        for name in ("input", "output", "reasoning", "cached"):
-            count = getattr(event, name)
-            if count is not None:
-                self._counts[name] = count
+    def _count(self, event: ev.Usage) -> None:
+        self._usage.add(event)
 
     def _usage_so_far(self) -> Payload:
-        counts = self._counts
+        counts = self._usage.counts
         usage = {
             "input_tokens": counts.get("input", 0),
             "output_tokens": counts.get("output", 0) + counts.get("reasoning", 0),
         }
         if "cached" in counts:
             usage["cache_read_input_tokens"] = counts["cached"]
-            if "input" in counts:
-                usage["input_tokens"] -= counts["cached"]
+        if "cache_write" in counts:
+            usage["cache_creation_input_tokens"] = counts["cache_write"]
+        if "input" in counts:
+            usage["input_tokens"] -= counts.get("cached", 0) + counts.get("cache_write", 0)
         return usage
 
     def _blocked(self, event: ev.Blocked) -> None:
@@ -310,7 +342,7 @@ class Translator:
         self._reactions = OVER
 
     def _ignore(self, event: ev.Event) -> None:
-        """Nothing follows an error."""
+        """Nothing follows an error, and a mark says nothing."""
 
 
 _Reactions = Mapping[type[ev.Event], Callable[[Translator, Any], None]]
@@ -320,7 +352,9 @@ OPENED: Final[_Reactions] = {
     ev.Reasoning: Translator._reasoning,
     ev.CallStart: Translator._call_start,
     ev.CallPiece: Translator._call_piece,
+    ev.CallText: Translator._call_text,
     ev.CallEnd: Translator._call_end,
+    ev.CallInvalid: Translator._call_invalid,
     ev.NamelessCall: Translator._nameless_call,
     ev.ToolResult: Translator._tool_result,
     ev.Media: Translator._lost_part,
@@ -328,20 +362,24 @@ OPENED: Final[_Reactions] = {
     ev.CodeResult: Translator._lost_part,
     ev.ServerCall: Translator._lost_part,
     ev.ServerResult: Translator._lost_part,
+    ev.BlockStart: Translator._boundary,
+    ev.BlockEnd: Translator._boundary,
     ev.Start: Translator._start_again,
     ev.Metadata: Translator._metadata,
     ev.Annotation: Translator._annotation,
-    ev.Usage: Translator._usage,
+    ev.Usage: Translator._count,
     ev.Notice: Translator._notice,
     ev.Unknown: Translator._unknown,
     ev.Blocked: Translator._blocked,
     ev.Finish: Translator._finished,
     ev.Error: Translator._error,
     ev.Incomplete: Translator._incomplete,
+    ev.Mark: Translator._ignore,
 }
 COUNTED: Final[_Reactions] = {
     **dict.fromkeys(OPENED, Translator._first_thing),
     ev.Metadata: Translator._early_metadata,
+    **dict.fromkeys((ev.BlockStart, ev.BlockEnd, ev.Mark), Translator._ignore),
 }
 STARTED: Final[_Reactions] = {**COUNTED, ev.Usage: Translator._first_usage}
 _EARLY_END: Final[_Reactions] = {ev.Error: Translator._error, ev.Incomplete: Translator._incomplete}

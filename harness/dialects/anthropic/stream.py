@@ -28,7 +28,7 @@ LOSSES: Final[Mapping[str, str]] = {
     "url-context": "the pages that were fetched for the URL context",
     "logprobs": "log probabilities",
     "safety-ratings": "safety ratings",
-    "usage-details": "token counts but input, output, thoughts and cached",
+    "usage-details": "token counts but input, output, thoughts, cached and written to the cache",
     "failed-usage": "token counts of an answer that failed",
     "finish-class": (
         "the class of the finish reason where a call stands, and of other reasons with content"
@@ -38,6 +38,8 @@ LOSSES: Final[Mapping[str, str]] = {
     "finish-message": "the text beside a finish reason",
     "credits": "credits consumed and left",
     "trace-id": "the trace id of Code Assist",
+    "blocks": "indexes and ids of steps, blocks and items",
+    "refusal": "that a text is the model's refusal",
 }
 
 STOP_REASONS: Final[Mapping[ev.FinishClass, str | None]] = {
@@ -69,6 +71,23 @@ ERROR_TYPES: Final[Mapping[int | str | None, str]] = {
     "NOT_FOUND": "not_found_error",
     "RESOURCE_EXHAUSTED": "rate_limit_error",
     "UNAVAILABLE": "overloaded_error",
+    # The codes of the Interactions API do, too.
+    **dict.fromkeys(
+        (
+            *("invalid_request", "parameter_unknown", "failed_precondition", "out_of_range"),
+            *("safety", "recitation", "language", "prohibited_content", "spii", "blocklist"),
+            *("image_safety", "image_prohibited_content", "image_recitation", "image_other"),
+            "content_blocked",
+        ),
+        "invalid_request_error",
+    ),
+    "authentication": "authentication_error",
+    "permission_denied": "permission_error",
+    **dict.fromkeys(("not_found", "model_not_found"), "not_found_error"),
+    **dict.fromkeys(
+        ("rate_limit_exceeded", "too_many_requests", "quota_exceeded"), "rate_limit_error"
+    ),
+    "service_unavailable": "overloaded_error",
 }
 
 ENDS: Final[Mapping[ev.End, str]] = {
@@ -84,6 +103,7 @@ ORDER: Final[Mapping[str, Mapping[str, str]]] = {
         "start text": "text begun",
         "start thinking": "thinking begun",
         "start tool_use": "call begun",
+        "start redacted_thinking": "block whole",
         "message_delta": "closing",
         "error": "failed",
     },
@@ -145,14 +165,13 @@ class MessageWriter:
         self.begun = False
         # payloads from before message_start, which the official clients want first
         self.waiting: list[Payload] = []
-        self._out: list[Payload] = []
+        self.out: list[Payload] = []
         self._index = 0
         self._block = ""  # the type of the open block, or nothing
 
     def take(self) -> list[Payload]:
         """The payloads that were written since the last call."""
-        out = self._out
-        self._out = []
+        out, self.out = self.out, []
         return out
 
     def begin(self, message_id: str, model: str, usage: Payload) -> None:
@@ -167,8 +186,8 @@ class MessageWriter:
             "stop_sequence": None,
             "usage": usage,
         }
-        self._out.append({"type": "message_start", "message": message})
-        self._out += self.waiting
+        self.out.append({"type": "message_start", "message": message})
+        self.out += self.waiting
         self.waiting.clear()
         self.begun = True
 
@@ -176,7 +195,9 @@ class MessageWriter:
         """Write a piece of text, in the open text block or a new one."""
         if self._block != "text":
             self._start({"type": "text", "text": ""})
-        self._delta({"type": "text_delta", "text": piece})
+        # as _delta does, without a call: this is the hot path
+        delta = {"type": "text_delta", "text": piece}
+        self.out.append({"type": "content_block_delta", "index": self._index, "delta": delta})
 
     def thinking(self, piece: str) -> None:
         """Write a piece of a thought, in the open thinking block or a new one."""
@@ -193,44 +214,52 @@ class MessageWriter:
         self._delta({"type": "signature_delta", "signature": signature})
         self.stop()
 
-    def call(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
-        """Write a tool_use block with all its arguments in one piece. It stays open."""
+    def redacted(self, data: str) -> None:
+        """Write a redacted_thinking block."""
+        self._start({"type": "redacted_thinking", "data": data})
+        self.stop()
+
+    def call(self, call_id: str, name: str, arguments: dict[str, Any] | str) -> None:
+        """Write a tool_use block with all its arguments, or their JSON text, in one piece. It stays
+        open.
+        """
+        text = arguments if isinstance(arguments, str) else _as_json(arguments)
         self._start({"type": "tool_use", "id": call_id, "name": name, "input": {}})
-        self._delta({"type": "input_json_delta", "partial_json": _as_json(arguments)})
+        self._delta({"type": "input_json_delta", "partial_json": text})
 
     def stop(self) -> None:
         """Close the open block, if there is one."""
         if self._block:
-            self._out.append({"type": "content_block_stop", "index": self._index})
+            self.out.append({"type": "content_block_stop", "index": self._index})
             self._index += 1
             self._block = ""
 
     def unknown(self, raw: Json) -> None:
         """Write an object that the protocol has no type for; it may stand inside a block."""
-        (self._out if self.begun else self.waiting).append({"type": "unknown", "raw": raw})
+        (self.out if self.begun else self.waiting).append({"type": "unknown", "raw": raw})
 
     def finish(self, stop_reason: str, usage: Payload) -> None:
         """Write message_delta."""
         delta = {"stop_reason": stop_reason, "stop_sequence": None}
-        self._out.append({"type": "message_delta", "delta": delta, "usage": usage})
+        self.out.append({"type": "message_delta", "delta": delta, "usage": usage})
 
     def end(self) -> None:
         """Write message_stop."""
-        self._out.append({"type": "message_stop"})
+        self.out.append({"type": "message_stop"})
 
     def fail(self, kind: str, message: str) -> None:
         """Write the error that ends the stream. An open block stays open: it is not complete."""
-        self._out.append({"type": "error", "error": {"type": kind, "message": message}})
+        self.out.append({"type": "error", "error": {"type": kind, "message": message}})
 
     def _start(self, block: Payload) -> None:
         self.stop()
         self._block = block["type"]
-        self._out.append(
+        self.out.append(
             {"type": "content_block_start", "index": self._index, "content_block": block}
         )
 
     def _delta(self, delta: Payload) -> None:
-        self._out.append({"type": "content_block_delta", "index": self._index, "delta": delta})
+        self.out.append({"type": "content_block_delta", "index": self._index, "delta": delta})
 
 
 def _as_json(arguments: dict[str, Any]) -> str:

@@ -87,17 +87,20 @@ def declared_names(tools: Iterable[Fields]) -> list[str]:
     return names
 
 
-def translate_tools(tools: Iterable[Fields], names: dict[str, str]) -> list[dict[str, Any]]:
-    """One entry of ``tools`` with all the functions; nothing without tools.
+def translate_tools(
+    tools: Iterable[Fields], names: dict[str, str], as_given: bool = False
+) -> list[dict[str, Any]]:
+    """One entry of ``tools`` with all the functions; nothing without tools. ``as_given`` keeps the
+    schemas (`harness.stream.generation`).
 
     Tools that the Messages API defines itself (``bash_20250124``, ``web_search_20250305``) have no
     schema to send: `TranslationError`.
     """
-    declarations = [_declare(tool, names) for tool in tools]
+    declarations = [_declare(tool, names, as_given) for tool in tools]
     return [{"functionDeclarations": declarations}] if declarations else []
 
 
-def _declare(tool: Fields, names: dict[str, str]) -> dict[str, Any]:
+def _declare(tool: Fields, names: dict[str, str], as_given: bool) -> dict[str, Any]:
     kind = tool.get("type", str)
     if kind not in (None, "custom"):
         raise TranslationError(
@@ -105,10 +108,14 @@ def _declare(tool: Fields, names: dict[str, str]) -> dict[str, Any]:
             f"{kind!r} is the Messages API's own; only tools with an input_schema can be sent",
         )
     name, description = tool.need("name", str), tool.get("description", str)
-    schema, warnings = sanitize_schema(tool.need("input_schema", dict), tool.at("input_schema"))
+    given = tool.need("input_schema", dict)
+    declaration: dict[str, Any] = {"name": names[name], "description": description or ""}
+    if as_given:
+        tool.leave_rest()
+        return {**declaration, "parametersJsonSchema": given}
+    schema, warnings = sanitize_schema(given, tool.at("input_schema"))
     tool.warnings += warnings
     tool.leave_rest()
-    declaration = {"name": names[name], "description": description or ""}
     return (
         {**declaration, "parameters": schema}
         if schema.get("properties") or schema.get("anyOf")

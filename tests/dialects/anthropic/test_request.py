@@ -215,8 +215,8 @@ def test_a_block_that_an_error_breaks_off_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("payloads", "count", "message"),
     [
-        (ANSWER, 1, "the answer has 2 calls, and there are 1 outcomes"),
-        ([], 1, "the answer has 0 calls, and there are 1 outcomes"),
+        (ANSWER, 1, "the answer has 2 calls, and 1 outcomes are given"),
+        ([], 1, "the answer has 0 calls, and 1 outcomes are given"),
         (
             [
                 start(0, type="tool_use", id="a"),

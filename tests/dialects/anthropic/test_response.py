@@ -535,6 +535,8 @@ def test_payloads_come_as_soon_as_they_can() -> None:
 
 def test_the_dialect_declares_its_losses() -> None:
     assert set(ANTHROPIC.losses) == {
+        "blocks",
+        "refusal",
         "candidates",
         "media",
         "code-execution",
