@@ -27,4 +27,5 @@ DIALECT: Final = Dialect(
         "clients",
         "harness.dialects.unified_llm.client.adapter:adapt",
     ),
+    api=None,
 )

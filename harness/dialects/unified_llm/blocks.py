@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
 from harness.stream import events as ev
@@ -12,13 +13,16 @@ from ..dialect import Payload
 
 
 class Block:
-    """A run of pieces of one kind: ``text``, ``reasoning``, or ``none`` where no block is open."""
+    """A run of pieces of one kind: ``text``, ``reasoning``, or ``none`` where no block is open.
+    ``marks``: keys that the whole block has.
+    """
 
-    __slots__ = ("id", "kind", "pieces", "signatures")
+    __slots__ = ("id", "kind", "marks", "pieces", "signatures")
 
-    def __init__(self, kind: str, block_id: str) -> None:
+    def __init__(self, kind: str, block_id: str, marks: Mapping[str, Any]) -> None:
         self.kind = kind
         self.id = block_id
+        self.marks = marks
         self.pieces: list[str] = []
         self.signatures: list[str] = []
 
@@ -29,23 +33,28 @@ class Block:
         return {"signature": self.signatures[0] if len(self.signatures) == 1 else self.signatures}
 
 
-NO_BLOCK: Final = Block("none", "")
+NO_MARKS: Final[Mapping[str, Any]] = {}
+NO_BLOCK: Final = Block("none", "", NO_MARKS)
 
 
 class OpenCall:
-    """A call whose arguments are not complete yet."""
+    """A call whose arguments are not complete yet. ``streamed``: their pieces were passed on."""
 
-    __slots__ = ("arguments", "id", "name", "signature")
+    __slots__ = ("arguments", "id", "name", "signature", "streamed")
 
     def __init__(self, call_id: str, name: str, signature: str | None) -> None:
         self.id = call_id
         self.name = name
         self.signature = signature
         self.arguments = Assembly()
+        self.streamed = False
 
     def broken_off(self) -> Payload:
-        """The call as far as it came, for a stream that ends inside it."""
-        arguments = json.dumps(self.arguments.value(), ensure_ascii=False)
+        """The call as far as it came, for a stream that ends inside it; without the pieces that
+        were passed on.
+        """
+        so_far = self.arguments.value()
+        arguments = "" if self.streamed else json.dumps(so_far, ensure_ascii=False)
         tool_call = {"id": self.id, "name": self.name}
         if self.signature is not None:
             tool_call["signature"] = self.signature

@@ -5,13 +5,15 @@ StreamEvents carry everything: a part without a field of its own is a PROVIDER_E
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 
 from harness.facts import (
+    MALFORMED,
     Facts,
+    arguments_of,
     compare_answers,
     field_findings,
+    finish_class,
     part_findings,
     signature_findings,
     usage_findings,
@@ -26,9 +28,12 @@ _COUNTS = {
     "reasoning_tokens": "thoughtsTokenCount",
     "cache_read_tokens": "cachedContentTokenCount",
     "total_tokens": "totalTokenCount",
+    "cache_write_tokens": "cacheWriteTokenCount",
 }
 GOOD_ENDS = ("stop", "length", "tool_calls")
 """The reasons of an answer that is whole, as far as it may go."""
+_REASONS = {"stop": "stop", "length": "length", "filter": "content_filter"}
+"""The reasons of an answer without a call whose wire gives a reason of such a class."""
 _IN_RESPONSE = ("modelVersion", "responseId")
 """Fields that the Response carries under names of its own."""
 
@@ -37,17 +42,23 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
     """The facts in StreamEvents."""
     facts = Facts()
     drafts: dict[tuple[str, str], str] = {}
+    block = None
     for payload in payloads:
         _read(facts, drafts, payload)
+        if payload["type"] == "TEXT_START":
+            block = payload.get("text_id")
+        elif "text_id" in payload and payload["text_id"] != block:
+            facts.contradictions.append(f"a {payload['type']} is of no open block of text")
     for (name, _), draft in drafts.items():
-        facts.calls.append((name, json.loads(draft or "{}")))
+        facts.calls.append((name, arguments_of(draft)))
     facts.open_call = bool(drafts)
     return facts
 
 
 def _read(facts: Facts, drafts: dict[tuple[str, str], str], payload: Mapping[str, Json]) -> None:
-    call = payload.get("tool_call") or {}
-    key = (call.get("name", ""), call.get("id", ""))
+    if call := payload.get("tool_call"):
+        _read_call(facts, drafts, payload, call)
+        return
     match payload["type"]:
         case "TEXT_DELTA":
             facts.text += payload["delta"]
@@ -57,17 +68,32 @@ def _read(facts: Facts, drafts: dict[tuple[str, str], str], payload: Mapping[str
             facts.add_signature("text", payload.get("signature"))
         case "REASONING_END":
             facts.add_signature("thought", payload.get("signature"))
+        case "PROVIDER_EVENT":
+            facts.raw.append(payload["raw"])
+        case "FINISH" | "ERROR":
+            _read_end(facts, payload)
+        case _:
+            pass
+
+
+def _read_call(
+    facts: Facts,
+    drafts: dict[tuple[str, str], str],
+    payload: Mapping[str, Json],
+    call: Mapping[str, Json],
+) -> None:
+    key = (call.get("name", ""), call.get("id", ""))
+    match payload["type"]:
         case "TOOL_CALL_START":
             drafts[key] = ""
         case "TOOL_CALL_DELTA":
             drafts[key] = drafts.get(key, "") + payload["delta"]
         case "TOOL_CALL_END":
             drafts.pop(key, None)
-            facts.calls.append((call["name"], call["arguments"]))
-        case "PROVIDER_EVENT":
-            facts.raw.append(payload["raw"])
-        case "FINISH" | "ERROR":
-            _read_end(facts, payload)
+            if isinstance(call["arguments"], dict):
+                facts.calls.append((call["name"], call["arguments"]))
+            else:
+                facts.invalid_calls.append((call["name"], call["arguments"]))
         case _:
             pass
     facts.add_signature("call", call.get("signature"))
@@ -79,6 +105,17 @@ def _read_end(facts: Facts, payload: Mapping[str, Json]) -> None:
     facts.ended_well = "error" not in payload and finish.get("reason") in GOOD_ENDS
     usage = payload.get("usage") or {}
     facts.add_usage(usage, _COUNTS, usage.get("raw"))
+    expected = _REASONS.get(finish_class(facts.finish) or "")
+    if facts.calls:
+        expected = "tool_calls"
+    elif facts.finish in MALFORMED:
+        expected = "error"
+    if facts.invalid_calls:
+        expected = "error"
+    if "error" not in payload and expected not in (None, finish.get("reason")):
+        facts.contradictions.append(
+            f"the reason of the end is {finish.get('reason')!r}; it should be {expected!r}"
+        )
     if "response" in payload:
         _check_response(facts, payload["response"])
     error = payload.get("error")
@@ -98,7 +135,13 @@ def _check_response(facts: Facts, response: Mapping[str, Json]) -> None:
             facts.thoughts,
             "".join(part["thinking"]["text"] for part in parts if part["kind"] == "thinking"),
         ),
-        "calls": (facts.calls, [(call["name"], call["arguments"]) for call in calls]),
+        "calls": (
+            [*facts.calls, *facts.invalid_calls],
+            sorted(
+                ((call["name"], call["arguments"]) for call in calls),
+                key=lambda call: isinstance(call[1], str),
+            ),
+        ),
     }
     facts.contradictions += [
         f"the Response has other {name} than the stream"
@@ -117,8 +160,11 @@ def _compare_rest(wire: Facts, carried: Facts) -> list[str]:
     if wire.block_reason is not None:
         end = value_findings("block reason", wire.block_reason, carried.finish)
     else:
+        message = carried.finish_message
+        if wire.invalid_calls and wire.finish_message is None:
+            message = None  # it names the call
         end = value_findings("finish", wire.finish, carried.finish) + value_findings(
-            "finish message", wire.finish_message, carried.finish_message
+            "finish message", wire.finish_message, message
         )
     return [
         *signature_findings(wire.signatures, carried.signatures),

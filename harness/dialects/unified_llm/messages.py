@@ -34,14 +34,16 @@ _MEDIA_TYPES: Final = {"image": "image/png"}
 
 class Conversation:
     """Reads the messages of one request into ``contents``, the parts of the system
-    ``instruction``, and ``warnings``.
+    ``instruction``, and ``warnings``; ``as_given`` for a wire that is not generateContent's
+    (`harness.stream.generation`).
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, as_given: bool = False) -> None:
         self.contents: list[dict[str, Any]] = []
         self.instruction: list[Part] = []
         self.warnings: list[str] = []
         self._session = session
+        self._as_given = as_given
         self._calls: dict[str, tuple[str, int]] = {}
         self._count = 0
         # the results of the last content, while more may join them
@@ -120,8 +122,11 @@ class Conversation:
 
     def _text(self, part: Fields, _: str) -> list[Part]:
         text, signatures = part.need("text", str), _signatures(part)
+        refusal = part.get("refusal", bool) and self._as_given
         part.refuse_rest()
-        return _signed({"text": text}, {"text": ""}, signatures)
+        return _signed(
+            {"text": text, **({"refusal": True} if refusal else {})}, {"text": ""}, signatures
+        )
 
     def _thinking(self, part: Fields, kind: str) -> list[Part]:
         thinking = Fields(part.need("thinking", dict), part.at("thinking"))
@@ -131,6 +136,8 @@ class Conversation:
             thinking.get("redacted", bool),
             _signatures(thinking),
         )
+        if thinking.get("id", str):
+            self.warnings.append(f"{thinking.at('id')}: is left out; Gemini's thoughts have no ids")
         thinking.refuse_rest()
         if redacted or kind == "redacted_thinking":
             self.warnings.append(
@@ -162,7 +169,10 @@ class Conversation:
             level := _RESOLUTIONS[media.may_choose("detail", _RESOLUTIONS) or "auto"]
         ):
             wire["mediaResolution"] = {"level": level}
-        if kind == "document" and media.get("file_name", str):
+        name = media.get("file_name", str) if kind == "document" else None
+        if self._as_given:
+            wire |= {"kind": kind, **({"fileName": name} if name else {})}
+        elif name:
             self.warnings.append(
                 f"{media.at('file_name')}: is left out; Gemini's parts have no file names"
             )
@@ -195,7 +205,8 @@ class Conversation:
         arguments = call.get(key)
         if isinstance(arguments, str | bytes):
             arguments = _parse(arguments)
-        if arguments is not None and not isinstance(arguments, dict):
+        invalid = self._as_given and isinstance(arguments, str)
+        if arguments is not None and not isinstance(arguments, dict) and not invalid:
             call.fail(key, "is not a JSON object, and Gemini's functions take nothing else")
         if (kind := call.get("type", str)) not in (None, "function"):
             call.fail("type", f"{shown(kind)} is not known; Gemini's calls are functions")
@@ -210,11 +221,13 @@ class Conversation:
         return _signed(wire, None, signatures)
 
     def _wire_id(self, call_id: str) -> dict[str, str]:
-        """The call's id on the wire: none for an id that we counted; an id that the session does
-        not know is sent unchanged.
+        """The call's id on the wire: none for an id that we counted, unless every call needs one;
+        an id that the session does not know is sent unchanged.
         """
         remembered = self._session.calls.get(call_id)
         wire_id = remembered.wire_id if remembered else call_id
+        if self._as_given:
+            wire_id = wire_id or call_id
         return {"id": wire_id} if wire_id else {}
 
     def _result(self, result: Fields, outer_id: str | None) -> tuple[int, Part]:
@@ -229,22 +242,18 @@ class Conversation:
             result.get("image_media_type", str),
         )
         result.refuse_rest()
-        response = (
-            content
-            if isinstance(content, dict) and not failed
-            else {"error" if failed else "result": content}
-        )
-        wire: Part = {**self._wire_id(call_id), "name": name, "response": response}
+        shown_image = []
         if image is not None:
-            wire["parts"] = [
-                {
-                    "inlineData": {
-                        "mimeType": media_type or _MEDIA_TYPES["image"],
-                        "data": _base64(image),
-                    }
-                }
-            ]
-        return at, {"functionResponse": wire}
+            data = {"mimeType": media_type or _MEDIA_TYPES["image"], "data": _base64(image)}
+            shown_image = [{"inlineData": data}]
+        wire: Part = {**self._wire_id(call_id), "name": name}
+        if self._as_given:
+            wire |= {"response": content, **({"isError": True} if failed else {})}
+        elif isinstance(content, dict) and not failed:
+            wire["response"] = content
+        else:
+            wire["response"] = {"error" if failed else "result": content}
+        return at, {"functionResponse": {**wire, **({"parts": shown_image} if shown_image else {})}}
 
     def _plain_result(
         self, message: Fields, call_id: str | None, parts: list[Part]

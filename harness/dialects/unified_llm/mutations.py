@@ -34,11 +34,13 @@ def _lose_signature(payloads: list[Payload]) -> bool:
     return False
 
 
-def _rename_text_blocks(payloads: list[Payload]) -> bool:
-    named = [payload for payload in payloads if "text_id" in payload]
-    for payload in named:
-        payload["text_id"] += "0"
-    return bool(named)
+def _rename_text_block(payloads: list[Payload]) -> bool:
+    """The start of a block of text has another id than its pieces."""
+    for payload in payloads:
+        if payload["type"] == "TEXT_START":
+            payload["text_id"] += "0"
+            return True
+    return False
 
 
 MUTATIONS: Final = Mutations(
@@ -50,6 +52,6 @@ MUTATIONS: Final = Mutations(
     own={
         "thought-as-answer": _show_thoughts,
         "signature-lost": _lose_signature,
-        "index-wrong": _rename_text_blocks,
+        "index-wrong": _rename_text_block,
     },
 )

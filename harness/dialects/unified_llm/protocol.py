@@ -16,6 +16,7 @@ COUNTS: Final = (
     ("reasoning", "reasoning_tokens"),
     ("cached", "cache_read_tokens"),
     ("total", "total_tokens"),
+    ("cache_write", "cache_write_tokens"),
 )
 """A count of `events.Usage`, and its field of Usage."""
 
@@ -52,7 +53,32 @@ STATUS_TYPES: Final[dict[str, str]] = {
     "UNAVAILABLE": "ServerError",
     "INTERNAL": "ServerError",
     "DEADLINE_EXCEEDED": "RequestTimeoutError",
+    **dict.fromkeys(
+        ("invalid_request", "parameter_unknown", "failed_precondition", "out_of_range"),
+        "InvalidRequestError",
+    ),
+    "authentication": "AuthenticationError",
+    "permission_denied": "AccessDeniedError",
+    **dict.fromkeys(("not_found", "model_not_found"), "NotFoundError"),
+    **dict.fromkeys(("rate_limit_exceeded", "too_many_requests"), "RateLimitError"),
+    "quota_exceeded": "QuotaExceededError",
+    **dict.fromkeys(("api_error", "service_unavailable"), "ServerError"),
+    "deadline_exceeded": "RequestTimeoutError",
+    **dict.fromkeys(
+        (
+            *("safety", "recitation", "language", "prohibited_content", "spii", "blocklist"),
+            *("image_safety", "image_prohibited_content", "image_recitation", "image_other"),
+            "content_blocked",
+        ),
+        "ContentFilterError",
+    ),
 }
+"""The word of an error → error: gRPC names, and the codes of the Interactions API
+(https://ai.google.dev/gemini-api/docs/api-errors).
+"""
+
+_MORE_EXACT: Final = frozenset({"ContentFilterError", "QuotaExceededError"})
+"""Errors of a word that says more than the HTTP status beside it, 400 or 429."""
 
 FINAL_ERRORS: Final = frozenset(
     [
@@ -63,6 +89,7 @@ FINAL_ERRORS: Final = frozenset(
         "ContextLengthError",
         "QuotaExceededError",
         "RequestTimeoutError",
+        "ContentFilterError",
     ]
 )
 """Errors that another try does not help; all others are retryable, unknown ones too."""
@@ -71,10 +98,13 @@ _CONTEXT_LENGTH_WORDS: Final = ("token count", "maximum number of tokens", "too 
 
 
 def classify(event: ev.Error) -> str:
-    """The error type of the specification: by HTTP status, by the details where that is ambiguous,
-    then by gRPC status.
+    """The error type of the specification: by HTTP status, by the word or the details where that
+    is ambiguous, then by the word.
     """
     code = event.code
+    named = STATUS_TYPES.get(event.status or "")
+    if named in _MORE_EXACT:
+        return named
     if code == 400 or (code is None and event.status == "INVALID_ARGUMENT"):
         if "API_KEY_INVALID" in event.reasons:
             return "AuthenticationError"
@@ -91,8 +121,8 @@ def classify(event: ev.Error) -> str:
         return "QuotaExceededError" if terminal else "RateLimitError"
     if code in ERROR_TYPES:
         return ERROR_TYPES[code]
-    if event.status in STATUS_TYPES and not (code is not None and 500 <= code < 600):
-        return STATUS_TYPES[event.status]
+    if named is not None and not (code is not None and 500 <= code < 600):
+        return named
     return "ServerError" if code is not None and 500 <= code < 600 else "ProviderError"
 
 
@@ -139,8 +169,13 @@ ORDER: Final = {
     "open": _OPEN,
     "text": {"TEXT_DELTA": "text", "TEXT_END": "open", _ANYWHERE: "text"},
     "reasoning": {"REASONING_DELTA": "reasoning", "REASONING_END": "open", _ANYWHERE: "reasoning"},
-    "calling": {"TOOL_CALL_END": "open", "TOOL_CALL_DELTA": "broken", _ANYWHERE: "calling"},
-    "broken": {"ERROR": "over"},
+    "calling": {"TOOL_CALL_END": "open", "TOOL_CALL_DELTA": "pieces", _ANYWHERE: "calling"},
+    "pieces": {
+        "TOOL_CALL_DELTA": "pieces",
+        "TOOL_CALL_END": "open",
+        "ERROR": "over",
+        _ANYWHERE: "pieces",
+    },
     "over": {},
 }
 """State → type → next state. A stream begins in ``fresh`` and ends in ``over``."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from harness.stream.generation import NOT_RUN, GenerateRequest, ToolOutcome, TranslationError
@@ -28,6 +29,9 @@ PROVIDER: Final = "gemini"
 """The name of Gemini in the unified specification: in ``provider``, before a model's name, and in
 ``provider_options``.
 """
+
+STORING: Final = "interactions"
+"""The name in ``provider_options`` of the wire that can store answers."""
 
 MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY", "named": "ANY"}
 """Tool choice → mode of function calling."""
@@ -82,7 +86,9 @@ _GENERATION: Final = re.compile(r"gemini-([0-9]+)")
 _SNAKE: Final = re.compile(r"_([a-z])")
 
 
-def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
+def translate(
+    prompt: Any, options: Mapping[str, Any], session: Session, as_given: bool = False
+) -> GenerateRequest:
     """The request that a unified-llm Request asks for; see
     `harness.dialects.dialect.RequestTranslator`.
     """
@@ -90,7 +96,7 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
         raise TranslationError("options", "unified-llm has none; put them into the Request")
     request = Fields(prompt, "")
     model = read_model(request)
-    conversation = Conversation(session)
+    conversation = Conversation(session, as_given)
     system = request.get("system", str)
     if system is not None:
         conversation.instruction.append({"text": system})
@@ -103,22 +109,22 @@ def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> Gene
     body: dict[str, Any] = {"contents": conversation.contents}
     if conversation.instruction:
         body["systemInstruction"] = {"parts": conversation.instruction}
-    declarations = _declarations(request, warnings)
+    declarations = _declarations(request, warnings, as_given)
     if declarations:
         body["tools"] = [{"functionDeclarations": declarations}]
     if config := _tool_config(request, [declaration["name"] for declaration in declarations]):
         body["toolConfig"] = config
     if generation := {
         **_settings(request),
-        **_thinking(request, model),
-        **_format(request, warnings),
+        **_thinking(request, None if as_given else model),
+        **_format(request, warnings, as_given),
     }:
         body["generationConfig"] = generation
     if request.get("metadata", dict):
         warnings.append("metadata: is left out; Gemini has no place for it")
-    _merge_options(request, body)
+    others = _merge_options(request, body)
     request.refuse_rest()
-    return GenerateRequest(body, model, tuple(warnings))
+    return GenerateRequest(body, model, tuple(warnings), options=others)
 
 
 def follow_up(
@@ -128,13 +134,15 @@ def follow_up(
     or the user's next text.
 
     An answer that ended in an error has no message. If the user says something instead of giving
-    results, each call has the outcome `NOT_RUN`. Raises `TranslationError` unless there is one
-    outcome for each call.
+    results, each call has the outcome `NOT_RUN`. A prompt that has its interactions stored is
+    continued from the id of the answer. Raises `TranslationError` unless there is one outcome for
+    each call.
     """
-    answers = [
-        payload["response"]["message"] for payload in payloads if payload.get("type") == "FINISH"
-    ]
+    responses = [payload["response"] for payload in payloads if payload.get("type") == "FINISH"]
+    answers = [response["message"] for response in responses]
     messages = [*prompt["messages"], *answers]
+    if responses:
+        prompt = _continue(prompt, responses[-1])
     calls = [
         part["tool_call"]["id"]
         for answer in answers
@@ -148,7 +156,7 @@ def follow_up(
     if len(calls) != len(then):
         raise TranslationError(
             "",
-            f"the answer has {len(calls)} calls, and there are {len(then)} outcomes; each call"
+            f"the answer has {len(calls)} calls, and {len(then)} outcomes are given; each call"
             " has one",
         )
     results = [
@@ -156,6 +164,16 @@ def follow_up(
         for call_id, outcome in zip(calls, then, strict=True)
     ]
     return {**prompt, "messages": [*messages, *results]}
+
+
+def _continue(prompt: Mapping[str, Any], response: Payload) -> Mapping[str, Any]:
+    """The prompt with the id of the answer that it continues, if answers are stored."""
+    options = prompt.get("provider_options") or {}
+    storing = options.get(STORING)
+    if not isinstance(storing, Mapping) or storing.get("store") is not True:
+        return prompt
+    storing = {**storing, "previous_interaction_id": response["id"]}
+    return {**prompt, "provider_options": {**options, STORING: storing}}
 
 
 def tool_result(call_id: str, content: Any, is_error: bool = False) -> dict[str, Any]:
@@ -195,9 +213,9 @@ def read_model(request: Fields) -> str | None:
 # -------------------------------------------------------------------- tools
 
 
-def _declarations(request: Fields, warnings: list[str]) -> list[dict[str, Any]]:
+def _declarations(request: Fields, warnings: list[str], as_given: bool) -> list[dict[str, Any]]:
     tools = request.items("tools")
-    declarations = [_declaration(tool, warnings) for tool in tools]
+    declarations = [_declaration(tool, warnings, as_given) for tool in tools]
     names = [declaration["name"] for declaration in declarations]
     for tool, name in zip(tools, names, strict=True):
         if names.count(name) > 1:
@@ -205,7 +223,7 @@ def _declarations(request: Fields, warnings: list[str]) -> list[dict[str, Any]]:
     return declarations
 
 
-def _declaration(tool: Fields, warnings: list[str]) -> dict[str, Any]:
+def _declaration(tool: Fields, warnings: list[str], as_given: bool) -> dict[str, Any]:
     name, description = tool.need("name", str), tool.get("description", str)
     if not _NAME.fullmatch(name):
         tool.fail(
@@ -223,7 +241,9 @@ def _declaration(tool: Fields, warnings: list[str]) -> dict[str, Any]:
         "name": name,
         **({"description": description} if description is not None else {}),
     }
-    if schema is not None:
+    if schema is not None and as_given:
+        declaration["parametersJsonSchema"] = schema
+    elif schema is not None:
         declaration["parameters"], unsaid = to_gemini_schema(schema, place=tool.at(key))
         warnings += unsaid
     return declaration
@@ -293,7 +313,7 @@ def _thinking(request: Fields, model: str | None) -> dict[str, Any]:
     return {"thinkingConfig": {"thinkingLevel": effort.upper()}}
 
 
-def _format(request: Fields, warnings: list[str]) -> dict[str, Any]:
+def _format(request: Fields, warnings: list[str], as_given: bool) -> dict[str, Any]:
     wanted = request.get("response_format", dict)
     if wanted is None:
         return {}
@@ -314,6 +334,8 @@ def _format(request: Fields, warnings: list[str]) -> dict[str, Any]:
         return {}
     if schema is None:
         return {"responseMimeType": "application/json"}
+    if as_given:
+        return {"responseMimeType": "application/json", "responseJsonSchema": schema}
     written, unsaid = to_gemini_schema(schema, place=form.at("json_schema"))
     warnings += unsaid
     return {"responseMimeType": "application/json", "responseSchema": written}
@@ -322,15 +344,16 @@ def _format(request: Fields, warnings: list[str]) -> dict[str, Any]:
 # -------------------------------------------------------------------- provider options
 
 
-def _merge_options(request: Fields, body: dict[str, Any]) -> None:
+def _merge_options(request: Fields, body: dict[str, Any]) -> dict[str, Any]:
     """Merge ``provider_options.gemini`` into the body: objects are merged, tools are added, any
-    other value replaces ours.
+    other value replaces ours. Field names may be camelCase or snake_case.
 
-    The options of other providers are ignored. Field names may be camelCase or snake_case.
+    Returns the options of other names. Some are for the body of one of Gemini's other wires; the
+    rest is ignored.
     """
     options = request.get("provider_options", dict)
     if options is None:
-        return
+        return {}
     own = Fields(
         _camel(Fields(options, "provider_options").get(PROVIDER, dict) or {}),
         f"provider_options.{PROVIDER}",
@@ -346,6 +369,7 @@ def _merge_options(request: Fields, body: dict[str, Any]) -> None:
         **{key: rest.pop(key) for key in GENERATION_FIELDS & rest.keys()},
     }
     _join(body, {**rest, **({"generationConfig": fields} if fields else {})})
+    return {name: value for name, value in options.items() if name != PROVIDER}
 
 
 def _camel(value: Any) -> Any:
@@ -374,4 +398,5 @@ REQUEST: Final = RequestTranslator(
         "messages": [{"role": "user", "content": [{"kind": "text", "text": "Hello"}]}],
     },
     sent_back=frozenset({"call", "text", "thought", "other"}),
+    as_given=partial(translate, as_given=True),
 )

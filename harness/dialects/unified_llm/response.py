@@ -10,7 +10,7 @@ FinishReason, Usage, errors).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import to_builtins
@@ -20,8 +20,9 @@ from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
 
 from ..dialect import Payload
+from ..running_usage import RunningUsage
 from ..understanding import Understanding
-from .blocks import NO_BLOCK, Block, OpenCall, media_part, provider_event
+from .blocks import NO_BLOCK, NO_MARKS, Block, OpenCall, media_part, provider_event
 from .protocol import COUNTS, FINISH_REASONS, error_of, incomplete_error, stream_error
 
 
@@ -40,25 +41,45 @@ class UnifiedLlmTranslator:
         self.call: OpenCall | None = None
         self.called = False
         self.other_calls: set[int] = set()
-        self.counts: dict[str, int] = {}
-        self.raw_usage: dict[str, Any] = {}
+        self.usage = RunningUsage()
         self.finish: dict[str, Any] | None = None
         self.blocked = False  # the prompt is blocked; later reasons do not count
         self.understanding = Understanding()
+        self.reactions = _UNSETTLED
 
     def feed(self, event: ev.Event) -> list[Payload]:
+        return self.reactions[type(event)](self, event)
+
+    def _feed_any(self, event: ev.Event) -> list[Payload]:
         kind = type(event)
         if self.state == "over":
             return []
-        self.understanding.note(event)
-        of_another = (
-            kind in _OF_A_CANDIDATE and event.candidate > 0  # type: ignore[attr-defined]  # all kinds of this set have it
-        )
-        if of_another or (
-            kind in _OF_A_CALL and event.call in self.other_calls  # type: ignore[attr-defined]  # as above
+        if kind in self.understanding.watched:
+            self.understanding.note(event)
+            if self.understanding.content:
+                self.reactions = _SETTLED
+        if kind in _SCOPED and (
+            event.call in self.other_calls  # type: ignore[attr-defined]  # all kinds of this set have it
+            if kind in _OF_A_CALL
+            else event.candidate > 0  # type: ignore[attr-defined]  # as above
         ):
             return self._other_candidate(event)
         return _HANDLERS[kind](self, event)
+
+    def _feed_text(self, event: ev.Text) -> list[Payload]:
+        """The usual text: a piece of the open block."""
+        block, text = self.block, event.text
+        if (
+            block.kind != "text"
+            or not text
+            or event.signature is not None
+            or event.candidate
+            or event.role
+            or event.refusal
+        ):
+            return self._feed_any(event)
+        block.pieces.append(text)
+        return [{"type": "TEXT_DELTA", "delta": text, "text_id": block.id}]
 
     def close(self) -> list[Payload]:
         if self.state == "over":
@@ -88,26 +109,28 @@ class UnifiedLlmTranslator:
         return self._open()
 
     def _text(self, event: ev.Text) -> list[Payload]:
-        block = self.block
         if event.role:  # not the answer
             return [*self._open(), *self._close_block(), provider_event(to_builtins(event))]
-        if block.kind == "text" and event.signature is None and event.text:
-            block.pieces.append(event.text)
-            return [{"type": "TEXT_DELTA", "delta": event.text, "text_id": block.id}]
-        return self._piece("text", event.text, event.signature)
+        return self._piece("text", event.text, event.signature, _REFUSAL if event.refusal else {})
 
     def _reasoning(self, event: ev.Reasoning) -> list[Payload]:
-        return self._piece("reasoning", event.text, event.signature)
+        marks: dict[str, Any] = {"redacted": True} if event.redacted else {}
+        if event.id is not None:
+            marks["id"] = event.id
+        return self._piece("reasoning", event.text, event.signature, marks)
 
-    def _piece(self, kind: str, text: str, signature: str | None) -> list[Payload]:
+    def _piece(
+        self, kind: str, text: str, signature: str | None, marks: Mapping[str, Any] = NO_MARKS
+    ) -> list[Payload]:
+        """A piece of text or reasoning; pieces with other marks are in another block."""
         if not text and signature is None:
             return []
         payloads = self._open()
-        if self.block.kind != kind:
+        if self.block.kind != kind or self.block.marks != marks:
             payloads += self._close_block()
-            self.block = self._new_block(kind)
+            self.block = self._new_block(kind, marks)
             payloads.append(
-                {"type": "TEXT_START", "text_id": self.block.id}
+                {"type": "TEXT_START", "text_id": self.block.id, **marks}
                 if kind == "text"
                 else {"type": "REASONING_START"}
             )
@@ -123,16 +146,16 @@ class UnifiedLlmTranslator:
             block.signatures.append(signature)
         return payloads
 
-    def _new_block(self, kind: str) -> Block:
+    def _new_block(self, kind: str, marks: Mapping[str, Any]) -> Block:
         if kind == "text":
             self.blocks += 1
-        return Block(kind, f"text_{self.blocks}")
+        return Block(kind, f"text_{self.blocks}", marks)
 
     def _close_block(self) -> list[Payload]:
         block, self.block = self.block, NO_BLOCK
         if block.kind == "none":
             return []
-        signature = block.signature()
+        signature = {**block.marks, **block.signature()}
         text = "".join(block.pieces)
         if block.kind == "text":
             self.content.append({"kind": "text", "text": text, **signature})
@@ -178,6 +201,13 @@ class UnifiedLlmTranslator:
         self.content.append({"kind": "provider", "raw": event.raw})
         return payloads
 
+    def _boundary(self, event: ev.BlockStart | ev.BlockEnd) -> list[Payload]:
+        """Pieces of two blocks of the wire never share a block."""
+        return [*self._open(), *self._close_block(), provider_event(event.raw)]
+
+    def _mark(self, event: ev.Mark) -> list[Payload]:
+        return [*self._open(), provider_event(to_builtins(event))]
+
     def _aside(self, event: ev.Annotation | ev.Metadata | ev.Notice | ev.Unknown) -> list[Payload]:
         return [*self._open(), provider_event(event.raw)]
 
@@ -206,6 +236,20 @@ class UnifiedLlmTranslator:
             self.call.arguments.add(event.path, event.value, event.more)
         return []
 
+    def _call_text(self, event: ev.CallText) -> list[Payload]:
+        if self.call is None:
+            return []
+        tool_call = {"id": self.call.id, "name": self.call.name}
+        self.call.streamed = True
+        return [{"type": "TOOL_CALL_DELTA", "delta": event.text, "tool_call": tool_call}]
+
+    def _call_invalid(self, event: ev.CallInvalid) -> list[Payload]:
+        """A call whose arguments are no object has their text in place of it."""
+        call, self.call = self.call, None
+        if call is None:
+            return []
+        return [self._ended_call(call.id, call.name, event.text, call.signature)]
+
     def _call_end(self, event: ev.CallEnd) -> list[Payload]:
         call, self.call = self.call, None
         if call is None:
@@ -213,10 +257,10 @@ class UnifiedLlmTranslator:
         return [self._ended_call(call.id, call.name, event.arguments, call.signature)]
 
     def _ended_call(
-        self, call_id: str, name: str, arguments: dict[str, Any], signature: str | None
+        self, call_id: str, name: str, arguments: dict[str, Any] | str, signature: str | None
     ) -> Payload:
         self.called = True
-        tool_call = {"id": call_id, "name": name, "arguments": arguments}
+        tool_call: dict[str, Any] = {"id": call_id, "name": name, "arguments": arguments}
         if signature is not None:
             tool_call["signature"] = signature
         self.content.append({"kind": "tool_call", "tool_call": {**tool_call, "type": "function"}})
@@ -232,12 +276,7 @@ class UnifiedLlmTranslator:
     # ---------------------------------------------------------------- ends
 
     def _usage(self, event: ev.Usage) -> list[Payload]:
-        """Keep the latest value of every count; a count that never comes stays absent."""
-        for name, field in COUNTS:
-            count = getattr(event, name)
-            if count is not None:
-                self.counts[field] = count
-        self.raw_usage.update(event.raw)
+        self.usage.add(event)
         return []
 
     def _finish(self, event: ev.Finish) -> list[Payload]:
@@ -261,7 +300,7 @@ class UnifiedLlmTranslator:
     def _fail(self, error: dict[str, Any]) -> list[Payload]:
         """Close the open block or call as far as it came; then the error, and nothing after it."""
         payloads = self._close_block()
-        if self.call is not None:
+        if self.call is not None and (self.call.signature or not self.call.streamed):
             payloads.append(self.call.broken_off())
         failed: Payload = {"type": "ERROR", "error": error}
         if self.finish is not None:
@@ -274,10 +313,14 @@ class UnifiedLlmTranslator:
 
     def _finish_reason(self) -> dict[str, Any]:
         finish = self.finish or {"reason": "other"}
+        if self.understanding.invalid:
+            return {"message": self.understanding.invalid, **finish, "reason": "error"}
         return {**finish, "reason": "tool_calls"} if self.called else finish
 
     def _total_usage(self) -> dict[str, Any]:
-        return {**self.counts, "raw": self.raw_usage} if self.raw_usage else {}
+        counts, raw = self.usage.counts, self.usage.raw
+        usage = {field: counts[name] for name, field in COUNTS if name in counts}
+        return {**usage, "raw": raw} if raw else {}
 
     def _response(self, finish_reason: dict[str, Any], usage: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -291,14 +334,18 @@ class UnifiedLlmTranslator:
         }
 
 
-_HANDLERS: Final[dict[type[ev.Event], Callable[[UnifiedLlmTranslator, Any], list[Payload]]]] = {
+_Reactions = Mapping[type[ev.Event], Callable[[UnifiedLlmTranslator, Any], list[Payload]]]
+
+_HANDLERS: Final[_Reactions] = {
     ev.Text: UnifiedLlmTranslator._text,
     ev.Usage: UnifiedLlmTranslator._usage,
     ev.Reasoning: UnifiedLlmTranslator._reasoning,
     ev.Start: UnifiedLlmTranslator._start,
     ev.CallStart: UnifiedLlmTranslator._call_start,
     ev.CallPiece: UnifiedLlmTranslator._call_piece,
+    ev.CallText: UnifiedLlmTranslator._call_text,
     ev.CallEnd: UnifiedLlmTranslator._call_end,
+    ev.CallInvalid: UnifiedLlmTranslator._call_invalid,
     ev.NamelessCall: UnifiedLlmTranslator._nameless_call,
     ev.Finish: UnifiedLlmTranslator._finish,
     ev.Blocked: UnifiedLlmTranslator._blocked,
@@ -314,8 +361,17 @@ _HANDLERS: Final[dict[type[ev.Event], Callable[[UnifiedLlmTranslator, Any], list
     ev.Metadata: UnifiedLlmTranslator._metadata,
     ev.Notice: UnifiedLlmTranslator._aside,
     ev.Unknown: UnifiedLlmTranslator._unknown,
+    ev.BlockStart: UnifiedLlmTranslator._boundary,
+    ev.BlockEnd: UnifiedLlmTranslator._boundary,
+    ev.Mark: UnifiedLlmTranslator._mark,
 }
-_OF_A_CANDIDATE: Final = frozenset(
-    kind for kind in _HANDLERS if "candidate" in kind.__struct_fields__
-)
-_OF_A_CALL: Final = frozenset({ev.CallPiece, ev.CallEnd})
+_UNSETTLED: Final[_Reactions] = dict.fromkeys(_HANDLERS, UnifiedLlmTranslator._feed_any)
+_SETTLED: Final[_Reactions] = {
+    **_UNSETTLED,
+    ev.Text: UnifiedLlmTranslator._feed_text,
+    ev.Usage: UnifiedLlmTranslator._usage,
+}
+"""The reactions once the answer has content."""
+_OF_A_CALL: Final = frozenset({ev.CallPiece, ev.CallText, ev.CallEnd, ev.CallInvalid})
+_SCOPED: Final = _OF_A_CALL | {kind for kind in _HANDLERS if "candidate" in kind.__struct_fields__}
+_REFUSAL: Final = {"refusal": True}

@@ -19,6 +19,7 @@ import harness
 from harness import Exchange, Session, ToolOutcome, TranslationError, TranslationWarning
 from harness.dialects.unified_llm.messages import KINDS, ROLES
 from harness.dialects.unified_llm.request import follow_up, translate
+from harness.providers import PROVIDERS
 
 CASSETTES = Path(__file__).parents[3] / "cassettes"
 HELLO = {"role": "user", "content": [{"kind": "text", "text": "Hello"}]}
@@ -89,7 +90,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "unknown key of a part": (
         {"messages": [{"role": "user", "content": [{"kind": "text", "text": "x", "txt": 1}]}]},
-        "messages[0].content[0].txt: unknown key; known here are kind, type, text, signature",
+        "messages[0].content[0].txt: unknown key; known here are kind, type, text, signature, refusal",
     ),
     "unknown key of a message": (
         {"messages": [{"role": "user", "content": "x", "cache": 1}]},
@@ -436,9 +437,11 @@ def test_a_signature_in_the_prompt_wins() -> None:
 
 
 def generating() -> Iterator[tuple[str, Exchange]]:
+    """The answers of generateContent; law 8 is about what goes back over the other wires."""
     for path in sorted(CASSETTES.glob("*/*.yaml")):
         for number, exchange in enumerate(harness.load(path).exchanges, 1):
-            if exchange.generates:
+            provider = PROVIDERS.get(exchange.provider or "gemini-api")
+            if exchange.generates and provider and not provider.as_given:
                 yield f"{path.parent.name}/{path.stem}#{number}", exchange
 
 
@@ -584,7 +587,7 @@ def test_an_answer_that_failed_has_no_message() -> None:
 
 def test_each_call_has_one_outcome() -> None:
     payloads = [{"type": "FINISH", "response": {"message": turn(call("a"))}}]
-    with pytest.raises(TranslationError, match="the answer has 1 calls, and there are 2 outcomes"):
+    with pytest.raises(TranslationError, match="the answer has 1 calls, and 2 outcomes are given"):
         follow_up({"messages": [HELLO]}, payloads, [ToolOutcome(1), ToolOutcome(2)])
     after = follow_up({"messages": [HELLO]}, payloads, [ToolOutcome("no disk", failed=True)])
     assert json.dumps(ask(after)["contents"][-1]["parts"]) == json.dumps(

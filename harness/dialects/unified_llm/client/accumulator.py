@@ -16,6 +16,8 @@ Event = Mapping[str, Any]
 
 _MEDIA: Final = ("inlineData", "inline_data", "fileData", "file_data")
 """The keys of media parts, in both spellings of the wire."""
+_STEP_MEDIA: Final = frozenset({"image", "audio", "video", "document"})
+"""The types of media among the contents of the Interactions API."""
 _UNPLACED: Final = "unplaced"
 """The kind of a PROVIDER_EVENT that may be a part of the message or not."""
 
@@ -42,10 +44,10 @@ class StreamAccumulator:
                 self._pieces.append(event["reasoning_delta"])
             case "TEXT_END":
                 self._content.append(
-                    {"kind": "text", "text": "".join(self._pieces), **_signature(event)}
+                    {"kind": "text", "text": "".join(self._pieces), **_marks(event)}
                 )
             case "REASONING_END":
-                thinking = {"text": "".join(self._pieces), "redacted": False, **_signature(event)}
+                thinking = {"text": "".join(self._pieces), "redacted": False, **_marks(event)}
                 self._content.append({"kind": "thinking", "thinking": thinking})
             case "TOOL_CALL_END":
                 self._content.append(
@@ -98,24 +100,27 @@ class StreamAccumulator:
         return content + own
 
 
-def _signature(event: Event) -> dict[str, Any]:
-    return {"signature": event["signature"]} if "signature" in event else {}
+def _marks(event: Event) -> dict[str, Any]:
+    """The keys of the end of a block that stand in the part of the message too."""
+    names = ("signature", "refusal", "redacted", "id")
+    return {name: event[name] for name in names if name in event}
 
 
 def _media(raw: Any) -> dict[str, Any] | None:
     """The part of the message for a media part of the wire; None for any other."""
-    key = next(
-        (key for key in _MEDIA if isinstance(raw, dict) and isinstance(raw.get(key), dict)), None
-    )
-    if key is None:
+    if not isinstance(raw, dict):
         return None
-    fields = {_camel(name): value for name, value in raw[key].items() if isinstance(value, str)}
+    key = next((key for key in _MEDIA if isinstance(raw.get(key), dict)), None)
+    if key is None and raw.get("type") not in _STEP_MEDIA:
+        return None
+    held = raw if key is None else raw[key]
+    fields = {_camel(name): value for name, value in held.items() if isinstance(value, str)}
     family = fields.get("mimeType", "").partition("/")[0]
     kind = family if family in ("image", "audio") else "document"
     part = {_camel(name): value for name, value in raw.items()}
     values = {
         "data": fields.get("data"),
-        "url": fields.get("fileUri"),
+        "url": fields.get("fileUri", fields.get("uri")),
         "media_type": fields.get("mimeType"),
         "signature": part.get("thoughtSignature") or None,
     }

@@ -1,8 +1,8 @@
 """The client of unified-llm as an adapter: one call of it against a served cassette.
 
-A case for it says in ``context`` what is asked: ``request``, a Request of the event model, and
-``call``, which is ``complete`` or ``stream``. The cassette's exchanges answer in their order. The
-client does not sleep between tries.
+A case for it says in ``context`` what is asked: ``request``, a Request of the event model,
+``call``, which is ``complete`` or ``stream``, and perhaps ``provider``, the wire. The cassette's
+exchanges answer in their order. The client does not sleep between tries.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from harness.stream.session import Session
 
 from ...dialect import ContextError, ServedCassette
 from ..request import translate
+from .call import ENDPOINTS
 from .client import Client
 from .errors import SDKError
 from .retry import RetryPolicy
@@ -39,7 +40,7 @@ def adapt(
     ``{"raised": {"type", "message", "status_code"?, "retryable", "retry_after"?}}``. Raises
     `ContextError` for another context, and for a request that can't be sent.
     """
-    call, request = _read_context(context)
+    call, request, provider = _read_context(context)
     payloads: list[Any] = []
 
     class Recorder(httpx2.HTTPTransport):
@@ -50,6 +51,7 @@ def adapt(
     with client(
         KEY,
         served.base_url,
+        provider=provider,
         retry=RetryPolicy(chance=lambda: HALFWAY),
         sleep=lambda seconds: payloads.append({"waited": seconds}),
         transport=Recorder(),
@@ -64,17 +66,20 @@ def adapt(
     return payloads
 
 
-def _read_context(context: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _read_context(context: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
     call, request = context.get("call"), context.get("request")
-    if context.keys() != {"call", "request"} or call not in CALLS or not isinstance(request, dict):
+    provider = context.get("provider", "gemini-api")
+    unknown = context.keys() - {"call", "request", "provider"}
+    if unknown or call not in CALLS or not isinstance(request, dict) or provider not in ENDPOINTS:
         raise ContextError(
-            f"context must have call ({' or '.join(CALLS)}) and request, a Request of unified-llm"
+            f"context must have call ({' or '.join(CALLS)}) and request, a Request of unified-llm,"
+            f" and may have provider ({', '.join(ENDPOINTS)})"
         )
     try:
         translate(request, {}, Session())  # which reads no file, as the client would
     except TranslationError as error:
         raise ContextError(f"context.request can't be sent: {error}") from None
-    return call, request
+    return call, request, provider
 
 
 def _sent(url: str, headers: Mapping[str, str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -26,6 +26,10 @@ Payload = dict[str, Any]
 KEY_NAMES: Final = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 BASE_URL_NAME: Final = "GEMINI_BASE_URL"
 _VERSION: Final = re.compile(r"/v[0-9][a-z0-9]*(?=/|$)")
+_COMPATIBLE: Final = "/openai"
+"""The folder of the compatible endpoint; base URLs of OpenAI's clients end with it, on Vertex AI
+with ``/openapi``.
+"""
 _FIRST_VERSION: Final = re.compile(r"^/v[0-9][a-z0-9]*(?=/)")
 
 
@@ -50,6 +54,13 @@ ENDPOINTS: Final = {
     ),
     "code-assist": Endpoint(
         "https://cloudcode-pa.googleapis.com", "/v1internal:{method}", "authorization", "Bearer "
+    ),
+    "interactions": Endpoint("https://generativelanguage.googleapis.com", "/v1beta/interactions"),
+    "openai-compat": Endpoint(
+        "https://generativelanguage.googleapis.com",
+        f"/v1beta{_COMPATIBLE}/chat/completions",
+        "authorization",
+        "Bearer ",
     ),
 }
 
@@ -97,14 +108,15 @@ class Preparer:
 
     def prepare(self, request: Mapping[str, Any], *, stream: bool) -> Call:
         """The call of a Request; raises `TranslationError` for a wrong one."""
-        generate = translate(with_files(request), {}, self.session)
-        if not generate.model:
+        provider = self._provider
+        generate = translate(with_files(request), {}, self.session, as_given=provider.as_given)
+        assert provider.wrap is not None, "every provider of ENDPOINTS takes requests"
+        wrapped = provider.wrap(replace(generate, streamed=stream), self.session)
+        if not generate.model and "agent" not in wrapped.body:
             raise ConfigurationError("the request names no model; write model: gemini:NAME")
-        assert self._provider.wrap is not None, "every provider of ENDPOINTS takes requests"
-        body = self._provider.wrap(generate, self.session)
         try:
             content = json.dumps(
-                body, ensure_ascii=True, separators=(",", ":"), allow_nan=False
+                wrapped.body, ensure_ascii=True, separators=(",", ":"), allow_nan=False
             ).encode("ascii")
         except (TypeError, ValueError, RecursionError) as error:
             raise TranslationError("", f"the request can't be written as JSON: {error}") from None
@@ -113,17 +125,17 @@ class Preparer:
             self._endpoint.header: f"{self._endpoint.prefix}{self._key}",
         }
         return Call(
-            self._url(generate.model, stream),
+            self._url(generate.model or "", stream),
             headers,
             content,
-            self._provider,
-            generate.model,
+            provider,
+            generate.model or "",
             self.session,
-            generate.warnings,
+            wrapped.warnings,
         )
 
     def _url(self, model: str, stream: bool) -> str:
-        """The URL; the version is left out if the base URL has one."""
+        """The URL; version and folder are left out if the base URL has them."""
         method = "streamGenerateContent?alt=sse" if stream else "generateContent"
         named = model if "/" in model else f"models/{model}"
         if not named.startswith(("projects/", "publishers/")):  # else the path is complete
@@ -131,6 +143,8 @@ class Preparer:
         path = self._endpoint.path.format(model=quote(named, safe="/"), method=method)
         if _VERSION.search(urlsplit(self._base_url).path):
             path = _FIRST_VERSION.sub("", path)
+        if self._base_url.endswith((_COMPATIBLE, "/openapi")):
+            path = path.removeprefix(_COMPATIBLE)
         return self._base_url + path
 
 

@@ -77,7 +77,11 @@ class ServerError(ProviderError):
 
 
 class ContentFilterError(ProviderError):
-    """Part of the specification, never raised: with Gemini a finish reason says it."""
+    """The answer was blocked (a code of the Interactions API); on the other wires a finish reason
+    says it.
+    """
+
+    retryable = False
 
 
 class ContextLengthError(ProviderError):
@@ -137,7 +141,7 @@ BY_TYPE: Final[dict[str, type[ProviderError]]] = {
     for kind in (
         *(ProviderError, AuthenticationError, AccessDeniedError, NotFoundError),
         *(InvalidRequestError, RateLimitError, ServerError),
-        *(ContextLengthError, QuotaExceededError, RequestTimeoutError),
+        *(ContextLengthError, QuotaExceededError, RequestTimeoutError, ContentFilterError),
     )
 }
 """The ``type`` of an ``ERROR`` event of the provider → its class."""
