@@ -44,12 +44,15 @@ class RequestTranslator:
     argument. ``opening_prompt`` is a shortest prompt, from which the laws go on. ``sent_back``
     names the kinds of parts of an answer that keep their signature in the follow-up: ``call``,
     ``text``, ``thought``, ``other``; without ``call`` the dialect has no place for calls.
+    ``as_given`` is ``translate`` for a wire that is not generateContent's
+    (`harness.stream.generation`); None: the event model is only sent over generateContent.
     """
 
     translate: Callable[[Any, Mapping[str, Any], Session], GenerateRequest]
     follow_up: Callable[[Any, Sequence[Payload], Sequence[ToolOutcome] | str], Any]
     opening_prompt: Any
     sent_back: frozenset[str]
+    as_given: Callable[[Any, Mapping[str, Any], Session], GenerateRequest] | None = None
 
 
 Change = Callable[[Any], bool]
@@ -134,9 +137,12 @@ class ServedCassette(Protocol):
         """
 
     def run_program(
-        self, command: Sequence[str], environment: Mapping[str, str], folder: str
+        self, module: str, arguments: Sequence[str], environment: Mapping[str, str], folder: str
     ) -> tuple[bytes, int]:
-        """Run a program, bounded in time and output; gives stdout and exit code."""
+        """Run a program, bounded in time and output; gives stdout and exit code. ``module`` has
+        the functions ``main(arguments)``, which returns the exit code, and ``warm_up()``, which
+        does what every run would do first.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +161,29 @@ class ClientAdapter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HttpApi:
+    """The HTTP API of an event model, which a proxy in front of a recorded provider offers.
+
+    ``path`` ends the path of a POST request that generates, ``count_path`` of one that counts
+    tokens. ``is_streamed(prompt)``: the client asks for a stream. ``event(payload)`` is a payload
+    as bytes of a stream, ``whole(payloads)`` the answer that they make up otherwise.
+    ``failure(payloads)`` is the HTTP status and the message of the error in them, or None;
+    ``error(status, message)`` the body of an error. ``turns(prompt)`` gives each message of a
+    conversation: whether the model wrote it, and its content as JSON that is equal for equal
+    messages.
+    """
+
+    path: str
+    count_path: str
+    is_streamed: Callable[[Any], bool]
+    event: Callable[[Payload], bytes]
+    whole: Callable[[Sequence[Payload]], Payload]
+    failure: Callable[[Sequence[Payload]], tuple[int, str] | None]
+    error: Callable[[int, str], Payload]
+    turns: Callable[[Any], Sequence[tuple[bool, Any]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     """One event model.
 
@@ -166,7 +195,7 @@ class Dialect:
     carried, interrupted)`` compares two such accounts: it gives a sentence for each fact of the
     wire that is lost and not declared, and for each that is invented. ``mutations`` says where the
     mutation operators find things. ``client`` is the client or program of the dialect that is
-    judged at work, or None.
+    judged at work, or None. ``api`` is the HTTP API that a proxy offers to its clients, or None.
 
     Every field must be given; a `TypeError` says which dialect lacks which.
     """
@@ -183,6 +212,7 @@ class Dialect:
     final: frozenset[str]
     mutations: Mutations
     client: ClientAdapter | None
+    api: HttpApi | None
 
     def __new__(cls, **given: Any) -> Dialect:
         """Refuse a dialect that lacks a field, by its name."""

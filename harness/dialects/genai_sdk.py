@@ -133,7 +133,7 @@ class SdkReader:
         # the SDK wraps a body that is not JSON in these two keys
         wrapped = isinstance(details, dict) and details.keys() == {"message", "status"}
         raw = details["message"] if status != 200 and wrapped else None
-        frame = Frame(0, details) if raw is None else Frame(0, raw=raw)
+        frame = Frame(0, details) if raw is None else Frame(0, None, raw)
         return [*self._translate(self._normalizer.feed(frame)), *self.close()]
 
     def _translate(self, events: Sequence[Event]) -> list[Payload]:

@@ -14,21 +14,34 @@ from harness.stream.printable import printable, short_json, shorten
 QUOTED: Final = 200
 """The number of characters of an answer that the message of its error quotes."""
 
+_CALLS: Final[frozenset[type[ev.Event]]] = frozenset({ev.CallStart, ev.CallInvalid})
+_ALL: Final = frozenset(ev.KINDS.values())
+
 
 class Understanding:
     """Watches the events of one stream, for candidate 0.
 
     ``content``: the answer has a text, a thought, a call, a result, media or code.
-    ``understood``: it has content, a finish reason, a block, an error or a warning.
+    ``understood``: it has content, a finish reason, a block, an error or a warning. ``invalid``:
+    the sentence that says that the arguments of a call are no JSON object, "" where all are.
+    ``watched``: the kinds of events that can still change any of these; others need no `note`.
     """
 
     def __init__(self) -> None:
         self.content = False
         self.understood = False
+        self.invalid = ""
+        self._called = (0, "")  # number and name of the latest call of the answer
+        self.watched = _ALL
         self._quoted = ""
 
     def note(self, event: ev.Event) -> None:
         """Look at the next event."""
+        if isinstance(event, ev.CallStart) and event.candidate == 0:
+            self._called = event.call, event.name
+        elif isinstance(event, ev.CallInvalid) and event.call == self._called[0]:
+            quoted, name = shorten(printable(event.text), QUOTED), self._called[1]
+            self.invalid = f"the arguments of the call {name} are no JSON object: {quoted}"
         if self.content or getattr(event, "candidate", 0) > 0:
             return
         match event:
@@ -52,7 +65,8 @@ class Understanding:
             case ev.Unknown(raw=raw) if len(self._quoted) < QUOTED:
                 text = printable(raw) if isinstance(raw, str) else short_json(raw, QUOTED)
                 self._quoted += f" {text}"
-        self.understood = self.understood or self.content
+        if self.content:
+            self.understood, self.watched = True, _CALLS
 
     def nothing(self) -> str:
         """The message of the error that ends an answer in which nothing was understood."""

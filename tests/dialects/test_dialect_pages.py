@@ -23,8 +23,9 @@ from harness.dialects.mind.program.main import MAX_ROUNDS
 from harness.dialects.mind.program.shell_and_web import SHELL_SECONDS
 from harness.dialects.mind.request import ACKNOWLEDGEMENT, PROMPT_KEYS, RECORDS
 from harness.dialects.mind.request import DEFAULT_MODEL as MIND_MODEL
+from harness.dialects.mind.response import RATE_LIMITED
 from harness.dialects.mind.tools import DECLARATIONS, READERS
-from harness.pipeline.request import ask
+from harness.pipeline.request import request_translator
 from harness.stream import events as ev
 from tests.dialects.art.sdk_losses import SDK_LOSSES, SDK_REFUSALS
 
@@ -98,7 +99,12 @@ SAMPLES: Mapping[str, Sequence[ev.Event]] = {
     "reasoning": [ev.Reasoning("hm")],
     "call_start": CALL,
     "call_piece": CALL,
+    "call_text": [ev.CallStart(1, "f", "c1"), ev.CallText(1, '{"a": 1}'), ev.CallEnd(1, {"a": 1})],
     "call_end": CALL,
+    "call_invalid": [ev.CallStart(1, "f", "c1"), ev.CallInvalid(1, "[1]")],
+    "block_start": [ev.BlockStart("thought", {"index": 0})],
+    "block_end": [ev.BlockEnd({"index": 0})],
+    "mark": [ev.Mark("end", "[DONE]")],
     "nameless_call": [ev.NamelessCall(1, {"a": 1}, "raw")],
     "tool_result": [ev.ToolResult("c1", "f", {"n": 1})],
     "media": [ev.Media("image/png", {}, data="AA==")],
@@ -207,7 +213,7 @@ def test_every_word_about_an_event_is_one_of_the_code(name: str, kind: str) -> N
         for tools in ([], [Tool("f", {"properties": {"a": {}}})])
     ]
     shown = strings(
-        [*tried, "write_todos", "todos", "RESOURCE_EXHAUSTED"]
+        [*tried, "write_todos", "todos", *RATE_LIMITED]
     )  # what the wire says, and not the payloads
     assert [word for word in words(row[2]) if not is_shown(word, shown)] == []
 
@@ -231,7 +237,7 @@ ASKED: Mapping[str, Any] = {
 @pytest.mark.parametrize("role", ROLES)
 def test_every_word_about_a_role_is_one_of_the_code(role: str) -> None:
     (row,) = [row for row in TABLES["art"]["role"] if words(row[0]) == [role]]
-    asked = ask(ASKED[role], dialect="art", options=None, session=Session())
+    asked = request_translator("art").translate(ASKED[role], {}, Session())
     assert [
         word
         for word in words(row[1])
@@ -248,9 +254,9 @@ def test_every_word_about_a_record_is_one_of_the_code() -> None:
     call = {"type": "tool_code", "name": "f", "args": {}}
     history = [call, {**call, "type": "tool_result", "result": 1}]
     shown = strings(
-        ask(
-            {"prompt": "p", "history": history}, dialect="mind", options=None, session=Session()
-        ).body
+        request_translator("mind")
+        .translate({"prompt": "p", "history": history}, {}, Session())
+        .body
     )
     for record, role, how in TABLES["mind"]["record"]:
         assert [word for word in words(how) if not is_shown(word, shown)] == [], record

@@ -62,8 +62,8 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     ):
         text = carried.text  # the rest of the output, which is no JSON
     blocked = wire.block_reason is not None
-    malformed = wire.is_malformed and not carried.calls
-    reasons = (wire.finish, wire.finish_message) if malformed else ()
+    reasons = wire.malformed_reasons(carried.calls)
+    malformed = bool(reasons)
     failed = bool(wire.errors) or blocked or interrupted
     done = not failed and (wire.ended_well or (wire.is_malformed and not malformed))
     more = interrupted + blocked + (malformed or not wire.understood)
@@ -74,7 +74,7 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
         *result_findings(wire, carried),
         *message_findings("error", (message for _, message in wire.errors), carried),
         *message_findings("notice", wire.notices, carried),
-        *message_findings("finish", filter(None, reasons), carried),
+        *message_findings("finish", reasons, carried),
         *(f"error invented: {short_json(message)}" for _, message in carried.errors[allowed:]),
         *value_findings("end", "done" if done else "error", carried.finish),
         *unreadable_findings(wire, traced),
@@ -83,11 +83,13 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
 
 def _convert(name: str, arguments: Json) -> NamedArguments | None:
     """A to-do list has the items that have a text and a known status; a call of the tool without a
-    list is not shown.
+    list is not shown, nor is one whose arguments are not a whole object.
     """
+    if not isinstance(arguments, dict):
+        return None
     if name != _LIST_TOOL:
         return name, arguments
-    todos = arguments.get("todos") if isinstance(arguments, dict) else None
+    todos = arguments.get("todos")
     if not isinstance(todos, list):
         return None
     return name, {"items": [item for todo in todos if (item := _item(todo))]}

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from harness.stream import events as ev
+from harness.stream.json_codec import decode_json
 from harness.stream.json_path import Assembly
 from harness.stream.session import Session, Tool
 from harness.stream.tool_code import infer_name
@@ -60,6 +61,7 @@ class AgentEventsTranslator:
         self.agent_id = session.context.get("agentId", "agent")
         self.team = session.context.get("teamMetadata", {})
         self.call: tuple[ev.CallStart, Assembly] | None = None
+        self.call_text: list[str] = []
         # id of the wire → our ids for it that have no result yet
         self.waiting: dict[str, list[str]] = {}
         self.given: dict[str, str] = {}  # id of the wire → our latest id for it
@@ -91,6 +93,8 @@ class AgentEventsTranslator:
         """The error of an answer in which nothing was understood, or whose call was malformed."""
         if not self.understanding.understood:
             return self._fail(self.understanding.nothing(), None)
+        if self.understanding.invalid:
+            return self._fail(self.understanding.invalid, None)
         if self.finished and self.finished.reason == "malformed" and not self.called:
             return self._fail(describe_failure(self.finished), self.finished.raw)
         return []
@@ -123,12 +127,17 @@ class AgentEventsTranslator:
 
     def _call_start(self, event: ev.CallStart) -> list[Payload]:
         payloads = self._open_call()
-        self.call = (event, Assembly())
+        self.call, self.call_text = (event, Assembly()), []
         return payloads
 
     def _call_piece(self, event: ev.CallPiece) -> list[Payload]:
         if self.call and self.call[0].call == event.call:
             self.call[1].add(event.path, event.value, event.more)
+        return []
+
+    def _call_text(self, event: ev.CallText) -> list[Payload]:
+        """A call whose arguments are JSON text is shown when it is whole."""
+        self.call_text.append(event.text)
         return []
 
     def _call_end(self, event: ev.CallEnd) -> list[Payload]:
@@ -137,12 +146,17 @@ class AgentEventsTranslator:
         start, self.call = self.call[0], None
         return self._called(start.id, start.name, event.arguments)
 
+    def _call_invalid(self, event: ev.CallInvalid) -> list[Payload]:
+        self.call = None  # the error at the end names it
+        return []
+
     def _open_call(self) -> list[Payload]:
-        """The call that has not ended, with the arguments so far."""
+        """The call that has not ended, with the arguments so far, if these are an object."""
         if self.call is None:
             return []
         (start, pieces), self.call = self.call, None
-        return self._called(start.id, start.name, pieces.value())
+        arguments = _object("".join(self.call_text)) if self.call_text else pieces.value()
+        return [] if arguments is None else self._called(start.id, start.name, arguments)
 
     def _nameless_call(self, event: ev.NamelessCall) -> list[Payload]:
         name = (
@@ -243,7 +257,9 @@ _REACTIONS: Final[
     ev.Text: AgentEventsTranslator._text,
     ev.CallStart: AgentEventsTranslator._call_start,
     ev.CallPiece: AgentEventsTranslator._call_piece,
+    ev.CallText: AgentEventsTranslator._call_text,
     ev.CallEnd: AgentEventsTranslator._call_end,
+    ev.CallInvalid: AgentEventsTranslator._call_invalid,
     ev.NamelessCall: AgentEventsTranslator._nameless_call,
     ev.ToolResult: AgentEventsTranslator._tool_result,
     ev.Error: AgentEventsTranslator._error,
@@ -254,6 +270,15 @@ _REACTIONS: Final[
     ev.Finish: AgentEventsTranslator._finish,
 }
 """All other kinds are declared losses."""
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    """The object that a JSON text is; None for any other text."""
+    try:
+        value = decode_json(text.encode("utf-8", "surrogatepass"))
+    except ValueError:
+        return None
+    return value if type(value) is dict else None
 
 
 def _todo_item(todo: Any) -> Payload | None:

@@ -21,4 +21,5 @@ DIALECT: Final = Dialect(
     final=frozenset({"ended"}),
     mutations=MUTATIONS,
     client=None,
+    api=None,
 )

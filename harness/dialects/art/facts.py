@@ -13,6 +13,7 @@ from harness.facts import (
     Facts,
     error_findings,
     field_findings,
+    message_findings,
     text_findings,
     text_without_calls,
     unreadable_findings,
@@ -30,12 +31,12 @@ _COUNTS = {
 }
 _BLOCKED = "Gemini API call blocked: "
 _DECLARED = (
-    *("citationMetadata", "groundingMetadata", "groundingAttributions"),
+    *("annotations", "citationMetadata", "groundingMetadata", "groundingAttributions"),
     *("urlContextMetadata", "urlRetrievalMetadata", "blockReasonMessage"),
-    *("logprobsResult", "avgLogprobs", "safetyRatings", "tokenCount"),
+    *("logprobs", "logprobsResult", "avgLogprobs", "safetyRatings", "tokenCount"),
     *("responseId", "modelVersion", "partialArgs"),
     *("inlineData", "fileData", "videoMetadata", "mediaResolution"),
-    *("executableCode", "codeExecutionResult"),
+    *("executableCode", "codeExecutionResult", "mimeType", "sampleRate", "channels", "resolution"),
 )
 """Fields of the wire that the declared losses cover."""
 
@@ -52,7 +53,7 @@ def read_facts(payloads: Iterable[Mapping[str, Json]], session: Session | None =
                 facts.text += data
             case "METADATA":
                 facts.finish = data.get("stopReason")
-                facts.ended_well = facts.finish not in (None, CONTINUATION, *MALFORMED)
+                facts.ended_well = facts.finish not in (None, *CONTINUATION, *MALFORMED)
                 facts.add_usage(data, _COUNTS, data.get("providerRawUsage"))
             case "ERROR" if data["message"].startswith(_BLOCKED):
                 facts.block_reason = data["message"].removeprefix(_BLOCKED)
@@ -82,7 +83,10 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     if blocked:
         findings += value_findings("block reason", wire.block_reason, carried.block_reason)
     else:
-        findings += error_findings(wire, carried, interrupted, numbered=True)
+        failed = bool(wire.invalid_calls)
+        findings += error_findings(wire, carried, interrupted or failed, numbered=True)
+        if failed and not (interrupted or wire.errors):
+            findings += message_findings("finish", wire.malformed_reasons(()), carried)
     if not (carried.errors or blocked):
         findings += value_findings("finish", wire.finish, carried.finish)
         findings += usage_findings(wire.usage, carried.usage)

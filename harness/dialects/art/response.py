@@ -45,6 +45,8 @@ LOSSES: Final[Mapping[str, str]] = {
     "response-id": "the id of the response",
     "model": "the model that answered, unless another one goes on in the middle of the answer",
     "blocked-usage": "token counts of a blocked prompt, and of an answer that failed",
+    "blocks": "the boundaries of steps, blocks and items, with their indexes and ids",
+    "refusal": "that a text is the model's refusal",
 }
 _METADATA_LOSSES: Final = frozenset({"id"})
 _ANNOTATION_LOSSES: Final = frozenset(
@@ -97,7 +99,9 @@ class Translator:
     def close(self) -> list[Payload]:
         """METADATA and END, or an error if nothing was understood; nothing after an error."""
         if not self._over:
-            if self._understanding.understood:
+            if self._understanding.invalid:
+                self._fail("Error", self._understanding.invalid)
+            elif self._understanding.understood:
                 self._write_held()
                 self._write("METADATA", self._metadata_so_far())
                 self._end()

@@ -23,4 +23,5 @@ DIALECT: Final = Dialect(
     client=ClientAdapter(
         "mind-program", "google.genai", "genai", "harness.dialects.mind.program.adapter:adapt"
     ),
+    api=None,
 )

@@ -55,9 +55,9 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     wire = wire.until_the_end()
     text, calls = text_and_calls(wire, carried)
     blocked = wire.block_reason is not None and not wire.errors
-    malformed = wire.is_malformed and not calls
-    reasons = (wire.finish, wire.finish_message) if malformed else ()
-    failed = malformed or not wire.understood or _run_failed(wire)
+    broken = interrupted or bool(wire.errors)  # the error says that
+    reasons = [] if broken else wire.malformed_reasons(calls)
+    failed = bool(reasons) or not wire.understood or _run_failed(wire)
     if wire.open_call and (interrupted or wire.errors or blocked):
         calls = calls[:-1]  # a call that never ended is not run
     findings = [
@@ -69,13 +69,13 @@ def differences(wire: Facts, carried: Facts, interrupted: bool) -> list[str]:
     ]
     if blocked:
         return findings + message_findings("block reason", [wire.block_reason or ""], carried)
-    findings += message_findings("finish", filter(None, reasons), carried)
+    findings += message_findings("finish", reasons, carried)
     return findings + error_findings(wire, carried, interrupted or failed, numbered=False)
 
 
 def _run_failed(wire: Facts) -> bool:
     """Whether the Gemini CLI says that its run failed."""
-    return not (wire.ended_well or wire.finish in (None, CONTINUATION, *MALFORMED))
+    return not (wire.ended_well or wire.finish in (None, *CONTINUATION, *MALFORMED))
 
 
 def _end(wire: Facts, calls: int, failed: bool) -> str | None:
@@ -88,4 +88,4 @@ def _end(wire: Facts, calls: int, failed: bool) -> str | None:
         return "AGENT_ERROR"
     if calls > len(wire.results):
         return None
-    return "incomplete result" if wire.finish in (None, CONTINUATION) else "result"
+    return "incomplete result" if wire.finish in (None, *CONTINUATION) else "result"

@@ -32,8 +32,10 @@ LOSSES: Final[Mapping[str, str]] = {
     "everything-else": "all but text, calls, results, errors, the end"
 }
 
-RATE_LIMITED: Final = frozenset({429, "RESOURCE_EXHAUSTED"})
-"""The statuses of ``RATE_LIMIT_EXCEEDED``. The gRPC name counts for an error in a stream without a
+RATE_LIMITED: Final = frozenset(
+    {429, "RESOURCE_EXHAUSTED", "rate_limit_exceeded", "too_many_requests", "quota_exceeded"}
+)
+"""The statuses of ``RATE_LIMIT_EXCEEDED``. The words count for an error in a stream without a
 number.
 """
 
@@ -89,6 +91,8 @@ class Translator:
             case ev.CallEnd(arguments=arguments) if self._started:
                 start, self._started = self._started, None
                 return self._tool_code(start.id, start.name, arguments, start.signature)
+            case ev.CallInvalid():
+                self._started = None
             case ev.NamelessCall(payload=payload):
                 name = infer_name(payload, self._tools)
                 return (
@@ -119,8 +123,14 @@ class Translator:
         return []
 
     def close(self) -> list[Payload]:
-        """The result, unless a call waits, or an error; nothing after an error."""
-        if self._over or self._waiting:
+        """The result, unless a call waits, or an error; nothing after an error. A call that waits
+        beside a malformed call is not run.
+        """
+        if self._over:
+            return []
+        if self._understanding.invalid:
+            return self._error(self._understanding.invalid)
+        if self._waiting:
             return []
         finish = self._finish
         if not self._understanding.understood:

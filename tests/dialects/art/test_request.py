@@ -11,7 +11,7 @@ import pytest
 from harness import Session, TranslationError, TranslationWarning, request
 from harness.dialects.art import DIALECT as ART
 from harness.dialects.art.request import DEFAULT_MODEL, GENERATION, ROLES, model_of
-from harness.pipeline.request import ask
+from harness.pipeline.request import request_translator
 
 Message = dict[str, Any]
 
@@ -280,7 +280,7 @@ LEFT_OUT: dict[str, tuple[list[Message], Message, str]] = {
 
 @pytest.mark.parametrize(("prompt", "options", "message"), LEFT_OUT.values(), ids=LEFT_OUT)
 def test_what_is_left_out_is_told(prompt: list[Message], options: Message, message: str) -> None:
-    warnings = ask(prompt, dialect="art", options=options, session=Session()).warnings
+    warnings = request_translator("art").translate(prompt, options, Session()).warnings
     assert [warning[: len(message)] for warning in warnings] == [message]
     with pytest.warns(TranslationWarning):
         request(prompt, dialect="art", options=options)

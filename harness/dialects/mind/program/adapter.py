@@ -8,7 +8,6 @@ cassette; any other request is answered with an error.
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -19,7 +18,7 @@ from harness.stream.json_codec import decode_json
 
 from ...dialect import ContextError, ServedCassette
 
-COMMAND: Final = (sys.executable, "-m", "harness.dialects.mind.program")
+PROGRAM: Final = "harness.dialects.mind.program.main"
 CONTEXT: Final = {"arguments": list, "files": dict, "environment": dict}
 """The fields of ``context``: a list of strings, and mappings of strings to strings."""
 
@@ -57,8 +56,7 @@ def adapt(context: Mapping[str, Any], served: ServedCassette, run: Run | None = 
         for name, text in context["files"].items():
             (Path(folder) / name).write_text(text, encoding="utf-8", newline="")
         if run is None:
-            command = [*COMMAND, *context["arguments"]]
-            out, status = served.run_program(command, environment, folder)
+            out, status = served.run_program(PROGRAM, context["arguments"], environment, folder)
         else:
             out, status = run(context["arguments"], environment, folder)
     lines = out.decode("utf-8", "backslashreplace").splitlines(keepends=True)

@@ -82,6 +82,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
+def warm_up() -> None:
+    """Import and build what every run needs."""
+    request = translate(
+        {"prompt": "-"}, {"model_name": DEFAULT_MODEL, "allowed_tools": []}, Session()
+    )
+    with load_sdk().Client(api_key="none", vertexai=False):
+        arguments(request)
+
+
 def parse_arguments(argv: Sequence[str] | None) -> Namespace:
     parser = ArgumentParser(
         prog="harness-mind",

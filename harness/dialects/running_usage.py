@@ -1,0 +1,49 @@
+"""Adds up the usage of one answer: the latest value of every count and of every field."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from harness.stream import events as ev
+
+_COUNTS: Final = tuple(name for name in ev.Usage.__struct_fields__ if name != "wire")
+
+
+class RunningUsage:
+    """The usage so far. An event is not read if the next one has all of its fields."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._raw: dict[str, Any] = {}
+        self._unread: ev.Usage | None = None
+
+    def add(self, event: ev.Usage) -> None:
+        """Note the next event."""
+        unread = self._unread
+        if unread is not None:
+            kind = type(event.wire)
+            if kind is dict or type(unread.wire) is not kind:
+                self._read(unread)
+        self._unread = event
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The latest value of every count of `events.Usage`; a count that never came is absent."""
+        if self._unread is not None:
+            self._read(self._unread)
+        return self._counts
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """The latest value of every field of the wire's object."""
+        if self._unread is not None:
+            self._read(self._unread)
+        return self._raw
+
+    def _read(self, event: ev.Usage) -> None:
+        for name in _COUNTS:
+            count = getattr(event, name)
+            if count is not None:
+                self._counts[name] = count
+        self._raw.update(event.raw)
+        self._unread = None
