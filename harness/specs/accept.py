@@ -151,17 +151,13 @@ def _line_end(body: str) -> str:
 
 
 def as_read(value: Any) -> Any:
-    """The value as an expectation: a mapping that would be read as an operator becomes a
-    ``$literal``.
+    """The value as an expectation: a mapping that would be read as an operator, or refused for its
+    keys, becomes a ``$literal``.
     """
     match value:
         case dict():
             inner = {str(key): as_read(item) for key, item in value.items()}
-            return (
-                {"$literal": value}
-                if len(inner) == 1 and next(iter(inner)).startswith("$")
-                else inner
-            )
+            return {"$literal": value} if any(key.startswith("$") for key in inner) else inner
         case list():
             return [as_read(item) for item in value]
         case _:

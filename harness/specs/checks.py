@@ -24,7 +24,9 @@ RECORDED: Final = "recorded"
 _SEGMENT: Final = re.compile(r"[a-z0-9._-]+")
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _REQUEST_FORMS: Final = ({"request"}, {"request", "warnings"}, {"error"})
-_STREAM_KEYS: Final = ("cassette", "exchange", "turns", "tool_code", "context", "not_carried")
+_STREAM_KEYS: Final = (
+    *("cassette", "exchange", "question", "turns", "tool_code", "context", "not_carried"),
+)
 
 
 @dataclass(frozen=True, slots=True)

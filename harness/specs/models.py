@@ -7,7 +7,7 @@ expectation is any JSON value, so the shape says nothing about it: `checks` look
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Annotated, Any, Final, Literal
 
@@ -168,6 +168,16 @@ class Case(_Closed):
             " the oldest is forgotten first."
         ),
     )
+    question: Annotated[str | None, BeforeValidator(_given), WithJsonSchema({"type": "string"})] = (
+        Field(
+            default=None,
+            pattern=r"^[a-z0-9-]+$",
+            description=(
+                "The name of the question that the prompt asks. The report shows the answers to"
+                " one question over several providers side by side."
+            ),
+        )
+    )
     options: dict[str, dict[str, Any]] = Field(
         default={}, description="For a dialect, the options that go with its prompt."
     )
@@ -227,7 +237,7 @@ class Case(_Closed):
         return "request" if self.prompt else "conversation" if self.turns else "stream"
 
     _line: int = PrivateAttr(default=1)
-    _lines: Mapping[str, int] = PrivateAttr(default={})
+    _find_line: Callable[[str, str], int] | None = PrivateAttr(default=None)
     _keys: Mapping[str, int] = PrivateAttr(default={})
 
     @property
@@ -235,20 +245,25 @@ class Case(_Closed):
         """The line of the case in its file, from 1."""
         return self._line
 
-    @property
-    def lines(self) -> Mapping[str, int]:
-        """The line of each key of ``expect``."""
-        return self._lines
+    def expected_line(self, key: str, path: str = "") -> int:
+        """The line of what ``expect`` has for ``key``, at the path of a mismatch as far as it goes;
+        the line of the case for another key.
+        """
+        if self._find_line is None or key not in self.expect:
+            return self._line
+        return self._find_line(key, path)
 
     def line_of(self, key: str) -> int:
         """The line of a key of the case; the line of the case if it has no such key."""
         return self._keys.get(key, self._line)
 
-    def place(self, line: int, keys: Mapping[str, int], lines: Mapping[str, int]) -> None:
-        """Set the lines of the case, of its keys and of the keys of its ``expect``; `reader` does
-        that once, before it returns the case.
+    def place(
+        self, line: int, keys: Mapping[str, int], find_line: Callable[[str, str], int]
+    ) -> None:
+        """Set the lines of the case and of its keys, and the function that gives the line of a key
+        of ``expect`` and a path in it; `reader` does that once, before it returns the case.
         """
-        self._line, self._keys, self._lines = line, keys, lines
+        self._line, self._keys, self._find_line = line, keys, find_line
 
 
 class SpecFile(_Closed):
@@ -304,7 +319,7 @@ OPERATORS: Final = {
     "$literal": "This value itself; operators inside are not read.",
 }
 """Operator → a description of its matches, for editors. An operator is a mapping with exactly one
-key, one of these; other `$` keys are data.
+key, one of these; other keys of a `$` and letters are refused, but for the keywords of JSON Schema.
 """
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date
+from functools import partial
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -19,8 +20,10 @@ from pydantic_core import ErrorDetails
 
 from harness.cassettes.validation import Fault, Path, pydantic_fault, show
 from harness.cassettes.yaml import YamlError, parse_located
+from harness.stream.json_path import readable_steps
 
 from .checks import Known, case_faults, repeated
+from .matching.validate import HOLDERS
 from .models import FORMAT, PATTERNS, Case, Feature, FeaturesFile, SpecError, SpecFile
 
 _File = TypeVar("_File", SpecFile, FeaturesFile)
@@ -76,7 +79,7 @@ def read_spec(
     for index, case in enumerate(file.cases):
         here = ("cases", index)
         keys = {key: line((*here, key)) for key in case.model_fields_set}
-        case.place(line(here), keys, {key: line((*here, "expect", key)) for key in case.expect})
+        case.place(line(here), keys, partial(_expected_line, line, (*here, "expect")))
     return list(file.cases)
 
 
@@ -90,6 +93,11 @@ def read_features(text: str, path: str) -> list[Feature]:
 
     file, _ = _read(text, path, FeaturesFile, check)
     return list(file.features)
+
+
+def _expected_line(line: _Line, expect: Path, key: str, path: str) -> int:
+    """The line of the item that a mismatch is about, as far as its path goes in the file."""
+    return line((*expect, key, *readable_steps(path)))
 
 
 def _is_ours(text: str) -> bool:
@@ -132,10 +140,19 @@ def _parse(text: str, path: str) -> tuple[dict[str, Any], _Line]:
         raise SpecError(path, [(error.line, error.reason)]) from None
 
     def line(place: Path) -> int:
-        """The line of a path; for a missing key, that of the nearest mapping around it."""
-        while place and place not in lines:
-            place = place[:-1]
-        return lines.get(place, 1)
+        """The line of a path; for a missing key, that of the nearest mapping around it. A path may
+        leave out operators that stand between its steps.
+        """
+        at: Path = ()
+        for step in place:
+            inner = at
+            while (*inner, step) not in lines:
+                holder = next((name for name in HOLDERS if (*inner, name) in lines), None)
+                if holder is None:
+                    return lines.get(at, 1)
+                inner = (*inner, holder)
+            at = (*inner, step)
+        return lines.get(at, 1)
 
     return data, line
 

@@ -126,7 +126,7 @@ def test_data_that_looks_like_an_operator_is_made_literal() -> None:
     assert parse(text)["cases"][1]["expect"]["anthropic"] == [
         {"args": {"$literal": {"$any": True}}},
         {"$literal": {"$re": {"$re": "x"}}},
-        {"$any": 1, "b": 2},
+        {"$literal": {"$any": 1, "b": 2}},
     ]
 
 

@@ -11,7 +11,7 @@ from harness.specs import SpecError, cassette_fault
 from .spec_files import SMALL, WHOLE, edited, problems, read
 
 KEYS = (
-    "known keys are case, requirement, features, level, source, regression_of, cassette, exchange, prompt, turns, remembers, options, provider, "
+    "known keys are case, requirement, features, level, source, regression_of, cassette, exchange, prompt, turns, remembers, question, options, provider, "
     "tool_code, context, expect, not_carried, known_failing, reviewed"
 )
 NEEDS = "required keys are case, requirement, features, source, expect"

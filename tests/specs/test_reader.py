@@ -63,7 +63,48 @@ def test_missing_keys_have_defaults() -> None:
 def test_a_case_knows_its_lines() -> None:
     [case] = read(WHOLE)
     assert case.line == 4
-    assert case.lines == {"frames": 15, "events": 16, "anthropic": 17, "unified-llm": 20}
+    lines = {key: case.expected_line(key) for key in case.expect}
+    assert lines == {"frames": 15, "events": 16, "anthropic": 17, "unified-llm": 20}
+    assert case.expected_line("art") == 4
+
+
+DEEP = """\
+harness: 1
+cases:
+- case: deep
+  requirement: A case knows where its items stand.
+  features: [text.streaming]
+  source: https://ai.google.dev/api/generate-content
+  cassette: gemini-api/hello
+  expect:
+    events:
+      $contains:
+      - {kind: start}
+      - kind: finish
+        raw:
+          $json:
+            "odd key": [1,
+              2]
+    frames: []
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("$", 9),
+        ("[0]", 11),
+        ("[0].kind", 11),
+        ("[1].kind", 12),
+        ("[1..2]", 12),
+        ('[1].raw["odd key"][1]', 16),
+        ("[1].other.thing", 12),
+        ("[7]", 9),
+    ],
+)
+def test_a_case_knows_the_lines_of_its_items(path: str, line: int) -> None:
+    [case] = read(DEEP)
+    assert case.expected_line("events", path) == line
 
 
 def test_a_case_cannot_be_changed() -> None:

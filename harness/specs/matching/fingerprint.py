@@ -1,10 +1,10 @@
-"""Fingerprints of list items: hashable values that show which items are equal, which are equal but
-for counted numbers, and which are pieces of one text.
+"""Fingerprints of list items: hashable values that show which items are equal but for counted
+numbers, and which are pieces of one text.
 
-One walk turns an item into a flat tuple of tokens. Equal items have equal tokens. With the counted
-numbers masked, items after a lost block have the same tokens as their partners. With one string
-masked as well, the pieces of one text have the same *frame*. `join` makes one `Unit` of them, so an
-alignment does not depend on how the text was cut.
+One walk turns an item into a flat tuple of tokens with the counted numbers masked, so that items
+after a lost block have the same tokens as their partners. With one string masked as well, the
+pieces of one text have the same *frame*. `join` makes one `Unit` of them, so an alignment does not
+depend on how the text was cut.
 """
 
 from __future__ import annotations
@@ -47,40 +47,39 @@ def counted(key: str | None, value: Json) -> Number | None:
 
 
 class Fingerprint(Struct, frozen=True, gc=False):
-    """``exact`` are the tokens, ``masked`` the tokens with counted numbers masked; None for an item
-    with operators.
+    """``tokens`` of an item, with counted numbers masked; None for an item with operators.
 
     ``numbers`` are the counted numbers in token order, ``texts`` the other strings, each with its
     index among the tokens.
     """
 
-    exact: Tokens | None
-    masked: Tokens | None
+    tokens: Tokens | None
     numbers: tuple[Number, ...]
     texts: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def exact(self) -> tuple[Tokens | None, tuple[Number, ...]]:
+        """Two plain items with the same value are equal."""
+        return self.tokens, self.numbers
 
 
 def fingerprint(item: Json, *, is_open: bool = False) -> Fingerprint:
     """The fingerprint of a list item; ``is_open`` if it has operators."""
     tokens: list[Any] = []
-    numbers: list[tuple[int, Number]] = []
+    numbers: list[Number] = []
     texts: list[tuple[int, str]] = []
     _flatten(item, None, tokens, numbers, texts)
-    values = tuple(number for _, number in numbers)
     if is_open:
-        return Fingerprint(None, None, values)
-    exact = tuple(tokens)
-    for place, (name, _) in numbers:
-        tokens[place] = name
+        return Fingerprint(None, tuple(numbers))
     is_piece = isinstance(item, dict) and len(texts) <= MAX_TEXTS and len(tokens) <= MAX_TOKENS
-    return Fingerprint(exact, tuple(tokens), values, tuple(texts) if is_piece else ())
+    return Fingerprint(tuple(tokens), tuple(numbers), tuple(texts) if is_piece else ())
 
 
 def _flatten(
     value: Json,
     key: str | None,
     tokens: list[Any],
-    numbers: list[tuple[int, Number]],
+    numbers: list[Number],
     texts: list[tuple[int, str]],
 ) -> None:
     if isinstance(value, dict):
@@ -99,8 +98,10 @@ def _flatten(
     else:
         number = counted(key, value)
         if number is not None:
-            numbers.append((len(tokens), number))
-        elif isinstance(value, str) and key not in TAGS:
+            numbers.append(number)
+            tokens.append(number[0])
+            return
+        if isinstance(value, str) and key not in TAGS:
             texts.append((len(tokens), value))
         tokens.append(value)
 
@@ -108,14 +109,13 @@ def _flatten(
 class Unit(Struct, frozen=True):
     """One item of a list, or consecutive pieces of a text; the first has index ``start``.
 
-    ``exact`` and ``masked`` are the keys for an alignment. ``frame`` identifies the common part of
-    the pieces, ``texts`` are their texts.
+    ``key`` is what an alignment compares, None for an item with operators. ``frame`` identifies the
+    common part of the pieces, ``texts`` are their texts.
     """
 
     start: int
     items: Sequence[Fingerprint]
-    exact: Any
-    masked: Any
+    key: Any
     frame: int | None = None
     texts: Sequence[str] = ("",)
 
@@ -138,7 +138,7 @@ class Unit(Struct, frozen=True):
 
 def single(place: int, item: Fingerprint, text: str = "") -> Unit:
     """The unit of one item."""
-    return Unit(place, (item,), item.exact, item.masked, None, (text,))
+    return Unit(place, (item,), item.tokens, None, (text,))
 
 
 def join(*sides: tuple[int, Sequence[Fingerprint]]) -> list[list[Unit]]:
@@ -164,7 +164,7 @@ def join(*sides: tuple[int, Sequence[Fingerprint]]) -> list[list[Unit]]:
 
 def _frames(item: Fingerprint, names: dict[Tokens, int]) -> dict[int, str]:
     """The strings of an item by frame: the tokens without that string, numbered in ``names``."""
-    tokens = item.masked or ()
+    tokens = item.tokens or ()
     return {
         names.setdefault((*tokens[:place], _TEXT, *tokens[place + 1 :]), len(names)): text
         for place, text in item.texts
@@ -191,8 +191,7 @@ def _join_side(
             frame = max(shared, key=lambda frame: (variety[frame], -frame))
             texts = tuple(item[frame] for item in frames[start:stop])
             key = (frame, "".join(texts))
-            exact = (*key, first.numbers)
-            units.append(Unit(offset + start, items[start:stop], exact, key, frame, texts))
+            units.append(Unit(offset + start, items[start:stop], key, frame, texts))
         else:
             units.append(single(offset + start, first))
         start = stop

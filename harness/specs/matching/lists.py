@@ -2,10 +2,10 @@
 differently, each shift of counted numbers, and each difference inside a pair.
 
 Equal items at both ends are set aside, so a single deletion costs one pass. The other items are
-joined into units (`fingerprint.join`) and aligned by fingerprints, with counted numbers masked if
-that gives fewer differences. Units without a partner are aligned piece by piece; the items that
-are left are paired by likeness. An item with operators has no fingerprint: the alignment asks
-whether it accepts an item, with names unbound, so the result does not depend on bound names.
+joined into units (`fingerprint.join`) and aligned by fingerprints, with counted numbers masked.
+Units without a partner are aligned piece by piece; the items that are left are paired by likeness.
+An item with operators has no fingerprint: the alignment asks whether it accepts an item, with names
+unbound, so the result does not depend on bound names.
 """
 
 from __future__ import annotations
@@ -187,14 +187,11 @@ class _ListWalk:
 class _Plan:
     """Decides which items are partners, which runs are missing or extra, and which texts were cut
     differently.
-
-    ``masked``: the alignment ignores the values of counted numbers.
     """
 
     def __init__(self, expected: list[Json], actual: list[Json], loose: Bindings) -> None:
         self.expected, self.actual, self.loose = expected, actual, loose
         self.all_plain = is_plain(expected)
-        self.masked = False
 
     def is_plain(self, i: int) -> bool:
         return self.all_plain or is_plain(self.expected[i])
@@ -222,7 +219,7 @@ class _Plan:
         lefts = [self._fingerprint(i) for i in left]
         rights = [fingerprint(self.actual[j]) for j in right]
         units, others = join((left.start, lefts), (right.start, rights))
-        pairs = self._best_alignment(units, others)
+        pairs = self._align(units, others)
         units = [*(single(i, self._fingerprint(i)) for i in before), *units]
         others = [*(single(j, fingerprint(self.actual[j])) for j in before), *others]
         known, shift = [(k, k) for k in range(len(before))], len(before)
@@ -232,38 +229,19 @@ class _Plan:
     def _fingerprint(self, i: int) -> Fingerprint:
         return fingerprint(self.expected[i], is_open=not self.is_plain(i))
 
-    def _best_alignment(self, units: list[Unit], others: list[Unit]) -> Pairs:
-        """The alignment with fewer differences, by exact or by masked keys; ``masked`` remembers
-        which.
-        """
-        exact = self._align(units, others)
-        if not any(item.numbers for unit in others for item in unit.items):
-            return exact
-        self.masked = True
-        masked = self._align(units, others)
-        jumps = _jumps([(units[u], others[v]) for u, v in masked])
-        self.masked = 2 * len(masked) - jumps > 2 * len(exact)
-        return masked if self.masked else exact
-
     def _same(self, unit: Unit, other: Unit) -> bool:
         """Whether two units may be partners."""
-        if unit.exact is not None:
-            return bool(self._key(unit) == self._key(other))
-        i, j = unit.start, other.start
+        if unit.key is not None:
+            return bool(unit.key == other.key)
         if len(other.items) > 1:
             return False
-        if self.masked:
-            return sightings(self.expected[i], self.actual[j], self.loose)[1]
-        return self.equal(i, j)
-
-    def _key(self, unit: Unit) -> Any:
-        return unit.masked if self.masked else unit.exact
+        return sightings(self.expected[unit.start], self.actual[other.start], self.loose)[1]
 
     def _align(self, units: list[Unit], others: list[Unit]) -> Pairs:
         """Align by keys; units whose key is on one side only are left out first."""
         names: dict[Any, int] = {}
-        left = [names.setdefault(self._key(unit), len(names)) for unit in units]
-        right = [names.setdefault(self._key(unit), len(names)) for unit in others]
+        left = [names.setdefault(unit.key, len(names)) for unit in units]
+        right = [names.setdefault(unit.key, len(names)) for unit in others]
         none = names.get(None)  # the key of items with operators
         common = {*left} & {*right}
         lefts = [u for u, name in enumerate(left) if name == none or name in common]
@@ -383,20 +361,6 @@ def _together(unit: Unit, other: Unit) -> Iterator[Step]:
     else:  # an empty piece more or less is no cut
         yield from _apart(between, beside)
     yield from _pairs(unit.stop - tail, other.stop - tail, tail)
-
-
-def _jumps(pairs: list[tuple[Unit, Unit]]) -> int:
-    """How often the shift of a counted number changes along the pairs."""
-    jumps = 0
-    shifts: dict[str, int] = {}
-    for unit, other in pairs:
-        for (name, expected), (_, got) in zip(
-            unit.items[0].numbers, other.items[0].numbers, strict=False
-        ):
-            if got != expected and shifts.get(name, 0) != got - expected:
-                jumps += 1
-                shifts[name] = got - expected
-    return jumps
 
 
 def _spread(units: list[Unit]) -> int:

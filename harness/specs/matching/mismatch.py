@@ -25,6 +25,12 @@ Course = tuple[tuple[int, int], ...]
 
 MAX_SHOWN: Final = 1200
 """Characters of a value in one line."""
+LONG: Final = 160
+"""A string that is longer is cut to its first difference."""
+EQUAL_SHOWN: Final = 40
+"""Characters that are shown before that difference."""
+HERE: Final = " ▶ "
+"""Marks the first difference of two strings."""
 
 
 class Mismatch(Struct, frozen=True):
@@ -64,14 +70,29 @@ class Findings(Protocol):
 
 
 def sides(mismatch: Mismatch) -> tuple[str | None, str | None]:
-    """The expected and the actual value as JSON text, None for none. Long values are shortened in
-    the middle.
+    """The expected and the actual value as JSON text, None for none. Two long strings begin shortly
+    before their first difference, which `HERE` marks; other long values are shortened in the
+    middle.
     """
     expected, got = mismatch.expected, mismatch.got
     if mismatch.kind == "changed" and expected is None and got is None:
         return None, None  # about the comparison, not about a value
+    if isinstance(expected, str) and isinstance(got, str):
+        pairs = enumerate(zip(expected, got, strict=False))
+        shorter = min(len(expected), len(got))
+        same = next((at for at, (ours, theirs) in pairs if ours != theirs), shorter)
+        if same > EQUAL_SHOWN and max(len(expected), len(got)) > LONG:
+            return _from_difference(expected, same), _from_difference(got, same)
     near = mismatch.kind == "missing" and got is None
     return (None if mismatch.kind == "extra" else _value(expected)), (None if near else _value(got))
+
+
+def _from_difference(text: str, same: int) -> str:
+    """A string whose first ``same`` characters are equal to those of another one."""
+    before = json.dumps(text[same - EQUAL_SHOWN : same], ensure_ascii=False)[1:-1]
+    after = json.dumps(text[same:], ensure_ascii=False)[1:-1]
+    left_out = f"({same - EQUAL_SHOWN:,} equal characters) …"
+    return f'{left_out}{before}{HERE}{excerpt(after, MAX_SHOWN // 2)}"'
 
 
 def _value(value: Json) -> str:

@@ -1,11 +1,11 @@
 """The operators of an expectation, and whether a value meets an expectation.
 
-An operator is a mapping with exactly one key, one of `OPERATORS`; any other ``$`` key is data. The
-walk goes from left to right, in the order of the expectation. `Bindings` hold the values of
-``$same``; a failed try removes its bindings. Where there is a choice (``$contains``,
-``$unordered``), the first one that works for that list is kept. `MAX_TRIES` and
-`MAX_PATTERN_STEPS` limit the cost of one comparison; beyond them nothing matches, and
-`Bindings.gave_up` is true.
+An operator is a mapping with exactly one key, one of `OPERATORS`; any other key is compared as it
+is (`validate` refuses keys that look like operators). The walk goes from left to right, in the
+order of the expectation. `Bindings` hold the values of ``$same``; a failed try removes its
+bindings. Where there is a choice (``$contains``, ``$unordered``), the first one that works for that
+list is kept. `MAX_TRIES` and `MAX_PATTERN_STEPS` limit the cost of one comparison; beyond them
+nothing matches, and `Bindings.gave_up` is true.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ error of a spec can name the line.
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -19,8 +21,8 @@ def check_expectation(expected: Json) -> list[tuple[Path, str]]:
     """The faults in the operators of an expectation, in reading order: the path to the operator's
     key, and a message.
 
-    Only known operators are checked: a mapping with another ``$`` key, or with two keys, is data.
-    The walk keeps a stack of its own, so depth is no problem.
+    A key that looks like an operator and is none, or does not stand alone, is a fault; the keywords
+    of JSON Schema are data. The walk keeps a stack of its own, so depth is no problem.
     """
     faults: list[tuple[Path, str]] = []
     waiting: list[tuple[Path, Json, bool]] = [((), expected, False)]
@@ -33,6 +35,8 @@ def check_expectation(expected: Json) -> list[tuple[Path, str]]:
             if fault := OUT_OF_PLACE if out_of_place else CHECKS[operator](argument):
                 faults.append((path, fault))
             value = argument if operator in HOLDERS else None
+        elif isinstance(value, dict):
+            faults += [((*path, key), fault) for key in value if (fault := _check_key(key))]
         waiting.extend(reversed(list(_inside(path, value, operator))))
     return faults
 
@@ -49,6 +53,17 @@ def _inside(path: Path, value: Json, operator: str | None) -> Iterator[tuple[Pat
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield (*path, index), item, False
+
+
+def _check_key(key: str) -> str:
+    """The fault of a key of a mapping that is no operator."""
+    if key in OPERATORS:
+        return f"{key} stands beside other keys; an operator is the only key of its mapping{DATA}"
+    if key in OF_JSON_SCHEMA or not _LIKE_AN_OPERATOR.fullmatch(key):
+        return ""
+    near = difflib.get_close_matches(key, OPERATORS, 1)
+    guess = f" (did you mean {near[0]}?)" if near else ""
+    return f"unknown operator {key}{guess}; the operators are {', '.join(OPERATORS)}{DATA}"
 
 
 def _kind(value: Json) -> str:
@@ -94,6 +109,18 @@ def _check_absent(argument: Json) -> str:
         return ""
     return f"$absent takes true, not {_kind(argument)}; write true, or what the key must be"
 
+
+_LIKE_AN_OPERATOR: Final = re.compile(r"\$[A-Za-z]{1,40}")
+OF_JSON_SCHEMA: Final = frozenset(
+    {
+        *("$ref", "$defs", "$schema", "$id", "$anchor", "$comment"),
+        *("$vocabulary", "$dynamicRef", "$dynamicAnchor"),
+    }
+)
+"""Keywords that may be data
+(https://json-schema.org/draft/2020-12/json-schema-core#section-8).
+"""
+DATA: Final = "; write data with such a key below $literal"
 
 OUT_OF_PLACE: Final = (
     "$absent stands only as the value of a key, which must then not exist; leave the item out"

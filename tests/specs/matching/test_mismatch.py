@@ -25,3 +25,12 @@ def test_a_long_value_is_shortened_and_shows_its_length() -> None:
     assert len(expected) < 1300
     assert "(5,005 characters)" in expected
     assert expected.endswith('END"')
+
+
+def test_long_strings_begin_shortly_before_their_first_difference() -> None:
+    same = "a" * 1000 + "b" * 40
+    expected, got = sides(compare({"t": f'{same}"END'}, {"t": f"{same}another end"})[0])
+    assert expected == f'(1,000 equal characters) …{"b" * 40} ▶ \\"END"'
+    assert got == f'(1,000 equal characters) …{"b" * 40} ▶ another end"'
+    assert sides(compare(same, same[:-1])[0])[1] == f'(999 equal characters) …a{"b" * 39} ▶ "'
+    assert sides(compare("short", "shore")[0]) == ('"short"', '"shore"')

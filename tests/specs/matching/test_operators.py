@@ -229,10 +229,30 @@ def test_faults_come_in_reading_order() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [{"$contain": 5}, {"$any": "foo", "b": 1}, {"$literal": {"$re": 5}}, {"$ref": "#/x"}]
+    "data",
+    [{"$literal": {"$re": 5}}, {"$literal": {"$contians": 5}}, {"$ref": "#/x"}, {"$.a": 1, "$": 2}],
 )
 def test_other_dollar_keys_are_data(data: Json) -> None:
     assert check_expectation(data) == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "path", "words"),
+    [
+        ({"$contians": []}, ("$contians",), "unknown operator $contians (did you mean $contains?)"),
+        ([{"a": {"$Any": True}}], (0, "a", "$Any"), "(did you mean $any?)"),
+        ({"$contains": [{"$regex": "x"}]}, ("$contains", 0, "$regex"), "unknown operator $regex"),
+        ({"$json": {"$unorderd": []}}, ("$json", "$unorderd"), "(did you mean $unordered?)"),
+        ({"$any": "string", "b": 1}, ("$any",), "$any stands beside other keys"),
+        ({"a": 1, "$oneOf": []}, ("$oneOf",), "; write data with such a key below $literal"),
+    ],
+)
+def test_a_misspelt_operator_is_a_fault_wherever_it_stands(
+    expected: Json, path: tuple[str | int, ...], words: str
+) -> None:
+    [(place, message)] = check_expectation(expected)
+    assert place == path
+    assert words in message
 
 
 def test_a_search_without_end_is_given_up_with_a_note() -> None:
