@@ -41,9 +41,15 @@ class BodyTextError(ValueError):
 
 def body_to_text(body: bytes) -> BodyText:
     """The text of a body; raises UnicodeDecodeError for a body that is not UTF-8."""
+    text = body.decode()
+    breaks = text.count("\r\n")
+    if text.count("\r") == breaks and (not breaks or text.count("\n") == breaks):
+        string = text.replace("\r\n", "\n") if breaks else text
+        if not _UNHOLDABLE.search(string):  # no copy of each line
+            return BodyText(string, "crlf" if breaks else "lf", [])
     lines: list[str] = []
     ends: list[str] = []
-    for line in _LINE.finditer(body.decode()):
+    for line in _LINE.finditer(text):
         lines.append(line[1])
         ends.append(line[2])
         if not line[2]:
@@ -57,7 +63,8 @@ def body_to_text(body: bytes) -> BodyText:
 def text_to_body(text: BodyText) -> bytes:
     """The body of a text that `body_to_text` made; raises `BodyTextError` for another text."""
     if text.eol in _EOLS and not text.escaped:
-        return text.string.replace("\n", _EOLS[text.eol]).encode()
+        data = text.string.encode()
+        return data if text.eol == "lf" else data.replace(b"\n", _EOLS[text.eol].encode())
     lines = text.string.split("\n")
     for number in text.escaped:
         if not 1 <= number <= len(lines):
@@ -133,7 +140,8 @@ def _read_ends(text: str, count: int) -> list[str]:
             low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
             if name not in _EOLS or not 1 <= low <= high < count:
                 raise BodyTextError(
-                    "eol", f"`{name} {span}` is not an exception for lines 1 to {count - 1}"
+                    "eol",
+                    f"`{name} {span}` names no lines of the text; give lines 1 to {count - 1}",
                 )
             ends[low - 1 : high] = [_EOLS[name]] * (high - low + 1)
     return ends

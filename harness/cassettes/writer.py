@@ -8,6 +8,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
+from io import StringIO
 from typing import Final
 
 from harness.stream.exchange import Cassette, CassetteError, Exchange
@@ -25,7 +26,12 @@ _PREVIEW: Final = 400
 def dumps(cassette: Cassette) -> str:
     """The text of a cassette. Raises `CassetteError` if reading the text gives another cassette."""
     rounded = _rounded(cassette)
-    text = "".join(line + "\n" for line in _write_file(rounded))
+    written = StringIO()
+    for line in _write_file(rounded):
+        written.write(line)
+        written.write("\n")
+    text = written.getvalue()
+    del written
     try:
         back = loads(text)
     except CassetteError as error:
@@ -118,8 +124,17 @@ def _write_body(body: bytes) -> Iterator[str]:
         yield f"      escaped: {text.escaped}"
     ends = text.string.endswith("\n")
     yield f"      string: |2{'+' if ends else '-'}"
-    for line in text.string.removesuffix("\n").split("\n"):
+    for line in _lines(text.string.removesuffix("\n")):
         yield f"        {line}" if line else ""
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a text one by one: all at once take twice its memory."""
+    start = 0
+    while (stop := text.find("\n", start)) >= 0:
+        yield text[start:stop]
+        start = stop + 1
+    yield text[start:]
 
 
 def _write_base64(body: bytes) -> Iterator[str]:

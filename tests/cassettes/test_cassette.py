@@ -236,7 +236,7 @@ DAMAGED = [
     (
         HEAD
         + "interactions:\n- request: null\n  response:\n    status: {code: 200}\n    end: cut\n    body: {string: x, eol: crlf; lf 3}",
-        "c:10: `lf 3` is not an exception for lines 1 to 0",
+        "c:10: `lf 3` names no lines of the text; give lines 1 to 0",
     ),
     (
         HEAD

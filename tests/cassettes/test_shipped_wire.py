@@ -23,13 +23,7 @@ UNSIGNED = {
     "code-assist/anthropic-tool-code.2": "the conversation asks for this model",
     "gemini-api/repeated-calls.2": "the case is about a call that comes twice",
     "gemini-api/repeated-calls.6": "the case is about a call that comes twice",
-    "vertex-ai/calls.2": "the case is about a call without a signature",
     "vertex-ai/signed-thought-then-call.1": "the signature stands on the thought before the call",
-    "vertex-ai/stray-pieces.1": "streamed arguments without signatures",
-    **{
-        f"vertex-ai/streamed-arguments.{number}": "streamed arguments without signatures"
-        for number in (2, 3, 4, 5, 8, 10, 11)
-    },
 }
 """Answers of Gemini 3 models whose calls have no signature → why."""
 

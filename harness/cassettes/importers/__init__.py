@@ -28,6 +28,7 @@ FORMATS: Final[tuple[Format, ...]] = tuple(
         "go_vcr:GO_VCR",
         "ruby_vcr:VCR",
         "vcrpy:VCRPY",
+        "rig:RIG",
         "har:HAR",
         "braintrust:BRAINTRUST",
         "nock:NOCK",
@@ -37,6 +38,8 @@ FORMATS: Final[tuple[Format, ...]] = tuple(
         "batch:BATCH",
         "gemini_cli_stream:CLI_STREAM",
         "gemini_cli_json:CLI_DOCUMENT",
+        "agy:AGY_SCRIPT",
+        "agy:AGY",
         "bare_body:BARE_SSE",
         "bare_body:BARE_ARRAY",
         "bare_body:BARE_JSON",
@@ -54,7 +57,11 @@ _SPEC: Final = re.compile(
 _HEAD: Final = 4096
 """The number of bytes in which that beginning is searched for."""
 
-__all__ = ["FORMATS", "Format", "read"]
+__all__ = ["FORMATS", "Format", "UnknownFormat", "read"]
+
+
+class UnknownFormat(CassetteError):
+    """Content of no format that is read; it may be no recording at all."""
 
 
 def read(data: bytes, name: str = "the recording") -> Cassette:
@@ -63,23 +70,23 @@ def read(data: bytes, name: str = "the recording") -> Cassette:
 
     Date, model and client are the recording's own where it has them; source, commit and licence are
     for the caller to add. Raises `CassetteError` for content that is damaged, too large, of no
-    known format, or of a known format that is not read yet.
+    known format, or of a known format that is not read yet; `UnknownFormat` where no format fits.
     """
     try:
         return _read(data)
     except CassetteError as error:
-        raise CassetteError(f"{name}: {error}") from None
+        raise type(error)(f"{name}: {error}") from None
     except RecursionError:
         raise CassetteError(f"{name}: nested too deeply to be a recording") from None
 
 
 def _read(data: bytes) -> Cassette:
     if len(data) > MAX_BYTES:
-        raise CassetteError(f"{len(data)} bytes; at most {MAX_BYTES} are read")
-    if not data.strip():
+        raise CassetteError(f"the file has {len(data)} bytes; the limit is {MAX_BYTES}")
+    if not data or data.isspace():
         raise CassetteError("the file is empty; restore it or record it again")
     if _SPEC.match(data[:_HEAD]):
-        raise CassetteError(
+        raise UnknownFormat(
             "this is a spec or a features file, not a recording; `harness check` reads it"
         )
     content = Content(data)
@@ -87,7 +94,7 @@ def _read(data: bytes) -> Cassette:
         if known.recognises(content):
             return known.read(content)
     titles = ", ".join(known.title for known in FORMATS)
-    raise CassetteError(
+    raise UnknownFormat(
         f"{describe(content)}; formats that are read: {titles}; known, but not read yet:"
         f" {', '.join(UNREAD)}"
     )

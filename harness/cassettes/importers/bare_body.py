@@ -1,4 +1,4 @@
-"""Bare response bodies: SSE text, a JSON array, one JSON response, or one JSON response per line.
+"""Bare response bodies: SSE text, a JSON array, one JSON response, or one JSON message per line.
 
 A file is one exchange without a request, its bytes in one read. The status is 200, or the code of a
 lone error.
@@ -14,7 +14,7 @@ from harness.stream.exchange import Cassette, CassetteError
 from .build import build_cassette, build_exchange
 from .content import Content, parse_json
 from .format import Format
-from .unsupported import unread_kind
+from .unsupported import is_known_wire, unread_kind
 
 _SSE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:data|event|id|retry)?:")
 _DATA: Final = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])data:")
@@ -26,6 +26,9 @@ _GENERATED: Final = frozenset(
     }
 )  # fmt: skip
 """A response that generates has at least one of these."""
+
+_OTHER_WIRES: Final = frozenset({"event_type", "object", "choices", "interaction"})
+"""A message of a wire with messages of its own has one of these."""
 
 _OTHER_REPLIES: Final = frozenset(
     {"embedding", "embeddings", "predictions", "totalTokens", "total_tokens"}
@@ -42,6 +45,10 @@ def _is_reply(value: Any) -> bool:
     return False
 
 
+def _is_of_other_wire(content: Content, first: Any) -> bool:
+    return isinstance(first, dict) and not _OTHER_WIRES.isdisjoint(first) and is_known_wire(content)
+
+
 def _is_sse(content: Content) -> bool:
     return (
         bool(_SSE.match(content.data) and _DATA.search(content.data))
@@ -54,18 +61,22 @@ def _is_array(content: Content) -> bool:
     return (
         isinstance(document, list)
         and bool(document)
-        and all(map(_is_reply, document))
+        and (all(map(_is_reply, document)) or _is_of_other_wire(content, document[0]))
         and unread_kind(content) is None
     )
 
 
 def _is_single(content: Content) -> bool:
-    return _is_reply(content.mapping) and unread_kind(content) is None
+    return (
+        _is_reply(content.mapping) or _is_of_other_wire(content, content.mapping)
+    ) and unread_kind(content) is None
 
 
 def _is_lines(content: Content) -> bool:
     return (
-        content.document is None and _is_reply(content.first_line) and unread_kind(content) is None
+        content.document is None
+        and (_is_reply(content.first_line) or _is_of_other_wire(content, content.first_line))
+        and unread_kind(content) is None
     )
 
 

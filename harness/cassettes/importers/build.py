@@ -21,6 +21,7 @@ from harness.stream.exchange import Cassette, CassetteError, Exchange, Origin, R
 from ..yaml import MAX_BYTES
 from .content import as_shape, compact_json
 
+_BASE64: Final = "base64:"
 EVENT_END: Final = b"\r\n\r\n"
 
 _MODEL: Final = re.compile(r"/models/([^/:?#]+):")
@@ -169,10 +170,14 @@ def decode_base64(text: Any, where: str) -> bytes:
 
 
 def tagged_bytes(body: Any, where: str) -> bytes:
-    """The bytes of a body that may be ``{"b64": …}``; raises as `decode_base64`."""
+    """The bytes of a body that may be ``{"b64": …}`` or a text behind ``base64:``; raises as
+    `decode_base64`.
+    """
     match body:
         case {"b64": text}:
             return decode_base64(text, where)
+        case str(text) if text.startswith(_BASE64):
+            return decode_base64(text.removeprefix(_BASE64), where)
     return body_bytes(body)
 
 

@@ -22,6 +22,7 @@ from ..validation import msgspec_fault
 from ..yaml import MAX_BYTES, YamlError, parse
 
 _BOM: Final = b"\xef\xbb\xbf"
+_EVENT_STREAM: Final = re.compile(r"data: ?[{\[]")
 _RECORDED_YAML: Final = re.compile(r"^[\"']?(?:http_)?interactions[\"']?[ \t]*:", re.MULTILINE)
 _TAGGED_KEY: Final = re.compile(
     r"^( *)\? !!python/object/apply:[\w.]*istr[ \t]*\n\1- (.+)\n\1: ", re.MULTILINE
@@ -68,7 +69,7 @@ class Content:
             except CassetteError as error:
                 self.problem = str(error)
                 return None
-        if not _RECORDED_YAML.search(self.text):
+        if _EVENT_STREAM.match(self.text) or not _RECORDED_YAML.search(self.text):
             return None
         try:
             document = parse(_plain_keys(self.text), foreign=True, max_bytes=MAX_BYTES)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from harness.providers import detect_provider
 from harness.stream.exchange import Cassette
 
 from .build import build_cassette, build_exchange
@@ -18,11 +19,20 @@ _EVENT: Final = re.compile(
     rb'\{\s*"type":\s*"(?:init|message|tool_use|tool_result|error|result)",\s*"timestamp":\s*"([^"]{4,40})"'
 )
 _MODEL: Final = re.compile(rb'\{"type":"init"[^{}]*?"model":\s*"([^"\\]{1,200})"')
+_TYPE: Final = re.compile(rb'"type":\s*"(?:init|message|tool_use|tool_result|error|result)"')
 _LOOK: Final = 64 * 1024
 
 
 def _recognises(content: Content) -> bool:
-    return _EVENT.search(content.data, 0, _LOOK) is not None
+    """By an event as the CLI writes it, anywhere in a line; else by lines with other keys, or with
+    keys in another order, as other programs write them anew.
+    """
+    if _EVENT.search(content.data, 0, _LOOK):
+        return True
+    if not _TYPE.search(content.data, 0, _LOOK):
+        return False
+    identity = detect_provider("", "", b"", content.data)
+    return identity.provider == "gemini-cli" and identity.streamed
 
 
 def _read(content: Content) -> Cassette:

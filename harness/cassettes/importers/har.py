@@ -1,4 +1,5 @@
-"""HTTP archives (HAR 1.2): bodies as text or base64, always without their content encoding.
+"""HTTP archives (HAR 1.2): bodies as text or base64, usually without their content encoding. Polly
+writes a compressed body as a JSON list of its reads in base64.
 
 http://www.softwareishard.com/blog/har-12-spec/
 """
@@ -22,7 +23,7 @@ from .build import (
     build_request,
     decode_base64,
 )
-from .content import Content, each
+from .content import Content, as_shape, each, parse_json
 from .format import Format
 
 
@@ -91,7 +92,8 @@ def _exchanges(entries: list[_Entry]) -> Iterator[Exchange]:
         request = build_request(
             sent.method, sent.url, sent.headers, _posted(sent.post_data, number)
         )
-        body = _text(answer.content.text, answer.content.encoding, number)
+        given = answer.content
+        body = _pieces(given, number) or [_text(given.text, given.encoding, number)]
         # a browser may save the archive in the middle of a stream
         yield build_exchange(
             request,
@@ -110,6 +112,18 @@ def _posted(posted: _Posted | None, number: int) -> bytes:
         pairs = [(parameter.name, parameter.value) for parameter in posted.params]
         return body_bytes(urlencode(pairs))
     return _text(posted.text, posted.encoding, number)
+
+
+def _pieces(given: _Given, number: int) -> list[bytes]:
+    """The reads of a body that is a list of them; none for any other body."""
+    if given.encoding != "base64" or not isinstance(given.text, str):
+        return []
+    if not given.text.startswith("["):
+        return []
+    place = f"entry {number}"
+    return [
+        decode_base64(piece, place) for piece in as_shape(parse_json(given.text), list[str], place)
+    ]
 
 
 def _text(text: Any, encoding: str | None, number: int) -> bytes:

@@ -1,7 +1,8 @@
 """One exchange as a JSON object of ``request`` and ``response``, a layout of many small recorders.
 
-The status has one of three names or is ``{code, message}``. Bodies are text, parsed JSON or
-``{"b64": …}``. A list of strings beside them has the reads of the response.
+The status has one of three names or is ``{code, message}``. Bodies are text, parsed JSON,
+``{"b64": …}`` or a text behind ``base64:``. A list of strings beside them has the reads of the
+response.
 """
 
 from __future__ import annotations

@@ -5,20 +5,22 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from harness.providers import PROVIDERS, detect_provider
 from harness.stream.exchange import CassetteError
 
 from .content import Content, parse_json
 
 UNREAD: Final = (
-    "the Interactions API",
-    "the OpenAI-compatible endpoint",
     "the Live API",
+    "Anthropic Messages",
+    "OpenAI Chat Completions",
+    "OpenAI Responses",
 )
 """Kinds that are recognised but not read yet. In a recording with requests, their exchanges are
 kept like others.
 """
 
-_INTERACTIONS, _OPENAI, _LIVE = UNREAD
+_LIVE, _ANTHROPIC, _CHAT, _RESPONSES = UNREAD
 
 _LIVE_KEYS: Final = frozenset(
     {
@@ -30,6 +32,8 @@ _LIVE_KEYS: Final = frozenset(
         "toolCallCancellation",
     }
 )
+_LIVE_LOG: Final = re.compile(rb"[<>][0-9]+ \{")
+"""The beginning of a log of a WebSocket, as Google's SDKs for JavaScript and .NET write it."""
 _FIRST_DATA: Final = re.compile(r"^data: ?([^\r\n]+)", re.MULTILINE)
 _MAGIC: Final = (
     (b"\x1f\x8b", "a gzip file; unpack it first"),
@@ -44,24 +48,33 @@ def unread_kind(content: Content) -> str | None:
     """The kind in `UNREAD` that the content is, by its first message; None for another kind."""
     if content.data.startswith(tuple(magic for magic, _ in _MAGIC)) or content.text is None:
         return None
+    if _LIVE_LOG.match(content.data):
+        return _LIVE
     match _first_message(content):
-        case (
-            {"object": "interaction"}
-            | {"interaction": {"object": "interaction"}}
-            | {"interaction": {"status": str()}}
-        ):
-            return _INTERACTIONS
-        case {"event_type": str(), "index": _} | {"event_type": str(), "interaction_id": _}:
-            return _INTERACTIONS
         case {"object": "chat.completion" | "chat.completion.chunk"} | {
             "choices": [{"delta": _} | {"message": _}, *_]
+        } if not is_known_wire(content):
+            return _CHAT
+        case {"object": "response"} | {"response": {"object": "response"}}:
+            return _RESPONSES
+        case {"type": "message_start", "message": _} | {
+            "type": "message",
+            "role": "assistant",
+            "content": [*_],
         }:
-            return _OPENAI
+            return _ANTHROPIC
         case {"request": _} | {"interactions": _}:
             return None
         case dict(message) if _LIVE_KEYS & message.keys():
             return _LIVE
     return None
+
+
+def is_known_wire(content: Content) -> bool:
+    """Whether a body is of a provider with messages of its own, by the messages themselves."""
+    provider = detect_provider("", "", b"", content.data).provider
+    known = PROVIDERS.get(provider or "")
+    return known is not None and not known.gemini_messages and not known.program
 
 
 def _first_message(content: Content) -> Any:

@@ -16,7 +16,7 @@ import sys
 from binascii import a2b_base64
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from itertools import accumulate
 from typing import Final
 
@@ -46,6 +46,8 @@ _BACKSLASH: Final = re.compile(
 )
 _CONTROLS: Final = b"0abefnrtvNLP_"
 _BASE64: Final = re.compile(rb"[0-9A-Za-z+/]{11,}")  # 11 characters hold 8 bytes
+MAX_KEPT_RUN: Final = 128
+"""A longer run of base64 is decoded anew each time."""
 _STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 
@@ -154,8 +156,10 @@ def _with_joined(reading: Reading, *, is_new: bool) -> Iterator[Reading]:
     parts = _BREAK.split(reading.text)
     if len(parts) == 1:
         return
+    text = b"".join(parts)
+    del parts  # of a long text
     joined = Reading(
-        b"".join(parts),
+        text,
         reading,
         partial(_of_pieces, lambda: _between(_BREAK, reading.text)),
         joined=True,
@@ -241,7 +245,7 @@ def _between(separator: re.Pattern[bytes], text: bytes) -> Iterator[Piece]:
 
 def _decoded(source: Reading, runs: dict[bytes, None]) -> Reading:
     """The bytes in the ``runs`` of base64 of ``source``, each run once."""
-    parts = [_decode(run) for run in runs]
+    parts = [(_decode if len(run) > MAX_KEPT_RUN else _decode_once)(run) for run in runs]
 
     def sources(spans: list[Span]) -> Iterator[Span]:
         starts, numbered = list(accumulate(map(len, parts), initial=0)), list(runs)
@@ -266,3 +270,6 @@ def _decode(run: bytes) -> bytes:
     decoded = [a2b_base64(padded[first : size - (size - first) % 4]) for first in range(4)]
     plain = [text for part in decoded if (text := unescape(part)) != part]
     return b"".join(part + b"\n" for part in (*decoded, *plain))
+
+
+_decode_once: Final = lru_cache(4096)(_decode)  # texts repeat most of their words

@@ -38,6 +38,7 @@ class Mask:
         self._scanner: Final = scanner or Scanner()
         self._redactor: Final = redactor or Redactor()
         self.text: Final = lru_cache(1024)(self._text)
+        self._redacted: Final = lru_cache(4096)(self._redact)  # results repeat most of their texts
 
     def texts(self, texts: Sequence[str]) -> list[str]:
         """The texts, masked; a secret may begin in one and end in another."""
@@ -66,7 +67,7 @@ class Mask:
     def _text(self, text: str) -> str:
         return self._shown(self._redacted(text))
 
-    def _redacted(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         text = self._redactor.prose(text)
         spans = [(match.start(3), match.end(3)) for match in _QUOTED.finditer(text)]
         return "".join(_without(spans, text))

@@ -38,6 +38,8 @@ CUT: Final = re.compile(
     rb"|(?=\n?\0|\Z))"
 )
 """The beginning of a credential in an excerpt, with the end of it after the mark of a gap."""
+BEGINNINGS: Final = (b"AIza", b"AQ.", b"ya29.", b"1//0", b"GOCSPX-", b"earer ")
+"""Every match of `CUT` has one of these. A search for each takes less time than the pattern."""
 _REST: Final = re.compile(rb"[0-9A-Za-z+/=_.-]*")
 _PRIVATE_REST: Final = re.compile(
     rb"[^-\0]{0,20000}-----END[ +](?:[A-Z]{2,12}[ +])?PRIVATE[ +]KEY-----|[0-9A-Za-z+/=\s\\]*"

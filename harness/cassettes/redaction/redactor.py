@@ -50,6 +50,7 @@ KEPT_HEADERS: Final = frozenset(
         "x-goog-upload-size-received",
         "x-goog-upload-status",
         "x-goog-upload-url",
+        "x-program",
         "x-server-timeout",
         "x-stderr",
     ]
@@ -59,7 +60,7 @@ URL_HEADERS: Final = frozenset({"location", "x-goog-upload-control-url", "x-goog
 SECRET_KEYS: Final = (
     "access_token", "accessToken", "refresh_token", "refreshToken", "id_token", "idToken",
     "client_secret", "clientSecret", "private_key", "privateKey", "api_key", "apiKey",
-    "x-goog-api-key", "authorization",
+    "x-goog-api-key", "authorization", "webhook_config", "webhookConfig",
 )  # fmt: skip
 """The names of JSON members and form fields that hold credentials, in any case."""
 SECRET_PARAMETERS: Final = frozenset({
@@ -68,6 +69,15 @@ SECRET_PARAMETERS: Final = frozenset({
     "x-amz-signature", "x-amz-credential", "x-amz-security-token",
 })  # fmt: skip
 """The names of query parameters and form fields that hold credentials, in lower case."""
+SECRET_BESIDE: Final = {
+    "mcp_server": ("headers",),
+    "allowlist": ("transform",),
+    'environment"': ("env",),
+}
+"""A word in a body → the names of members that hold credentials in such a body: the headers for a
+server of remote tools, those that an environment adds to requests, and its variables
+(https://ai.google.dev/api/interactions-api).
+"""
 REDACTED: Final = "REDACTED"
 
 Reads = tuple[tuple[float | None, bytes], ...]
@@ -86,6 +96,13 @@ _ESCAPED: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _FORM: Final = re.compile(
     rb"[^\s=&\"'{}<>:;,()\\]*+(?:=[^&\s]*+)?(?:&[^\s=&]*+(?:=[^&\s]*+)?)*+\s*+"
 )
+_SIGN_IN: Final = re.compile(
+    r"(https?://[^\s?#\"'<>]{0,200}?(?:auth|log-?in|sign-?in)[^\s?#\"'<>]{0,200}[?#])[^\s\"'<>]+",
+    re.IGNORECASE,
+)
+"""An address at which a user signs in, such as the Antigravity CLI prints on stderr. All that
+follows the path may be used once to sign in.
+"""
 _ESCAPED_EQUALS: Final = re.compile(rb"(?:%(?:25)*+|u00)3[dD]")
 _ESCAPED_LETTER: Final = re.compile(rb"\\u00(?:2d|3[0-9]|[46][1-9a-f]|[57][0-9a]|5f)")
 _JSON: Final = re.compile(
@@ -137,6 +154,9 @@ class Redactor:
         self._names: Final = tuple(name.encode() for name in (*names, *own))
         self._members: Final = Members(names)
         self._own_members: Final = Members(own) if own else None
+        self._beside: Final = {
+            word.encode(): Members(inner) for word, inner in SECRET_BESIDE.items()
+        }
         self._assigned: Final = _assignments(names | own, self._parameters)
         self._parts: Final = _parts(self._parameters)
 
@@ -246,6 +266,9 @@ class Redactor:
             yield self._members
             if self._own_members:
                 yield self._own_members
+        for word, members in self._beside.items():
+            if word in lowered:
+                yield members
 
     def _member_spans(self, body: bytes) -> list[Span]:
         spans: list[Span] = []
@@ -309,7 +332,10 @@ class Redactor:
         return f"{name}{equals}{self.text(value)}"
 
     def prose(self, text: str) -> str:
-        """A text that may quote a body, such as the stderr of a program."""
+        """A text that may quote a body, such as the stderr of a program. An address to sign in at
+        loses its query.
+        """
+        text = _SIGN_IN.sub(rf"\1{REDACTED}", text)
         redacted = self.body(text.encode("utf-8", "surrogatepass"))
         return self.text(redacted.decode("utf-8", "surrogatepass"))
 

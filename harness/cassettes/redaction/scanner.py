@@ -20,7 +20,7 @@ from harness.stream.exchange import Cassette, CassetteError, Exchange
 
 from ..reader import is_cassette, loads
 from .encodings import Span, merged, readings, unescape
-from .patterns import CUT, SHAPES, find_shapes, rest
+from .patterns import BEGINNINGS, CUT, SHAPES, find_shapes, rest
 from .redactor import REDACTED, Redactor
 
 MIN_LENGTH: Final = 8
@@ -88,10 +88,13 @@ class Scanner:
         if cassette is None and (written or is_cassette(data)):
             cassette = loads(data, name)
         findings = self.scan(_BODY.sub(_blank, data) if written else data, name)
+        del data  # a copy of a long text
         if cassette is not None:
             findings += self.scan_cassette(cassette, redacted=True)
         if findings and written:  # with the lines in bodies
-            findings = [*dict.fromkeys([*self.scan(data, name), *findings])]
+            findings = [
+                *dict.fromkeys([*self.scan(text.encode("utf-8", "surrogatepass"), name), *findings])
+            ]
         if findings:
             shown = "the file" if any(place == _FILE_NAME for place, _ in findings) else name
             listed = "; ".join(map(str, findings[:MAX_LISTED]))
@@ -175,8 +178,11 @@ class Scanner:
                     parts = reading.places([(start, stop)])
                     found += [(at, rest(data, at, end)) for at, end in parts]
             if number < 2:  # the text with and without escapes
-                hits += [match.span() for match in CUT.finditer(reading.text)]
-                hits += [span for form in self._forms for span in _cut(form, reading.text)]
+                if any(beginning in reading.text for beginning in BEGINNINGS):
+                    hits += [match.span() for match in CUT.finditer(reading.text)]
+                for form in self._forms:
+                    if form[:MIN_LENGTH] in reading.text or form[-MIN_LENGTH:] in reading.text:
+                        hits += _cut(form, reading.text)
             if reading.in_pieces:
                 hits += self._redactor.shown(reading.text)
             found += reading.places(hits)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -23,6 +24,7 @@ from .scanner import Scanner
 
 WORDS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
 """An environment variable with one of these in its name holds a secret."""
+_WORD: Final = re.compile("|".join(WORDS), re.IGNORECASE)
 MEMBERS: Final = frozenset(
     {"private_key", "refresh_token", "client_secret", "access_token", "id_token"}
 )
@@ -111,9 +113,14 @@ def read_rules(folder: Path) -> list[str]:
 
 
 def _variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name, value in environ.items():
-        if any(word in name.upper() for word in WORDS):
-            yield f"the value of {name}", value
+    for name in environ:
+        if _is_secret(name):
+            yield f"the value of {name}", environ[name]
+
+
+@lru_cache(1024)
+def _is_secret(name: str) -> bool:
+    return _WORD.search(name) is not None
 
 
 def _credential_files(environ: Mapping[str, str]) -> Iterator[Path]:

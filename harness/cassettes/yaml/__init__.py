@@ -84,12 +84,7 @@ def parse_located(text: str | bytes) -> tuple[Any, dict[Path, int]]:
 
 
 def _bounded(text: str | bytes, max_bytes: int) -> bytes:
-    """The text in UTF-8; raises `YamlError` for a text that is too large, has another encoding, or
-    would keep the parser busy for too long.
-
-    libyaml compares each ``%TAG`` line with all others, and can't be interrupted: 100,000 of them
-    take a minute.
-    """
+    """The text in UTF-8; raises `YamlError` for one that is too large or has another encoding."""
     if len(text) > max_bytes:
         raise YamlError(f"the text has {len(text)} bytes; at most {max_bytes} are read", 1)
     try:
@@ -101,12 +96,6 @@ def _bounded(text: str | bytes, max_bytes: int) -> bytes:
         ) from None
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise YamlError("UTF-16; save the file as UTF-8", 1)
-    if data.count(b"%TAG") > MAX_TAG_LINES and len(_TAG_LINE.findall(data)) > MAX_TAG_LINES:
-        raise YamlError(
-            f"more than {MAX_TAG_LINES} lines begin with `%TAG`; write tags in full where they are"
-            " used",
-            1,
-        )
     return data
 
 
@@ -153,6 +142,17 @@ class _Builder:
         self.values = 0
 
     def build(self) -> Any:
+        # libyaml compares each %TAG line with all others, and can't be interrupted: 100,000 of them
+        # take a minute.
+        if (
+            self.text.count(b"%TAG") > MAX_TAG_LINES
+            and len(_TAG_LINE.findall(self.text)) > MAX_TAG_LINES
+        ):
+            raise YamlError(
+                f"more than {MAX_TAG_LINES} lines begin with `%TAG`; write tags in full where they"
+                " are used",
+                1,
+            )
         try:
             for event in self._events():
                 self._take(event)

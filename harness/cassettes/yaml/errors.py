@@ -1,4 +1,5 @@
-"""Explains an error of libyaml in a user's terms: the line to mend, the fact, the way out.
+"""Explains an error of libyaml in a user's terms: the line, what is wrong there, and how to mend
+it.
 
 libyaml says where its own rules stopped (``did not find expected key``). The table has other words
 for its problems. A problem may have a context, such as a quote that was opened; then the line is

@@ -50,14 +50,13 @@ def lift(text: bytes) -> Lifted:
     position = 0
     while header := _HEADER.search(text, position):
         indent, start = b" " * (len(header[1]) + 2), header.end()
-        in_block, ends = _patterns(indent)
-        stop = ends.search(text, start - 1)
+        stop = _end_of_block(indent).search(text, start - 1)
         if stop is None or not stop[1] or not (header[3] or _has_indent(text, start, indent)):
             return whole
         kept.append(text[position : header.start(2)])
         position = stop.start()
         start += len(indent) if text.startswith(indent, start, position) else 0
-        lines = in_block.sub(rb"\n", memoryview(text)[start : position + 1])
+        lines = text[start : position + 1].replace(b"\n" + indent, b"\n")
         blocks.append(_chomped(lines.decode(), header[3]))
     kept.append(text[position:])
     if any(_PLACEHOLDER.encode() in piece for piece in kept):
@@ -73,11 +72,11 @@ def _is_verbatim(text: bytes) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _patterns(indent: bytes) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
-    """The separator of a block's lines, and the line end before the first line after the block;
-    group 1 is the first character of that line, None if it is blank.
+def _end_of_block(indent: bytes) -> re.Pattern[bytes]:
+    """The line end before the first line after the block; group 1 is the first character of that
+    line, None if it is blank.
     """
-    return re.compile(rb"\n" + indent), re.compile(rb"\n(?!" + indent + rb"|\n) *([^\s])?")
+    return re.compile(rb"\n(?!" + indent + rb"|\n) *([^\s])?")
 
 
 def _has_indent(text: bytes, start: int, indent: bytes) -> bool:

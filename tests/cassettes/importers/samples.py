@@ -405,6 +405,59 @@ BATCH_INLINED = (
 )
 BATCH_ELLMER = b'{"batch":{"done":true},"results":[{"status_code":200,"body":' + REPLY + b"}]}"
 
+RIG = b"""\
+when:
+  path: /v1beta/models/m-1:streamGenerateContent
+  method: POST
+  query_param:
+  - name: alt
+    value: sse
+  - name: key
+    value: '[REDACTED]'
+  header:
+  - name: accept
+    value: text/event-stream
+  body: '{"contents":[]}'
+then:
+  status: 200
+  header:
+  - name: content-type
+    value: text/event-stream
+  body: "data: {\\"candidates\\":[]}\\r\\n\\r\\n"
+---
+when:
+  path: /v1/files
+  method: POST
+  query_param: []
+  header: []
+  body_base64: /wA=
+then:
+  status: 429
+  header: []
+  body_base64: eyJlcnJvciI6eyJjb2RlIjo0Mjl9fQ==
+"""
+
+AGY_TURN = b"""{"event":"init","conversation_id":"c","init":{"model":"gemini-3.8-flash-low","cwd":"/w"}}
+{"event":"step_update","step_update":{"conversation_id":"c","step_index":0,"state":"DONE","step_type":"agent_response","text_delta":"Hi\\n"}}
+{"event":"result","result":{"conversation_id":"c","status":"SUCCESS","response":"Hi\\n"}}
+"""
+AGY_SCRIPT = b"""sleep:2.640
+out:{"event":"init","conversation_id":"c","init":{"cwd":"/w"}}
+sleep:0.5
+out:{"event":"result","result":{"conversation_id":"c","status":"ERROR","response":"","error":"interrupted"}}
+err:error: interrupted
+rc:1
+"""
+INTERACTION_LINES = b"""{"interaction":{"id":"v1","status":"in_progress","object":"interaction"},"event_type":"interaction.created"}
+{"index":0,"step":{"type":"model_output"},"event_type":"step.start"}
+{"index":0,"delta":{"type":"text","text":"Hi"},"event_type":"step.delta"}
+"""
+COMPAT = (
+    b'{"choices":[{"delta":{"content":"Hi","extra_content":{"google":{"thought":true}},'
+    b'"role":"assistant"},"index":0}],"created":1,"id":"x","model":"gemini-3.8-flash",'
+    b'"object":"chat.completion.chunk"}'
+)
+
 SAMPLES: dict[str, tuple[str, bytes]] = {
     "vcrpy": ("vcrpy", VCRPY),
     "vcrpy, parsed bodies": ("vcrpy", PARSED),
@@ -438,6 +491,23 @@ SAMPLES: dict[str, tuple[str, bytes]] = {
         "gemini-cli-json",
         b'{"session_id": "s", "error": {"type": "Error", "message": "no"}}',
     ),
+    "gemini-cli-stream-json, without times": (
+        "gemini-cli-stream-json",
+        b'{"session_id":"s","model":"m","type":"init"}\n{"content":"Hi","role":"assistant","type":"message"}\n',
+    ),
+    "rig": ("rig", RIG),
+    "rig, marked beginning": ("rig", b"---\n" + RIG),
+    "agy": ("agy", AGY_TURN),
+    "agy, noise and other keys first": (
+        "agy",
+        b'noise\n{"conversation_id": "c", "init": {}, "event": "init"}\n',
+    ),
+    "agy, json": ("agy", b'{"conversation_id":"c","status":"SUCCESS","response":"Hi"}'),
+    "agy-script": ("agy-script", AGY_SCRIPT),
+    "json-lines, interactions": ("json-lines", INTERACTION_LINES),
+    "json, interaction": ("json", b'{"id": "v1", "object": "interaction", "status": "completed"}'),
+    "json-array, compatible": ("json-array", b"[" + COMPAT + b"," + COMPAT + b"]"),
+    "sse, compatible": ("sse", b"data: " + COMPAT + b"\n\ndata: [DONE]\n\n"),
     "batch": ("batch", BATCH_LINES),
     "batch, inlined": ("batch", BATCH_INLINED),
     "batch, ellmer": ("batch", BATCH_ELLMER),

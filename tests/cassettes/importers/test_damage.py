@@ -116,7 +116,7 @@ def test_too_large_recordings_are_refused(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(CassetteError, match="raw_gzip: cut short, or more than 5999 bytes"):
         read(recording.encode())
     monkeypatch.setattr("harness.cassettes.importers.MAX_BYTES", 99)
-    with pytest.raises(CassetteError, match=r"\d+ bytes; at most 99 are read"):
+    with pytest.raises(CassetteError, match=r"\d+ bytes; the limit is 99"):
         read(recording.encode())
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from harness.cassettes import CassetteError
 from harness.cassettes.importers import FORMATS, read
+from harness.providers import with_provider
 from tests.cassettes.importers.samples import (
     BATCH_ELLMER,
     BATCH_INLINED,
@@ -28,6 +29,7 @@ from tests.cassettes.importers.samples import (
     REQ_LLM,
     REQ_LLM_EVENTS,
     REQ_LLM_UNARY,
+    RIG,
     RUBY,
     SAMPLES,
     SINGLE,
@@ -41,6 +43,7 @@ from tests.cassettes.importers.samples import (
     exchanges,
     recognised,
     sent,
+    text64,
 )
 
 
@@ -194,6 +197,15 @@ def test_har_entries_come_in_start_order() -> None:
     )
 
 
+def test_a_body_of_an_archive_may_be_a_list_of_reads() -> None:
+    pieces = json.dumps([text64(PACKED[:9]), text64(PACKED[9:])])
+    encoded = HAR.replace(json.dumps(text64(STREAM)).encode(), json.dumps(pieces).encode())
+    stream = exchanges(encoded)[1]
+    assert [data for _, data in stream.reads] == [PACKED[:9], PACKED[9:]]
+    with pytest.raises(CassetteError, match="entry 2: not base64"):
+        read(encoded.replace(b"H4s", b"!4s"))
+
+
 def test_httprr_messages_are_split() -> None:
     stream, error = exchanges(HTTPRR)
     assert (sent(stream), stream.body) == (("POST", STREAM_URL, b"{}"), STREAM)
@@ -305,18 +317,22 @@ def test_a_lone_surrogate_is_kept() -> None:
 
 
 UNREAD = {
-    "the Interactions API": [
-        b'{"id": "v1", "object": "interaction", "status": "completed"}',
-        b'event: interaction.created\ndata: {"interaction":{"id":"v1","status":"in_progress"},"event_type":"interaction.created"}\n\n',
-        b'data: {"index":0,"step":{"type":"thought"},"event_type":"step.start"}\n\n',
-    ],
-    "the OpenAI-compatible endpoint": [
-        b'{"object": "chat.completion", "choices": []}',
-        b'data: {"choices":[{"delta":{}}],"object":"chat.completion.chunk"}\n\ndata: [DONE]\n\n',
-    ],
     "the Live API": [
         b'{"setup": {"model": "m"}}\n{"setupComplete": {}}\n',
         b'{"serverContent": {}, "usageMetadata": {}}',
+        b'>26 {"setup": {"model": "m"}}\n<21 {\n  "setupComplete": {}\n}\n',
+    ],
+    "Anthropic Messages": [
+        b'event: message_start\ndata: {"type":"message_start","message":{}}\n\n',
+        b'{"type": "message", "role": "assistant", "content": []}',
+    ],
+    "OpenAI Chat Completions": [
+        b'{"object": "chat.completion", "choices": []}',
+        b'data: {"choices":[{"delta":{}}],"object":"chat.completion.chunk"}\n\ndata: [DONE]\n\n',
+    ],
+    "OpenAI Responses": [
+        b'{"object": "response", "output": []}',
+        b'data: {"type":"response.created","response":{"object":"response"}}\n\n',
     ],
 }
 
@@ -340,3 +356,34 @@ def test_a_deeply_nested_event_stays_in_the_stream() -> None:
     deep = b'data: {"candidates": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\r\n\r\n"
     (exchange,) = exchanges(deep + STREAM)
     assert exchange.body == deep + STREAM
+
+
+def test_rig_has_no_host_and_may_have_bodies_in_base64() -> None:
+    first, second = exchanges(RIG)
+    assert sent(first) == (
+        "POST",
+        "/v1beta/models/m-1:streamGenerateContent?alt=sse&key=%5BREDACTED%5D",
+        b'{"contents":[]}',
+    )
+    assert first.body == b'data: {"candidates":[]}\r\n\r\n'
+    assert (sent(second)[2], second.status) == (b"\xff\x00", 429)
+    assert second.body == b'{"error":{"code":429}}'
+    assert with_provider(first).streamed
+
+
+def test_damage_in_rig_has_its_document() -> None:
+    with pytest.raises(CassetteError, match="document 2: then"):
+        read(RIG.replace(b"  status: 429\n", b"  status: [1]\n"))
+    with pytest.raises(CassetteError, match="document 1: line 5: "):
+        read(RIG.replace(b"  method: POST\n", b"  method: [\n", 1))
+    with pytest.raises(CassetteError, match=r"document 2: then\.body_base64: not base64"):
+        read(RIG.replace(b"eyJl", b"=!"))
+
+
+def test_a_body_behind_base64_is_its_bytes() -> None:
+    packed = f'{{"request": {{"url": "{URL}", "body": "base64:e30="}}, "response": {{"status": 200, "headers": {{"content-encoding": "gzip"}}, "body": "base64:{text64(PACKED)}"}}}}'
+    (exchange,) = exchanges(packed.encode())
+    assert (sent(exchange)[2], exchange.body) == (b"{}", PACKED)
+    assert exchange.headers == {"content-encoding": ["gzip"]}
+    with pytest.raises(CassetteError, match=r"response\.body: not base64"):
+        read(packed.replace("base64:H4s", "base64:!!").encode())

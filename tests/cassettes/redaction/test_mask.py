@@ -82,3 +82,10 @@ def test_a_mask_knows_the_environment_and_ignores_unreadable_credentials(
     assert mask(environ).text("swordfish-1 opaque-key-of-mine") == "REDACTED REDACTED"
     place.write_text("no json", encoding="utf-8")
     assert mask(environ).text("swordfish-1 opaque-key-of-mine") == "REDACTED opaque-key-of-mine"
+
+
+@pytest.mark.parametrize(
+    "beginning", ["AIza", "AQ.", "ya29.", "1//0", "GOCSPX-", "Bearer ", "bearer "]
+)
+def test_what_is_left_of_each_cut_credential_is_replaced(beginning: str) -> None:
+    assert Mask().text(f"the key {beginning}ab3defgh… is refused") == "the key REDACTED is refused"

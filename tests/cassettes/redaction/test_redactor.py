@@ -70,6 +70,26 @@ BODIES = [
         rb'{"text": "{\"api_key\": \"REDACTED\", \"b\": 1}"}',
     ),
     (rb'{"t": "{\\\"id_token\\\":\\\"abc\\\"}"}', rb'{"t": "{\\\"id_token\\\":\\\"REDACTED\\\"}"}'),
+    (
+        b'{"webhook_config":{"uris":["https://hook.example/T0/abc"]},"input":"hi"}',
+        b'{"webhook_config":{"uris":["REDACTED"]},"input":"hi"}',
+    ),
+    (
+        b'{"tools":[{"headers":{"X-Tool-Key":"abc"},"type":"mcp_server","url":"https://mcp.example"}]}',
+        b'{"tools":[{"headers":{"X-Tool-Key":"REDACTED"},"type":"mcp_server","url":"https://mcp.example"}]}',
+    ),
+    (
+        b'{"environment":{"allowlist":[{"domain":"*","transform":[{"X-Key":"abc"}]}]}}',
+        b'{"environment":{"allowlist":[{"domain":"*","transform":[{"X-Key":"REDACTED"}]}]}}',
+    ),
+    (
+        b'{"environment":{"env":{"TOKEN":"abc","MODE":{"value":"def"}},"environment_id":"e"}}',
+        b'{"environment":{"env":{"TOKEN":"REDACTED","MODE":{"value":"REDACTED"}},"environment_id":"e"}}',
+    ),
+    (
+        b'{"content":[{"type":"image","uri":"https://host/v1beta/files/f?key=abc"}]}',
+        b'{"content":[{"type":"image","uri":"https://host/v1beta/files/f?key=REDACTED"}]}',
+    ),
     (b'[{"apiKey":"a"},{"apiKey":"b"}]', b'[{"apiKey":"REDACTED"},{"apiKey":"REDACTED"}]'),
     (
         b"grant_type=refresh_token&refresh_token=abc&client_id=x",
@@ -126,6 +146,10 @@ KEPT = [
     b'{"properties": {"api_key": {"type": "string", "description": "the key"}}, "required": ["api_key"]}',
     b'{"properties": {"api_key": {"type": "OBJECT", "properties": {"token": {"type": "STRING"}}}}}',
     b'{"text": "send access_token: abc, or key=abc"}',
+    b'{"type":"function_call","arguments":{"headers":{"Accept":"text/html"}}}',
+    b'{"type":"thought","signature":"QUJDREVGRw=="}',
+    b'{"id":"v1_Chd","previous_interaction_id":"v1_Abc","continuation_token":"tok","event_id":"e1"}',
+    b'{"extra_content":{"google":{"thought_signature":"QUJD"}},"id":"call_297140"}',
     b'{"access_token": "", "refresh_token": null, "id_token": 7}',
     b'{"access_token": "REDACTED"}',
     b"\x1f\x8b\x08\x00\xff\xfe",
