@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable
 from harness.cassettes import Cassette, CassetteError, Exchange
 from harness.dialects import DEFAULT_DIALECT
 from harness.pipeline.replay import replay
-from harness.pipeline.request import request_translator, wrap
+from harness.pipeline.request import ask, request_translator
 from harness.providers import PROVIDERS, detect_provider
 from harness.specs import Case, Turn
 from harness.stream.generation import GenerateRequest, ToolOutcome, TranslationError
@@ -64,9 +64,8 @@ def _ask_case(case: Case, provider: str, streamed: bool) -> Generator[GenerateAs
     for number, turn in enumerate(case.turns):
         if number:
             prompt = translator.follow_up(prompt, payloads, _follow_up(turn))
-        request = translator.translate(prompt, case.options.get(dialect, {}), session)
-        body = wrap(request, provider, session)
-        exchange = yield GenerateAsk(body, request.model, streamed)
+        request = ask(translator, prompt, provider, case.options.get(dialect, {}), session)
+        exchange = yield GenerateAsk(request.body, request.model, streamed)
         payloads = replay(
             exchange, provider=provider, dialect=dialect, session=session, tool_code=case.tool_code
         )
@@ -96,12 +95,12 @@ def ask_request(case: Case, provider: str, *, streamed: bool = True) -> list[Gen
     for dialect, prompt in case.prompt.items():
         session = Session()
         try:
-            request = request_translator(dialect).translate(
-                prompt, case.options.get(dialect, {}), session
-            )
-            program = _is_program(provider)
-            body = _program_prompt(request) if program else wrap(request, provider, session)
-            return [GenerateAsk(body, request.model, streamed)]
+            translator, options = request_translator(dialect), case.options.get(dialect, {})
+            if _is_program(provider):
+                request = translator.translate(prompt, options, session)
+                return [GenerateAsk(_program_prompt(request), request.model, streamed)]
+            request = ask(translator, prompt, provider, options, session)
+            return [GenerateAsk(request.body, request.model, streamed)]
         except TranslationError as error:
             failed = error
     assert failed is not None, "a request case has a prompt"
@@ -123,9 +122,11 @@ def ask_again(cassette: Cassette, name: str) -> list[GenerateAsk]:
     """The recorded requests of a cassette. Raises `NotRecordable` for an exchange without a request
     or with one that does not generate.
     """
-    asks = []
+    asks: list[GenerateAsk] = []
     for number, exchange in enumerate(cassette.exchanges, 1):
         request = exchange.request
+        if request is not None and request.method == "GET" and exchange.generates and asks:
+            continue  # the driver polls an answer in the background
         identity = (
             detect_provider(request.method, request.url, request.body, b"") if request else None
         )
@@ -156,8 +157,8 @@ def ask_runs(cassette: Cassette, name: str, provider: str) -> list[GenerateAsk]:
         )
         if not isinstance(prompt, str):
             raise NotRecordable(
-                f"run {number} of {name} does not hold its prompt, which only stream-json output"
-                " does; name it with --prompt"
+                f"run {number} of {name} does not hold its prompt, which only the stream-json"
+                " output of the Gemini CLI does; name it with --prompt"
             )
         model = next((event.get("model") for event in events if event["kind"] == "start"), None)
         asks.append(GenerateAsk({"prompt": prompt}, model))
@@ -182,6 +183,11 @@ def ask_prompts(
             if prompt
             else {"messages": [{"role": "user", "content": text}]}
         )
-        request = translator.translate(prompt, {}, session)
+        # a driver of generateContent makes the envelope itself
+        request = (
+            ask(translator, prompt, provider, {}, session)
+            if PROVIDERS[provider].as_given
+            else translator.translate(prompt, {}, session)
+        )
         exchange = yield GenerateAsk(request.body, request.model, streamed)
         payloads = replay(exchange, provider=provider, dialect=DEFAULT_DIALECT, session=session)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -40,6 +40,9 @@ from .part_file import PartFile, delete_left, kept
 
 PAUSE_S: Final = 0.01
 """How long the thread waits before it takes a fact, so that the client gets its bytes first."""
+
+TOGETHER: Final = 1000
+"""The limit of facts that are written together."""
 
 _OVERLAP: Final = 8192
 """Bytes of earlier lines that are scanned again with a line: a secret may span several."""
@@ -130,27 +133,35 @@ class JournalWriter:
         file = self._file
         lines = _Lines(file, self._begin, self._keep)
         while True:
-            fact = self._facts.get()
-            if fact is not None and self._facts.empty():
+            facts = [self._facts.get()]
+            if facts[0] is not None and self._facts.empty():
                 self._closing.wait(PAUSE_S)
+            # Where the thread is late, what waits is written together.
+            while facts[-1] is not None and len(facts) < TOGETHER and not self._facts.empty():
+                facts.append(self._facts.get())
             try:
                 if not file.stopped:
-                    lines.close() if fact is None else lines.add(fact)
+                    lines.add([fact for fact in facts if fact is not None])
+                    if facts[-1] is None:
+                        lines.close()
             # A user's hook may raise anything. Saving the recording raises the error again.
             except Exception:  # noqa: BLE001
                 file.delete()
-            if fact is None:
+            if facts[-1] is None:
                 return
 
 
 @dataclass(slots=True)
 class _Open:
-    """An exchange that has not ended. ``body`` is None while its reads are held until the end."""
+    """An exchange that has not ended. ``body`` is None while its reads are held until the end.
+    ``fresh`` are reads that ``body`` has not been given.
+    """
 
     request: Request | None
     answer: Answered | None = None
     body: LineBuffer | None = None
     reads: Reads = field(default_factory=list)
+    fresh: Reads = field(default_factory=list)
     scanned: bytes = b""
 
 
@@ -167,16 +178,20 @@ class _Lines:
         self._head: bytes | None = None
         self._open: dict[int, _Open] = {}
 
-    def add(self, fact: Fact) -> None:
-        match fact:
-            case Asked(number, request):
-                self._ask(number, request)
-            case Answered(number) if number in self._open:
-                self._answer(self._open[number], fact)
-            case Read(number, at_ms, data) if number in self._open:
-                self._read(number, self._open[number], at_ms, data)
-            case Ended(number, end) if number in self._open:
-                self._end(number, self._open.pop(number), end)
+    def add(self, facts: Sequence[Fact]) -> None:
+        """Write facts, as far as they can be written."""
+        for fact in facts:
+            match fact:
+                case Asked(number, request):
+                    self._ask(number, request)
+                case Answered(number) if number in self._open:
+                    self._answer(self._open[number], fact)
+                case Read(number, at_ms, data) if number in self._open:
+                    self._read(self._open[number], at_ms, data)
+                case Ended(number, end) if number in self._open:
+                    self._end(number, self._open.pop(number), end)
+        for number, exchange in self._open.items():
+            self._write_fresh(number, exchange)
 
     def close(self) -> None:
         """Write the rest of the bodies that are still open."""
@@ -199,17 +214,21 @@ class _Lines:
             exchange.body = LineBuffer(self._guard.redactor)
             self._write_exchange(answer.number, head)
 
-    def _read(self, number: int, exchange: _Open, at_ms: float | None, data: bytes) -> None:
-        if exchange.body and exchange.body.is_new and data[:1] == _GZIP:
+    def _read(self, exchange: _Open, at_ms: float | None, data: bytes) -> None:
+        is_first = exchange.body and exchange.body.is_new and not exchange.fresh
+        if is_first and data[:1] == _GZIP:
             exchange.body = None  # compressed, though no header says so
-        if exchange.body:
-            self._write_reads(number, exchange, exchange.body.feed(at_ms, data))
-        else:
-            exchange.reads.append((at_ms, data))
+        (exchange.fresh if exchange.body else exchange.reads).append((at_ms, data))
+
+    def _write_fresh(self, number: int, exchange: _Open) -> None:
+        if exchange.body and exchange.fresh:
+            reads, exchange.fresh = exchange.fresh, []
+            self._write_reads(number, exchange, exchange.body.feed(reads))
 
     def _end(self, number: int, exchange: _Open, end: End) -> None:
         if exchange.answer is None:
             return
+        self._write_fresh(number, exchange)
         if exchange.body:
             self._write_reads(number, exchange, exchange.body.close())
         elif not self._write_exchange(number, _exchange_of(exchange, end)):
@@ -276,10 +295,10 @@ class LineBuffer:
         """Whether no read was added yet."""
         return not self._tail
 
-    def feed(self, at_ms: float | None, data: bytes) -> Reads:
-        """Add a read; returns the reads that may be written now."""
-        self._held.append((at_ms, data))
-        seen = self._tail + data
+    def feed(self, reads: Reads) -> Reads:
+        """Add reads; returns the reads that may be written now."""
+        self._held += reads
+        seen = self._tail + b"".join(data for _, data in reads)
         self._tail = seen[-_OVERLAP:]
         if not _LINE_END.search(seen):
             return []

@@ -38,14 +38,14 @@ class PartFile:
         self._size = 0
 
     def write(self, lines: bytes) -> None:
-        """Append whole lines. If the disk is full, the lines before them stay."""
+        """Append whole lines. If the disk is full, the lines that fit stay."""
         if self.stopped:
             return
+        done = 0
         try:
             if self._handle is None:
                 self._open()
             assert self._handle is not None, "the file is open now"
-            done = 0
             while done < len(lines):
                 done += os.write(self._handle, lines[done:])
             self._size += done
@@ -54,6 +54,7 @@ class PartFile:
             if not self._size:
                 self.delete()
             elif self._handle is not None:
+                self._size += lines.rfind(b"\n", 0, done) + 1
                 with suppress(OSError):  # the reader ignores a line that is not whole
                     os.ftruncate(self._handle, self._size)
 

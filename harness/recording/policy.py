@@ -32,6 +32,19 @@ REFUSED: Final = {
 }
 """HTTP statuses, and codes of errors inside a stream → what such an answer is."""
 
+CODES: Final = {
+    "authentication": 401,
+    "permission_denied": 403,
+    "rate_limit_exceeded": 429,
+    "quota_exceeded": 429,
+    "too_many_requests": 429,
+    "service_unavailable": 503,
+    "deadline_exceeded": 504,
+}
+"""Codes of errors of the Interactions API → the HTTP status of the same error
+(https://ai.google.dev/gemini-api/docs/api-errors).
+"""
+
 BROKEN: Final[dict[End, str]] = {
     "cut": "was cut off before its end",
     "reset": "was reset before its end",
@@ -171,7 +184,8 @@ def refusal_of(
     """Why this answer is not kept, or None. With ``every``, any error is refused."""
     status, errors = status_of(exchange), errors_of(exchange)
     for error in errors:
-        code, message = error.get("code") or status, str(error["message"])
+        code = error.get("code") or CODES.get(error.get("status", ""), status)
+        message = str(error["message"])
         of_key = KEY_REASONS & set(error.get("reasons", ())) or any(
             reason in message for reason in KEY_REASONS
         )
@@ -197,6 +211,8 @@ def status_of(exchange: Exchange) -> int:
     if code <= 0:
         return exchange.status
     for error in errors_of(exchange):
+        if error.get("code"):
+            return int(error["code"])
         if match := _CODE.search(str(error["message"])):
             return int(match[1])
     if code == NO_LOGIN:

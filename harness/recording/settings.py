@@ -35,7 +35,7 @@ class Settings:
 
     ``timeout_s``: seconds without a byte, or without a connection, after which a request is given
     up (None: `SILENCE_S`). A program is given up after so many seconds in all (None:
-    `gemini_cli.TIME_LIMIT_S`).
+    `gemini_cli.TIME_LIMIT_S`). ``program``: empty means the program of the provider.
     """
 
     model: str | None = None
@@ -45,7 +45,7 @@ class Settings:
     project: str | None = None
     location: str | None = None
     credentials: Any = field(default=None, repr=False)
-    program: tuple[str, ...] = ("gemini",)
+    program: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     timeout_s: float | None = None
 

@@ -7,6 +7,7 @@ keeps the bytes, and passes them to the journal.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +15,10 @@ from typing import Final
 
 from harness.cassettes import Exchange, Request
 from harness.cassettes.journal import Answered, Asked, Ended, Fact, Read
+from harness.stream.decompression import unpack_before_fault
 from harness.stream.events import End
+
+_LAST_MESSAGE: Final = re.compile(rb"(?:^|\n)data: ?\[DONE\]\s*\Z")
 
 Clock = Callable[[], float]
 """A monotonic clock, in seconds."""
@@ -132,6 +136,23 @@ class InFlightExchange:
         if self.end is None:
             self.end = end
             self._tape.tell(Ended(self.number, end))
+
+    def left(self, end: End = "aborted") -> None:
+        """The client has left, or has closed the connection while it read on. It has the whole
+        answer if the last message says that no other follows: some clients read no further.
+        """
+        if self.end is not None:
+            return
+        encoding = next(
+            (
+                values[0]
+                for name, values in self.headers.items()
+                if name.lower() == "content-encoding" and values
+            ),
+            None,
+        )
+        body, _ = unpack_before_fault(b"".join(data for _, data in self.reads), encoding)
+        self.ended("complete" if _LAST_MESSAGE.search(body) else end)
 
     def drop(self) -> None:
         """Leave this exchange out of the recording, because the request is retried."""

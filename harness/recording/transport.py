@@ -256,10 +256,16 @@ def headers_by_name(raw: list[tuple[bytes, bytes]]) -> dict[str, list[str]]:
     return headers
 
 
-def _end_of(error: BaseException) -> End:
-    return next(
-        (ENDS[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in ENDS), "aborted"
-    )
+def _broken(exchange: InFlightExchange, error: BaseException) -> None:
+    """Record how an error ended an answer. After the last message, `openai` reads on for a moment
+    and then closes the connection, which looks like a reset.
+    """
+    names = [kind.__name__ for kind in type(error).__mro__]
+    end: End = next((ENDS[name] for name in names if name in ENDS), "aborted")
+    if end == "cut":
+        exchange.ended(end)
+    else:
+        exchange.left(end)
 
 
 def _last_end(response: Any, exchange: InFlightExchange) -> End:
@@ -295,7 +301,7 @@ class _Tee:
             if self.exchange.whole:
                 self._finish()
             else:
-                self.exchange.ended("aborted")
+                self.exchange.left()
             raise
 
     def _recorded(self) -> Iterator[bytes]:
@@ -310,7 +316,7 @@ class _Tee:
             raise
         except BaseException as error:
             self.exchange.failure = self.reason(error)
-            self.exchange.ended(_end_of(error))
+            _broken(self.exchange, error)
             raise
         self.exchange.ended(self.last)
 
@@ -324,7 +330,7 @@ class _Tee:
     def close(self) -> None:
         if self.exchange.whole:
             self._finish()
-        self.exchange.ended("aborted")
+        self.exchange.left()
         self.inner.close()
 
 
@@ -355,13 +361,13 @@ class _AsyncTee:
             raise
         except BaseException as error:
             self.exchange.failure = self.reason(error)
-            self.exchange.ended(_end_of(error))
+            _broken(self.exchange, error)
             raise
         self.exchange.read(data)
         return data
 
     async def aclose(self) -> None:
-        self.exchange.ended("aborted")
+        self.exchange.left()
         if isinstance(self._reads, AsyncGeneratorType) and not self._reads.ag_running:
             await self._reads.aclose()
         await self.inner.aclose()

@@ -1,7 +1,8 @@
-"""Record ∘ serve = identity: every shipped cassette is served, asked for by google-genai, recorded
-again, and comes out the same.
+"""Record ∘ serve = identity: every shipped cassette is served, asked for by the official client of
+its wire (google-genai, on the OpenAI-compatible endpoint openai), recorded again, and comes out the
+same.
 
-A request that google-genai can't make, and an answer that it does not read to its end, go through
+A request that the client can't make, and an answer that it does not read to its end, go through
 plain httpx2 on the same transports; the test says which and why (``-rP`` shows it) and lets no
 other reason pass.
 """
@@ -18,6 +19,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 import pytest
@@ -25,12 +27,14 @@ from google import genai
 
 from harness import load
 from harness.cassettes import Cassette, Exchange, Origin, Request
+from harness.providers import PROVIDERS
 from harness.providers.gemini.canonical_request import canonical_request
 from harness.recording.drivers.gemini_cli import run_program
 from harness.recording.drivers.genai import http_options
 from harness.recording.tape import Tape
 from harness.recording.transport import transports
 from harness.server import serve
+from tests.recording.wire_clients import ask_interactions, ask_openai
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 NAMES = [
@@ -48,8 +52,10 @@ HOP_BY_HOP = {
 }
 PLACE = re.compile(
     r"/(?P<version>v1\w*)/(?:projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/)?(?P<publisher>publishers/google/)?"
-    r"models/(?P<model>[^/:]+):(?:generateContent|streamGenerateContent\?alt=sse)$"
+    r"(?:models/(?P<model>[^/:]+):(?:generateContent|streamGenerateContent\?alt=sse)"
+    r"|interactions(?:/(?P<id>[^/?]+))?(?:\?(?P<query>[^#]*))?)$"
 )
+COMPATIBLE = re.compile(r"^(?P<base>/v1.*/(?:openai|endpoints/[^/]+))/chat/completions$")
 MAX_READ = 32 * 1024
 
 
@@ -59,19 +65,28 @@ class Recorder(Tape):
 
 
 def sdk_place(exchange: Exchange) -> dict[str, str] | str:
-    """Where google-genai has to be pointed to make this request, or why it can't make it."""
+    """Where the client has to be pointed to make this request, or why it can't make it."""
     request = exchange.request
     if request is None:
         return "no request was recorded"
+    if exchange.provider == "openai-compat":
+        path = COMPATIBLE.search(urlsplit(request.url).path)
+        return path.groupdict() if path else "openai never asks for this path"
     found = PLACE.search(request.url)
-    if found is None or request.method != "POST":
+    if found is None or (request.method, bool(found["id"])) not in (("POST", False), ("GET", True)):
         return "google-genai never asks for this path"
+    if request.method == "GET":
+        if "include_input" in (found["query"] or ""):
+            return "google-genai never asks for the input"
+        return {name: value or "" for name, value in found.groupdict().items()}
     try:
         body = json.loads(request.body)
     except ValueError:
         return "the recorded request is no JSON"
-    if not isinstance(body, dict) or not isinstance(body.get("contents"), list):
+    if found["model"] and not isinstance(body.get("contents"), list):
         return "google-genai always sends a list of contents"
+    if not found["model"] and not body.keys() >= {"input"}:
+        return "google-genai always sends an input"
     return {name: value or "" for name, value in found.groupdict().items()}
 
 
@@ -107,9 +122,13 @@ def sdk_client(vertex: bool, project: str, location: str) -> tuple[Any, list[Tap
 def ask_sdk(
     exchange: Exchange, place: dict[str, str], url: str, tape: Tape, awaits: bool
 ) -> Exception | None:
-    """Ask as google-genai does; what it raised."""
+    """Ask as the official client does; what it raised."""
     request = exchange.request
     assert request is not None
+    if exchange.provider == "openai-compat":
+        return ask_openai(exchange, url + place["base"], tape, awaits)
+    if exchange.provider == "interactions":
+        return ask_interactions(exchange, place, url, tape, awaits)
     client, current = sdk_client(bool(place["publisher"]), place["project"], place["location"])
     current[0] = tape
     options = {
@@ -196,15 +215,15 @@ def ask_plain(exchange: Exchange, url: str, tape: Tape, awaits: bool) -> None:
 
 
 def recorded_again(exchange: Exchange, awaits: bool) -> tuple[Exchange, str]:
-    """The exchange as it is recorded from the server, and why google-genai did not ask for it, if
-    it did not.
+    """The exchange as it is recorded from the server, and why the official client did not ask
+    for it, if it did not.
     """
     provider = exchange.provider or "gemini-api"
     place = sdk_place(exchange)
     why = (
         place
         if isinstance(place, str)
-        else "google-genai would not leave where the recorded client left"
+        else "the official client would not leave where the recorded client left"
     )
     alone = Cassette((exchange,), Origin("loopback"))
     if not isinstance(place, str) and exchange.end != "aborted":
@@ -219,9 +238,9 @@ def recorded_again(exchange: Exchange, awaits: bool) -> tuple[Exchange, str]:
         ]  # a second one is the continuation that the SDK asks for by itself
         if again.end != "aborted":
             return again, ""
-        assert error is not None, "google-genai left without a word"
+        assert error is not None, "the client left without a word"
         assert exchange.body.startswith(again.body)
-        why = f"google-genai does not read on: {type(error).__name__}"
+        why = f"the official client does not read on: {type(error).__name__}"
     tape = Recorder()
     with serve(alone, pace="step", provider=provider) as server:
         ask_plain(exchange, server.base_url, tape, awaits)
@@ -246,15 +265,19 @@ def differences(exchange: Exchange, again: Exchange) -> dict[str, tuple[Any, Any
     }
     if exchange.request is not None and again.request is not None:
         pairs["method"] = (exchange.request.method, again.request.method)
-        pairs["path"] = (
-            re.sub(r"^https?://[^/]+", "", exchange.request.url),
-            re.sub(r"^http://[^/]+", "", again.request.url),
-        )
+        pairs["path"] = (address(exchange.request.url), address(again.request.url))
         pairs["request body"] = (as_read(exchange.request.body), as_read(again.request.body))
     chunked = "content-length" not in shown(again.headers)
     if chunked and max((len(data) for _, data in exchange.reads), default=0) <= MAX_READ:
         pairs["reads"] = ([data for _, data in exchange.reads], [data for _, data in again.reads])
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def address(url: str) -> tuple[str, list[tuple[str, str]]]:
+    """Path and query, in any order; google-genai also says where it wants no stream."""
+    split = urlsplit(url)
+    query = [pair for pair in parse_qsl(split.query) if pair != ("stream", "false")]
+    return split.path, sorted(query)
 
 
 def end_of(exchange: Exchange) -> str:
@@ -268,16 +291,18 @@ def as_read(body: bytes) -> Any:
         return body
 
 
+PROGRAMS = {name for name, provider in PROVIDERS.items() if provider.program}
+
 CAN_NOT_BE_EQUAL: list[tuple[str, str, Callable[[Exchange, Any, Any], bool]]] = [
     (
         "end",
         "a pipe has no reset: a program that is killed is cut",
-        lambda one, _, after: one.provider == "gemini-cli" and after == "cut",
+        lambda one, _, after: one.provider in PROGRAMS and after == "cut",
     ),
     (
         "reads",
         "a pipe may join what is written",
-        lambda one, before, after: one.provider == "gemini-cli" and len(after) < len(before),
+        lambda one, before, after: one.provider in PROGRAMS and len(after) < len(before),
     ),
 ]
 """Part, reason, and whether a difference of that part is of this kind."""
@@ -285,7 +310,7 @@ CAN_NOT_BE_EQUAL: list[tuple[str, str, Callable[[Exchange, Any, Any], bool]]] = 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("awaits", [False, True], ids=["sync", "async"])
-@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("gemini-cli/")])
+@pytest.mark.parametrize("name", [name for name in NAMES if name.partition("/")[0] not in PROGRAMS])
 def test_what_is_served_is_recorded_as_it_was(name: str, awaits: bool) -> None:
     for number, exchange in enumerate(load(CASSETTES / f"{name}.yaml").exchanges, 1):
         again, why = recorded_again(exchange, awaits)
@@ -305,11 +330,11 @@ if os.environ.get("END") != "complete":
 """
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("gemini-cli/")])
+@pytest.mark.parametrize("name", [name for name in NAMES if name.partition("/")[0] in PROGRAMS])
 def test_what_a_program_writes_is_recorded_as_it_was(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No server speaks the Gemini CLI's output: a program does. It can be killed, but a pipe has no
+    """No server speaks the output of a CLI: a program does. It can be killed, but a pipe has no
     reset.
     """
     for number, exchange in enumerate(load(CASSETTES / f"{name}.yaml").exchanges, 1):

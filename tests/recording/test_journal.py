@@ -19,10 +19,13 @@ import pytest
 import vcr
 
 from harness import Exchange, load
-from harness.cassettes import CassetteError
+from harness.cassettes import CassetteError, Origin
+from harness.cassettes.journal import Answered, Asked, Ended, Read, read_journal
+from harness.cassettes.redaction.guard import Guard
 from harness.cassettes.redaction.redactor import Redactor
+from harness.cassettes.redaction.scanner import Scanner
 from harness.recording import register, use_cassette
-from harness.recording.journal_writer import LineBuffer
+from harness.recording.journal_writer import JournalWriter, LineBuffer
 from harness.recording.part_file import part_of
 from harness.recording.transport import transports
 from tests.support.raw_server import Connection, raw_server
@@ -63,7 +66,7 @@ def test_what_is_written_is_the_beginning_of_what_will_be_kept(kind: str, rules:
         buffer = LineBuffer(redactor)
         written: list[tuple[float | None, bytes]] = []
         for number, data in enumerate(cuts):
-            written += buffer.feed(float(number), data)
+            written += buffer.feed([(float(number), data)])
             assert tuple(written) == whole[: len(written)]
         written += buffer.close()
         assert (HIDDEN in b"".join(data for _, data in written)) == (
@@ -75,7 +78,7 @@ def test_what_is_written_is_the_beginning_of_what_will_be_kept(kind: str, rules:
 def test_a_read_is_given_out_when_its_line_is_whole() -> None:
     buffer = LineBuffer(Redactor())
     pieces = [b'data: {"access_token": ', b'"opaque-1"}', b"\n", b'data: {"a', b'": 1}']
-    given = [buffer.feed(float(at), data) for at, data in enumerate(pieces)]
+    given = [buffer.feed([(float(at), data)]) for at, data in enumerate(pieces)]
     assert [b"".join(data for _, data in reads) for reads in given] == [
         b"",
         b"",
@@ -88,9 +91,9 @@ def test_a_read_is_given_out_when_its_line_is_whole() -> None:
 
 def test_a_read_that_holds_a_whole_line_waits_for_its_last_line() -> None:
     buffer = LineBuffer(Redactor())
-    assert buffer.feed(0.0, b'{"a": 1}\n{"access_token": "opa') == []
-    assert buffer.feed(1.0, b'que-1"}\n{') == [(0.0, b'{"a": 1}\n{"access_token": "REDACTED')]
-    assert buffer.feed(2.0, b'"b": 1}\n') == [(1.0, b'"}\n{'), (2.0, b'"b": 1}\n')]
+    assert buffer.feed([(0.0, b'{"a": 1}\n{"access_token": "opa')]) == []
+    assert buffer.feed([(1.0, b'que-1"}\n{')]) == [(0.0, b'{"a": 1}\n{"access_token": "REDACTED')]
+    assert buffer.feed([(2.0, b'"b": 1}\n')]) == [(1.0, b'"}\n{'), (2.0, b'"b": 1}\n')]
 
 
 def answer(*pieces: bytes, coding: bytes = b"identity") -> Any:
@@ -276,3 +279,33 @@ def test_a_hook_that_fails_leaves_no_journal(tmp_path: Path) -> None:
     with raw_server(answer(b"as it came")) as url, pytest.raises(RuntimeError):
         record(url, tmp_path / "a.yaml", options={"before_record": before_record})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_reads_that_wait_are_written_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts the texts that are scanned: a stream that comes quickly must not be scanned for each
+    read.
+    """
+    scans: list[bytes] = []
+    scan = Scanner.scan
+
+    def counted(self: Scanner, data: bytes, *options: Any, **more: Any) -> Any:
+        scans.append(data)
+        return scan(self, data, *options, **more)
+
+    monkeypatch.setattr(Scanner, "scan", counted)
+    written = JournalWriter(tmp_path / "c.yaml", lambda _: (Origin("recorded"), Guard()))
+    reads = [(float(number), b"data: {}\n") for number in range(5000)]
+    written.put(Asked(1, None))
+    written.put(Answered(1, 200, "OK", {}))
+    for at_ms, data in reads:
+        written.put(Read(1, at_ms, data))
+    written.put(Ended(1, "complete"))
+    with written:
+        pass
+    journal = next(tmp_path.glob("*.part"))
+    (exchange,) = read_journal(journal.read_bytes(), "c").exchanges
+    assert list(exchange.reads) == reads
+    assert len(scans) < 20
+    written.discard()

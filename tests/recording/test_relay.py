@@ -13,9 +13,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+import h11
 import pytest
 import trustme
 
@@ -27,6 +28,7 @@ from harness.recording.relay import relay
 from harness.recording.settings import MissingLibrary
 from harness.recording.tape import Tape
 from harness.recording.transport import _tls
+from harness.server.connection import Connection
 from harness.stream.events import End
 from tests.support.raw_server import plain, raw_server, streaming
 
@@ -425,3 +427,33 @@ def test_the_relay_asks_a_waiting_client_for_its_body(tape: Recording) -> None:
     (exchange,) = tape.exchanges()
     assert exchange.request is not None
     assert not [name for name in exchange.request.headers if name.lower() == "expect"]
+
+
+def test_the_bytes_of_an_upload_are_copied_once_as_they_come(
+    tape: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A body that is copied for each of its pieces takes time that grows with its square."""
+    sent = json.dumps({"data": "x" * 3_000_000}).encode()
+    bodies: list[object] = []
+    copied = 0
+
+    class Piece(bytes):
+        def __radd__(self, body: bytes | bytearray) -> Any:
+            nonlocal copied
+            bodies.append(body)
+            copied += len(self) + (0 if body is bodies[0] else len(body))
+            return NotImplemented  # so that the body does what it does with any bytes
+
+    async def in_pieces(connection: Connection) -> Any:
+        event = await next_event(connection)
+        return h11.Data(data=Piece(event.data)) if isinstance(event, h11.Data) else event
+
+    next_event = Connection._next_event
+    monkeypatch.setattr(Connection, "_next_event", in_pieces)
+    with raw_server(plain("200 OK", b"{}")) as upstream, relay(tape, upstream) as url:
+        assert Client(url).ask(body=sent).read() == b"{}"
+    (exchange,) = tape.exchanges()
+    assert exchange.request is not None
+    assert exchange.request.body == sent
+    assert len(bodies) > 10
+    assert copied == len(sent)

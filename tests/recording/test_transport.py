@@ -8,6 +8,7 @@ import gzip
 import json
 import socket
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -153,6 +154,38 @@ def test_a_client_that_leaves_is_aborted(run: Run, library: str) -> None:
 
 
 @pytest.mark.parametrize(("run", "library"), RUNS)
+@pytest.mark.parametrize(
+    ("coding", "last", "end"),
+    [
+        ("", b"data: [DONE]\n\n", "complete"),
+        ("", b"event: done\r\ndata: [DONE]\r\n\r\n", "complete"),
+        ("gzip", b"data: [DONE]\n\n", "complete"),
+        ("", b'data: {"text": "data: [DONE]"}\n\n', "aborted"),
+    ],
+)
+def test_a_client_that_leaves_after_the_last_message_has_it_all(
+    run: Run, library: str, coding: str, last: bytes, end: str
+) -> None:
+    """Clients of the Interactions API and of OpenAI's wire stop there, before the body ends."""
+    body, gate = EVENTS[0] + last, threading.Semaphore(0)
+    sent = gzip.compress(body) if coding else body
+    head = b"Content-Encoding: gzip\r\n" if coding else b""
+
+    def script(connection: Connection) -> None:
+        connection.send(CLOSE % (head + b"Transfer-Encoding: chunked\r\n"))
+        connection.piece(sent)
+        assert gate.acquire(timeout=30)
+        connection.finish()
+
+    tape = Recording()
+    with raw_server(script) as url:
+        run(library, tape, url, stop=1)
+        gate.release()
+    (exchange,) = tape.exchanges()
+    assert (exchange.body, exchange.end) == (sent, end)
+
+
+@pytest.mark.parametrize(("run", "library"), RUNS)
 @pytest.mark.parametrize("end", ["complete", "cut", "reset", "aborted"])
 def test_what_was_recorded_plays_the_same(run: Run, library: str, end: str, tmp_path: Path) -> None:
     gate, path, stop = threading.Semaphore(0), tmp_path / "a.yaml", 2 if end == "aborted" else 1000
@@ -182,6 +215,9 @@ def test_a_stream_that_is_left_leaves_no_pending_task(
     need(library, _installed(library), f"{library} is not installed")
     made, path = transports(library), tmp_path / "a.yaml"
     problems: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()  # sockets that other tests left are not of this one
 
     async def leave(tape: Any, url: str) -> None:
         async with (

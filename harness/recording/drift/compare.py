@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from harness.facts import finish_class
 from harness.pipeline.replay import frames_of
 from harness.providers.gemini.finish_reasons import FINISH_REASONS
+from harness.stream.events import FinishClass
 from harness.stream.exchange import Cassette, Exchange
 
 from .severity import ENDS, FINISH, KINDS, SEVERITIES, SIGNED, Severity, place_of
@@ -191,10 +193,17 @@ def _finish(old: Shape, new: Shape) -> Iterator[_Difference]:
             "breaking",
             "finish reason",
             f"{old.finish} → {new.finish}",
-            FINISH.get(FINISH_REASONS.get(new.finish, "other"), "finish.other"),
+            FINISH.get(_class_of(new.finish), "finish.other"),
         )
     if old.finish and new.finish and not old.finish_at & new.finish_at:
         yield "notable", "finish reason", _moved(old.finish_at, new.finish_at), "finish.several"
+
+
+def _class_of(word: str) -> FinishClass:
+    """The class of a finish reason or a status, on any wire."""
+    facts_class = finish_class(word)
+    other: FinishClass = "content_filter" if facts_class == "filter" else facts_class or "other"
+    return FINISH_REASONS.get(word, other)
 
 
 def _counts(old: Shape, new: Shape) -> Iterator[_Difference]:

@@ -37,6 +37,18 @@ PLACES: Final[tuple[tuple[str, Place], ...]] = (
     (r"^lines\[tool_", Place("gemini-cli.tools")),
     (r"^lines\[(?:init|message)\]", Place("gemini-cli.stream-json")),
     (r"^lines\[", Place("gemini-cli.unknown")),
+    (r"^step_update\.(?:tool|subagent)_", Place("agy.tools")),
+    (
+        r"^result\.(?:status|error|denied_actions)\b",
+        Place("agy.errors", "breaking", "breaking", "breaking"),
+    ),
+    (r"^result\.response$", Place("agy.final-response")),
+    (r"^step_update\.usage\b", Place("usage.totals")),
+    (r"^result\.usage\b", Place("usage.totals")),
+    (r"^step_update\.state$", Place("agy.steps", word="breaking")),
+    (r"^step_update\.step_type$", Place("agy.steps")),
+    (r"^(?:event|init|step_update|result)\b", Place("agy.stream-json")),
+    (r"^command\b", Place("agy.commands")),
     (r"\berror\..*\[(?:QuotaFailure|RetryInfo)\]", Place("errors.quota", word="breaking")),
     (
         r"(?:^|^\[\]\.|^response\.)error\b",
@@ -90,6 +102,24 @@ PLACES: Final[tuple[tuple[str, Place], ...]] = (
         Place("text.empty-parts", word="breaking"),
     ),
     (r"^response$", Place("code-assist.envelope", new="breaking")),
+    (r"^(?:interaction\.)?status$", Place("interactions.status", word="breaking")),
+    (r"^(?:event_type|index|event_id)$", Place("interactions.steps", word="breaking")),
+    (r"^delta\.arguments$", Place("interactions.arguments", new="breaking")),
+    (r"^(?:step|steps\[\]|delta)\b", Place("interactions.steps", word="breaking")),
+    (r"^choices\[\]\.finish_reason$", Place("compat.finish")),
+    (r"^choices\[\]\..*\bextra_content\b", Place("compat.extra-content")),
+    (r"^choices\[\]\..*\btool_calls$", Place("compat.calls", new="breaking")),
+    (r"^choices\[\]\..*\btool_calls\b", Place("compat.calls")),
+    (r"^choices\b", Place("compat.chunks", word="breaking")),
+    (
+        r"(?:^|\.)usage\.(?:\w+_by_modality|grounding_tool_count|raw_prompt_token)",
+        Place("usage.details", "notable", "harmless"),
+    ),
+    (r"(?:^|\.)usage\b", Place("usage.totals")),
+    (
+        r"^(?:interaction\.|interaction_)?(?:id|object|created|updated|model|agent|service_tier)$",
+        Place("reply.metadata", "notable", "harmless", "harmless"),
+    ),
 )
 """Pattern of a path → feature and severities. The first match counts; paths are in camelCase."""
 

@@ -1,9 +1,9 @@
 """The shape of an exchange: its form without its text.
 
 It is made from the raw messages, not from events, because it must contain fields that our providers
-do not read. A path is as on the wire: ``candidates[].content.parts[].text``. A line of the Gemini
-CLI is under its type, ``lines[result].status``; an object with an ``@type`` is under its last word
-in its list. Data (arguments, results, names of models) is not walked.
+do not read. A path is as on the wire: ``candidates[].content.parts[].text``, ``delta.text``. A line
+of the Gemini CLI is under its type, ``lines[result].status``; an object with an ``@type`` is under
+its last word in its list. Data (arguments, results, names of models) is not walked.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ HIDDEN: Final = "another word"
 
 _DATA: Final = re.compile(
     r"(?:(?:functionCall|function_call|toolCall|tool_call)\.args|(?:functionResponse|function_response|toolResponse|tool_response)\.response"
+    r"|tool_info\.(?:parameters|output)|\bsubagent_info|structured_output|json_schema|\bcommand\.data"
+    r"|(?:^|\.)(?:step|steps\[\]|delta)\.(?:arguments|result)"
     r"|lines\[tool_use\]\.(?:parameters|input)|lines\[tool_result\]\.output|\[ErrorInfo\]\.metadata)$"
 )
 _MAPS: Final = re.compile(r"(?:^|\.)(?:stats\.models|stats\.tools\.byName|errorsByType)$")
@@ -41,14 +43,25 @@ _ENUM: Final = re.compile(
 """Names of fields that hold an enum value."""
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z0-9_./+-]{0,63}")
 _COUNTS: Final = re.compile(
-    r"(?:^|\.)(?:usageMetadata|usage_metadata|lines\[result\]\.stats|^stats)(?:\.[^.\[]+)?$"
+    r"(?:^|\.)(?:usageMetadata|usage_metadata|usage|lines\[result\]\.stats|^stats)(?:\.[^.\[]+)?$"
 )
-_FINISH: Final = re.compile(r"candidates\[\]\.(?:finishReason|finish_reason)$")
+_FINISH: Final = re.compile(
+    r"candidates\[\]\.(?:finishReason|finish_reason)$|^choices\[\]\.finish_reason$"
+    r"|^(?:interaction\.)?status$"
+)
+_RUNNING: Final = frozenset({"in_progress", "queued"})
+"""Statuses of an interaction that has not finished."""
 _ASIDE: Final = frozenset(
     spellings("thought thoughtSignature videoMetadata partMetadata mediaResolution")
 )
 """Fields of a part beside its content."""
 _LINES: Final = {"tool_use": "call", "tool_result": "tool result", "error": "notice"}
+_STEPS: Final = {
+    "thought": "thought",
+    "model_output": "text",
+    "function_call": "call",
+    "function_result": "tool result",
+}
 _KINDS: Final = {
     "functionCall": "call",
     "function_call": "call",
@@ -162,7 +175,7 @@ class _Walk:
         elif type(value) is str and _ENUM.search(path.rpartition(".")[2]):
             word = shown_word(value)
             self.words.setdefault(path, set()).add(word)
-            if _FINISH.search(path):
+            if _FINISH.search(path) and word not in _RUNNING:
                 self.finish = word
 
 
@@ -209,6 +222,12 @@ def _parts(message: Json) -> list[str]:
         spoken = "text" if message["type"] == "message" and message.get("role") != "user" else None
         kind = _LINES.get(message["type"], spoken)
         return [kind] if kind else []
+    if "choices" in message:
+        return _choice(message["choices"])
+    if type(message.get("step")) is dict or type(message.get("steps")) is list:
+        return _steps(message.get("steps") or [message.get("step")])
+    if type(message.get("delta")) is dict:
+        return ["signature"] if message["delta"].get("signature") else []
     message = message["response"] if type(message.get("response")) is dict else message
     candidates = message.get("candidates")
     first = candidates[0] if type(candidates) is list and candidates else None
@@ -220,6 +239,35 @@ def _parts(message: Json) -> list[str]:
         if type(part) is dict
         for kind in _part(part)
     ]
+
+
+def _steps(steps: list[Json]) -> list[str]:
+    """The kinds of the steps of an interaction."""
+    kinds: list[str] = []
+    for step in steps:
+        kind = step.get("type") if type(step) is dict else None
+        if type(kind) is str:
+            kinds.append(_STEPS.get(kind, shown_word(kind)))
+            kinds += ["signature"] if step.get("signature") else []
+    return kinds
+
+
+def _choice(choices: Json) -> list[str]:
+    """The kinds of what the first choice of a chat completion has."""
+    first = choices[0] if type(choices) is list and choices else None
+    held = (first.get("delta") or first.get("message")) if type(first) is dict else None
+    if type(held) is not dict:
+        return []
+    calls = held.get("tool_calls")
+    holders = [held, *(call for call in (calls if type(calls) is list else []))]
+    kinds = ["text"] if held.get("content") else []
+    for holder in holders:
+        kinds += ["call"] if holder is not held else []
+        extra = holder.get("extra_content") if type(holder) is dict else None
+        vendors = extra.values() if type(extra) is dict else ()
+        if any(type(own) is dict and own.get("thought_signature") for own in vendors):
+            kinds.append("signature")
+    return kinds
 
 
 def _part(part: dict[str, Json]) -> list[str]:

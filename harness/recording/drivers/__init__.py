@@ -7,14 +7,19 @@ from typing import Final
 
 from ..settings import Driver, Settings
 from ..tape import Tape
+from .agy import AgyDriver
 from .code_assist import CodeAssistDriver
 from .gemini_cli import ProgramDriver
-from .genai import GeminiApiDriver, VertexAiDriver
+from .genai import GeminiApiDriver, InteractionsDriver, VertexAiDriver
+from .openai_compat import OpenAiCompatDriver
 
 DRIVERS: Final[dict[str, Callable[[Tape, Settings], Driver]]] = {
     "gemini-api": GeminiApiDriver,
     "vertex-ai": VertexAiDriver,
     "code-assist": CodeAssistDriver,
     "gemini-cli": ProgramDriver,
+    "interactions": InteractionsDriver,
+    "openai-compat": OpenAiCompatDriver,
+    "agy": AgyDriver,
 }
 """Provider → its driver, made for one recording."""

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Final
 
 from harness.pipeline.replay import ReplayError
@@ -32,16 +33,25 @@ _READ: Final = 1 << 16
 
 
 class ProgramDriver:
-    """Runs the program once for each request, with the prompt on its command line."""
+    """Runs the program once for each request, with the prompt on its command line.
+
+    ``default_program`` runs if the settings name none; ``install`` says how to get it.
+    """
+
+    default_program: tuple[str, ...] = ("gemini",)
+    install = "npm install -g @google/gemini-cli"
+    model_option = "-m"
+    headers: Mapping[str, list[str]] = MappingProxyType({})
 
     def __init__(self, tape: Tape, settings: Settings) -> None:
         self._tape = tape
         self._settings = settings
+        self._program = settings.program or self.default_program
         self._environment = _environment(settings)
         # The output holds no request, so the environment tells the origin.
         urls = [self._environment[name] for name in VARIABLES if self._environment.get(name)]
         tape.origin["kind"] = "loopback" if is_loopback(urls) else "recorded"
-        tape.origin["client"] = Path(settings.program[0]).name
+        tape.origin["client"] = Path(self._program[0]).name
         if model := settings.model or self._environment.get("HARNESS_MODEL"):
             tape.origin["model"] = model
 
@@ -51,19 +61,26 @@ class ProgramDriver:
             raise ReplayError("a program is given a prompt, which is a text; this request has none")
         model = self._settings.model or ask.model or os.environ.get("HARNESS_MODEL")
         command = [
-            *self._settings.program,
+            *self._program,
             "-p",
             prompt,
             "--output-format",
             "stream-json" if ask.streamed else "json",
         ]
-        command += [*(["-m", model] if model else []), *self._settings.arguments]
-        run_program(
-            self._tape,
-            command,
-            environ=self._environment,
-            time_limit_s=self._settings.timeout_s or TIME_LIMIT_S,
-        )
+        command += [*([self.model_option, model] if model else []), *self._settings.arguments]
+        try:
+            run_program(
+                self._tape,
+                command,
+                environ=self._environment,
+                time_limit_s=self._settings.timeout_s or TIME_LIMIT_S,
+                headers=self.headers,
+            )
+        except OSError as error:
+            raise ReplayError(
+                f"{command[0]} does not start: {error.strerror}; {self.install}, or name it with"
+                " --program"
+            ) from None
 
     def close(self) -> None:
         pass
@@ -85,12 +102,13 @@ def run_program(
     *,
     environ: Mapping[str, str] | None = None,
     time_limit_s: float = TIME_LIMIT_S,
+    headers: Mapping[str, list[str]] = MappingProxyType({}),
 ) -> int:
-    """Run a command and record its output. Returns its exit code; a negative one is the signal that
-    ended it.
+    """Run a command and record its output, with ``headers`` beside those of its end. Returns its
+    exit code; a negative one is the signal that ended it.
 
     The end is `complete` if the program exited, `cut` if it was killed, `aborted` if it was stopped
-    after ``time_limit_s``. Raises `ReplayError` if the program does not start.
+    after ``time_limit_s``. Raises OSError if the program does not start.
     """
     exchange = tape.begin(None)
     process = _start(command, environ)
@@ -103,7 +121,11 @@ def run_program(
         code = _read_all(process, exchange)
     reader.join()
     lines = b"".join(stderr).decode("utf-8", "replace").splitlines()[:MAX_STDERR_LINES]
-    exchange.headers = {EXIT_CODE: [str(code)], **({STDERR: lines} if lines else {})}
+    exchange.headers = {
+        **headers,
+        EXIT_CODE: [str(code)],
+        **({STDERR: lines} if lines else {}),
+    }
     if late.is_set():
         exchange.failure = f"it ran for {time_limit_s:g} s; --timeout waits longer"
     end: End = "aborted" if late.is_set() else "cut" if code < 0 else "complete"
@@ -112,19 +134,15 @@ def run_program(
 
 
 def _start(command: list[str], environ: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(  # noqa: S603  # the command is the user's own
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            env=environ,
-            start_new_session=True,
-        )
-    except OSError as error:
-        way_out = "npm install -g @google/gemini-cli, or name it with --program"
-        raise ReplayError(f"{command[0]} does not start: {error.strerror}; {way_out}") from None
+    return subprocess.Popen(  # noqa: S603  # the command is the user's own
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        env=environ,
+        start_new_session=True,
+    )
 
 
 @contextmanager

@@ -7,6 +7,8 @@ know are sent too.
 from __future__ import annotations
 
 import os
+import time
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from google.genai.types import HttpOptions
 
 MISSING: Final = "google-genai is not installed; pip install 'gemini-conformance[record]'"
+POLL_S: Final = 2.0
+"""Seconds between two requests for the status of an answer in the background."""
 KEYS: Final = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 """The variables that hold an API key; the first that is set is used
 (https://ai.google.dev/gemini-api/docs/api-key).
@@ -77,7 +81,7 @@ class GeminiApiDriver:
         self._model = settings.model
         self._auth_error = import_module("google.auth.exceptions").GoogleAuthError
         # The SDK raises these for answers that it cannot read.
-        self._sdk_errors = (
+        self._sdk_errors: tuple[type[Exception], ...] = (
             genai.errors.APIError,
             transports(http_library()).http.TransportError,
             ValueError,
@@ -87,6 +91,8 @@ class GeminiApiDriver:
         )
         options, self._close = http_options(
             tape,
+            # A retry would stand in the recording beside the answer.
+            retry_options=genai.types.HttpRetryOptions(attempts=1),
             **{
                 name: value
                 for name in ("api_version", "base_url")
@@ -106,18 +112,9 @@ class GeminiApiDriver:
         return {"vertexai": False, "api_key": key}
 
     def ask(self, ask: GenerateAsk) -> None:
-        models, count = self._client.models, len(self._tape.in_flight)
-        arguments = {
-            "model": self._model or model_of(ask),
-            "contents": "-",
-            "config": {"http_options": {"extra_body": dict(ask.body)}},
-        }
+        count = len(self._tape.in_flight)
         try:
-            if ask.streamed:
-                for _ in models.generate_content_stream(**arguments):
-                    pass
-            else:
-                models.generate_content(**arguments)
+            self._send(ask)
         except self._auth_error as error:
             reason = error.args[0] if error.args else type(error).__name__
             raise MissingCredentials(
@@ -128,6 +125,18 @@ class GeminiApiDriver:
             if len(self._tape.in_flight) == count:  # else the recording has the answer
                 raise
 
+    def _send(self, ask: GenerateAsk) -> None:
+        arguments = {
+            "model": self._model or model_of(ask),
+            "contents": "-",
+            "config": {"http_options": {"extra_body": dict(ask.body)}},
+        }
+        if ask.streamed:
+            for _ in self._client.models.generate_content_stream(**arguments):
+                pass
+        else:
+            self._client.models.generate_content(**arguments)
+
     def close(self) -> None:
         self._client.close()
         self._close()
@@ -137,19 +146,66 @@ class VertexAiDriver(GeminiApiDriver):
     """Asks Vertex AI with Application Default Credentials, a service account, or an express key."""
 
     def _login(self, settings: Settings) -> dict[str, Any]:
-        project = settings.project or os.environ.get("GOOGLE_CLOUD_PROJECT")
-        location = settings.location or os.environ.get("GOOGLE_CLOUD_LOCATION")
-        if project and not settings.api_key:
-            return {
-                "vertexai": True,
-                "project": project,
-                "location": location or "global",
-                "credentials": settings.credentials,
-            }
-        key = api_key(settings)
-        if not key:
-            raise MissingCredentials(
-                "no credentials for Vertex AI: set GOOGLE_CLOUD_PROJECT (and run `gcloud auth"
-                f" application-default login`), or {KEYS[0]} for express mode"
-            )
-        return {"vertexai": True, "api_key": key}
+        return vertex_login(settings)
+
+
+def vertex_login(settings: Settings) -> dict[str, Any]:
+    """The place and credentials for the SDK's client at Vertex AI, as its arguments."""
+    project = settings.project or os.environ.get("GOOGLE_CLOUD_PROJECT")
+    location = settings.location or os.environ.get("GOOGLE_CLOUD_LOCATION")
+    if project and not settings.api_key:
+        return {
+            "vertexai": True,
+            "project": project,
+            "location": location or "global",
+            "credentials": settings.credentials,
+        }
+    key = api_key(settings)
+    if not key:
+        raise MissingCredentials(
+            "no credentials for Vertex AI: set GOOGLE_CLOUD_PROJECT (and run `gcloud auth"
+            f" application-default login`), or {KEYS[0]} for express mode"
+        )
+    return {"vertexai": True, "api_key": key}
+
+
+class InteractionsDriver(GeminiApiDriver):
+    """Asks the Interactions API with a key, or of Vertex AI with `Settings.project`. An answer in
+    the background is polled until it is there.
+    """
+
+    def __init__(self, tape: Tape, settings: Settings) -> None:
+        super().__init__(tape, settings)
+        self._sdk_errors = (*self._sdk_errors, _interactions_error())
+
+    def _login(self, settings: Settings) -> dict[str, Any]:
+        return vertex_login(settings) if settings.project else super()._login(settings)
+
+    def _send(self, ask: GenerateAsk) -> None:
+        body = {**ask.body}
+        body.pop("stream", None)
+        if self._model or not body.get("agent"):
+            body["model"] = self._model or model_of(ask)
+        named: dict[str, Any] = {key: body[key] for key in ("model", "agent") if key in body}
+        if "input" in body:
+            named["input"] = "-"  # the SDK accepts only steps that it knows
+        background = body.get("background") is True
+        if not background:
+            named["automatic_continuation"] = False  # each request is an exchange of its own
+        interactions = self._client.interactions
+        with warnings.catch_warnings(action="ignore"):  # about the continuation
+            if ask.streamed:
+                for _ in interactions.create(**named, stream=True, extra_body=body):
+                    pass
+                return
+            answer = interactions.create(**named, extra_body=body)
+        while background and answer.status in ("in_progress", "queued"):
+            time.sleep(POLL_S)
+            answer = interactions.get(id=answer.id)
+
+
+def _interactions_error() -> type[Exception]:
+    """The base of the errors of `client.interactions`, which the SDK exports nowhere."""
+    errors = import_module("google.genai._gaos.lib.compat_errors")
+    base: type[Exception] = errors.GeminiNextGenAPIClientError
+    return base

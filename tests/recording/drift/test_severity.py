@@ -11,9 +11,11 @@ from harness import load
 from harness.conformance.project import shipped_features
 from harness.providers import PROVIDERS
 from harness.recording.drift import compare_cassettes
-from harness.recording.drift.severity import ENDS, FINISH, KINDS, PLACES, SIGNED, place_of
-from harness.recording.drift.shape import presence_of
+from harness.recording.drift.severity import ENDS, FINISH, KINDS, PLACES, SIGNED, Place, place_of
+from harness.recording.drift.shape import Shape, presence_of, shape_of
 from harness.specs import read_features
+from harness.stream.exchange import Exchange
+from harness.stream.framing import make_frame
 
 
 # The tables
@@ -32,6 +34,31 @@ def test_every_feature_that_is_named_is_on_the_checklist() -> None:
 def test_a_path_is_known_in_either_spelling() -> None:
     assert place_of("usage_metadata.total_token_count") == place_of("usageMetadata.totalTokenCount")
     assert place_of("response.usageMetadata.thoughtsTokenCount").feature == "usage.thoughts"
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("result.status", Place("agy.errors", "breaking", "breaking", "breaking")),
+        ("step_update.tool_info.error", Place("agy.tools")),
+        ("step_update.state", Place("agy.steps", word="breaking")),
+        ("init.model", Place("agy.stream-json")),
+        ("result.usage.total_tokens", Place("usage.totals")),
+        ("command.name", Place("agy.commands")),
+    ],
+)
+def test_a_path_of_the_antigravity_cli_has_its_feature(path: str, place: Place) -> None:
+    assert place_of(path) == place
+
+
+def test_what_a_tool_was_given_is_no_shape() -> None:
+    def shape(given: str) -> Shape:
+        line = f'{{"event":"step_update","step_update":{{"tool_info":{{"name":"f","parameters":{given},"output":"x"}}}}}}'
+        exchange = Exchange(None, 200, {}, ((None, line.encode()),), "complete")
+        return shape_of(exchange, [make_frame(line.encode(), 0, None)])
+
+    assert shape('{"a": 1}') == shape('{"b": "c"}')
+    assert shape("{}") != shape("[]")
 
 
 @pytest.mark.parametrize(

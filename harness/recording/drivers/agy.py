@@ -1,0 +1,53 @@
+"""Runs the Antigravity CLI (``agy``) and records its output
+(https://antigravity.google/docs/cli/headless).
+
+It updates itself in the background, and its output names no version. So the version is asked for
+first and stands in the origin, and updates are off while it runs. With ``--base-url`` it asks
+another server only if its settings file says ``{"modelProvider": "gemini"}``.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from types import MappingProxyType
+
+from harness.providers import PROGRAM
+
+from ..settings import Settings
+from ..tape import Tape
+from .gemini_cli import ProgramDriver
+
+NO_UPDATE = "AGY_CLI_DISABLE_AUTO_UPDATE"
+_VERSION_TIMEOUT_S = 20.0
+
+
+class AgyDriver(ProgramDriver):
+    """Runs the CLI once for each request."""
+
+    default_program = ("agy",)
+    install = "install it from https://antigravity.google/docs/cli/install"
+    model_option = "--model"
+    headers = MappingProxyType({PROGRAM: ["agy"]})
+
+    def __init__(self, tape: Tape, settings: Settings) -> None:
+        super().__init__(tape, settings)
+        self._environment.setdefault(NO_UPDATE, "1")
+        if version := self._version():
+            tape.origin["client"] += f" {version}"
+
+    def _version(self) -> str:
+        """The last word of ``--version``; empty if the program does not say it."""
+        try:
+            shown = subprocess.run(  # noqa: S603  # the command is the user's own
+                [*self._program, "--version"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=True,
+                timeout=_VERSION_TIMEOUT_S,
+                env={**os.environ, **self._environment},
+            )
+        except (OSError, subprocess.SubprocessError):  # the run itself reports it
+            return ""
+        words = shown.stdout.decode("utf-8", "replace").split()
+        return words[-1] if words else ""
