@@ -123,6 +123,9 @@ class Connection:
 
     def _find_fault(self, head: h11.Request) -> tuple[int, str] | None:
         """The status and the reason of a request that is refused whatever it asks."""
+        if not head.http_version.startswith(b"1."):
+            version = head.http_version.decode("ascii")
+            return 505, f"the request is HTTP/{version}; this server speaks HTTP/1.1"
         names = {name for name, _ in head.headers}
         if {b"content-length", b"transfer-encoding"} <= names:
             # RFC 9112, section 6.3: servers differ in which one they believe

@@ -2,8 +2,8 @@
 
 The first of these answers: the configured fault; the exchange that was recorded for the same
 request; an error if the API would refuse the history, so that a client that loses a signature gets
-Google's message; an exchange that answers any request; an answer that the server makes up; a 404
-that names the most similar recorded request.
+Google's message; an exchange that answers any request; a stored interaction; an answer that the
+server makes up; a 404 that names the most similar recorded request.
 """
 
 from __future__ import annotations
@@ -14,18 +14,20 @@ from functools import cached_property
 from typing import Final
 from urllib.parse import urlsplit
 
+from harness.dialects import DIALECTS
 from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS, Identity, detect_provider
 from harness.stream.exchange import Exchange
 
-from .anthropic_proxy import Messages, Refusal
 from .callers import Callers
 from .connection import HttpRequest
+from .dialect_proxy import DialectProxy, Refusal
 from .google import debug_info, error_answer, fault_answer, made_up, message_of
 from .lookup import Finder, PlacedExchange, miss_of
 from .options import Fault, Options, Strictness
-from .refusals import BrokenRule, GivenSignatures, Level, find_broken_rules, given_signatures
+from .refusals import BrokenRule, Given, Level, find_broken_rules, given_by
 from .response import Answer, recorded_answer
+from .stored_interactions import StoredInteractions
 
 _REFUSED: Final[dict[Strictness, frozenset[Level]]] = {
     "strict": frozenset({"api", "strict"}),
@@ -58,15 +60,18 @@ class Endpoint:
         self._missed = missed
         self._warned = warned
         self._callers = callers
-        self._messages = (
-            Messages(self._look_for_messages, options, self._provider(), missed)
-            if options.dialect == "anthropic"
+        self._stored = StoredInteractions((item.exchange for item in self.placed), options)
+        self._proxy = (
+            DialectProxy(
+                DIALECTS[options.dialect], self._look_for_proxy, options, self._provider(), missed
+            )
+            if options.dialect
             else None
         )
 
     def answer(self, request: HttpRequest) -> Answer:
         """The answer to a request."""
-        if self._messages is not None and (answer := self._messages.answer(request)):
+        if self._proxy is not None and (answer := self._proxy.answer(request)):
             return answer
         identity = detect_provider(request.method, request.url, request.body, b"")
         match self.options.fault:
@@ -77,19 +82,21 @@ class Endpoint:
                 return recorded_answer(exchange, self.options)
             case BrokenRule() as broken:
                 return refused(request, broken)
+        if answer := self._stored.answer(request):
+            return answer
         return made_up(request, self._models) or self._not_found(request)
 
     def _look(self, request: HttpRequest, identity: Identity) -> Exchange | BrokenRule | None:
         """The exchange that answers, else a rule that the request breaks, else None."""
         if exchange := self.finder.find_recorded(request):
             return exchange
-        for broken in find_broken_rules(request.body, identity, lambda: self._signatures):
+        for broken in find_broken_rules(request.body, identity, lambda: self._given):
             if broken.rule.level in _REFUSED[self.options.strictness]:
                 return broken
             self._warned(f"{request.method} {urlsplit(request.url).path}: {broken}")
         return self.finder.find_other(request, identity)
 
-    def _look_for_messages(self, request: HttpRequest) -> Exchange | Refusal:
+    def _look_for_proxy(self, request: HttpRequest) -> Exchange | Refusal:
         match self.options.fault:
             case Fault("status", code):
                 return Refusal(code, message_of(code))
@@ -98,7 +105,7 @@ class Endpoint:
             case Exchange() as exchange:
                 return exchange
             case BrokenRule() as broken:
-                return Refusal(400, broken.message)
+                return Refusal(broken.rule.status, broken.message)
         return Refusal(404, self._explain(request)[0], miss_of(request))
 
     def _provider(self) -> str | None:
@@ -122,8 +129,8 @@ class Endpoint:
         return sentence + "; ".join(differences), differences
 
     @cached_property
-    def _signatures(self) -> GivenSignatures:
-        return given_signatures(placed.exchange for placed in self.placed)
+    def _given(self) -> Given:
+        return given_by(placed.exchange for placed in self.placed)
 
     @cached_property
     def _models(self) -> frozenset[str]:
@@ -136,9 +143,14 @@ class Endpoint:
 
 
 def refused(request: HttpRequest, broken: BrokenRule) -> Answer:
-    """The API's error for a request that breaks a rule; a detail names the rule."""
+    """The API's error for a request that breaks a rule. A header names the rule, and a detail where
+    the wire has details.
+    """
     rule = broken.rule
     details = [debug_info([f"rule {rule.name}: {rule.refused}", rule.source])]
     return replace(
-        error_answer(request, 400, broken.message, details), notes=(f"refused: {broken}",)
+        error_answer(
+            request, rule.status, broken.message, details, note=f"refused by rule {rule.name}"
+        ),
+        notes=(f"refused: {broken}",),
     )

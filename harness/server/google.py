@@ -1,8 +1,9 @@
 """Answers of Google's endpoints that no cassette needs to hold: errors, model lists, token counts,
-Code Assist's set-up.
+Code Assist's set-up; and of Google's other wires, the same in their shapes.
 
 Shapes: https://cloud.google.com/apis/design/errors, https://ai.google.dev/api/models,
-https://ai.google.dev/api/tokens; Code Assist's are those of its public client
+https://ai.google.dev/api/tokens, https://ai.google.dev/gemini-api/docs/api-errors (interactions),
+https://ai.google.dev/gemini-api/docs/openai; Code Assist's are those of its public client
 (https://github.com/google-gemini/gemini-cli, ``packages/core/src/code_assist``). A header marks
 these answers as made up. A recorded exchange always comes first.
 """
@@ -15,6 +16,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
+from harness.providers import Identity
 from harness.stream.json_codec import decode_json
 
 from .connection import HttpRequest
@@ -41,6 +43,24 @@ STATUSES: Final = {
 }
 """HTTP status → status of google.rpc, and its message."""
 
+CODES: Final = {
+    400: "invalid_request",
+    401: "authentication",
+    402: "payment_required",
+    403: "permission_denied",
+    404: "not_found",
+    409: "aborted",
+    416: "out_of_range",
+    429: "rate_limit_exceeded",
+    499: "cancelled",
+    501: "unimplemented",
+    503: "service_unavailable",
+    504: "deadline_exceeded",
+}
+"""HTTP status → code of an error of the Interactions API; ``api_error`` for others
+(https://ai.google.dev/gemini-api/docs/api-errors).
+"""
+
 _TYPE: Final = "type.googleapis.com/google.rpc."
 _QUOTA: Final[list[dict[str, Any]]] = [
     {
@@ -58,12 +78,23 @@ def error_answer(
     details: Sequence[dict[str, Any]] = (),
     note: str = "not recorded",
 ) -> Answer:
-    """An error as the API writes it. If the stream would be a JSON array, it is an array of one."""
+    """An error as the API writes it. If the stream would be a JSON array, and on the compatible
+    endpoint, it is an array of one. The Interactions API has no ``details``.
+    """
+    path = unquote(urlsplit(request.url).path)
+    if _INTERACTION.search(path):
+        error = {"code": CODES.get(code, "api_error"), "message": message or message_of(code)}
+        return made_answer(code, {"error": error}, note=note, indent=None)
     status = STATUSES[code][0] if code in STATUSES else "UNKNOWN"
-    error: dict[str, Any] = {"code": code, "message": message or message_of(code), "status": status}
+    described: dict[str, Any] = {
+        "code": code,
+        "message": message or message_of(code),
+        "status": status,
+    }
     if details:
-        error["details"] = list(details)
-    content = [{"error": error}] if _wants_array(request) else {"error": error}
+        described["details"] = list(details)
+    in_array = _wants_array(request) or _COMPATIBLE.search(path)
+    content = [{"error": described}] if in_array else {"error": described}
     return made_answer(code, content, note=note)
 
 
@@ -82,24 +113,63 @@ def fault_answer(request: HttpRequest, code: int) -> Answer:
     return error_answer(request, code, details=_QUOTA if code == 429 else (), note="fault")
 
 
-def final_answer(request: HttpRequest, *, enveloped: bool) -> Answer:
-    """A short answer that ends a conversation, in the mode and framing that the request asks for.
-
-    ``enveloped``: in Code Assist's envelope.
+def final_answer(request: HttpRequest, identity: Identity) -> Answer:
+    """A short answer that ends a conversation, on the wire, in the mode and in the framing that the
+    request asks for.
     """
+    model = identity.model or ""
+    match identity.provider:
+        case "interactions":
+            return _final_interaction(model, streamed=identity.streamed)
+        case "openai-compat":
+            return _final_completion(model, streamed=identity.streamed)
     message: dict[str, Any] = {
         "candidates": [
             {"content": {"parts": [{"text": "Done."}], "role": "model"}, "finishReason": "STOP"}
         ]
     }
-    if enveloped:
+    if identity.provider == "code-assist":
         message = {"response": message}
     if not _is_stream(request):
         return made_answer(200, message)
     if _wants_array(request):
         return made_answer(200, [message])
+    return _stream(b"data: " + json.dumps(message).encode() + b"\r\n\r\n")
+
+
+def _final_interaction(model: str, *, streamed: bool) -> Answer:
+    whole = {"id": "", "object": "interaction", "model": model}
+    done = {**whole, "status": "completed"}
+    text = {"type": "text", "text": "Done."}
+    if not streamed:
+        step = {"type": "model_output", "content": [text]}
+        return made_answer(200, {**done, "steps": [step]}, indent=None)
+    events: list[dict[str, Any]] = [
+        {
+            "interaction": {**whole, "status": "in_progress"},
+            "event_type": "interaction.created",
+        },
+        {"index": 0, "step": {"type": "model_output"}, "event_type": "step.start"},
+        {"index": 0, "delta": text, "event_type": "step.delta"},
+        {"index": 0, "event_type": "step.stop"},
+        {"interaction": done, "event_type": "interaction.completed"},
+    ]
+    written = [f"event: {event['event_type']}\ndata: {json.dumps(event)}\n\n" for event in events]
+    return _stream("".join([*written, "event: done\ndata: [DONE]\n\n"]).encode())
+
+
+def _final_completion(model: str, *, streamed: bool) -> Answer:
+    said = {"content": "Done.", "role": "assistant"}
+    choice = {"finish_reason": "stop", "index": 0, "delta" if streamed else "message": said}
+    kind = "chat.completion.chunk" if streamed else "chat.completion"
+    whole = {"choices": [choice], "created": 0, "id": "final", "model": model, "object": kind}
+    if not streamed:
+        return made_answer(200, whole, indent=None)
+    return _stream(b"data: " + json.dumps(whole).encode() + b"\n\ndata: [DONE]\n\n")
+
+
+def _stream(data: bytes) -> Answer:
     headers = [("Content-Type", "text/event-stream"), (MADE, "not recorded")]
-    data = b"data: " + json.dumps(message).encode() + b"\r\n\r\n"
     return Answer(200, phrase_of(200), headers, [(None, data)])
 
 
@@ -111,6 +181,14 @@ def _wants_array(request: HttpRequest) -> bool:
     return _is_stream(request) and "alt=sse" not in urlsplit(request.url).query
 
 
+FINAL_WIRES: Final = frozenset(
+    {"gemini-api", "vertex-ai", "code-assist", "interactions", "openai-compat"}
+)
+"""The providers that `final_answer` speaks for."""
+
+_INTERACTION: Final = re.compile(r"/interactions(?:[/:]|$)")
+_COMPATIBLE: Final = re.compile(r"/openai/|/endpoints/[^/:]+/chat/completions$")
+_COMPATIBLE_MODELS: Final = re.compile(r"/openai/models(?:/(?P<model>.+))?$")
 _MODELS: Final = re.compile(
     r"/v1[a-z0-9]*/(?P<publisher>(?:projects/[^/]+/locations/[^/]+/)?publishers/google/)?models(?:/(?P<model>[^/:]+))?$"
 )
@@ -149,6 +227,8 @@ def made_up(request: HttpRequest, models: Collection[str]) -> Answer | None:
     of the cassettes.
     """
     path = unquote(urlsplit(request.url).path)
+    if request.method == "GET" and (match := _COMPATIBLE_MODELS.search(path)):
+        return _compatible_models(request, match["model"], models)
     if request.method == "GET" and (match := _MODELS.search(path)):
         return _models(request, match, models)
     if request.method == "POST" and _COUNT.search(path):
@@ -179,12 +259,34 @@ def _models(request: HttpRequest, match: re.Match[str], models: Collection[str])
         return made_answer(200, {key: [_model(f"{prefix}{model}") for model in sorted(models)]})
     if name in models:
         return made_answer(200, _model(f"{prefix}{name}"))
+    return _no_model(request, name, models)
+
+
+def _no_model(request: HttpRequest, name: str, models: Collection[str]) -> Answer:
     return error_answer(
         request,
         404,
         f"models/{name} is not found; the served cassettes answer for"
         f" {', '.join(sorted(models)) or 'no model'}.",
     )
+
+
+def _compatible_models(request: HttpRequest, name: str | None, models: Collection[str]) -> Answer:
+    """https://ai.google.dev/gemini-api/docs/openai#list-models"""
+    listed = {
+        model.rpartition("/")[2]: {
+            "id": f"models/{model.rpartition('/')[2]}",
+            "object": "model",
+            "owned_by": "google",
+        }
+        for model in sorted(models)
+    }
+    if name is None:
+        return made_answer(200, {"object": "list", "data": [*listed.values()]}, indent=None)
+    short = name.rpartition("/")[2]
+    if short in listed:
+        return made_answer(200, listed[short], indent=None)
+    return _no_model(request, short, models)
 
 
 def _model(name: str) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 one that was recorded without a request.
 
 With ``match="path"`` the body does not count: the exchanges of a method, path and model answer in
-recorded order, and after the last one it answers again. This is for clients whose requests contain
-changing data (the date, a list of files). In the same way, an exchange without a request (a bare
-body) answers every request of its provider and its mode, streamed or not.
+recorded order, and then the last one answers every further request. This is for clients whose
+requests contain changing data (the date, a list of files). In the same way, an exchange without a
+request (a bare body) answers every request of its provider and its mode, streamed or not.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from harness.stream.printable import excerpt
 
 from .connection import HttpRequest
 from .options import Match
+from .whole_answers import asks_model
 
 MAX_DIFFERENCES: Final = 5
 """The number of differences from the nearest request in a message."""
@@ -75,7 +76,7 @@ class Finder:
     def find_other(self, request: HttpRequest, identity: Identity) -> Exchange | None:
         """The next exchange that answers such a request whatever its body is, or None."""
         keys = [_path_key(request.method, request.url, identity)]
-        if identity.generates:
+        if asks_model(identity, request.url):
             mode = str(identity.streamed)
             keys += [("bare", identity.provider, mode), ("bare", None, mode)]
         for key in keys:
@@ -165,7 +166,7 @@ def _path_key(method: str, url: str, identity: Identity) -> _Key:
     """The key of a request without its body. It has ``alt``, which sets the stream's format."""
     split = urlsplit(url)
     alt = dict(parse_qsl(split.query)).get("alt")
-    if identity.generates:
+    if asks_model(identity, url):
         return (
             "generate",
             identity.provider,

@@ -23,11 +23,13 @@ from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_json
 
 from .connection import HttpRequest
-from .google import error_answer, fault_answer, final_answer, made_up
+from .google import FINAL_WIRES, error_answer, fault_answer, final_answer, made_up
 from .options import Fault, Options
-from .refusals import find_broken_rules, given_signatures
+from .refusals import find_broken_rules, given_by
 from .request_log import MAX_REQUESTS, ServedRequest, served_request
 from .response import Answer, recorded_answer
+from .stored_interactions import StoredInteractions
+from .whole_answers import asks_model
 
 _METHOD: Final = re.compile(r":(?P<method>(?:g|streamG)enerateContent)$")
 _MODEL: Final = re.compile(r"/models/(?P<model>[^/:]+)$")
@@ -64,6 +66,7 @@ class Offer:
         self._below = urlsplit(base_url).path
         self._requests: deque[ServedRequest] = deque(maxlen=MAX_REQUESTS)
         self._histories: list[int] = []
+        self._stored = StoredInteractions((), options())
 
     def __enter__(self) -> Self:
         return self
@@ -91,15 +94,14 @@ class Offer:
         path = unquote(urlsplit(request.url).path)
         below = path.removeprefix(self._below)
         identity = _identify(request, below)
+        generates = asks_model(identity, below)
         answer = (
-            self._generated(request, below, identity)
-            if identity.generates
-            else self._other(request, below)
+            self._generated(request, below, identity) if generates else self._other(request, below)
         )
         if not path.startswith(self._below):
             note = f"the client left out {self._below}, the path of its base URL"
             answer = replace(answer, notes=(*answer.notes, note))
-        entry = served_request(request, answer, below, time.monotonic(), identity.generates)
+        entry = served_request(request, answer, below, time.monotonic(), generates)
         self._requests.append(entry)
         return answer, entry
 
@@ -115,13 +117,15 @@ class Offer:
             note = f"{miss}: {_describe(offered)}"
             return replace(error_answer(request, 404, f"{miss}."), notes=(note,))
         self._histories.append(length)
+        answered = self._exchanges[: len(self._histories)]
+        self._stored = StoredInteractions(answered, self._options())
         options = self._options()
         match options.fault:
             case Fault("status", code):
                 return fault_answer(request, code)
         notes = self._refusals(request, identity, turn)
         if exchange is None:
-            answer = final_answer(request, enveloped=identity.provider == "code-assist")
+            answer = final_answer(request, identity)
             return replace(answer, notes=notes)
         notes += _differences(exchange, request, path, identity)
         # Nothing tells an adapter when the recorded client left, so it is not waited for.
@@ -130,9 +134,7 @@ class Offer:
 
     def _refusals(self, request: HttpRequest, identity: Identity, turn: int) -> tuple[str, ...]:
         """Why the API would refuse the request, which is answered nevertheless."""
-        broken = find_broken_rules(
-            request.body, identity, lambda: given_signatures(self._exchanges[:turn])
-        )
+        broken = find_broken_rules(request.body, identity, lambda: given_by(self._exchanges[:turn]))
         return tuple(
             f"the API would refuse this: {rule}" for rule in broken if rule.rule.level == "api"
         )
@@ -143,7 +145,11 @@ class Offer:
         return replace(error_answer(request, 409, message), notes=(note,))
 
     def _other(self, request: HttpRequest, path: str) -> Answer:
-        """The answer to a request that does not generate. Every model exists here."""
+        """The answer to a request that does not generate. Every model exists here, and each
+        interaction that was answered.
+        """
+        if stored := self._stored.answer(request):
+            return replace(stored, notes=("the answer is made from a recorded interaction",))
         models = {exchange.model for exchange in self._exchanges if exchange.model}
         if match := _MODEL.search(path):
             models.add(match["model"])
@@ -167,7 +173,7 @@ def _servable(exchange: Exchange, final: bool) -> Exchange:
             f"the exchange of {known.request.method} {urlsplit(known.request.url).path} does not"
             " generate; only answers of a model can be offered"
         )
-    if final and provider and not provider.gemini_messages:
+    if final and provider and provider.name not in FINAL_WIRES:
         raise ReplayError(
             f"there is no final answer for {provider.name}; give an exchange for the further turn"
         )

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from harness.dialects import DIALECTS
 from harness.pipeline.replay import Cuts, ReplayError, check_known
 from harness.providers import PROVIDERS
 
@@ -75,7 +76,8 @@ def read_options(
             [name for name, known in PROVIDERS.items() if known.endpoint],
         )
     if dialect is not None:
-        check_known("dialect", dialect, ("anthropic",))
+        served = [name for name, known in DIALECTS.items() if known.api]
+        check_known("dialect", dialect, served)
     check_known("match", match, get_args(Match))
     check_known("strictness", strictness, get_args(Strictness))
     return Options(

@@ -157,13 +157,14 @@ def made_answer(
     *,
     headers: Sequence[tuple[str, str]] = (),
     note: str = "not recorded",
+    indent: int | None = 2,
 ) -> Answer:
-    """An answer that the server makes: ``content`` as JSON in Google's layout. ``note`` is the
-    value of its `MADE` header.
+    """An answer that the server makes: ``content`` as JSON in Google's layout, without ``indent``
+    in that of its other wires. ``note`` is the value of its `MADE` header.
     """
-    body = (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode(
-        "utf-8", "backslashreplace"
-    )
+    separators = None if indent else (",", ":")
+    text = json.dumps(content, indent=indent, separators=separators, ensure_ascii=False)
+    body = (text + "\n" * bool(indent)).encode("utf-8", "backslashreplace")
     fixed = [
         ("Content-Type", "application/json; charset=UTF-8"),
         ("Content-Length", str(len(body))),

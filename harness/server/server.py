@@ -29,6 +29,7 @@ from .offer import Offer
 from .options import Options, read_options
 from .request_log import MAX_REQUESTS, ServedRequest, served_request
 from .response import Answer, moved
+from .whole_answers import asks_model
 
 _OFFER: Final = re.compile(r"/(x[0-9]{1,9})(?=[/:]|$)")
 
@@ -167,7 +168,8 @@ class Server(Listener):
             else:
                 answer = endpoint.answer(request)
             identity = detect_provider(request.method, request.url, request.body, b"")
-            entry = served_request(request, answer, path, time.monotonic(), identity.generates)
+            generates = asks_model(identity, request.url)
+            entry = served_request(request, answer, path, time.monotonic(), generates)
         self._requests.append(entry)
         answer = replace(answer, headers=moved(answer.headers, self.base_url))
         return answer, endpoint.options

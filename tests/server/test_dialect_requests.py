@@ -18,10 +18,11 @@ from harness.conformance.laws.wire import provider_of, wire_facts
 from harness.conformance.project import Project, kind_of, yaml_files
 from harness.dialects import DIALECTS
 from harness.pipeline.replay import frames_of
-from harness.pipeline.request import wrap
+from harness.pipeline.request import ask
 from harness.providers import Identity
-from harness.server.refusals import find_broken_rules, given_signatures
+from harness.server.refusals import find_broken_rules, given_by
 from harness.server.refusals.tools import TOOL_RULES
+from harness.server.whole_answers import chat_message_of, interaction_of
 from harness.stream.generation import ToolOutcome
 
 ROOT = Path(__file__).parents[2]
@@ -37,17 +38,34 @@ def broken_rules(body: Any, provider: str, answers: Sequence[Exchange]) -> dict[
     """
     broken = _broken(body, provider, answers)
     for answer in answers:
-        user = {"role": "user", "parts": [{"text": "Hi"}]}
-        model = {"role": "model", "parts": _parts_of(answer)}
-        results = [
-            {"functionResponse": {**part["functionCall"], "response": {}}}
-            for part in model["parts"]
-            if "functionCall" in part
-        ]
-        after = {"role": "user", "parts": results} if results else user
-        for name in _broken({"contents": [user, model, after]}, provider, answers):
+        for name in _broken(_sent_back(answer, provider), provider, answers):
             broken.pop(name, None)
     return broken
+
+
+def _sent_back(answer: Exchange, provider: str) -> dict[str, Any]:
+    """The request that sends an answer back as it came, with a result for each call."""
+    match provider:
+        case "interactions":
+            steps = (interaction_of(answer) or {"steps": []})["steps"]
+            ids = [step.get("id") for step in steps if step.get("type") == "function_call"]
+            user = {"type": "user_input", "content": [{"type": "text", "text": "Hi"}]}
+            results = [{"type": "function_result", "call_id": name, "result": {}} for name in ids]
+            return {"model": NEWEST, "input": [user, *steps, *(results or [user])]}
+        case "openai-compat":
+            message = chat_message_of(answer) or {"role": "assistant", "content": ""}
+            ids = [call.get("id") for call in message.get("tool_calls", ())]
+            said = {"role": "user", "content": "Hi"}
+            tools = [{"role": "tool", "tool_call_id": name, "content": ""} for name in ids]
+            return {"model": NEWEST, "messages": [said, message, *(tools or [said])]}
+    text = {"role": "user", "parts": [{"text": "Hi"}]}
+    model = {"role": "model", "parts": _parts_of(answer)}
+    responses = [
+        {"functionResponse": {**part["functionCall"], "response": {}}}
+        for part in model["parts"]
+        if "functionCall" in part
+    ]
+    return {"contents": [text, model, {"role": "user", "parts": responses} if responses else text]}
 
 
 def _broken(body: Any, provider: str, answers: Sequence[Exchange]) -> dict[str, str]:
@@ -55,7 +73,7 @@ def _broken(body: Any, provider: str, answers: Sequence[Exchange]) -> dict[str, 
     broken = find_broken_rules(
         json.dumps(body).encode(),
         Identity(provider, generates=True, model=model),
-        lambda: given_signatures(answers),
+        lambda: given_by(answers),
     )
     return {item.rule.name: item.message for item in broken if item.rule.level != "warning"}
 
@@ -115,9 +133,7 @@ def test_the_next_request_after_each_shipped_answer_is_accepted(dialect: str) ->
                 adapter.request.opening_prompt, output.items, outcomes
             )
             provider = provider_of(exchange, adapter).name
-            body = wrap(
-                adapter.request.translate(prompt, {}, output.session), provider, output.session
-            )
+            body = ask(adapter.request, prompt, provider, {}, output.session).body
             found += [
                 f"{path.name} {number}: {name}" for name in broken_rules(body, provider, [exchange])
             ]

@@ -6,7 +6,6 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,8 +14,8 @@ from google.genai import errors, types
 
 from harness.cassettes import Exchange, Request
 from harness.pipeline.replay import ReplayError
-from harness.providers import PROVIDERS
 from harness.server import Offer, Server, connection, serve
+from harness.server import offer as offers
 from tests.server.socket_client import (
     JSON,
     MODEL,
@@ -298,8 +297,7 @@ def test_an_offer_ends_as_it_was_recorded(
 def test_a_wire_without_a_final_answer_is_an_error(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = replace(PROVIDERS["gemini-api"], gemini_messages=False)
-    monkeypatch.setitem(PROVIDERS, "gemini-api", other)
+    monkeypatch.setattr(offers, "FINAL_WIRES", frozenset())
     with pytest.raises(ReplayError, match="there is no final answer for gemini-api"):
         server.offer(STREAM, final=True)
 

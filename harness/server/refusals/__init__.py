@@ -1,4 +1,5 @@
-"""What the API refuses: rules about generate requests on Gemini's wires, each with its source.
+"""What the API refuses: rules about the requests for an answer on Gemini's wires, each with its
+source.
 
 Each rule was documented, or seen by somebody who published the API's message. A rule judges the
 canonical form of a request. The first rule that a request breaks gives the error, as a parser comes
@@ -9,29 +10,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from harness.providers import PROVIDERS, Identity
 from harness.providers.gemini.canonical_request import canonical_request
 from harness.stream.json_codec import decode_json
 
 from .contents import CONTENT_RULES
-from .given import GivenSignatures, given_signatures
-from .rule import Generate, Level, Rule
+from .given import Given, given_by
+from .histories import chat_request, interaction_request
+from .interactions import INTERACTION_RULES
+from .rule import Generate, Level, Rule, Wire
 from .signatures import SIGNATURE_RULES
 from .tools import TOOL_RULES
 
 __all__ = [
     "RULES",
     "BrokenRule",
-    "GivenSignatures",
+    "Given",
     "Level",
     "Rule",
     "find_broken_rules",
-    "given_signatures",
+    "given_by",
 ]
 
-RULES: Final[tuple[Rule, ...]] = (*TOOL_RULES, *CONTENT_RULES, *SIGNATURE_RULES)
+RULES: Final[tuple[Rule, ...]] = (
+    *INTERACTION_RULES,
+    *TOOL_RULES,
+    *CONTENT_RULES,
+    *SIGNATURE_RULES,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,31 +54,54 @@ class BrokenRule:
 
 
 def find_broken_rules(
-    body: bytes, identity: Identity, given: Callable[[], GivenSignatures]
+    body: bytes, identity: Identity, given: Callable[[], Given]
 ) -> Iterator[BrokenRule]:
     """The rules of all levels that a request breaks, in the order of the table. A request that does
-    not generate, is of another wire than Gemini's or is no JSON object breaks none.
+    not generate, is of another API than Gemini's or is no JSON object breaks none.
 
-    ``given`` gives the signatures of the served exchanges. If there are none, every signature is
-    accepted.
+    ``given`` gives the signatures and interactions of the served exchanges. If there are none, each
+    one in a request is accepted.
     """
-    provider = PROVIDERS.get(identity.provider or "")
-    if not identity.generates or provider is None or not provider.gemini_messages:
-        return
     try:
-        request = canonical_request(decode_json(body))
+        sent = decode_json(body) if identity.generates else None
     except ValueError:
         return
-    if type(request) is not dict:
+    asked = _read(sent, identity, given) if type(sent) is dict else None
+    if asked is None:
         return
-    prefix = ""
-    if type(request.get("request")) is dict:
-        request, prefix = request["request"], "request."
-    asked = Generate(request, identity.model or "", provider.name, given, prefix)
+    wire, generate = asked
     for rule in RULES:
+        if wire not in rule.wires:
+            continue
         try:
-            lines = list(rule.check(asked))
+            lines = list(rule.check(generate))
         except RecursionError:
             continue  # nobody can say what a parser makes of a Schema that nests so deeply
         if lines:
             yield BrokenRule(rule, "\n".join(lines))
+
+
+def _read(
+    sent: dict[str, Any], identity: Identity, given: Callable[[], Given]
+) -> tuple[Wire, Generate] | None:
+    """The wire of a request and the request in canonical form; None for another API's."""
+    provider = PROVIDERS.get(identity.provider or "")
+    # The compatible endpoint takes the names of models with their collection or publisher.
+    model = (identity.model or "").rpartition("/")[2]
+    match provider and provider.name:
+        case None:
+            return None
+        case "interactions":
+            request = interaction_request(sent, given().interactions)
+            return "interactions", Generate(request, model, "interactions", given, sent=sent)
+        case "openai-compat":
+            request = chat_request(sent)
+            return "openai-compat", Generate(request, model, "openai-compat", given, sent=sent)
+    if provider is None or not provider.gemini_messages:
+        return None
+    request, prefix = canonical_request(sent), ""
+    if type(request.get("request")) is dict:
+        request, prefix = request["request"], "request."
+    return "generateContent", Generate(
+        request, identity.model or "", provider.name, given, prefix, sent
+    )

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from .rule import Generate, Rule, as_dict, as_list, parts_of
+from .rule import EVERY_WIRE, Generate, Rule, Wire
+from .values import as_dict, as_list, parts_of
 
 COUNTS: Final = (
     "Please ensure that the number of function response parts is equal to the number of function"
@@ -167,6 +168,7 @@ def _results_beside_text(asked: Generate) -> Iterator[str]:
 
 
 _API: Final = "https://ai.google.dev/api"
+_CONTENTS: Final[tuple[Wire, ...]] = ("generateContent", "openai-compat")
 
 CONTENT_RULES: Final = (
     Rule(
@@ -174,18 +176,21 @@ CONTENT_RULES: Final = (
         "A request without contents.",
         "https://github.com/quarkiverse/quarkus-langchain4j/pull/2480",
         _contents_missing,
+        wires=_CONTENTS,
     ),
     Rule(
         "role-unknown",
         "A role other than `user`, `model` and the old `function`.",
         f"{_API}/caching#Content",
         _role_unknown,
+        wires=_CONTENTS,
     ),
     Rule(
         "content-empty",
         "A content without parts.",
         "https://github.com/langchain-ai/langchain-google/issues/691",
         _content_empty,
+        wires=_CONTENTS,
     ),
     Rule(
         "part-empty",
@@ -199,6 +204,7 @@ CONTENT_RULES: Final = (
         "A function call or a result without a name.",
         "https://github.com/langflow-ai/langflow/issues/9437",
         _name_empty,
+        wires=EVERY_WIRE,
     ),
     Rule(
         "struct-expected",
@@ -211,30 +217,35 @@ CONTENT_RULES: Final = (
         "Function calls in the first turn.",
         "https://github.com/google-gemini/gemini-cli/issues/11814",
         _calls_first,
+        wires=EVERY_WIRE,
     ),
     Rule(
         "results-without-calls",
         "Results that do not directly follow function calls.",
         "https://github.com/BerriAI/litellm/issues/26755",
         _results_without_calls,
+        wires=EVERY_WIRE,
     ),
     Rule(
         "results-miscounted",
         "Function calls that are followed by another number of results.",
         "https://github.com/google-gemini/gemini-cli/issues/4217",
         _results_miscounted,
+        wires=EVERY_WIRE,
     ),
     Rule(
         "calls-without-results",
         "From Gemini 3 on, by a number in the name: function calls that no result follows.",
         "https://github.com/microsoft/vscode/issues/299295",
         _calls_without_results,
+        wires=EVERY_WIRE,
     ),
     Rule(
         "ends-with-model",
         "A history that ends with a turn of the model: Gemini 3.5 Flash-Lite, 3.6 and later.",
         "https://github.com/LibreChat-AI/agents/pull/323",
         _ends_with_model,
+        wires=EVERY_WIRE,
     ),
     Rule(
         "results-beside-text",

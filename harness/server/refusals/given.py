@@ -1,4 +1,6 @@
-"""The signatures that recorded exchanges gave out, and the parts that they were given for."""
+"""Whatever recorded exchanges gave out for later requests: signatures with their parts, and the ids
+of interactions.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,16 @@ from harness.providers.gemini.canonical_request import canonical_request
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_json
 
+from ..whole_answers import chat_message_of, interaction_of
+from .histories import (
+    Content,
+    Stored,
+    chat_contents,
+    chat_request,
+    interaction_request,
+    step_contents,
+)
+
 Place = tuple[str, str | None]
 """The kind of a part, and the name of its call."""
 
@@ -19,16 +31,16 @@ _KINDS: Final = ("functionCall", "toolCall", "toolResponse", "executableCode", "
 
 
 @dataclass(frozen=True, slots=True)
-class GivenSignatures:
-    """Three tables by signatures in canonical spelling.
-
-    ``places``: the parts at which it stood. ``models``: those that gave it. ``copies``: how often
-    it stood in one request or answer at most.
+class Given:
+    """Three tables by signatures in canonical spelling: ``places``, the parts at which it stood;
+    ``models``, those that gave it; ``copies``, how often it stood in one request or answer at most.
+    ``interactions``: the contents of each stored interaction, by id.
     """
 
     places: Mapping[str, frozenset[Place]]
     models: Mapping[str, frozenset[str]]
     copies: Mapping[str, int]
+    interactions: Stored
 
 
 def place_of(part: Mapping[str, Any]) -> Place:
@@ -40,40 +52,63 @@ def place_of(part: Mapping[str, Any]) -> Place:
     return ("thought" if part.get("thought") is True else "text"), None
 
 
-def given_signatures(exchanges: Iterable[Exchange]) -> GivenSignatures:
-    """The signatures in the requests and answers of these exchanges."""
+def given_by(exchanges: Iterable[Exchange]) -> Given:
+    """The signatures in the requests and answers of these exchanges, and their interactions."""
     places: defaultdict[str, set[Place]] = defaultdict(set)
     models: defaultdict[str, set[str]] = defaultdict(set)
     copies: dict[str, int] = {}
+    interactions: dict[str, list[Content]] = {}
     for exchange in exchanges:
-        for parts in (list(_answered(exchange)), list(_asked(exchange))):
+        answer = _answered(exchange)
+        if answer.get("id"):
+            interactions[answer["id"]] = answer["contents"]
+        asked = _asked(exchange)
+        if previous := asked.get("previous_interaction_id"):
+            interactions.setdefault(previous, [])
+        for parts in (list(_walk(answer)), list(_walk(asked))):
             for part in parts:
                 signature = part["thoughtSignature"]
                 places[signature].add(place_of(part))
                 models[signature] |= {exchange.model} if exchange.model else set()
             for signature, count in Counter(part["thoughtSignature"] for part in parts).items():
                 copies[signature] = max(count, copies.get(signature, 0))
-    return GivenSignatures(
+    return Given(
         {signature: frozenset(found) for signature, found in places.items()},
         {signature: frozenset(found) for signature, found in models.items()},
         copies,
+        interactions,
     )
 
 
-def _answered(exchange: Exchange) -> Iterator[dict[str, Any]]:
-    """The signed parts of an answer."""
-    if exchange.generates:
-        for frame in frames_of(exchange):
-            yield from _walk(frame.json)
+def _answered(exchange: Exchange) -> dict[str, Any]:
+    """The contents of an answer, and the id of an interaction."""
+    if not exchange.generates:
+        return {}
+    match exchange.provider:
+        case "interactions":
+            whole = interaction_of(exchange) or {}
+            return {"id": whole.get("id"), "contents": step_contents(whole.get("steps", ()))}
+        case "openai-compat":
+            message = chat_message_of(exchange)
+            return {"contents": chat_contents([message] if message else [])}
+    return {"contents": [frame.json for frame in frames_of(exchange)]}
 
 
-def _asked(exchange: Exchange) -> Iterator[dict[str, Any]]:
-    """The signed parts of a request."""
-    if exchange.request is not None and b"ignature" in exchange.request.body:
-        try:
-            yield from _walk(decode_json(exchange.request.body))
-        except ValueError:
-            return
+def _asked(exchange: Exchange) -> dict[str, Any]:
+    """The request, with its history in the form of a generate request."""
+    body = exchange.request.body if exchange.request else b""
+    try:
+        sent = decode_json(body) if b"ignature" in body or b"previous_interaction" in body else None
+    except ValueError:
+        return {}
+    if type(sent) is not dict:
+        return {}
+    match exchange.provider:
+        case "interactions":
+            return {**sent, **interaction_request(sent, {})}
+        case "openai-compat":
+            return chat_request(sent)
+    return sent
 
 
 def _walk(value: Any) -> Iterator[dict[str, Any]]:

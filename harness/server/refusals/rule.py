@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
-from .given import GivenSignatures
+from .given import Given
+from .values import as_list, parts_of
+
+Wire = Literal["generateContent", "interactions", "openai-compat"]
+"""The wires of the API. A rule of several is checked on each of them."""
+
+EVERY_WIRE: Final[tuple[Wire, ...]] = get_args(Wire)
 
 Level = Literal["api", "strict", "warning"]
 """``api``: the API refuses this. ``strict``: it accepts this, or only some models do; the client is
@@ -24,17 +30,19 @@ _PREFILLED: Final = re.compile(
 
 @dataclass(frozen=True)
 class Generate:
-    """A generate request in canonical form, without Code Assist's envelope.
+    """A generate request in canonical form, without Code Assist's envelope; of the other wires, the
+    history in this form.
 
     ``given``: the signatures that the served exchanges gave out. ``prefix``: the beginning of paths
-    in the errors of the JSON parser.
+    in the errors of the JSON parser. ``sent``: the request as it was sent.
     """
 
     body: dict[str, Any]
     model: str
     provider: str | None
-    given: Callable[[], GivenSignatures]
+    given: Callable[[], Given]
     prefix: str = ""
+    sent: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def contents(self) -> list[dict[str, Any]]:
@@ -65,7 +73,7 @@ Check = Callable[[Generate], Iterator[str]]
 @dataclass(frozen=True, slots=True)
 class Rule:
     """``check`` gives the lines of the API's message; none: the request keeps the rule. ``refused``
-    is one sentence about the requests that break it.
+    is one sentence about the requests that break it. ``status``: the HTTP status of the refusal.
     """
 
     name: str
@@ -73,18 +81,5 @@ class Rule:
     source: str
     check: Check
     level: Level = "api"
-
-
-def as_list(value: Any) -> list[Any]:
-    """The value if it is a list, else an empty one."""
-    return value if type(value) is list else []
-
-
-def as_dict(value: Any) -> dict[str, Any]:
-    """The value if it is an object, else an empty one."""
-    return value if type(value) is dict else {}
-
-
-def parts_of(content: dict[str, Any]) -> list[dict[str, Any]]:
-    """The parts of a content that are objects."""
-    return [part for part in as_list(content.get("parts")) if type(part) is dict]
+    wires: tuple[Wire, ...] = ("generateContent",)
+    status: int = 400

@@ -11,7 +11,8 @@ from typing import Any, Final
 from harness.providers.gemini.canonical_request import DUMMY_SIGNATURES
 
 from .given import place_of
-from .rule import Generate, Rule, parts_of
+from .rule import EVERY_WIRE, Generate, Rule
+from .values import parts_of
 
 MISSING: Final = (
     "Function call is missing a thought_signature in functionCall parts. This is required for tools"
@@ -136,6 +137,7 @@ SIGNATURE_RULES: Final = (
         "A signature that is no base64. The documented placeholders are accepted.",
         "https://github.com/crmne/ruby_llm/issues/521",
         _signature_damaged,
+        wires=EVERY_WIRE,
     ),
     Rule(
         "call-unsigned",
@@ -143,12 +145,14 @@ SIGNATURE_RULES: Final = (
         " signature at any call.",
         _DOCS,
         _call_unsigned,
+        wires=EVERY_WIRE,
     ),
     Rule(
         "signature-unknown",
         "From Gemini 3 on: a signature that no served exchange gave out.",
         "https://github.com/google-gemini/gemini-cli/issues/13467",
         _signature_unknown,
+        wires=EVERY_WIRE,
     ),
     Rule(
         "server-tool-unsigned",
@@ -168,6 +172,7 @@ SIGNATURE_RULES: Final = (
         _DOCS,
         _first_call_unsigned,
         level="strict",
+        wires=EVERY_WIRE,
     ),
     Rule(
         "signature-moved",
@@ -176,6 +181,7 @@ SIGNATURE_RULES: Final = (
         _DOCS,
         _signature_moved,
         level="strict",
+        wires=EVERY_WIRE,
     ),
     Rule(
         "signature-copied",
@@ -183,6 +189,7 @@ SIGNATURE_RULES: Final = (
         "https://github.com/BerriAI/litellm/issues/35004",
         _signature_copied,
         level="strict",
+        wires=EVERY_WIRE,
     ),
     Rule(
         "signature-of-another-model",
@@ -190,5 +197,6 @@ SIGNATURE_RULES: Final = (
         "https://github.com/diegosouzapw/OmniRoute/issues/1410",
         _signature_of_another_model,
         level="strict",
+        wires=EVERY_WIRE,
     ),
 )

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .rule import Generate, Rule, as_dict, as_list
+from .rule import Generate, Rule
+from .values import as_dict, as_list
 
 _FUNCTION_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 _NO_KEYWORDS: Final = frozenset(

@@ -1,0 +1,212 @@
+"""The HTTP API of a dialect over cassettes: a prompt is translated to a provider's request, and the
+recorded answer back.
+
+This is a proxy between a client of the dialect and Gemini, with a cassette in Gemini's place. A
+proxy has to remember parts of a conversation, above all the signatures. Here a session is stored
+under the messages that it has answered, and the next turn begins with a copy of it. Therefore a
+turn can be repeated or changed, and conversations do not mix.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from harness.dialects.dialect import Dialect, Payload
+from harness.pipeline.replay import DEFAULT_PROVIDER, trace
+from harness.pipeline.request import ask, request_translator
+from harness.providers import PROVIDERS, declared_tools
+from harness.stream.exchange import Exchange
+from harness.stream.generation import TranslationError
+from harness.stream.json_codec import decode_json
+from harness.stream.session import Session
+
+from .connection import HttpRequest
+from .google import estimate_tokens
+from .options import Options
+from .response import MADE, Answer, faulty, made_answer, phrase_of
+
+MAX_CONVERSATIONS: Final = 1000
+"""The number of answered turns that are remembered; the oldest is removed first."""
+
+_STREAM: Final = "streamGenerateContent?alt=sse"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Nothing is replayed: the HTTP status, and the message of the API. ``shown``: the message for
+    a client that may not see all of it.
+    """
+
+    status: int
+    message: str
+    shown: str = ""
+
+
+Look = Callable[[HttpRequest], Exchange | Refusal]
+"""Gemini request → the exchange that answers it."""
+
+
+class DialectProxy:
+    """Answers the requests of the API of a dialect. ``look`` finds the exchange; prompts become
+    requests of ``provider``; ``missed`` is called with a message for each request that nothing
+    answers.
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        look: Look,
+        options: Options,
+        provider: str | None,
+        missed: Callable[[str], None],
+    ) -> None:
+        assert dialect.api is not None, "the options name only dialects with an API"
+        self._dialect = dialect
+        self._api = dialect.api
+        self._look = look
+        self._missed = missed
+        self._options = options
+        self._provider = options.provider or provider or DEFAULT_PROVIDER
+        self._sessions: OrderedDict[bytes, Session] = OrderedDict()
+
+    def answer(self, request: HttpRequest) -> Answer | None:
+        """The answer; None for a request that is not of the API."""
+        path = urlsplit(request.url).path
+        paths = (self._api.path, self._api.count_path)
+        if request.method != "POST" or not path.endswith(paths):
+            return None
+        if path.endswith(self._api.count_path):
+            return made_answer(200, {"input_tokens": estimate_tokens(request.body)})
+        try:
+            prompt = decode_json(request.body)
+        except ValueError as error:
+            return self._error_answer(400, f"the body is not JSON: {error}")
+        session = self._recall(prompt)
+        try:
+            wanted = ask(
+                request_translator(self._dialect.name), prompt, self._provider, {}, session
+            )
+            body = json.dumps(wanted.body).encode()
+        except TranslationError as error:
+            return self._error_answer(400, str(error))
+        streamed = self._api.is_streamed(prompt)
+        exchange = self._find(wanted.model or "", body, streamed)
+        if isinstance(exchange, Refusal):
+            if exchange.status == 404:
+                self._missed(exchange.message)
+            return self._error_answer(exchange.status, exchange.shown or exchange.message)
+        turns = list(self._replay(exchange, body, session))
+        self._remember(prompt, session)
+        return replace(self._written(turns, exchange, streamed), exchange=exchange)
+
+    def _find(self, model: str, body: bytes, streamed: bool) -> Exchange | Refusal:
+        """The exchange of the requested mode, streamed or not, else of the other mode: a proxy may
+        ask Gemini in either.
+        """
+        provider = PROVIDERS[self._provider]
+        assert provider.endpoint is not None, "only providers with requests are accepted"
+        refusals: list[Refusal] = []
+        for mode in (streamed, not streamed):
+            method = _STREAM if mode else "generateContent"
+            path = provider.endpoint.generate.format(model=model, method=method)
+            sent = _in_mode(body, mode) if provider.as_given and mode != streamed else body
+            exchange = self._look(HttpRequest("POST", f"http://localhost{path}", sent))
+            if isinstance(exchange, Exchange):
+                return exchange
+            refusals.append(exchange)
+        return refusals[0]
+
+    def _written(
+        self,
+        turns: Sequence[tuple[float | None, list[Payload]]],
+        exchange: Exchange,
+        streamed: bool,
+    ) -> Answer:
+        payloads = [payload for _, some in turns for payload in some]
+        failure = self._api.failure(payloads)
+        if failure is not None and (exchange.status >= 300 or not streamed):
+            return self._error_answer(*failure, note="replayed")
+        if not streamed:
+            return made_answer(200, self._api.whole(payloads), note="replayed")
+        reads, end = faulty(
+            [(at_ms, b"".join(map(self._api.event, some))) for at_ms, some in turns if some],
+            "complete",
+            self._options,
+        )
+        headers = [
+            ("Content-Type", "text/event-stream; charset=utf-8"),
+            ("Cache-Control", "no-cache"),
+            (MADE, "replayed"),
+        ]
+        return Answer(200, phrase_of(200), headers, reads, end)
+
+    def _replay(
+        self, exchange: Exchange, request_body: bytes, session: Session
+    ) -> Iterator[tuple[float | None, list[Payload]]]:
+        """The payloads of each frame, with the time of the read that completed it; last the
+        payloads at the end, without a time.
+        """
+        session.streamed, session.at_ms = True, None
+        translator = self._dialect.translator(declared_tools(request_body), session)
+        for frame, events in trace(exchange, provider=exchange.provider or self._provider):
+            if frame is not None and frame.at_ms is not None:
+                session.at_ms = frame.at_ms
+            yield (
+                None if frame is None else frame.at_ms,
+                [payload for event in events for payload in translator.feed(event)],
+            )
+        yield None, translator.close()
+
+    def _error_answer(self, status: int, message: str, note: str = "not recorded") -> Answer:
+        return made_answer(status, self._api.error(status, message), note=note)
+
+    def _recall(self, prompt: Any) -> Session:
+        """A copy of the session after the longest beginning of this conversation that was answered
+        here, else a new session.
+        """
+        turns = self._api.turns(prompt)
+        for place in range(len(turns) - 1, 0, -1):
+            of_model, _ = turns[place]
+            if of_model and (session := self._sessions.get(_key(turns[:place]))):
+                return deepcopy(session)
+        return Session(ids=_Ids())
+
+    def _remember(self, prompt: Any, session: Session) -> None:
+        key = _key(self._api.turns(prompt))
+        self._sessions[key] = session
+        self._sessions.move_to_end(key)
+        if len(self._sessions) > MAX_CONVERSATIONS:
+            self._sessions.popitem(last=False)
+
+
+class _Ids:
+    """Makes counted ids; the copy of a session has its own count."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def __call__(self, prefix: str) -> str:
+        self._counts[prefix] += 1
+        return f"{prefix}_{self._counts[prefix]}"
+
+
+def _key(turns: Sequence[tuple[bool, Any]]) -> bytes:
+    """A hash of a conversation's content."""
+    text = json.dumps([content for _, content in turns], sort_keys=True)
+    return blake2b(text.encode(), digest_size=16).digest()
+
+
+def _in_mode(body: bytes, streamed: bool) -> bytes:
+    """The request of a wire whose body says whether the answer is streamed, in this mode."""
+    sent = {**decode_json(body), "stream": streamed}
+    if not streamed:
+        del sent["stream"]
+        sent.pop("stream_options", None)
+    return json.dumps(sent).encode()

@@ -1,0 +1,183 @@
+"""The history of a request on Gemini's other wires, as the contents of a generate request.
+
+The Interactions API and the OpenAI-compatible endpoint ask the same models, so a history has to
+keep the same rules. The signature of a thought step stands at the call after it
+(https://ai.google.dev/gemini-api/docs/interactions), the one of a tool call in its
+``extra_content`` (https://ai.google.dev/gemini-api/docs/openai).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from harness.providers.gemini.canonical_request import canonical_request
+from harness.stream.json_codec import decode_json
+
+from .values import as_dict, as_list
+
+Content = dict[str, Any]
+Stored = Mapping[str, Sequence[Content]]
+"""Id of an interaction → its contents."""
+
+_RESULT: Final = "function_result"
+
+
+def interaction_request(sent: dict[str, Any], stored: Stored) -> dict[str, Any]:
+    """The canonical generate request for a request of the Interactions API."""
+    previous = sent.get("previous_interaction_id")
+    before = stored.get(previous, ()) if type(previous) is str and sent.get("input") else ()
+    if before:
+        before = [{"role": "user", "parts": [{"text": ""}]}, *before]
+    contents = step_contents([*_steps(sent.get("input"))], before)
+    if previous and not before:
+        # The calls of a history that only the server holds are not known.
+        contents = [
+            {**content, "parts": parts}
+            for content in contents
+            if (parts := [part for part in content["parts"] if "functionResponse" not in part])
+        ]
+    return _canonical(contents)
+
+
+def step_contents(steps: Sequence[dict[str, Any]], before: Sequence[Content] = ()) -> list[Content]:
+    """The contents of the steps of a conversation, after those of an interaction before."""
+    contents = [*before]
+    names = {
+        str(call.get("id")): call.get("name")
+        for content in before
+        for part in content["parts"]
+        if (call := part.get("functionCall"))
+    } | {
+        str(step.get("id")): step.get("name")
+        for step in steps
+        if step.get("type") == "function_call"
+    }
+    signature: str | None = None
+    for step in steps:
+        role = "user" if step.get("type") in ("user_input", _RESULT) else "model"
+        if signature and step.get("type") != "function_call":
+            _add(contents, "model", [_thought(signature)])
+            signature = None
+        match step:
+            case {"type": "thought"}:
+                signature = step.get("signature") or None
+                parts = []
+            case {"type": "function_call"}:
+                call = {"name": step.get("name"), "args": step.get("arguments") or {}}
+                signed = signature or step.get("signature")
+                mark = {"thoughtSignature": signed} if signed else {}
+                parts = [{"functionCall": {"id": step.get("id"), **call}, **mark}]
+                signature = None
+            case {"type": "function_result"}:
+                name = step.get("name") or names.get(str(step.get("call_id")))
+                parts = [_result(step.get("call_id"), name, step.get("result"))]
+            case _:
+                parts = [*map(_part, as_list(step.get("content")))]
+        _add(contents, role, parts)
+    if signature:
+        _add(contents, "model", [_thought(signature)])
+    return contents
+
+
+def _steps(given: Any) -> Iterator[dict[str, Any]]:
+    """The steps of an input: a text, a content, or a list of contents and steps. Results inside a
+    content of the user are steps too.
+    """
+    for item in given if type(given) is list else [given]:
+        match item:
+            case {"type": "user_input", "content": list(content)}:
+                results = [part for part in content if as_dict(part).get("type") == _RESULT]
+                yield from results
+                if len(results) < len(content):
+                    yield item
+            case str() | {"type": "text" | "image" | "audio" | "video" | "document"}:
+                yield {"type": "user_input", "content": [item]}
+            case dict():
+                yield item
+
+
+def chat_request(sent: dict[str, Any]) -> dict[str, Any]:
+    """The canonical generate request for a request of the OpenAI-compatible endpoint."""
+    return _canonical(chat_contents(map(as_dict, as_list(sent.get("messages")))))
+
+
+def chat_contents(messages: Iterable[dict[str, Any]]) -> list[Content]:
+    """The contents of the messages of a conversation, one each, without instructions."""
+    contents: list[Content] = []
+    names: dict[str, Any] = {}
+    for message in messages:
+        match message.get("role"):
+            case "system" | "developer":
+                continue
+            case "tool" | "function":
+                role = "user"
+                name = message.get("name") or names.get(str(message.get("tool_call_id")))
+                parts = [_result(message.get("tool_call_id"), name, message.get("content"))]
+            case other:
+                role = "model" if other == "assistant" else str(other)
+                calls = [as_dict(call) for call in as_list(message.get("tool_calls"))]
+                parts = [*_texts(message), *map(_call, calls)]
+                names |= {
+                    str(call.get("id")): as_dict(call.get("function")).get("name") for call in calls
+                }
+        contents.append({"role": role, "parts": parts})
+    return contents
+
+
+def _texts(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = message.get("content")
+    items = content if type(content) is list else [] if content is None else [content]
+    parts = [*map(_part, items)]
+    if signature := _signature(message):
+        parts = parts or [{"text": ""}]
+        parts[-1]["thoughtSignature"] = signature
+    return parts
+
+
+def _part(content: Any) -> dict[str, Any]:
+    """A text, or another content, of which the rules need to know only that it is there."""
+    text = content if type(content) is str else as_dict(content).get("text")
+    return {"text": text} if type(text) is str else {"inlineData": {}}
+
+
+def _call(call: dict[str, Any]) -> dict[str, Any]:
+    function = as_dict(call.get("function"))
+    try:
+        args = decode_json(str(function.get("arguments") or "{}").encode())
+    except ValueError:
+        args = {}
+    part: dict[str, Any] = {
+        "functionCall": {"id": call.get("id"), "name": function.get("name"), "args": args}
+    }
+    if signature := _signature(call):
+        part["thoughtSignature"] = signature
+    return part
+
+
+def _signature(holder: dict[str, Any]) -> Any:
+    extra = as_dict(holder.get("extra_content"))
+    given = [as_dict(extra.get(name)).get("thought_signature") for name in ("google", "vertex")]
+    return next(filter(None, given), None)
+
+
+def _result(call_id: Any, name: Any, value: Any) -> dict[str, Any]:
+    response = value if type(value) is dict else {"result": value}
+    return {"functionResponse": {"id": call_id, "name": name or "", "response": response}}
+
+
+def _thought(signature: str) -> dict[str, Any]:
+    return {"text": "", "thought": True, "thoughtSignature": signature}
+
+
+def _add(contents: list[Content], role: str, parts: list[dict[str, Any]]) -> None:
+    """Add parts; those of one role that follow each other are one content."""
+    if contents and contents[-1]["role"] == role:
+        contents[-1] = {"role": role, "parts": [*contents[-1]["parts"], *parts]}
+    elif parts:
+        contents.append({"role": role, "parts": parts})
+
+
+def _canonical(contents: list[Content]) -> dict[str, Any]:
+    request: dict[str, Any] = canonical_request({"contents": contents})
+    return request

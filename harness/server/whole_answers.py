@@ -1,0 +1,130 @@
+"""The whole answer that a stream makes up, on the wires that send pieces of it: an interaction, and
+the message of a chat completion.
+
+Shapes: https://ai.google.dev/api/interactions-api and https://ai.google.dev/gemini-api/docs/openai.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from harness.pipeline.replay import frames_of
+from harness.providers import Identity
+from harness.stream.exchange import Exchange
+from harness.stream.json_codec import decode_json
+
+STORED: Final = re.compile(r"/interactions/(?P<id>[^/:]+)(?P<cancel>[/:]cancel)?$")
+"""The paths of requests about a stored interaction: to fetch, cancel or delete it."""
+
+
+def asks_model(identity: Identity, url: str) -> bool:
+    """Whether a request asks a model for a new answer."""
+    return identity.generates and not STORED.search(unquote(urlsplit(url).path))
+
+
+def interaction_of(exchange: Exchange) -> dict[str, Any] | None:
+    """The interaction of an answer, streamed or not; None if the answer has none."""
+    interaction: dict[str, Any] = {}
+    steps: dict[int, dict[str, Any]] = {}
+    for frame in frames_of(exchange):
+        match frame.json:
+            case {"event_type": str(), "interaction": dict(fields)}:
+                interaction |= fields
+            case {"event_type": "interaction.status_update", "status": str(status)}:
+                interaction["status"] = status
+            case {"event_type": "step.start", "index": int(index), "step": dict(step)}:
+                steps[index] = deepcopy(step)
+            case {"event_type": "step.delta", "index": int(index), "delta": dict(delta)}:
+                _add(steps.setdefault(index, {}), delta)
+            case {"id": str(), "status": str(), **whole}:
+                return {**frame.json, "steps": whole.get("steps") or []}
+    if not interaction:
+        return None
+    streamed = [_closed(steps[index]) for index in sorted(steps)]
+    return {**interaction, "steps": streamed or interaction.get("steps") or []}
+
+
+def _add(step: dict[str, Any], delta: dict[str, Any]) -> None:
+    """Add a delta to its step (https://ai.google.dev/gemini-api/docs/streaming)."""
+    content = step.get("content") or []
+    match delta:
+        case {"type": "text", "text": str(text)}:
+            if content and content[-1].get("type") == "text":
+                content[-1]["text"] += text
+            else:
+                content.append({"type": "text", "text": text})
+            step["content"] = content
+        case {"type": "text_annotation_delta", "annotations": list(annotations)} if content:
+            content[-1]["annotations"] = [*content[-1].get("annotations", ()), *annotations]
+        case {"type": "thought_summary", "content": dict(summary)}:
+            step["summary"] = [*(step.get("summary") or ()), summary]
+        case {"type": "thought_signature", "signature": str(signature)}:
+            step["signature"] = (step.get("signature") or "") + signature
+        case {"type": "arguments_delta", "arguments": str(text)}:
+            had = step.get("arguments")
+            step["arguments"] = (had if isinstance(had, str) else "") + text
+        case {"type": "image" | "audio" | "video" | "document"}:
+            step["content"] = [*content, delta]
+        case _:
+            step |= {name: value for name, value in delta.items() if name != "type"}
+
+
+def _closed(step: dict[str, Any]) -> dict[str, Any]:
+    """The step with its arguments as JSON, as an answer in one piece has them."""
+    if isinstance(step.get("arguments"), str):
+        try:
+            return {**step, "arguments": decode_json(step["arguments"].encode())}
+        except ValueError:
+            return step
+    return step
+
+
+def chat_message_of(exchange: Exchange) -> dict[str, Any] | None:
+    """The assistant's message of a chat completion, streamed or not; None if there is none."""
+    message: dict[str, Any] | None = None
+    calls: list[dict[str, Any]] = []
+    for frame in frames_of(exchange):
+        match frame.json:
+            case {"choices": [{"message": dict(whole)}, *_]}:
+                return whole
+            case {"choices": [{"delta": dict(delta)}, *_]}:
+                message = message or {"role": "assistant"}
+                for name in ("content", "extra_content"):
+                    match delta.get(name):
+                        case str(text):
+                            message[name] = message.get(name, "") + text
+                        case dict(extra):
+                            message[name] = _merged(message.get(name, {}), extra)
+                for call in delta.get("tool_calls") or ():
+                    _add_call(calls, call)
+    if message is not None and calls:
+        message["tool_calls"] = calls
+    return message
+
+
+def _add_call(calls: list[dict[str, Any]], piece: dict[str, Any]) -> None:
+    """Add a piece of a call: one without an id, or with the id and index of the last, goes on."""
+    last = calls[-1] if calls else None
+    same = last is not None and all(
+        piece.get(key) in (None, "", last.get(key)) for key in ("id", "index")
+    )
+    if last is None or not same:
+        calls.append(deepcopy(piece))
+        return
+    function = last.setdefault("function", {})
+    more = piece.get("function") or {}
+    function["arguments"] = function.get("arguments", "") + (more.get("arguments") or "")
+    if isinstance(piece.get("extra_content"), dict):
+        last["extra_content"] = _merged(last.get("extra_content", {}), piece["extra_content"])
+
+
+def _merged(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """The vendors' fields of both, such as ``{"google": {"thought_signature": …}}``."""
+    return {
+        name: {**(before.get(name) or {}), **(after.get(name) or {})}
+        for name in (*before, *(name for name in after if name not in before))
+    }
