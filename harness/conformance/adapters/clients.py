@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.dialects import DIALECTS
@@ -17,7 +16,7 @@ from harness.dialects.dialect import ClientAdapter, ContextError, ServedCassette
 from harness.stream.exchange import Cassette, Exchange
 
 from .adapter import Adapter, AdapterError, AdapterMissing, Output, RunOptions
-from .process import run_process
+from .warm import run_program
 
 if TYPE_CHECKING:
     from harness.server import Server
@@ -85,7 +84,6 @@ class _Served:
         return {"asked": asked} | ({"refused": refused} if refused else {})
 
     def run_program(
-        self, command: Sequence[str], environment: Mapping[str, str], folder: str
+        self, module: str, arguments: Sequence[str], environment: Mapping[str, str], folder: str
     ) -> tuple[bytes, int]:
-        out, _, status = run_process([*command], environment, Path(folder), TIMEOUT_S)
-        return out, status
+        return run_program(module, arguments, environment, folder, TIMEOUT_S)

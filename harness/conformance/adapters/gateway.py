@@ -1,7 +1,7 @@
 """A gateway as an adapter: the harness is its upstream and its client, and reads its answer.
 
 The gateway is configured with the fixed address of `GATEWAY_ADDRESS` as its upstream. Its answer is
-read by our own readers: Gemini's wire by the oracle, Anthropic's by the facts of our dialect.
+read by our own readers: Gemini's wires by their oracles, Anthropic's by the facts of our dialect.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from harness.dialects import DIALECTS
 from harness.facts import Entry, Error, Fact, Raised, Raw, facts_of_account
+from harness.providers import PROVIDERS, Answer
 from harness.providers.oracle import read_raw
 from harness.stream.framing import Frame, FramingError, frame_by_content
 from harness.stream.json_codec import Json
@@ -187,6 +189,44 @@ def _ask_anthropic(at: At, model: str) -> tuple[str, Json]:
     return "/v1/messages", {**content, "tools": tools} if tools else content
 
 
+def _ask_chat(at: At, model: str) -> tuple[str, Json]:
+    tools = [
+        {"type": "function", "function": {"name": tool.name, "parameters": tool.parameters}}
+        for tool in at.tools
+    ]
+    content: dict[str, Json] = {
+        "model": model,
+        "messages": [{"role": "user", "content": at.prompt}],
+        **({"stream": True, "stream_options": {"include_usage": True}} if at.stream else {}),
+    }
+    return "/v1/chat/completions", {**content, "tools": tools} if tools else content
+
+
+def _ask_interaction(at: At, model: str) -> tuple[str, Json]:
+    tools = [
+        {"type": "function", "name": tool.name, "parameters": tool.parameters} for tool in at.tools
+    ]
+    content: dict[str, Json] = {
+        "model": model,
+        "input": at.prompt,
+        "store": False,
+        **({"stream": True} if at.stream else {}),
+    }
+    return "/v1beta/interactions", {**content, "tools": tools} if tools else content
+
+
+def _read_by_oracle(provider: str, frames: Sequence[Frame]) -> list[Entry]:
+    """The messages, the last one with the facts that the oracle of a provider finds in all."""
+    messages = [frame.json for frame in frames if isinstance(frame.json, dict)]
+    if not messages:
+        return []
+    lines = [json.dumps(message) for message in messages]
+    body = lines[0] if len(lines) == 1 else "".join(f"data: {line}\n\n" for line in lines)
+    account = PROVIDERS[provider].oracle(body.encode(), Answer(), "complete")
+    entries = [Entry(message) for message in messages]
+    return [*entries[:-1], Entry(entries[-1].native, tuple(facts_of_account(account)))]
+
+
 def _read_gemini(frames: Sequence[Frame]) -> list[Entry]:
     return [
         Entry(frame.json, (Raw(frame.json),)) if isinstance(frame.json, dict) else Entry(frame.raw)
@@ -210,5 +250,7 @@ def _read_anthropic(frames: Sequence[Frame]) -> list[Entry]:
 WIRES: Final[Mapping[str, Wire]] = {
     "gemini": Wire(_ask_gemini, _read_gemini),
     "anthropic": Wire(_ask_anthropic, _read_anthropic, streams_only=True),
+    "openai-chat": Wire(_ask_chat, partial(_read_by_oracle, "openai-compat")),
+    "interactions": Wire(_ask_interaction, partial(_read_by_oracle, "interactions")),
 }
 """The wires that a gateway may answer with."""

@@ -56,7 +56,8 @@ def run_process(
             raise AdapterError(f"{command[0]} can't be run: {error.strerror or error}") from None
     with process:
         try:
-            out, errors = _gather(process, time.monotonic() + timeout, timeout)
+            deadline = time.monotonic() + timeout
+            out, errors = gather(_open(process.stdout), _open(process.stderr), deadline, timeout)
             status = process.wait(max(0.1, timeout))
         except subprocess.TimeoutExpired:
             raise AdapterError(
@@ -67,14 +68,16 @@ def run_process(
     return out, errors, status
 
 
-def _gather(
-    process: subprocess.Popen[bytes], deadline: float, timeout: float
+def gather(
+    stdout: IO[bytes], stderr: IO[bytes], deadline: float, timeout: float
 ) -> tuple[bytes, bytes]:
-    """All of stdout, and the end of stderr."""
+    """All of stdout, and the end of stderr. Raises `AdapterError` for a program that hangs or
+    floods.
+    """
     out, errors = bytearray(), bytearray()
     with selectors.DefaultSelector() as selector:
-        for pipe, buffer in ((process.stdout, out), (process.stderr, errors)):
-            selector.register(_open(pipe), selectors.EVENT_READ, buffer)
+        selector.register(stdout, selectors.EVENT_READ, out)
+        selector.register(stderr, selectors.EVENT_READ, errors)
         while selector.get_map():
             ready = selector.select(max(0.0, deadline - time.monotonic()))
             if not ready:

@@ -17,8 +17,11 @@ import pytest
 from harness.conformance.adapters import AdapterError, second_request
 from harness.conformance.adapters.named import make_adapter, read_line
 from harness.facts import Call, Error, Finish, Raw, Text, Transcript, Usage
+from harness.providers import with_provider
+from harness.stream.exchange import Exchange, Request
 from tests.conformance.adapters.shims import EXCHANGE, transcript
 
+UNARY = "https://generativelanguage.googleapis.com/v1beta/models/gemini-x:generateContent"
 HI = b'{"contents": [{"role": "user", "parts": [{"text": "Hi?"}]}]}'
 Answer = Callable[[BaseHTTPRequestHandler, dict[str, Any]], bytes]
 
@@ -125,6 +128,78 @@ def test_a_gateway_of_anthropics_wire_is_read_by_our_dialect(upstream: str, tmp_
     assert (path, headers["anthropic-version"]) == ("/v1/messages", "2023-06-01")
     assert body["messages"] == [{"role": "user", "content": "Hi?"}]
     assert body["tools"][0]["input_schema"]["type"] == "object"
+
+
+CALL = {"index": 0, "id": "t", "function": {"name": "add", "arguments": '{"a": 1}'}}
+USED = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+CHAT = [
+    {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}}]},
+    {"choices": [{"index": 0, "delta": {"tool_calls": [CALL]}}]},
+    {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
+    {"choices": [], "usage": USED},
+]  # fmt: skip
+STEPS = [
+    {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}},
+    {"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": "Hi"}},
+    {"event_type": "step.stop", "index": 0},
+    {"event_type": "step.start", "index": 1, "step": {"type": "function_call", "id": "t", "name": "add", "arguments": {}}},
+    {"event_type": "step.delta", "index": 1, "delta": {"type": "arguments_delta", "arguments": '{"a": 1}'}},
+    {"event_type": "step.stop", "index": 1},
+    {
+        "event_type": "interaction.completed",
+        "interaction": {
+            "id": "i",
+            "status": "requires_action",
+            "usage": {"total_input_tokens": 7, "total_output_tokens": 3, "total_tokens": 10},
+        },
+    },
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("wire", "events", "path", "reason"),
+    [
+        ("openai-chat", CHAT, "/v1/chat/completions", "tool_calls"),
+        ("interactions", STEPS, "/v1beta/interactions", "requires_action"),
+    ],
+)
+def test_a_gateway_of_the_other_wires_is_read_by_their_oracles(
+    wire: str, events: list[Any], path: str, reason: str, upstream: str, tmp_path: Path
+) -> None:
+    with gateway(sends(events, upstream)) as (url, asked):
+        found = run(wire, url, tmp_path)
+    assert [entry.native for entry in found.entries] == events
+    assert list(found.facts()) == [
+        Text("Hi"),
+        Call("t", "add", {"a": 1}),
+        Finish(reason),
+        Usage(input=7, output=3, total=10),
+    ]
+    ((at, _, body),) = asked
+    assert (at, body["stream"]) == (path, True)
+    assert "Hi?" in json.dumps(body.get("messages", body.get("input")))
+    (tool,) = body["tools"]
+    assert tool.get("function", tool)["name"] == "add"
+
+
+def test_a_gateway_of_the_other_wires_answers_in_one_piece(upstream: str, tmp_path: Path) -> None:
+    whole = {"choices": [{"index": 0, "message": {"content": "Hi"}, "finish_reason": "stop"}]}
+
+    def answer(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bytes:
+        assert "stream" not in body
+        url = f"{upstream}/v1beta/models/gemini-x:generateContent"
+        with urllib.request.urlopen(url, HI) as answered:
+            answered.read()
+        handler.send_response(200)
+        handler.end_headers()
+        return json.dumps(whole).encode()
+
+    request = Request("POST", UNARY, {}, HI)
+    unary = Exchange(request, 200, {}, ((1.0, b'{"candidates": []}'),), "complete")
+    with gateway(answer) as (url, _):
+        line = read_line(f"proxy: facts = gateway openai-chat: {url}")
+        found = transcript(make_adapter(line, tmp_path, timeout=20.0), with_provider(unary))
+    assert list(found.facts()) == [Text("Hi"), Finish("stop")]
 
 
 def test_events_of_another_shape_and_http_errors_are_errors(upstream: str, tmp_path: Path) -> None:

@@ -1,0 +1,68 @@
+"""A program that runs in forks of a warm process runs as in a process of its own."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.conformance.adapters import warm
+from harness.conformance.adapters.adapter import AdapterError
+
+MODULE = "tests.support.small_program"
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(ROOT)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    warm._warm.cache_clear()
+    yield
+    warm._warm.cache_clear()
+
+
+def run(folder: Path, *arguments: str, timeout: float = 20, **environment: str) -> tuple[str, int]:
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **environment}
+    out, status = warm.run_program(MODULE, arguments, environment, str(folder), timeout)
+    return out.decode(), status
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("forks", [True, False])
+def test_each_run_has_its_own_environment_folder_and_exit_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forks: bool
+) -> None:
+    monkeypatch.setattr(warm, "CAN_FORK", forks)
+    monkeypatch.setenv("SMALL_PROGRAM", "set")
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        assert run(tmp_path / name, "show", "A", A=name) == (f"{name} {name}  False\n", 7)
+    assert run(tmp_path, "exit", "3") == ("", 3)
+    assert run(tmp_path, "exit", "a word") == ("", 1)
+    assert run(tmp_path, "fail") == ("", 1)
+
+
+def test_a_run_is_a_fork_of_the_warm_process(tmp_path: Path) -> None:
+    assert run(tmp_path, "pid") == ("False True\n", 7)
+    assert run(tmp_path, "pid") == ("False True\n", 7)
+
+
+def test_after_a_run_that_hangs_the_next_one_works(tmp_path: Path) -> None:
+    with pytest.raises(AdapterError, match=r"did not end within 0\.5 s"):
+        run(tmp_path, "sleep", timeout=0.5)
+    assert run(tmp_path, "exit", "3") == ("", 3)
+
+
+@pytest.mark.slow
+def test_without_a_warm_process_the_program_runs_in_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SMALL_PROGRAM", "broken")
+    assert run(tmp_path, "pid") == ("False False\n", 7)
+
+
+def test_a_warm_process_that_was_killed_is_started_again(tmp_path: Path) -> None:
+    with pytest.raises(AdapterError, match="did not end"):
+        run(tmp_path, "kill", timeout=0.5)
+    assert run(tmp_path, "pid") == ("False True\n", 7)
