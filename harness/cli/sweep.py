@@ -1,0 +1,248 @@
+"""The commands ``harness sweep`` and ``harness sweep-diff``: judge very many captured streams."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from tqdm import tqdm
+
+from harness.cassettes.redaction.secrets import mask
+from harness.conformance.adapters import ADAPTERS, FACTS, Adapter
+from harness.conformance.adapters.named import TIMEOUT_S, adapter_of_target, make_adapter
+from harness.conformance.configuration import adapters_of
+from harness.conformance.laws import LAWS
+from harness.conformance.masked import masked
+from harness.conformance.sweep.contract import Settings, Target
+from harness.conformance.sweep.diff import SweepDifferences, compare_sweeps
+from harness.conformance.sweep.engines import engine_named
+from harness.conformance.sweep.files import Folder
+from harness.conformance.sweep.output import default_format
+from harness.conformance.sweep.parts import Part
+from harness.conformance.sweep.run import Sweep, plan_sweep, run_sweep
+from harness.conformance.sweep.summary import Summary
+from harness.facts import DeclaredLoss
+from harness.report.sweep_page import PAGE, most_frequent, sweep_page
+from harness.stream.printable import printable
+
+from .judge import declared_of, line_of
+from .record import read_count, read_seconds
+
+RED: Final = 1
+INTERRUPTED: Final = 130
+DEFAULT_ADAPTER: Final = "unified-llm"
+
+
+def add_sweep(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Exit status 0 if everything is kept or declared, 1 if something is lost or a stream could"
+        " not be judged, 2 for bad usage. A sweep that was stopped goes on where it was."
+    )
+    parser.add_argument(
+        "inputs",
+        nargs="+",
+        metavar="INPUT",
+        help=(
+            "captured streams: Parquet or JSON lines with the columns of docs/scale.md, recordings"
+            " in any known format, folders, globs, or URLs of these"
+        ),
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="OUT",
+        help="the folder of the verdicts, also a URL (required)",
+    )
+    target = "a dialect, a name of harness_adapters, or a target of harness judge"
+    parser.add_argument(
+        "--adapter",
+        default=DEFAULT_ADAPTER,
+        metavar="A",
+        help=f"the adapter to judge: {target} (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--against",
+        metavar="B",
+        help="a baseline: only that which it keeps and A does not is red (default: none)",
+    )
+    parser.add_argument(
+        "--engine",
+        default="",
+        metavar="ENGINE",
+        help=(
+            "local: the standard library's processes; dask: Dask's processes; dask:ADDRESS: the"
+            " cluster of a Dask scheduler (default: dask if it is installed, else local)"
+        ),
+    )
+    parser.add_argument(
+        "--jobs",
+        type=read_count,
+        metavar="N",
+        help="processes of this machine (default: one a CPU)",
+    )
+    parser.add_argument(
+        "--law",
+        type=int,
+        action="append",
+        default=[],
+        choices=[law.id for law in LAWS],
+        metavar="N",
+        help="also ask this law of each stream, which costs more (repeatable; default: none)",
+    )
+    parser.add_argument(
+        "--losses",
+        action="append",
+        default=[],
+        metavar="LOSSES",
+        help="declared losses, as in harness judge (repeatable; default: harness_losses)",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=read_seconds,
+        default=TIMEOUT_S,
+        metavar="S",
+        help=f"seconds for one stream (default: {TIMEOUT_S:g})",
+    )
+    parser.set_defaults(run=_sweep)
+
+
+def _sweep(parsed: argparse.Namespace) -> int:
+    declared = declared_of(parsed.losses)
+    settings = Settings(
+        _target(parsed.adapter, declared, parsed.timeout),
+        _target(parsed.against, declared, parsed.timeout) if parsed.against else None,
+        str(Path.cwd()),
+        parsed.timeout,
+        tuple(sorted(set(parsed.law))),
+    )
+    engine = engine_named(parsed.engine, parsed.jobs)
+    sweep = plan_sweep(parsed.inputs, settings, Folder(parsed.output), default_format())
+    with _Bar(sweep) as bar:
+        try:
+            summary = run_sweep(sweep, engine, bar.add)
+        except KeyboardInterrupt:
+            _say(f"interrupted; the same command goes on: {parsed.output} has what is finished")
+            return INTERRUPTED
+    page = sweep_page(masked(summary, mask()), settings, parsed.inputs)
+    sweep.folder.write(PAGE, page.encode())
+    for line in _lines(summary, settings):
+        print(printable(line))
+    files = "1 file" if len(sweep.parts) == 1 else f"{len(sweep.parts):,} files"
+    _say(f"{files} of verdicts, and {sweep.folder.at(PAGE)}")
+    return RED if summary.red else 0
+
+
+class _Bar:
+    """A progress bar with the streams a second and the time left."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self._bar = tqdm(
+            total=sum(part.rows for part in sweep.parts),
+            unit=" streams",
+            file=sys.stderr,
+            leave=False,
+            disable=None,
+            smoothing=0.05,
+            miniters=1,  # a part is much work, so each is shown
+            mininterval=0,
+        )
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+    def add(self, part: Part, now: bool) -> None:
+        """Count a part. One that was finished before is no work, so it does not change the rate."""
+        if now:
+            self._bar.update(part.rows)
+        else:
+            self._bar.total -= part.rows
+            self._bar.refresh()
+
+
+def _target(text: str, declared: Mapping[str, Sequence[DeclaredLoss]], timeout: float) -> Target:
+    """The adapter of an argument, as every process can make it. Raises `AdapterError`."""
+    named = line_of(text) or (None if text in ADAPTERS else adapters_of().get(text))
+    adapter: Adapter = (
+        make_adapter(named, Path.cwd(), timeout=timeout, isolated=True)
+        if named
+        else adapter_of_target(text, Path.cwd(), {}, timeout=timeout, isolated=True)
+    )
+    try:
+        version = adapter.version()
+    finally:
+        adapter.close()
+    losses = (*declared.get(adapter.name, ()), *declared.get("", ()))
+    dialect = named.dialect if named else "" if text in ADAPTERS else FACTS
+    target = named.target if named else text
+    return Target(target, adapter.name, version, dialect, ", ".join(map(str, losses)))
+
+
+def _lines(summary: Summary, settings: Settings) -> list[str]:
+    """The result of a sweep in lines."""
+    counts = ", ".join(
+        f"{summary.verdicts[word]:,} {word}"
+        for word in ("passed", "failed", "error", "skipped")
+        if word in summary.verdicts
+    )
+    lines = [f"{settings.adapter.title}: {summary.rows:,} streams: {counts}"]
+    if summary.variants:
+        lines.append(f"{summary.variants:,} of the failed are no documented wire")
+    for words, aspects in (("loses", summary.worse), ("mends", summary.better)):
+        lines += [
+            f"{words} {aspect} of {rows:,} streams" for aspect, rows in sorted(aspects.items())
+        ]
+    for word, layers in sorted(summary.reasons.items()):
+        for layer, reasons in sorted(layers.items()):
+            for reason in most_frequent(reasons.values())[:10]:
+                example = reason.examples[0]
+                place = f" ({layer})" if layer else ""
+                lines.append(f"{reason.rows:,} {word}{place}: {example.sentence}")
+                lines.append(f"  harness show {shlex.quote(example.source)}")
+    return lines
+
+
+def add_diff(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Exit status 0 if B keeps everything that A kept, 1 if it loses something, 2 for bad usage."
+    )
+    for name in ("a", "b"):
+        parser.add_argument(
+            name, metavar=name.upper(), help="the output of a sweep: a folder, a file or a glob"
+        )
+    parser.set_defaults(run=_diff)
+
+
+def _diff(parsed: argparse.Namespace) -> int:
+    found = compare_sweeps(parsed.a, parsed.b)
+    for line in _diff_lines(found):
+        print(printable(line))
+    return RED if found.worse else 0
+
+
+def _diff_lines(found: SweepDifferences) -> list[str]:
+    lines = [
+        f"{found.both:,} streams in both, {found.only_a:,} only in A, {found.only_b:,} only in B;"
+        f" {found.mended:,} failed in A and passed in B"
+    ]
+    for loss in found.losses:
+        place = " ".join(filter(None, (loss.provider, loss.model)))
+        lines.append(f"{loss.aspect} {loss.verdict} of {loss.rows:,} streams ({place})")
+        for example in loss.examples:
+            lines.append(f"  {example.id}: {example.sentence}")
+            lines.append(f"  harness replay {shlex.quote(example.source)}")
+    if found.new_errors:
+        lines.append(f"{found.new_errors:,} streams that only A could judge")
+        lines += [f"  {error.id}: {error.sentence}" for error in found.errors]
+    return lines
+
+
+def _say(message: str) -> None:
+    print(f"harness: {printable(message)}", file=sys.stderr, flush=True)

@@ -1,0 +1,156 @@
+"""Compares the output of two sweeps of the same streams with DuckDB: what B loses that A kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from harness.facts import ASPECTS
+
+from .files import EXTRA, file_system, is_url
+from .stream import SweepError
+
+PAIRS: Final = """\
+CREATE TEMP TABLE pairs AS
+SELECT id, b.source, b.provider, b.model, b.sentence,
+       a.verdict AS verdict_a, b.verdict AS verdict_b,
+       a.aspects AS aspects_a, b.aspects AS aspects_b
+FROM a FULL JOIN b USING (id, digest)
+"""
+"""The rows of both sweeps, side by side where id and digest are the same. ``a`` and ``b`` are views
+of the two outputs.
+"""
+
+LOSSES: Final = """\
+WITH changed AS (
+    SELECT *, CAST(CAST(aspects_b AS JSON) AS MAP(VARCHAR, VARCHAR)) AS now,
+           unnest(map_entries(CAST(CAST(aspects_a AS JSON) AS MAP(VARCHAR, VARCHAR)))) AS before
+    FROM pairs
+    WHERE verdict_a <> 'error' AND verdict_b <> 'error' AND aspects_a IS DISTINCT FROM aspects_b
+)
+SELECT before.key AS aspect, provider, model,
+       coalesce(now[before.key], 'not compared') AS verdict,
+       count(*) AS rows,
+       list({'id': id, 'source': source, 'sentence': sentence} ORDER BY id)[1:3] AS examples
+FROM changed
+WHERE before.value = 'kept' AND now[before.key] IS DISTINCT FROM 'kept'
+GROUP BY ALL
+ORDER BY rows DESC, aspect, provider, model, verdict
+"""
+"""Each aspect that A kept and B does not."""
+
+ERRORS: Final = """\
+SELECT id, source, sentence
+FROM pairs
+WHERE verdict_a <> 'error' AND verdict_b = 'error'
+ORDER BY id LIMIT 3
+"""
+"""Rows that A judged and B could not."""
+
+COUNTS: Final = """\
+SELECT count(*) FILTER (verdict_a IS NOT NULL AND verdict_b IS NOT NULL) AS both,
+       count(*) FILTER (verdict_b IS NULL) AS only_a,
+       count(*) FILTER (verdict_a IS NULL) AS only_b,
+       count(*) FILTER (verdict_a <> 'error' AND verdict_b = 'error') AS new_errors,
+       count(*) FILTER (verdict_a = 'failed' AND verdict_b = 'passed') AS mended
+FROM pairs
+"""
+"""The rows of both sweeps, and those of one alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiffExample:
+    """A row as an example."""
+
+    id: str
+    source: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Rows in which one aspect that A kept has the same other verdict in B."""
+
+    aspect: str
+    provider: str
+    model: str
+    verdict: str
+    rows: int
+    examples: tuple[DiffExample, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepDifferences:
+    """What B loses. ``both``: rows of both sweeps; ``only_a``, ``only_b``: of one alone;
+    ``new_errors``: rows that only A could judge; ``mended``: failed in A, passed in B.
+    """
+
+    losses: tuple[Difference, ...]
+    errors: tuple[DiffExample, ...]
+    both: int
+    only_a: int
+    only_b: int
+    new_errors: int
+    mended: int
+
+    @property
+    def worse(self) -> bool:
+        """Whether B loses anything."""
+        return bool(self.losses or self.new_errors)
+
+
+def compare_sweeps(a: str, b: str) -> SweepDifferences:
+    """Compare two outputs: files, folders or globs. Raises `SweepError`."""
+    try:
+        import duckdb  # the extra
+    except ImportError:
+        raise SweepError(f"sweeps are compared with DuckDB; install it: {EXTRA}") from None
+    with duckdb.connect() as connection:
+        for name, path in (("a", a), ("b", b)):
+            if is_url(path):
+                connection.register_filesystem(file_system(path)[0])
+            try:
+                connection.execute(f"CREATE VIEW {name} AS {_view(path)}")
+            except duckdb.Error as error:
+                reason = str(error).splitlines()[0]
+                raise SweepError(f"{path}: no output of a sweep: {reason}") from None
+        connection.execute(PAIRS)
+        losses = [
+            Difference(aspect, provider or "", model or "", verdict, rows, _examples(examples))
+            for aspect, provider, model, verdict, rows, examples in _all(connection, LOSSES)
+        ]
+        errors = tuple(DiffExample(*row) for row in _all(connection, ERRORS))
+        (counts,) = _all(connection, COUNTS)
+    return SweepDifferences(tuple(losses), errors, *counts)
+
+
+def _all(connection: Any, query: str) -> Sequence[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = connection.execute(query).fetchall()
+    return rows
+
+
+def _examples(examples: Sequence[dict[str, str]]) -> tuple[DiffExample, ...]:
+    return tuple(DiffExample(**example) for example in examples)
+
+
+def _view(path: str) -> str:
+    """The query that reads an output; of rows with the same id and digest, one is read."""
+    pattern, lines = path, path.endswith(".jsonl")
+    if not path.endswith((".parquet", ".jsonl")):
+        lines = not is_url(path) and not any(Path(path).glob("*.parquet"))
+        pattern = f"{path.rstrip('/')}/*.{'jsonl' if lines else 'parquet'}"
+    aspects = ", ".join(f"{aspect} VARCHAR" for aspect in ASPECTS)
+    quoted = "'" + pattern.replace("'", "''") + "'"
+    columns = (
+        "{'id': 'VARCHAR', 'source': 'VARCHAR', 'provider': 'VARCHAR', 'model': 'VARCHAR',"
+        " 'verdict': 'VARCHAR', 'layer': 'VARCHAR', 'sentence': 'VARCHAR', 'digest': 'VARCHAR',"
+        f" 'aspects': 'STRUCT({aspects})'}}"
+    )
+    rows = (
+        f"read_json({quoted}, format='newline_delimited', columns={columns})"
+        if lines
+        else f"read_parquet({quoted})"
+    )
+    return f"SELECT DISTINCT ON (id, digest) * FROM {rows}"  # noqa: S608  # quoted above

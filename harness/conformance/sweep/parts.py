@@ -1,0 +1,243 @@
+"""The input of a sweep, divided into parts: one part in, one file out.
+
+A part is a row group of a Parquet file, some megabytes of JSON lines, or some recordings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from harness.cassettes import CassetteError
+from harness.cassettes.importers import UnknownFormat
+from harness.cassettes.load import read_recording
+from harness.cassettes.yaml import MAX_BYTES
+
+from .files import EXTRA, File, Folder, is_url, list_files, open_file
+from .stream import COLUMNS, Stream, SweepError, stream_of_row
+
+PART_BYTES: Final = 16 * 1024 * 1024
+"""The size of a part of JSON lines, and of recordings together."""
+MAX_FILES: Final = 50
+"""Recordings in a part."""
+BATCH: Final = 256
+"""Streams that are in memory at a time."""
+_HEAD: Final = 1 << 16
+_IS_ROW: Final = re.compile(rb'\s*\{(?=[^\r\n]*"id"\s*:)(?=[^\r\n]*"body(?:_base64)?"\s*:)')
+_PLACE: Final = re.compile(r"(?P<path>.+):(?P<number>[1-9][0-9]*)")
+_decode = msgspec.json.Decoder().decode
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the input.
+
+    ``kind``: ``parquet``, ``lines`` or ``files``. ``start``: the row group, or the byte at which
+    the part begins. ``stop``: the byte at which it ends. ``row``: the number of its first row in
+    its file, from 1. ``rows``: how many rows it has; of recordings, the number of files.
+    ``in_folder``: a file of no known format is no fault, because nobody named it.
+    """
+
+    kind: str
+    name: str
+    paths: tuple[str, ...]
+    size: int
+    rows: int
+    start: int = 0
+    stop: int = 0
+    row: int = 1
+    in_folder: bool = False
+
+
+def plan(arguments: Sequence[str], target: Folder) -> list[Part]:
+    """The parts of all arguments. The same files give the same parts with the same names. Files of
+    the output are no input. Raises `SweepError` or `OSError`.
+    """
+    parts: list[Part] = []
+    for argument in arguments:
+        files, in_folder = list_files(argument)
+        recordings: list[File] = []
+        for file in files:
+            if file.path.startswith(f"{target.path.rstrip('/')}/"):
+                continue
+            if file.path.endswith(".parquet"):
+                parts += _row_groups(file)
+            elif _has_rows(file):
+                parts += _line_parts(file)
+            else:
+                recordings.append(file)
+        parts += _recordings(recordings, in_folder)
+    if not parts:
+        raise SweepError(f"{' '.join(arguments)}: nothing is there but the output")
+    return list({part.name: part for part in parts}.values())
+
+
+def _name(files: Sequence[File], number: int) -> str:
+    """The name of a part: a readable word, its number in the file, and a digest of its files."""
+    digest = blake2b(digest_size=6)
+    for file in files:
+        digest.update(f"{file.path}\n{file.size}\n{file.changed}\n".encode())
+    word = re.sub(r"[^A-Za-z0-9_-]+", "-", files[0].path.rpartition("/")[2])[:40].strip("-")
+    return f"{word}-{digest.hexdigest()}-{number:06d}"
+
+
+def _row_groups(file: File) -> Iterator[Part]:
+    parquet = _parquet(file.path)
+    names = set(parquet.schema_arrow.names)
+    if "id" not in names or "body" not in names:
+        raise SweepError(
+            f"{file.path}: the columns are {', '.join(sorted(names))}; id and body are required"
+        )
+    row = 1
+    for number in range(parquet.metadata.num_row_groups):
+        group = parquet.metadata.row_group(number)
+        yield Part(
+            "parquet",
+            _name([file], number),
+            (file.path,),
+            group.total_byte_size,
+            group.num_rows,
+            number,
+            row=row,
+        )
+        row += group.num_rows
+
+
+def _parquet(path: str) -> Any:
+    try:
+        from pyarrow import ArrowInvalid  # the extra
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise SweepError(f"{path}: Parquet is read with pyarrow; install it: {EXTRA}") from None
+    try:
+        return ParquetFile(open_file(path) if is_url(path) else path)
+    except ArrowInvalid as error:
+        raise SweepError(f"{path}: no readable Parquet file: {error}") from None
+
+
+def _has_rows(file: File) -> bool:
+    """Whether a file has rows as JSON lines: its first line has an id and a body."""
+    with open_file(file.path) as lines:
+        return _IS_ROW.match(lines.read(_HEAD).removeprefix(b"\xef\xbb\xbf")) is not None
+
+
+def _line_parts(file: File) -> Iterator[Part]:
+    """Parts of at most `PART_BYTES`, cut at line ends, unless a line is longer."""
+    start = place = number = 0
+    row, rows = 1, 0
+    with open_file(file.path) as lines:
+        for line in lines:
+            if rows and place + len(line) - start > PART_BYTES:
+                yield _line_part(file, number, start, place, row, rows)
+                start, row, rows, number = place, row + rows, 0, number + 1
+            place += len(line)
+            rows += 1
+    yield _line_part(file, number, start, place, row, rows)
+
+
+def _line_part(file: File, number: int, start: int, stop: int, row: int, rows: int) -> Part:
+    name = _name([file], number)
+    return Part("lines", name, (file.path,), stop - start, rows, start, stop, row)
+
+
+def _recordings(files: Sequence[File], in_folder: bool) -> Iterator[Part]:
+    group: list[File] = []
+    for number, file in enumerate(files):
+        group.append(file)
+        size = sum(member.size for member in group)
+        if len(group) == MAX_FILES or size > PART_BYTES or number == len(files) - 1:
+            paths = tuple(member.path for member in group)
+            yield Part("files", _name(group, 0), paths, size, len(group), in_folder=in_folder)
+            group = []
+
+
+def batches(part: Part) -> Iterator[list[Stream]]:
+    """The streams of a part, `BATCH` at a time. Raises `SweepError` or `OSError` for a file that
+    can't be read.
+    """
+    streams = {"parquet": _of_row_group, "lines": _of_lines, "files": _of_files}[part.kind](part)
+    while batch := list(islice(streams, BATCH)):
+        yield batch
+
+
+def _of_row_group(part: Part) -> Iterator[Stream]:
+    (path,) = part.paths
+    parquet = _parquet(path)
+    columns = [name for name in parquet.schema_arrow.names if name in COLUMNS]
+    number = part.row
+    for batch in parquet.iter_batches(BATCH, row_groups=[part.start], columns=columns):
+        for row in batch.to_pylist():
+            yield stream_of_row(row, f"{path}:{number}")
+            number += 1
+
+
+def _of_lines(part: Part) -> Iterator[Stream]:
+    (path,) = part.paths
+    with open_file(path) as lines:
+        lines.seek(part.start)
+        for number, line in enumerate(islice(lines, part.rows), part.row):
+            yield _of_line(line, f"{path}:{number}")
+
+
+def _of_line(line: bytes, source: str) -> Stream:
+    try:
+        row = _decode(line.removeprefix(b"\xef\xbb\xbf"))
+    except (ValueError, RecursionError) as error:
+        return Stream(source, source, None, f"the line is no JSON: {error}")
+    if not isinstance(row, dict):
+        return Stream(source, source, None, "the line is no JSON object")
+    return stream_of_row(row, source)
+
+
+def _of_files(part: Part) -> Iterator[Stream]:
+    for path in part.paths:
+        try:
+            with open_file(path) as file:
+                data = file.read(MAX_BYTES + 1)
+            exchanges = read_recording(data, path).exchanges
+        except UnknownFormat as error:
+            yield Stream(path, path, None, _reason(error, path), skipped=part.in_folder)
+            continue
+        except (CassetteError, OSError) as error:
+            yield Stream(path, path, None, _reason(error, path))
+            continue
+        for number, exchange in enumerate(exchanges, 1):
+            source = f"{path}:{number}"
+            yield Stream(source, source, exchange)
+
+
+def _reason(error: Exception, path: str) -> str:
+    return str(error).removeprefix(f"{path}: ")
+
+
+def stream_at(source: str) -> Stream | None:
+    """The stream at a place such as ``day.parquet:17``: a row of a table, or the exchange of a
+    recording. None for a text that names no such place. Raises `SweepError` or `OSError`.
+    """
+    match = _PLACE.fullmatch(source)
+    if match is None:
+        return None
+    path, number = match["path"], int(match["number"])
+    if not is_url(path) and not Path(path).is_file():
+        return None
+    files, in_folder = list_files(path)
+    if path.endswith(".parquet"):
+        parts = _row_groups(files[0])
+    elif _has_rows(files[0]):
+        parts = _line_parts(files[0])
+    else:
+        parts = _recordings(files, in_folder)
+    for part in parts:
+        inside = part.kind == "files" or part.row <= number < part.row + part.rows
+        streams = (stream for batch in batches(part) for stream in batch) if inside else iter(())
+        for stream in streams:
+            if stream.source in (source, path):
+                return stream
+    raise SweepError(f"{path}: there is no row or exchange {number}")

@@ -1,0 +1,122 @@
+"""Runs a sweep: plans its parts, gives those without a file to an engine, and sums up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Final
+
+from .contract import Settings, judge_batch, open_adapter
+from .engines import Engine, WorkerLost
+from .files import UNFINISHED, Folder
+from .output import Format, read_summary, write_part
+from .parts import Part, batches, plan
+from .stream import Stream, SweepError
+from .summary import Summary
+from .verdict import Verdict
+
+MANIFEST: Final = "_sweep.json"
+"""The file with the settings of the sweep whose output a folder has. Readers of folders of Parquet
+leave out names that begin with ``_``.
+"""
+SUFFIXES: Final = (".parquet", ".jsonl")
+MAX_LOSSES: Final = 3
+"""How often in a row processes may end without any part being finished."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A sweep: the parts of its input, its settings, and the folder of its output."""
+
+    parts: tuple[Part, ...]
+    settings: Settings
+    folder: Folder
+    format: Format
+
+    def file_of(self, part: Part) -> str:
+        """The name of the file of a part."""
+        return f"{part.name}.{self.format}"
+
+
+def plan_sweep(
+    arguments: Sequence[str], settings: Settings, folder: Folder, output: Format
+) -> Sweep:
+    """A sweep of all files of the arguments. Raises `SweepError` where the folder has the output of
+    another sweep.
+    """
+    sweep = Sweep(tuple(plan(arguments, folder)), settings, folder, output)
+    manifest = _manifest(settings)
+    names = folder.names()
+    if MANIFEST in names and folder.read(MANIFEST) != manifest:
+        found = folder.read(MANIFEST).decode().strip()
+        raise SweepError(
+            f"{folder.path} has a sweep with other settings: {found}; name another folder"
+        )
+    known = {sweep.file_of(part) for part in sweep.parts}
+    if strange := [name for name in names if name.endswith(SUFFIXES) and name not in known]:
+        raise SweepError(
+            f"{folder.path}/{strange[0]}: made from other input, or from a file that has changed"
+            f" since ({len(strange)} such files); name another folder, or delete them"
+        )
+    if MANIFEST not in names:
+        folder.write(MANIFEST, manifest)
+    return sweep
+
+
+def _manifest(settings: Settings) -> bytes:
+    decisive = asdict(replace(settings, isolated=False))
+    return json.dumps(decisive, sort_keys=True, ensure_ascii=False).encode() + b"\n"
+
+
+def run_sweep(
+    sweep: Sweep, engine: Engine, done: Callable[[Part, bool], None] = lambda part, now: None
+) -> Summary:
+    """Judge every part that has no file yet, and give the summary of all. ``done(part, now)`` is
+    called for each part; ``now`` is False for one that was finished before.
+    """
+    names = set(sweep.folder.names())
+    summary = Summary()
+    waiting: dict[str, Part] = {}
+    for part in sweep.parts:
+        if sweep.file_of(part) in names:
+            summary.merge(read_summary(sweep.file_of(part), sweep.folder))
+            done(part, False)
+        else:
+            waiting[part.name] = part
+    settings, losses = sweep.settings, 0
+    while waiting:
+        before = len(waiting)
+        try:
+            work = partial(run_part, settings=settings, folder=sweep.folder, output=sweep.format)
+            for part, counts in engine(work, list(waiting.values())):
+                summary.merge(counts)
+                del waiting[part.name]
+                done(part, True)
+        except WorkerLost as error:
+            losses = losses + 1 if len(waiting) == before else 0
+            if losses == MAX_LOSSES:
+                raise SweepError(f"processes end again and again: {error}") from None
+            settings = replace(settings, isolated=True)  # the one that ended them may be an adapter
+    for name in sweep.folder.names():
+        if name.endswith(UNFINISHED):
+            sweep.folder.delete(name)
+    return summary
+
+
+def run_part(part: Part, settings: Settings, folder: Folder, output: Format) -> Summary:
+    """Judge one part and write its file. An engine calls this in its processes."""
+    open_adapter(settings.adapter, settings)
+    rows = _rows(part, settings)
+    return write_part(f"{part.name}.{output}", rows, folder)
+
+
+def _rows(part: Part, settings: Settings) -> Iterator[Verdict]:
+    try:
+        for batch in batches(part):
+            yield from judge_batch(batch, settings)
+    except OSError as error:  # a file that can't be read any more, or a damaged row group
+        source = f"{part.paths[0]}:{part.row}"
+        fault = f"the rest of the part can't be read: {error}"
+        yield from judge_batch([Stream(source, source, None, fault)], settings)

@@ -1,0 +1,172 @@
+"""A captured stream as a row of a table: the columns of the input, and the exchange of a row."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from typing import Any, Final, get_args
+
+from harness.providers import PROVIDERS, with_provider
+from harness.stream.events import End
+from harness.stream.exchange import Exchange, Request
+from harness.stream.json_codec import decode_json
+from harness.stream.printable import shorten
+
+
+class SweepError(ValueError):
+    """An input, output or engine of a sweep that can't be used; the message says why."""
+
+
+class RowError(ValueError):
+    """A row that is no exchange; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One captured stream.
+
+    ``source`` is the place from which `harness replay` reads it again. Without an exchange,
+    ``fault`` is the reason; ``skipped``: it is no fault.
+    """
+
+    id: str
+    source: str
+    exchange: Exchange | None
+    fault: str = ""
+    skipped: bool = False
+
+
+COLUMNS: Final = {
+    "id": "The name of the stream, a string; required.",
+    "body": "The bytes of the answer as they came, or text as UTF-8; required.",
+    "body_base64": "The same in base64, in place of ``body``, for JSON lines.",
+    "provider": f"One of {', '.join(PROVIDERS)}. Without it, request or body decide.",
+    "status": "The HTTP status; 200 without it.",
+    "headers": "The response headers: an object, a map, or JSON text of an object.",
+    "reads": "The network reads: a list of sizes in bytes, or of objects with ``bytes`` and"
+    " ``at_ms``. Without it, the body is one read.",
+    "end": f"The end of the answer: {', '.join(get_args(End))}. ``unknown`` without it.",
+    "request": "The request: an object with ``url``, ``method``, ``headers`` and ``body``, or JSON"
+    " text of that object.",
+}
+"""The columns of an input row; others are not read."""
+
+
+def stream_of_row(row: Mapping[str, Any], source: str) -> Stream:
+    """The stream of a row, whatever is wrong with the row."""
+    name = row.get("id")
+    known = source if name is None else str(name)
+    try:
+        if name is None:
+            raise RowError("the row has no id")
+        return Stream(known, source, _exchange(row))
+    except RowError as error:
+        return Stream(known, source, None, str(error))
+
+
+def _exchange(row: Mapping[str, Any]) -> Exchange:
+    body = _body(row)
+    status, end = row.get("status"), row.get("end")
+    if status is not None and (isinstance(status, bool) or not isinstance(status, int)):
+        raise RowError(f"status is {_shown(status)}; expected a whole number")
+    ends = get_args(End)
+    if end is not None and end not in ends:
+        raise RowError(f"end is {_shown(end)}; expected one of {', '.join(ends)}")
+    exchange = Exchange(
+        _request(row.get("request")),
+        200 if status is None else status,
+        _headers(row.get("headers")),
+        _reads(row.get("reads"), body),
+        end or "unknown",
+    )
+    provider = row.get("provider")
+    if provider is None:
+        return with_provider(exchange)
+    if provider not in PROVIDERS:
+        raise RowError(f"provider is {_shown(provider)}; known are {', '.join(PROVIDERS)}")
+    if exchange.request is None:  # the caller knows that it is an answer of a model
+        return replace(exchange, provider=provider, generates=True, streamed=True)
+    return replace(with_provider(exchange), provider=provider)
+
+
+def _body(row: Mapping[str, Any]) -> bytes:
+    body, encoded = row.get("body"), row.get("body_base64")
+    if isinstance(body, str):
+        return body.encode("utf-8", "surrogatepass")
+    if isinstance(body, bytes):
+        return body
+    if body is not None:
+        raise RowError(f"body is {_shown(body)}; expected bytes or text")
+    if not isinstance(encoded, str):
+        raise RowError("the row has no body")
+    try:
+        return base64.b64decode(encoded, validate=True)
+    except binascii.Error as error:
+        raise RowError(f"body_base64 is no base64: {error}") from None
+
+
+def _reads(reads: Any, body: bytes) -> tuple[tuple[float | None, bytes], ...]:
+    if reads is None:
+        return ((None, body),) if body else ()
+    if not isinstance(reads, list):
+        raise RowError(f"reads is {_shown(reads)}; expected a list")
+    times: list[float | None] = []
+    sizes: list[int] = []
+    for read in reads:
+        at, size = (
+            (read.get("at_ms"), read.get("bytes")) if isinstance(read, dict) else (None, read)
+        )
+        if type(size) is not int or size < 0 or not isinstance(at, float | int | None):
+            raise RowError(f"a read is {_shown(read)}; expected its size in bytes")
+        times.append(at)
+        sizes.append(size)
+    if sum(sizes) != len(body):
+        raise RowError(f"the reads have {sum(sizes)} bytes, the body has {len(body)}")
+    places = pairwise(accumulate(sizes, initial=0))
+    return tuple((at, body[a:b]) for at, (a, b) in zip(times, places, strict=True))
+
+
+def _headers(headers: Any) -> dict[str, list[str]]:
+    headers = _object("headers", headers)
+    items: Iterable[Any] = headers.items() if isinstance(headers, dict) else headers or ()
+    named: dict[str, list[str]] = {}
+    for item in items:
+        if not isinstance(item, tuple | list) or len(item) != 2:
+            raise RowError(f"a header is {_shown(item)}; expected a name and a value")
+        name, value = item
+        if value is not None:
+            values = value if isinstance(value, list) else [value]
+            named.setdefault(str(name), []).extend(map(str, values))
+    return named
+
+
+def _request(request: Any) -> Request | None:
+    request = _object("request", request)
+    if request is None:
+        return None
+    if not isinstance(request, dict) or not isinstance(request.get("url"), str):
+        raise RowError(f"request is {_shown(request)}; expected an object with a url")
+    body = request.get("body")
+    if isinstance(body, str):
+        body = body.encode("utf-8", "surrogatepass")
+    if body is not None and not isinstance(body, bytes):
+        raise RowError(f"the body of the request is {_shown(body)}; expected bytes or text")
+    method, headers = request.get("method") or "POST", _headers(request.get("headers"))
+    return Request(str(method), request["url"], headers, body or b"")
+
+
+def _object(name: str, value: Any) -> Any:
+    """A value, or the JSON value of its text."""
+    if not isinstance(value, str | bytes):
+        return value
+    try:
+        return decode_json(value.encode() if isinstance(value, str) else value)
+    except ValueError as error:
+        raise RowError(f"{name} is no JSON: {error}") from None
+
+
+def _shown(value: object) -> str:
+    return shorten(repr(value), 80)

@@ -1,0 +1,123 @@
+"""The summary of a sweep: counts and examples of its rows. Summaries of parts can be merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import Struct, field
+
+from ..aspect_results import without_values
+from .verdict import Verdict
+
+EXAMPLES: Final = 3
+"""Rows that are kept as examples of a reason: the first ones by id, in whatever order parts end."""
+MOST_REASONS: Final = 500
+"""Different reasons that are kept; rows with further ones are only counted."""
+
+
+class Example(Struct, frozen=True):
+    """A row as an example."""
+
+    id: str
+    source: str
+    sentence: str
+
+
+class Reason(Struct):
+    """Red or failed rows with the same sentence, whatever the values and numbers in that."""
+
+    rows: int = 0
+    examples: list[Example] = field(default_factory=list)
+
+
+class Summary(Struct):
+    """Counts of rows.
+
+    ``verdicts``: by verdict. ``red``: the rows that make the sweep fail. ``variants``: failed rows
+    whose answer is not the documented wire. ``aspects``: by provider, aspect and verdict.
+    ``worse``, ``better``: by aspect, against a baseline. ``laws``: by number and verdict.
+    ``reasons``: by verdict, layer and sentence.
+    """
+
+    rows: int = 0
+    red: int = 0
+    variants: int = 0
+    verdicts: dict[str, int] = field(default_factory=dict)
+    aspects: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    worse: dict[str, int] = field(default_factory=dict)
+    better: dict[str, int] = field(default_factory=dict)
+    laws: dict[str, dict[str, int]] = field(default_factory=dict)
+    reasons: dict[str, dict[str, dict[str, Reason]]] = field(default_factory=dict)
+    other_reasons: int = 0
+
+    @classmethod
+    def of(cls, verdicts: Iterable[Verdict]) -> Summary:
+        """The summary of rows."""
+        summary = cls()
+        for verdict in verdicts:
+            summary.add(verdict)
+        return summary
+
+    def add(self, verdict: Verdict) -> None:
+        """Count one row."""
+        self.rows += 1
+        self.red += verdict.red
+        self.variants += bool(verdict.variants)
+        _count(self.verdicts, verdict.verdict)
+        by_aspect = self.aspects.setdefault(verdict.provider or "", {})
+        for aspect, word in verdict.aspects.items():
+            _count(by_aspect.setdefault(aspect, {}), word)
+        for aspect in verdict.worse:
+            _count(self.worse, aspect)
+        for aspect in verdict.better:
+            _count(self.better, aspect)
+        for law, word in verdict.laws.items():
+            _count(self.laws.setdefault(law, {}), word)
+        if verdict.sentence:
+            example = Example(verdict.id, verdict.source, verdict.sentence)
+            word = "variant" if verdict.variants else verdict.verdict
+            self._add_reason(word, verdict.layer, Reason(1, [example]))
+
+    def merge(self, other: Summary) -> None:
+        """Add the counts of another summary."""
+        self.rows += other.rows
+        self.red += other.red
+        self.variants += other.variants
+        self.other_reasons += other.other_reasons
+        _merge(self.verdicts, other.verdicts)
+        _merge(self.worse, other.worse)
+        _merge(self.better, other.better)
+        for law, counts in other.laws.items():
+            _merge(self.laws.setdefault(law, {}), counts)
+        for provider, aspects in other.aspects.items():
+            for aspect, counts in aspects.items():
+                _merge(self.aspects.setdefault(provider, {}).setdefault(aspect, {}), counts)
+        for word, layers in other.reasons.items():
+            for layer, reasons in layers.items():
+                for reason in reasons.values():
+                    self._add_reason(word, layer, reason)
+
+    def _add_reason(self, word: str, layer: str, reason: Reason) -> None:
+        reasons = self.reasons.setdefault(word, {}).setdefault(layer, {})
+        key = without_values(reason.examples[0].sentence)
+        known = reasons.get(key)
+        if known is None:
+            if len(reasons) >= MOST_REASONS:
+                self.other_reasons += reason.rows
+                return
+            reasons[key] = Reason(reason.rows, reason.examples[:EXAMPLES])
+            return
+        known.rows += reason.rows
+        examples = [*known.examples, *reason.examples]
+        known.examples = sorted(examples, key=lambda example: (example.id, example.source))
+        del known.examples[EXAMPLES:]
+
+
+def _count(counts: dict[str, int], name: str) -> None:
+    counts[name] = counts.get(name, 0) + 1
+
+
+def _merge(counts: dict[str, int], other: dict[str, int]) -> None:
+    for name, number in other.items():
+        counts[name] = counts.get(name, 0) + number

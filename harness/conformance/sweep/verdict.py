@@ -1,0 +1,70 @@
+"""A verdict as a row of a table: the columns of the output."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from msgspec import Struct
+
+RowVerdict = Literal["passed", "failed", "error", "skipped"]
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """One stream, judged for one adapter. `COLUMNS` describes the fields."""
+
+    id: str
+    source: str
+    adapter: str
+    version: str
+    provider: str | None = None
+    model: str | None = None
+    status: int | None = None
+    end: str | None = None
+    verdict: RowVerdict
+    aspects: dict[str, str] = {}
+    laws: dict[str, str] = {}
+    layer: str = ""
+    sentence: str = ""
+    variants: tuple[str, ...] = ()
+    digest: str = ""
+    against: str = ""
+    worse: tuple[str, ...] = ()
+    better: tuple[str, ...] = ()
+
+    @property
+    def red(self) -> bool:
+        """Whether the row makes a sweep fail: it could not be judged, or something is lost of the
+        documented wire. With a baseline, only that which the baseline kept.
+        """
+        if self.verdict == "error":
+            return True
+        if self.against:
+            return bool(self.worse) and not self.variants
+        return self.verdict == "failed" and not self.variants
+
+
+COLUMNS: Final = {
+    "id": "The name of the stream.",
+    "source": "The place of the stream, which `harness replay` and `harness show` read.",
+    "adapter": "The name of the adapter.",
+    "version": "Its version.",
+    "provider": "The provider of the answer.",
+    "model": "The model that was asked, else the one that the answer names.",
+    "status": "The HTTP status.",
+    "end": "The end of the answer.",
+    "verdict": "`passed`; `failed`: something is lost, wrong or raised; `error`: the row could not"
+    " be judged; `skipped`: nothing was compared.",
+    "aspects": "The verdict of each aspect that was looked at.",
+    "laws": "The verdict of each law that was asked, by its number.",
+    "layer": "The first layer in which something is lost: `events` or `payloads` of our event"
+    " models, `facts` of other adapters.",
+    "sentence": "The first reason in words.",
+    "variants": "The ways in which a failed answer differs from the documented wire. A row with any"
+    " is never red.",
+    "digest": "A digest of status, end and body. Rows of two sweeps with the same id and digest"
+    " are about the same answer.",
+    "against": "The name and version of the baseline, where there is one.",
+    "worse": "The aspects that the baseline kept, and this adapter does not.",
+    "better": "The aspects that this adapter keeps, and the baseline did not.",
+}
+"""The columns of an output row."""

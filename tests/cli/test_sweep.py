@@ -1,0 +1,190 @@
+"""``harness sweep`` and ``harness sweep-diff``: what they write, print and return."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.cli.main import main
+from harness.conformance.sweep import output
+from tests.support.captured import body, need_scale, row, write_lines, write_parquet, write_shim
+
+ALONE = ("--engine", "local", "--jobs", "1")
+
+
+@pytest.fixture(autouse=True)
+def day(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three streams."""
+    monkeypatch.syspath_prepend(str(here))
+    rows = (row("a"), row("b", body=body("Rome")), row("c"))
+    return write_lines(here / "day.jsonl", *rows)
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation without the extra."""
+    for module in ("output", "engines"):
+        name = f"harness.conformance.sweep.{module}.find_spec"
+        monkeypatch.setattr(name, lambda package: None)
+
+
+def sweep(*arguments: str) -> int:
+    return main(["sweep", "day.jsonl", "-o", "out", *ALONE, *arguments])
+
+
+def losing(here: Path, name: str) -> str:
+    return write_shim(here, name, "[1:]").text
+
+
+def test_a_kept_sweep_is_0_and_writes_rows_and_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sweep() == 0
+    captured = capsys.readouterr()
+    assert captured.out == "unified-llm 0.1.0: 3 streams: 3 passed\n"
+    assert captured.err.endswith("harness: 1 file of verdicts, and out/_report.html\n")
+    page = Path("out/_report.html").read_text(encoding="utf-8")
+    assert "3 of 3 streams passed" in page
+    assert "Nothing is lost, wrong or raised." in page
+
+
+@pytest.mark.usefixtures("bare")
+def test_without_the_extra_verdicts_are_json_lines() -> None:
+    assert main(["sweep", "day.jsonl", "-o", "out", "--jobs", "1"]) == 0
+    (file,) = Path("out").glob("*.jsonl")
+    rows = [json.loads(line) for line in file.read_bytes().splitlines()]
+    assert [row["id"] for row in rows] == ["a", "b", "c"]
+    assert list(rows[0])[:4] == ["id", "source", "adapter", "version"]
+
+
+def test_a_loss_is_1_with_its_place(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert sweep("--adapter", losing(here, "cut_one")) == 1
+    printed = capsys.readouterr().out
+    assert "3 streams: 3 failed" in printed
+    assert "3 failed (facts): text lost: at character 0" in printed
+    assert "harness show day.jsonl:1" in printed
+    page = Path("out/_report.html").read_text(encoding="utf-8")
+    assert "0 of 3 streams passed, 3 failed" in page
+    assert "harness show day.jsonl:2" in page
+
+
+def test_a_row_that_is_no_exchange_is_1(day: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_lines(day, row("a"), {"id": "b", "body": 7})
+    assert sweep() == 1
+    assert "1 error: body is 7; expected bytes or text" in capsys.readouterr().out
+
+
+def test_declared_losses_are_no_losses(here: Path) -> None:
+    assert sweep("--adapter", losing(here, "cut_declared"), "--losses", "text") == 0
+
+
+def test_against_a_baseline_only_worse_is_red(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut, whole = losing(here, "cut_two"), write_shim(here, "whole_two").text
+    assert sweep("--adapter", whole, "--against", cut) == 0
+    assert "mends text of 3 streams" in capsys.readouterr().out
+    worse = ["sweep", "day.jsonl", "-o", "worse", *ALONE, "--adapter", cut, "--against", whole]
+    assert main(worse) == 1
+    assert "loses text of 3 streams" in capsys.readouterr().out
+    assert "Against whole-two" in Path("worse/_report.html").read_text(encoding="utf-8")
+
+
+def test_laws_are_asked_by_number(capsys: pytest.CaptureFixture[str]) -> None:
+    assert sweep("--law", "5") == 0
+    page = Path("out/_report.html").read_text(encoding="utf-8")
+    assert '<th scope="row">5</th><td>3 passed</td>' in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.jsonl"], "none.jsonl: there is no such file"),
+        (["day.jsonl", "--adapter", "none"], "'none' names no adapter"),
+        (["day.jsonl", "--engine", "spark"], "'spark' is no engine"),
+        (["day.jsonl", "--losses", "smell"], "--losses: 'smell' is no declared loss"),
+    ],
+)
+def test_bad_usage_is_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", "-o", "out", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_row_can_be_replayed_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", "day.jsonl:2", "--layer", "events"]) == 0
+    assert '"text":"Rome"' in capsys.readouterr().out
+    assert main(["show", "day.jsonl:2", "--adapter", "unified-llm"]) == 0
+    assert "unified-llm: text kept" in capsys.readouterr().out
+    assert main(["replay", "day.jsonl:4"]) == 2
+    assert "there is no row or exchange 4" in capsys.readouterr().err
+
+
+def test_a_row_of_parquet_can_be_replayed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    need_scale()
+    write_parquet(here / "day.parquet", row("a"), row("b"), row("c", body=body("Rome")))
+    assert main(["replay", "day.parquet:3", "--layer", "events"]) == 0
+    assert '"text":"Rome"' in capsys.readouterr().out
+
+
+def test_a_row_that_is_no_exchange_cannot_be_replayed(
+    day: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_lines(day, {"id": "b", "body": 7})
+    assert main(["replay", "day.jsonl:1"]) == 2
+    assert "day.jsonl:1: body is 7" in capsys.readouterr().err
+
+
+def test_sweep_diff_names_what_b_loses(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    need_scale()
+    cut, whole = losing(here, "cut_three"), write_shim(here, "whole_three").text
+    for name, target in (("a", whole), ("b", cut)):
+        main(["sweep", "day.jsonl", "-o", name, *ALONE, "--adapter", target])
+    capsys.readouterr()
+    assert main(["sweep-diff", "a", "b"]) == 1
+    printed = capsys.readouterr().out
+    assert printed.startswith("3 streams in both, 0 only in A, 0 only in B;")
+    assert "text lost of 3 streams (gemini-api gemini-x)" in printed
+    assert "harness replay day.jsonl:1" in printed
+    assert main(["sweep-diff", "b", "a"]) == 0
+    assert main(["sweep-diff", "a", "none"]) == 2
+
+
+def test_sweep_diff_without_duckdb_names_the_extra(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
+    assert main(["sweep-diff", "a", "b"]) == 2
+    assert "install it: pip install 'gemini-conformance[scale]'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_default_engine_runs_in_processes() -> None:
+    assert main(["sweep", "day.jsonl", "-o", "out", "--jobs", "2"]) == 0
+    names = [path.name for path in Path("out").iterdir()]
+    assert any(name.endswith(f".{output.default_format()}") for name in names)
+
+
+def test_an_interrupted_sweep_says_how_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("harness.cli.sweep.run_sweep", interrupt)
+    assert sweep() == 130
+    assert "interrupted; the same command goes on: out has what" in capsys.readouterr().err
+
+
+def test_a_terminal_shows_rate_and_time_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert sweep() == 0
+    shown = capsys.readouterr().err
+    assert re.search(r"3/3 \[\d\d:\d\d<\d\d:\d\d,.* streams/s\]", shown)
+    assert sweep() == 0
+    assert "3/3" not in capsys.readouterr().err  # no work, so no rate

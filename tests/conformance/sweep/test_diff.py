@@ -1,0 +1,123 @@
+"""Two sweeps of the same streams are compared: what B loses that A kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from harness.conformance.sweep.diff import SweepDifferences, compare_sweeps
+from harness.conformance.sweep.files import Folder
+from harness.conformance.sweep.output import Format, write_part
+from harness.conformance.sweep.stream import SweepError
+from harness.conformance.sweep.verdict import RowVerdict, Verdict
+from tests.support.captured import need_scale
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need_scale()
+    monkeypatch.chdir(tmp_path)
+
+
+def verdict(
+    name: str, word: RowVerdict = "passed", *, model: str = "m", digest: str = "", **aspects: str
+) -> Verdict:
+    sentence = f"{word}: {name}" if word != "passed" else ""
+    return Verdict(
+        id=name,
+        source=f"day:{name}",
+        adapter="x",
+        version="1",
+        provider="p",
+        model=model,
+        verdict=word,
+        aspects=aspects,
+        sentence=sentence,
+        digest=digest or f"d-{name}",
+    )
+
+
+def compared(
+    before: Sequence[Verdict], after: Sequence[Verdict], output: Format = "parquet"
+) -> SweepDifferences:
+    for folder, rows in (("a", before), ("b", after)):
+        half = len(rows) // 2
+        write_part(f"1.{output}", rows[:half], Folder(folder))
+        write_part(f"2.{output}", rows[half:], Folder(folder))
+    return compare_sweeps("a", "b")
+
+
+@pytest.mark.parametrize("output", ["parquet", "jsonl"])
+def test_each_lost_aspect_is_a_group_with_examples(output: Format) -> None:
+    before = [verdict(f"s{n}", text="kept", finish="kept", usage="lost") for n in range(6)]
+    after = [
+        *[verdict(f"s{n}", "failed", text="lost", finish="kept", usage="lost") for n in range(4)],
+        verdict("s4", "failed", text="kept", finish="wrong", usage="lost", model="n"),
+        verdict("s5", text="kept", finish="kept", usage="kept"),
+    ]
+    found = compared(before, after, output)
+    assert found.worse
+    assert [(loss.aspect, loss.model, loss.verdict, loss.rows) for loss in found.losses] == [
+        ("text", "m", "lost", 4),
+        ("finish", "n", "wrong", 1),
+    ]
+    first = found.losses[0]
+    assert first.provider == "p"
+    assert [example.source for example in first.examples] == ["day:s0", "day:s1", "day:s2"]
+    assert first.examples[0].sentence == "failed: s0"
+    assert (found.both, found.only_a, found.only_b, found.new_errors) == (6, 0, 0, 0)
+
+
+def test_an_aspect_that_is_compared_no_more_is_lost() -> None:
+    found = compared([verdict("s", text="kept")], [verdict("s", "skipped", finish="kept")])
+    assert [(loss.aspect, loss.verdict) for loss in found.losses] == [("text", "not compared")]
+
+
+def test_equal_sweeps_differ_in_nothing() -> None:
+    rows = [verdict(f"s{n}", "failed", text="lost") for n in range(3)]
+    found = compared(rows, list(reversed(rows)))
+    assert (found.worse, found.losses, found.both) == (False, (), 3)
+
+
+def test_rows_that_b_could_not_judge_are_errors() -> None:
+    found = compared([verdict("s", text="kept")], [verdict("s", "error")])
+    assert (found.worse, found.new_errors, found.losses) == (True, 1, ())
+    assert found.errors[0].source == "day:s"
+
+
+def test_rows_of_one_sweep_alone_are_counted() -> None:
+    before = [verdict("s", text="kept"), verdict("old", text="kept")]
+    after = [verdict("s", text="kept"), verdict("new", "failed", text="lost")]
+    found = compared(before, after)
+    assert (found.both, found.only_a, found.only_b, found.worse) == (1, 1, 1, False)
+
+
+def test_the_same_id_with_another_answer_is_another_stream() -> None:
+    found = compared(
+        [verdict("s", digest="1", text="kept")], [verdict("s", digest="2", text="lost")]
+    )
+    assert (found.both, found.only_a, found.only_b, found.losses) == (0, 1, 1, ())
+
+
+def test_mended_rows_are_counted() -> None:
+    found = compared([verdict("s", "failed", text="lost")], [verdict("s", text="kept")])
+    assert (found.mended, found.worse) == (1, False)
+
+
+def test_outputs_are_also_files_globs_and_urls(tmp_path: Path) -> None:
+    compared([verdict("s", text="kept")], [verdict("s", "failed", text="lost")])
+    for a in ("a/*.parquet", "a/2.parquet", f"file://{tmp_path}/a"):
+        assert len(compare_sweeps(a, "b").losses) == 1
+
+
+def test_a_path_without_an_output_is_refused() -> None:
+    with pytest.raises(SweepError, match="none: no output of a sweep"):
+        compare_sweeps("none", "none")
+
+
+def test_a_stream_that_was_captured_twice_is_compared_once() -> None:
+    twice = [verdict("s", text="kept")] * 2
+    found = compared(twice, [verdict("s", "failed", text="lost")] * 2)
+    assert (found.both, found.losses[0].rows) == (1, 1)
