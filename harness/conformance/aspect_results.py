@@ -102,7 +102,8 @@ class AspectCell(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
 class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """All cells of one adapter. ``argument`` is the one by which the command line named it, where
     that is not ``target``. ``day``: when it was judged, YYYY-MM-DD. ``unused_losses``: the
-    declared losses that no cell shows, though some cells are about them.
+    declared losses that no cell shows, though some cells are about them. ``folder``: the folder in
+    which it was judged, below the root of its repository; "" for the root.
     """
 
     name: str
@@ -113,6 +114,7 @@ class AdapterResults(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
     unused_losses: tuple[str, ...] = ()
     cells: tuple[AspectCell, ...] = ()
     second_turn: tuple[AspectCell, ...] = ()
+    folder: str = ""
 
     @property
     def sections(self) -> dict[str, list[AspectCell]]:
@@ -265,6 +267,15 @@ def fact_lines(entries: Sequence[Entry]) -> list[str]:
 def line_of(value: Json) -> str:
     """JSON data in one printable line."""
     return printable(json.dumps(value, ensure_ascii=False, default=repr))
+
+
+_VALUE: Final = re.compile(r'"(?:[^"\\…]|\\.)*(?:"|…|$)|[0-9]+')
+"""A value or a number in the reason of a verdict."""
+
+
+def without_values(note: str) -> str:
+    """The reason of a verdict without its values and numbers, so that equal reasons are equal."""
+    return _VALUE.sub("…", note)
 
 
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)+)"')

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
+from typing import Final, Literal
 
 from msgspec.structs import replace
 
 from harness.facts import DeclaredLoss, Transcript, WireAnswer, finish_class
+from harness.pipeline.replay import cut_reads
 from harness.providers.oracle import judge_second_turn
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import decode_json
@@ -33,17 +36,32 @@ class Item:
         return RunOptions(cassette=self.cassette, provider=self.exchange.provider)
 
 
+Cuts = Literal["recorded", "whole", "pieces"]
+"""Where the body of an answer is cut: as recorded, nowhere, or in `PIECES` equal pieces."""
+PIECES: Final = 100
+
 LossUse = dict[DeclaredLoss, bool]
 """The declared losses that some cell is about, and whether some cell shows them."""
 
 
 def judge_items(
-    items: Sequence[Item], adapters: Sequence[Adapter], use: LossUse
+    items: Sequence[Item],
+    adapters: Sequence[Adapter],
+    use: LossUse,
+    cuts: Sequence[Cuts] = ("recorded",),
 ) -> Iterator[AspectCell]:
-    """Judge every exchange, in order. Each of ``adapters`` (the same adapter, several times) has a
-    thread of its own. ``use`` is filled with the declared losses.
+    """Judge every exchange, in order, with each of the ``cuts``; a cell shows the worst. Each of
+    ``adapters`` (the same adapter, several times) has a thread of its own. ``use`` is filled with
+    the declared losses.
     """
-    return _spread(items, adapters, lambda item, adapter: _judge(item, adapter, use))
+
+    def judge(item: Item, adapter: Adapter) -> AspectCell:
+        first, *others = (_judge(item, adapter, use, cut) for cut in cuts)
+        for cut, other in zip(cuts[1:], others, strict=True):
+            first = _worse(first, other, cut)
+        return first
+
+    return _spread(items, adapters, judge)
 
 
 def unused_losses(use: LossUse) -> tuple[str, ...]:
@@ -51,12 +69,36 @@ def unused_losses(use: LossUse) -> tuple[str, ...]:
     return tuple(sorted(str(loss) for loss, shown in use.items() if not shown))
 
 
-def _judge(item: Item, adapter: Adapter, use: LossUse) -> AspectCell:
+def _judge(item: Item, adapter: Adapter, use: LossUse, cut: Cuts) -> AspectCell:
     adapter = adapter.with_options(item.options)
-    judgement = judge_exchange(item.exchange, adapter, cassette=item.cassette, number=item.number)
+    exchange = _recut(item.exchange, cut)
+    judgement = judge_exchange(exchange, adapter, cassette=item.cassette, number=item.number)
     for loss, shown in judgement.losses.items():
         use[loss] = shown or use.get(loss, False)
-    return cell_of(judgement, item.exchange)
+    return cell_of(judgement, exchange)
+
+
+def _recut(exchange: Exchange, cut: Cuts) -> Exchange:
+    if cut == "recorded":
+        return exchange
+    size = len(exchange.body)
+    places = range(0, size, -(-size // PIECES) or 1) if cut == "pieces" else ()
+    return dataclasses.replace(exchange, reads=tuple(cut_reads(exchange.reads, [*places])))
+
+
+def _worse(cell: AspectCell, other: AspectCell, cut: Cuts) -> AspectCell:
+    """The cell with what is red with another cut alone."""
+    if cell.error or other.error:
+        return cell if cell.error else replace(cell, error=f"with --cuts {cut}: {other.error}")
+    new = [aspect for aspect in other.red if aspect not in cell.red]
+    return replace(
+        cell,
+        aspects=cell.aspects | {aspect: other.aspects[aspect] for aspect in new},
+        notes=cell.notes
+        | {aspect: f"with --cuts {cut}: {other.notes.get(aspect, '')}" for aspect in new},
+        evidence=cell.evidence
+        | {aspect: other.evidence[aspect] for aspect in new if aspect in other.evidence},
+    )
 
 
 def judge_second_turns(items: Sequence[Item], adapters: Sequence[Adapter]) -> Iterator[AspectCell]:
@@ -89,6 +131,9 @@ def _judge_second_turn(item: Item, adapter: Adapter) -> AspectCell:
             if answer.unavailable:
                 note = "the wire that the adapter asked does not have it"
                 return replace(blank, aspects={"calls": "not_asked"}, notes={"calls": note})
+        if not all(name for name, _ in _answer(item, adapter).facts.calls):
+            note = "the wire has a call without a name, which nobody can run"
+            return replace(blank, aspects={"calls": "not_asked"}, notes={"calls": note})
         body = adapter.second_request(item.exchange, item.options)
     except AdapterError as error:
         return replace(blank, error=str(error))

@@ -10,6 +10,7 @@ from typing import Literal
 
 from harness.facts import (
     ASPECTS,
+    CONTINUATION,
     RED,
     Aspect,
     AspectFinding,
@@ -28,7 +29,7 @@ from harness.facts import (
 from harness.pipeline.replay import choose_provider
 from harness.providers import PROVIDERS
 from harness.providers.oracle import read_messages
-from harness.stream.decompression import unpack
+from harness.stream.decompression import unpack, unpack_before_fault
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 
@@ -99,12 +100,20 @@ def judge_exchange(
 def judge_output(
     exchange: Exchange, adapter: Adapter, output: Output, *, cassette: str = "", number: int = 1
 ) -> ExchangeJudgement:
-    """Judge the output of an adapter.
+    """Judge the output of an adapter, and name the variants of the wire."""
+    judged = compare_output(exchange, adapter, output, cassette=cassette, number=number)
+    return replace(judged, variants=tuple(variants_of_wire(exchange)))
+
+
+def compare_output(
+    exchange: Exchange, adapter: Adapter, output: Output, *, cassette: str = "", number: int = 1
+) -> ExchangeJudgement:
+    """Judge the output of an adapter, and leave the variants of the wire out.
 
     A loss is declared where the adapter declares it, or where the comparison of its event model,
     which knows the declared losses of that model, has no finding.
     """
-    blank = ExchangeJudgement(cassette, number, variants=tuple(variants_of_wire(exchange)))
+    blank = ExchangeJudgement(cassette, number)
     try:
         transcript = transcript_of(adapter, output)
     except AdapterError as error:
@@ -131,7 +140,7 @@ def _is_as_declared(exchange: Exchange, adapter: Adapter, output: Output) -> boo
         return False
     provider = PROVIDERS[choose_provider(exchange, adapter.options.provider)]
     wire = provider.facts(exchange, adapter.options.tool_code)
-    return not adapter.differences(wire, adapter.facts(output), exchange.end in INTERRUPTED)
+    return not adapter.differences(wire, adapter.facts(output), broke_off(exchange))
 
 
 def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect, AspectFinding]:
@@ -139,7 +148,7 @@ def judge_transcript(answer: WireAnswer, transcript: Transcript) -> dict[Aspect,
     request is judged.
     """
     transcript = read_raw_facts(transcript)
-    again = answer.reason == "CONTINUATION" and transcript.asked_again > 0
+    again = answer.reason in CONTINUATION and transcript.asked_again > 0
     if again:  # without a number, all entries: the second request was refused
         first = transcript.entries[: transcript.entries_of_first_request]
         transcript = replace(transcript, entries=first, raised=None)
@@ -160,18 +169,25 @@ def wire_answer(exchange: Exchange, adapter: Adapter, transcript: Transcript) ->
         before = text[:at].encode("utf-8", "surrogateescape")
         readable = provider.facts(replace(plain, reads=((None, before),)), tool_code)
     unavailable: frozenset[Aspect] = frozenset()
-    if transcript.path and "/publishers/" not in transcript.path:
+    at_vertex = "/publishers/" in transcript.path
+    if provider.gemini_messages and transcript.path and not at_vertex:
         unavailable = frozenset({"citations"})
         if facts.pieces or "partialArgs" in facts.others:
             unavailable = frozenset(ASPECTS)  # a client there never sees such an answer
-    interrupted = exchange.end in INTERRUPTED
+    interrupted = broke_off(exchange)
     return WireAnswer(facts, exchange.end, interrupted, readable, provider.program, unavailable)
 
 
+def broke_off(exchange: Exchange) -> bool:
+    """Whether an answer ended early: in the network, or inside its compressed body."""
+    coding = exchange.header("content-encoding")
+    return exchange.end in INTERRUPTED or bool(unpack_before_fault(exchange.body, coding)[1])
+
+
 def variants_of_wire(exchange: Exchange) -> list[str]:
-    """The ways in which a Gemini answer differs from the documented wire."""
-    provider = PROVIDERS[choose_provider(exchange, None)]
-    return variants_in(exchange, _unpacked(exchange)) if provider.gemini_messages else []
+    """The ways in which an answer differs from the documented wire."""
+    provider, body = PROVIDERS[choose_provider(exchange, None)], _unpacked(exchange)
+    return variants_in(exchange, body) if provider.gemini_messages else provider.variants(body)
 
 
 def transcript_of(adapter: Adapter, output: Output) -> Transcript:

@@ -19,11 +19,14 @@ ALWAYS: tuple[Aspect, ...] = ("needless_error",)
 
 
 def verdict_of(
-    judgement: ExchangeJudgement, adapter: Adapter, aspects: Sequence[Aspect] | None
+    judgement: ExchangeJudgement,
+    adapter: Adapter,
+    features: Sequence[tuple[str, Sequence[Aspect] | None]],
 ) -> dict[str, Any]:
-    """The fields of a result: verdict, reason, link, findings, aspects and declared losses.
+    """The fields of a result: verdict, reason, link, findings, aspects, declared losses, and the
+    features that a red aspect concerns.
 
-    ``aspects`` are those of the case's features; None: all of them.
+    ``features`` are those of the case, each with its aspects; None: all of them.
     """
     fields: dict[str, Any] = {
         "aspects": {aspect: finding.verdict for aspect, finding in judgement.aspects.items()},
@@ -32,9 +35,13 @@ def verdict_of(
     named = [
         aspect
         for aspect in judgement.aspects
-        if aspects is None or aspect in aspects or aspect in ALWAYS
+        if aspect in ALWAYS or any(concerns(aspect, own) for _, own in features)
     ]
     red = [aspect for aspect in named if judgement.aspects[aspect].verdict in RED]
+    if not set(red) & set(ALWAYS):
+        fields["lost_features"] = tuple(
+            feature for feature, own in features if any(concerns(aspect, own) for aspect in red)
+        )
     others = [aspect for aspect in judgement.red if aspect not in red]
     beside = "; ".join(judgement.sentence(aspect) for aspect in others)
     fields["findings"] = tuple(
@@ -48,6 +55,11 @@ def verdict_of(
     if beside and not red:
         reason = f"{reason}; beside it: {beside}" if reason else f"beside it: {beside}"
     return fields | {"verdict": verdict, "reason": reason, "link": link}
+
+
+def concerns(aspect: Aspect, aspects: Sequence[Aspect] | None) -> bool:
+    """Whether a feature with these aspects, None for all, is about an aspect."""
+    return aspects is None or aspect in aspects
 
 
 def _verdict(

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from harness.cassettes import Cassette, CassetteError, Exchange
-from harness.facts import Aspect
+from harness.facts import Aspect, AspectVerdict
 from harness.pipeline.conversation import converse, expected_requests, sent
 from harness.pipeline.replay import (
     DEFAULT_PROVIDER,
@@ -45,7 +45,7 @@ from .adapters import (
     Output,
     RunOptions,
 )
-from .aspects import judge_exchange
+from .aspects import compare_output, judge_exchange, wire_answer
 from .facts_cells import verdict_of
 from .invented_ids import compare_with_ids
 from .results import CaseResult, Finding, FirstLayer, Layer, Origin, Verdict
@@ -57,6 +57,11 @@ NOTHING_EXPECTED: Final = (
     " fills in"
 )
 
+SOME_COUNTS: Final = {
+    "thoughtsTokenCount": "thought tokens",
+    "cachedContentTokenCount": "cached tokens",
+}
+"""Counts that only some wires have, by their name in `Facts`."""
 MAX_FINDINGS: Final = 20
 MAX_FINDING_TEXT: Final = 8_000
 """Characters of all findings of a cell."""
@@ -70,7 +75,7 @@ class Cell:
     ``spec`` is the file's path below the root of the specs. ``dialect`` is the key of ``expect``
     for an adapter with another name. ``lost_features``: those of the case's features that its
     declared losses concern; None: all. ``aspects``: for an adapter that states its facts, the
-    aspects that decide; None: all of them.
+    aspects of each feature; None: all of them.
     """
 
     case: Case
@@ -78,7 +83,7 @@ class Cell:
     column: str
     dialect: str = ""
     lost_features: tuple[str, ...] | None = None
-    aspects: tuple[Aspect, ...] | None = None
+    aspects: tuple[tuple[str, tuple[Aspect, ...] | None], ...] = ()
 
     @property
     def key(self) -> str:
@@ -192,8 +197,29 @@ def judge(
         first_layer=_first_layer(mismatches) if own else "",
         findings=_findings(own),
         findings_total=len(own),
+        answered=_answered(cell, fixture, adapter, output) if case.question else {},
     )
     return Judgement(cell, result, fixture, output, mismatches)
+
+
+def _answered(
+    cell: Cell, fixture: Fixture, adapter: Adapter | None, output: Output
+) -> dict[str, AspectVerdict]:
+    """The verdict of each aspect that the wire has, for payloads of a case with a question. Counts
+    that not every wire has are rows of their own, with the verdict of all counts.
+    """
+    if cell.layer != "payloads":
+        return {}
+    chosen = (adapter or _own(cell.column)).with_options(RunOptions.of(cell.case))
+    exchange = fixture.exchanges[0]
+    judged = compare_output(exchange, chosen, output)
+    answered = {str(aspect): finding.verdict for aspect, finding in judged.aspects.items()}
+    if judged.transcript and "usage" in answered:
+        counts = wire_answer(exchange, chosen, judged.transcript).facts.usage
+        answered |= {
+            name: answered["usage"] for count, name in SOME_COUNTS.items() if count in counts
+        }
+    return answered
 
 
 def _compare(
@@ -226,6 +252,10 @@ def _judge_facts(
         fields["verdict"] = "warning"
     if fields["verdict"] in ("failed", "warning", "known-failing"):
         fields["first_layer"] = "facts"
+    else:
+        fields["lost_features"] = None
+    if cell.case.question:
+        fields["answered"] = fields["aspects"]
     output = Output.of_transcript(judged.transcript) if judged.transcript else None
     result = msgspec.structs.replace(blank, **fields)
     return Judgement(cell, result, fixture, output, exception=judged.exception)
@@ -350,6 +380,7 @@ def _blank_result(cell: Cell) -> CaseResult:
         cassette=case.cassette,
         exchange=case.exchange,
         regression_of=case.regression_of,
+        question=case.question or "",
     )
 
 

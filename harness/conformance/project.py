@@ -17,7 +17,6 @@ from typing import Final, Literal
 from harness.cassettes import Cassette, CassetteError
 from harness.cassettes.load import load
 from harness.dialects import DIALECTS
-from harness.facts import Aspect
 from harness.providers import PROVIDERS
 from harness.specs import (
     LAYERS,
@@ -145,23 +144,13 @@ class Project:
                 for named in self.adapters.values()
                 if named.dialect in case.expect
             )
-            aspects = self._aspects_of(case)
+            named_aspects = {feature.id: feature.aspects for feature in self.features()}
+            aspects = tuple((feature, named_aspects.get(feature)) for feature in case.features)
             yield from (
                 Cell(case, name, named.name, FACTS, aspects=aspects)
                 for named in self.adapters.values()
                 if named.dialect == FACTS
             )
-
-    def _aspects_of(self, case: Case) -> tuple[Aspect, ...] | None:
-        """The aspects that the features of a case name; None where one of them names none."""
-        named = {feature.id: feature.aspects for feature in self.features()}
-        aspects: list[Aspect] = []
-        for feature in case.features:
-            own = named.get(feature)
-            if own is None:
-                return None
-            aspects += own
-        return tuple(dict.fromkeys(aspects))
 
     def _lost_features(self, case: Case, key: str) -> tuple[str, ...] | None:
         """The features of a case that its declared losses concern. A loss that no feature names

@@ -219,11 +219,14 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     the documentation of the requirement. ``reason`` explains the verdict where the findings don't,
     and ``link`` belongs to it. ``provider`` is ``""`` and ``origin`` None where the cassette could
     not be read. ``first_layer`` is the lowest layer that differs. ``findings`` may be fewer than
-    ``findings_total``. ``lost_features`` are the features that a verdict not-carried concerns; None
-    means all. ``command`` is a shell line that reproduces the cell, ``wire`` an excerpt of the
-    stream. ``regression_of`` are public bug threads, as ``owner/repo#12``.
+    ``findings_total``. ``lost_features`` are the features that a verdict not-carried concerns, or
+    the failed aspects of an adapter that states its facts; None means all. ``command`` is a shell
+    line that reproduces the cell, ``wire`` an excerpt of the stream. ``regression_of`` are public
+    bug threads, as ``owner/repo#12``.
     ``aspects``: the verdict of each aspect of the answer that was judged. ``declared``: the
     declared losses of a user's adapter that concern the cell, and whether it shows them.
+    ``question``: the name of the question that other providers answer too. ``answered``: for a case
+    with a question, the verdict of each aspect that the wire of the answer has, and of some counts.
     """
 
     spec: str
@@ -253,6 +256,8 @@ class CaseResult(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     regression_of: tuple[str, ...] = ()
     aspects: dict[str, AspectVerdict] = {}
     declared: dict[str, bool] = {}
+    question: str = ""
+    answered: dict[str, AspectVerdict] = {}
 
 
 def fewer_reads(reads: Sequence[Read], most: int) -> tuple[Read, ...]:

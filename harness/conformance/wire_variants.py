@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+import msgspec
+
 from harness.stream.exchange import Exchange
 from harness.stream.json_codec import Json
 
@@ -52,45 +54,67 @@ _DATA: Final = frozenset(
 _VALUES: Final = frozenset({"args"})
 """Fields whose keys belong to the user, so that their spelling says nothing."""
 
-_LINES: Final = (
-    (r"^(?:event|id|retry):", "event:, id: or retry: lines"),
-    (r"^:", "comments"),
-    (r"^data: ?\[DONE\]", "[DONE]"),
-    (r"^data:[^ \r\n]", "no space after data:"),
-    (r"^data:.*\r?\ndata:", "several data lines"),
-    (r"\r(?!\n)", "a lone CR"),
-    (r"^data: b'", "a literal of Python's bytes"),
-    (r"^data: ?data:", "data: twice"),
-    (r"^data:[ ]*\r?$", "an event without data"),
-    (r"^data: ?\[(?!DONE\])", "an array in an event"),
+_LINES: Final = tuple(
+    (re.compile(pattern, re.MULTILINE), name)
+    for pattern, name in (
+        (r"^(?:event|id|retry):", "event:, id: or retry: lines"),
+        (r"^:", "comments"),
+        (r"^data: ?\[DONE\]", "[DONE]"),
+        (r"^data:[^ \r\n]", "no space after data:"),
+        (r"^data:.*\r?\ndata:", "several data lines"),
+        (r"\r(?!\n)", "a lone CR"),
+        (r"^data: b'", "a literal of Python's bytes"),
+        (r"^data: ?data:", "data: twice"),
+        (r"^data:[ ]*\r?$", "an event without data"),
+        (r"^data: ?\[(?!DONE\])", "an array in an event"),
+    )
 )
+_LINE_ENDS: Final = re.compile(r"\r\n|\r|\n")
+_decode = msgspec.json.Decoder().decode
 
 
 def variants_in(exchange: Exchange, body: bytes) -> list[str]:
     """The variants in an answer's unpacked body, in words; none for the documented wire."""
     text = body.decode("utf-8", "replace")
-    messages = [
-        message for message in _messages(text.lstrip("\ufeff")) if isinstance(message, dict)
-    ]
-    found = {name for pattern, name in _LINES if re.search(pattern, text, re.MULTILINE)}
-    found |= {name for message in messages for name in _of_message(message)}
-    if text.startswith("\ufeff"):
-        found.add("a BOM")
-    found |= _of_framing(exchange, text.lstrip("\ufeff"), messages)
+    plain = text.lstrip("\ufeff")
+    messages = [message for message in _messages(plain) if isinstance(message, dict)]
+    found = {name for message in messages for name in _of_message(message)}
+    if ("_" in text or "\\u" in text) and any(_SNAKE & set(_keys(item)) for item in messages):
+        found.add("snake_case")
+    if not _is_documented_framing(text):
+        found |= {name for pattern, name in _LINES if pattern.search(text)}
+        found |= {"a BOM"} if text.startswith("\ufeff") else set()
+        found |= _of_framing(exchange, plain, messages)
     ids = {message.get("responseId") for message in messages} - {None}
     if len(ids) > 1:
         found.add("a response id that changes")
     return sorted(found)
 
 
+def _is_documented_framing(text: str) -> bool:
+    """Whether each message is an object in one ``data:`` line with a blank line after it, and there
+    is nothing else.
+    """
+    lines = text.replace("\r\n", "\n").split("\n")
+    return (
+        "\r" not in text.replace("\r\n", "")
+        and len(lines) % 2 == 1
+        and len(lines) > 1
+        and not any(lines[1::2])
+        and not lines[-1]
+        and all(line.startswith("data: {") for line in lines[:-1:2])
+    )
+
+
 def _messages(text: str) -> Iterator[Json]:
     """The JSON objects of a body in any framing; damaged lines are left out."""
     try:
-        whole = json.loads(text)
+        whole = _json(text)
     except ValueError:
-        for line in re.split(r"\r\n|\r|\n", text):
+        for line in _LINE_ENDS.split(text):
+            document = line.removeprefix("data:").strip().strip(",")
             try:
-                value = json.loads(line.removeprefix("data:").strip().strip(","))
+                value = _json(document) if document else None
             except ValueError:
                 continue
             yield value
@@ -98,12 +122,17 @@ def _messages(text: str) -> Iterator[Json]:
         yield from whole if isinstance(whole, list) else [whole]
 
 
+def _json(text: str) -> Json:
+    try:
+        return _decode(text)
+    except ValueError:
+        return json.loads(text)
+
+
 def _of_message(message: dict[str, Any]) -> Iterator[str]:
     inner = message.get("response")
     if isinstance(inner, dict):
         yield from _of_message(inner)
-    if _SNAKE & set(_keys(message)):
-        yield "snake_case"
     if "functionCalls" in message:
         yield "old fields"
     error = message.get("error")
@@ -161,7 +190,7 @@ def _of_framing(exchange: Exchange, text: str, messages: list[dict[str, Any]]) -
         is_events
         and exchange.end == "complete"
         and last[0].startswith("data:")
-        and not re.search(r"(\n\n|\r\n\r\n|\r\r)[ \t\r\n]*$", text)
+        and not re.search(r"(?:\r\n?+|\n){2}[ \t\r\n]*$", text)
     ):
         found.add("a missing blank line at the end")
     return found

@@ -17,6 +17,7 @@ from harness.conformance.judge import Cell, judge
 from harness.conformance.project import Project
 from harness.conformance.results import CaseResult
 from harness.facts import Aspect, Error, Raised, Text, Transcript, Usage, read_losses
+from harness.report.tally import by_feature
 from harness.specs import Case
 from tests.conformance.laws.test_facts_adapters import dropped, without_signatures
 from tests.support.facts_adapters import facts_adapter, with_native
@@ -32,18 +33,20 @@ def result_of(
     adapter: Adapter,
     name: str = "gemini-api/signatures-calls",
     aspects: tuple[Aspect, ...] | None = ("signatures",),
+    more: tuple[tuple[str, tuple[Aspect, ...] | None], ...] = (),
     **case: Any,
 ) -> CaseResult:
+    features = (("x.y", aspects), *more)
     given = {
         "case": "c",
         "requirement": "It is so.",
-        "features": ("x.y",),
+        "features": tuple(feature for feature, _ in features),
         "source": "https://example.org/",
         "cassette": name,
         "expect": {},
         **case,
     }
-    cell = Cell(Case.model_construct(**given), "s.yaml", adapter.name, FACTS, aspects=aspects)
+    cell = Cell(Case.model_construct(**given), "s.yaml", adapter.name, FACTS, aspects=features)
     return judge(cell, cassette, adapter).result
 
 
@@ -57,6 +60,16 @@ def test_a_loss_of_the_features_aspect_fails() -> None:
     result = result_of(facts_adapter(with_native(without_signatures)))
     assert (result.verdict, result.first_layer) == ("failed", "facts")
     assert [(finding.path, finding.kind) for finding in result.findings] == [("signatures", "lost")]
+
+
+def test_a_failed_aspect_counts_against_the_features_that_it_concerns() -> None:
+    more: tuple[tuple[str, tuple[Aspect, ...] | None], ...] = (("calls.some", ("calls",)),)
+    result = result_of(facts_adapter(with_native(without_signatures)), more=more)
+    assert (result.verdict, result.lost_features) == ("failed", ("x.y",))
+    assert by_feature([result]) == {"x.y": ["failed"], "calls.some": ["passed"]}
+    every = result_of(facts_adapter(with_native(without_signatures)), more=(("a.b", None),))
+    assert every.lost_features == ("x.y", "a.b")
+    assert result_of(facts_adapter(), more=more).lost_features is None
 
 
 def test_another_loss_is_reported_beside_the_verdict() -> None:
@@ -82,6 +95,7 @@ def test_a_needless_error_fails_every_case() -> None:
         return replace(transcript, raised=Raised("ValueError", "boom"))
 
     result = result_of(facts_adapter(change), aspects=("calls",))
+    assert result.lost_features is None
     assert [finding.path for finding in result.findings] == ["needless_error"]
 
 

@@ -138,8 +138,14 @@ def test_the_shipped_specs_notice_every_operator(shipped: Proof) -> None:
 
 
 @pytest.mark.slow
+def test_what_the_shipped_specs_let_pass_the_laws_notice(shipped: Proof) -> None:
+    assert shipped.unnoticed < 100
+    assert set(shipped.laws) == {"law-2", "law-3", "law-9", "facts"}
+
+
+@pytest.mark.slow
 def test_every_operator_makes_enough_mutants_of_every_dialect(shipped: Proof) -> None:
-    assert {(result.dialect, result.operator.name) for result in shipped.results} == {
+    assert {(result.column, result.operator.name) for result in shipped.results} == {
         (name, operator.name)
         for operator in ALL
         for name, dialect in DIALECTS.items()
@@ -191,6 +197,52 @@ def test_a_survivor_ends_red(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert status == 1
     assert "! mind: call-lost: survives" in out
     assert "- 0.yaml: c-0[mind]: call-lost" in out
+
+
+def test_a_survivor_that_a_law_notices_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out = run(project(tmp_path, BLIND), capsys, "--survivors")
+    assert "- 0.yaml: c-0[mind]: call-renamed (noticed by law-3, facts)\n" in out
+    noticed = out.partition("noticed by laws")[2].partition("\n\n")[0]
+    assert re.search(r"^call-renamed +1/1$", noticed, re.MULTILINE)
+    assert re.search(r"^parts-merged +0/1$", noticed, re.MULTILINE)
+
+
+FAITHFUL = """
+from harness import replay
+from harness.facts import facts_of_account
+from harness.providers.oracle import gather_events
+
+def adapter(exchange):
+    events = replay(exchange, layer="events")
+    for event in events[:-1]:
+        yield event, []
+    yield events[-1], facts_of_account(gather_events(events))
+"""
+
+
+def test_the_facts_of_an_adapter_are_mutated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(tmp_path, BLIND, BLIND, BLIND)
+    (tmp_path / "faithful.py").write_text(FAITHFUL, encoding="utf-8")
+    (tmp_path / "pytest.toml").write_text(
+        '[pytest]\nharness_adapters = ["shop: facts = faithful:adapter"]\n', encoding="utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    status, out = run(tmp_path, capsys, "--adapter", "shop", "--survivors")
+    by_case, by_laws = out.split("noticed by laws ")[:2]
+    for name in ("text-lost", "text-doubled", "thought-as-answer", "error-invented"):
+        assert re.search(rf"^{name} +3/3$", by_case, re.MULTILINE), name
+    for name in ("call-lost", "usage-wrong", "finish-wrong", "native-lost"):
+        assert re.search(rf"^{name} +0/3$", by_case, re.MULTILINE), name
+        assert re.search(rf"^{name} +3/3$", by_laws, re.MULTILINE), name
+        assert f"- 0.yaml: c-0[shop]: {name} (noticed by facts)" in out
+    assert "mind" not in out
+    assert status == 1  # the case's features name only the text
+    assert "! shop: call-lost: survives" in out
 
 
 def test_what_notices_kills_and_what_was_never_applied_is_summed_up(

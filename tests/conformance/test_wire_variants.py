@@ -85,3 +85,13 @@ def test_a_document_where_events_were_asked_for_is_a_variant() -> None:
     assert variants_in(asked, body) == ["one document in place of events"]
     refused = json.dumps(ERROR).encode()
     assert variants_in(asked, refused) == []
+
+
+def test_blank_lines_may_differ_in_their_line_ends() -> None:
+    assert variants(events(reply(TEXT), end="\n\r\n")) == []
+    assert variants(": wait\n\n" + events(reply(TEXT), end="\n\r\n")) == ["comments"]
+
+
+def test_a_name_that_is_spelled_with_escapes_is_snake_case_too() -> None:
+    body = events(reply(TEXT, finishReason="STOP")).replace("finishReason", "finish\\u005freason")
+    assert variants(body) == ["snake_case"]

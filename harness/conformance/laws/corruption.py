@@ -8,11 +8,13 @@ an answer there, and may leave out what is no event; it must not hang, die or fl
 from __future__ import annotations
 
 import random  # noqa: TID251  # only the type; the seeded generator is an argument
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from harness.facts import Facts
-from harness.providers.oracle import gather_body
+from harness.pipeline.replay import choose_provider
+from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange
 
 from ..adapters import Adapter, AdapterError, OutOfTime
@@ -57,9 +59,8 @@ def damaged_exchanges(exchange: Exchange, name: str, count: int) -> Iterator[tup
 
 def silence(damaged: Exchange, items: list[Any], noun: str) -> str:
     """The fault of an adapter that gives no items for a body with facts, else ""."""
-    if items or gather_body(damaged.body, damaged.status) == Facts():
-        return ""
-    return f"gives no {noun}"
+    provider = PROVIDERS[choose_provider(damaged, None)]
+    return "" if items or provider.facts(damaged) == Facts() else f"gives no {noun}"
 
 
 def flipped(body: bytes, chance: random.Random) -> bytes:
@@ -96,13 +97,25 @@ def littered(body: bytes, chance: random.Random) -> bytes:
 
 def emptied(body: bytes, chance: random.Random) -> bytes:
     """Replaces a string in the JSON by a list."""
-    return body.replace(
-        b'"' + chance.choice((b"text", b"parts", b"candidates", b"args", b"name")) + b'": "',
-        b'"text": [], "x": "',
-    )
+    if b'"event_type":' in body:
+        name = chance.choice((b"text", b"arguments", b"type", b"status", b"name", b"signature"))
+        return body.replace(b'"' + name + b'":"', b'"' + name + b'":[],"x":"')
+    if b'"chat.completion' in body:
+        name = chance.choice((b"content", b"arguments", b"id", b"name", b"thought_signature"))
+        return body.replace(b'"' + name + b'":"', b'"' + name + b'":[],"x":"')
+    name = chance.choice((b"text", b"parts", b"candidates", b"args", b"name"))
+    return body.replace(b'"' + name + b'": "', b'"text": [], "x": "')
 
 
-DAMAGES = (flipped, truncated, headless, doubled, littered, emptied)
+def overlapped(body: bytes, chance: random.Random) -> bytes:
+    """Moves an event, so that steps overlap, stop twice, or never."""
+    events = re.split(rb"(?<=\n\n)|(?<=\r\n\r\n)", body)
+    event = events.pop(chance.randrange(len(events)))
+    events.insert(chance.randint(0, len(events)), event)
+    return b"".join(events)
+
+
+DAMAGES = (flipped, truncated, headless, doubled, littered, emptied, overlapped)
 
 CORRUPTION = Law(
     7,

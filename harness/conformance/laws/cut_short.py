@@ -64,14 +64,14 @@ def _beginning_of_events(exchange: Exchange, adapter: Adapter) -> Judge:
     Text that is held back as a possible tag may come out at the end.
     """
     full = adapter.items(exchange)
-    tool_code = finds_tool_code(exchange, adapter)
+    tags = finds_tool_code(exchange, adapter) or provider_of(exchange, adapter).tags
 
     def judge(short: Exchange) -> str:
         items = adapter.outcome(short)
         if not items or items[-1].get("kind") != "incomplete":
             return f"the last event is {shown(items[-1] if items else None)}, not incomplete"
         events = items[:-1]
-        held_back = tool_code and events and str(events[-1].get("text", "")).startswith("<")
+        held_back = tags and events and str(events[-1].get("text", "")).startswith("<")
         first = difference(full[: len(events)], events)
         if first and held_back:
             first = difference(full[: len(events) - 1], events[:-1])
@@ -86,7 +86,8 @@ def _beginning_of_facts(exchange: Exchange, adapter: Adapter) -> Judge | str:
     if isinstance(full, str):
         return full
     # A block or a line that is cut may be text, though it is none in the whole answer.
-    loose = finds_tool_code(exchange, adapter) or provider_of(exchange, adapter).program
+    provider = provider_of(exchange, adapter)
+    loose = finds_tool_code(exchange, adapter) or provider.program
 
     def judge(short: Exchange) -> str:
         try:
@@ -100,7 +101,7 @@ def _beginning_of_facts(exchange: Exchange, adapter: Adapter) -> Judge | str:
             return facts
         if not (facts.errors or facts.unfinished or facts.block_reason):
             return f"the last payload is {shown(_last(output))}; nothing tells the cut"
-        return "" if loose else _not_a_beginning(facts, full)
+        return "" if loose else _not_a_beginning(facts, full, provider.tags)
 
     return judge
 
@@ -128,15 +129,24 @@ def _last(output: Output) -> object:
     return output.items[-1] if output.items else None
 
 
-def _not_a_beginning(facts: Facts, full: Facts) -> str:
+def _not_a_beginning(facts: Facts, full: Facts, tags: Sequence[str]) -> str:
     for name in ("text", "thoughts"):
-        part, whole = getattr(facts, name), getattr(full, name)
+        part, whole = _without_open_tag(getattr(facts, name), tags), getattr(full, name)
         if not whole.startswith(part):
             return f"the {name} {shown(part)} do not begin {shown(whole)}"
     whole_calls = facts.calls[:-1]  # the last may lack arguments
     if full.calls[: len(whole_calls)] != whole_calls:
         return f"the calls {shown(facts.calls)} do not begin {shown(full.calls)}"
     return ""
+
+
+def _without_open_tag(text: str, tags: Sequence[str]) -> str:
+    """The text without the beginning of a tag at its end."""
+    for tag in tags:
+        for size in range(len(tag) - 1, 0, -1):
+            if text.endswith(tag[:size]):
+                return text[:-size]
+    return text
 
 
 def prefixes(exchange: Exchange, tries: int) -> Sequence[int]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from harness.facts import Facts
 from harness.specs.accept import as_read
-from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
 from ..adapters import Adapter, AdapterError, Output
-from ..aspects import ExchangeJudgement, judge_exchange, variants_of_wire
+from ..aspects import ExchangeJudgement, broke_off, judge_exchange, variants_of_wire
 from .law import Breach, Law
 from .wire import wire_facts
 
@@ -49,7 +48,7 @@ def differences(exchange: Exchange, wire: Facts, adapter: Adapter, output: Outpu
     carried = facts_of(adapter, output)
     if adapter.differences is None or isinstance(carried, str):
         return [str(carried)]
-    return adapter.differences(wire, carried, exchange.end in INTERRUPTED)
+    return adapter.differences(wire, carried, broke_off(exchange))
 
 
 def facts_of(adapter: Adapter, output: Output) -> Facts | str:

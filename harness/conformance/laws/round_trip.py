@@ -7,7 +7,7 @@ request with the raw answer.
 
 from __future__ import annotations
 
-from harness.pipeline.request import wrap
+from harness.pipeline.request import ask
 from harness.providers.oracle import gather_request, return_losses
 from harness.stream.events import INTERRUPTED
 from harness.stream.exchange import Exchange
@@ -30,11 +30,10 @@ def return_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     outcomes = [ToolOutcome({"done": True}) for _ in wire.calls] if wire.calls else "Go on."
     try:
         prompt = translator.follow_up(translator.opening_prompt, output.items, outcomes)
-        request = translator.translate(prompt, {}, output.session)
-        body = wrap(request, provider_of(exchange, adapter).name, output.session)
+        request = ask(translator, prompt, provider_of(exchange, adapter).name, {}, output.session)
     except TranslationError as error:
         return [Breach(f"the answer can't be sent back: {error}", exchange)]
-    losses = return_losses(wire, gather_request(body), translator.sent_back - {"call"})
+    losses = return_losses(wire, gather_request(request.body), translator.sent_back - {"call"})
     return [Breach(loss, exchange) for loss in losses]
 
 
@@ -44,8 +43,11 @@ def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:
         return f"{adapter.name} sends nothing back"
     if "call" not in adapter.request.sent_back:
         return f"{adapter.name} declares calls as lost"
-    if provider_of(exchange, adapter).wrap is None:
+    provider = provider_of(exchange, adapter)
+    if provider.wrap is None:
         return "the provider is sent no request"
+    if provider.as_given and adapter.request.as_given is None:
+        return f"{adapter.name} is only sent over generateContent"
     wire = wire_facts(exchange, adapter)
     failed = (
         exchange.end in INTERRUPTED
@@ -56,6 +58,8 @@ def nothing_goes_back(exchange: Exchange, adapter: Adapter) -> str:
     )
     if failed:
         return "the answer failed"
+    if wire.invalid_calls:
+        return "the arguments of a call are no object"
     if wire.blocks or wire.results:
         return "its calls are text, or have their results already"
     return "" if wire.calls or wire.signatures else "the answer has no call and no signature"

@@ -83,7 +83,7 @@ def _spellings(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[WireVaria
         names = OF_FACTS
     elif original.body.startswith(b"data:") and not adapter.by_facts:
         names = SAME_WIRE
-    for variant in spellings_of(exchange, gemini=provider_of(exchange, adapter).gemini_messages):
+    for variant in spellings_of(exchange, provider_of(exchange, adapter)):
         if adapter.layer == "events" or variant.name in names:
             respelled = variant.change(original)
             if respelled is not None:

@@ -16,6 +16,7 @@ from harness.stream.exchange import Exchange
 
 from ..adapters import Adapter, AdapterError, OutOfTime
 from ..aspects import read_raw_facts
+from ..metamorphic import chat, steps
 from ..metamorphic.content import with_finish
 from ..metamorphic.messages import edited
 from .law import Breach, Law
@@ -43,7 +44,20 @@ ENDS: Final = {
     "the answer without its finish reason": edited(with_finish(None)),
     "the answer with a malformed call": edited(with_finish("MALFORMED_FUNCTION_CALL")),
 }
-"""Changes of the recorded messages, which leave no good end."""
+"""Changes of Gemini's messages, which leave no good end."""
+
+CHAT_ENDS: Final = {
+    "the answer without its finish reason": chat.edited(chat.with_finish(None)),
+    "the answer with a malformed call": chat.edited(chat.with_finish("MALFORMED_FUNCTION_CALL")),
+}
+"""The same changes of the chunks of Chat Completions."""
+
+STEP_ENDS: Final = {
+    "the answer without its last event": steps.edited(steps.remove_completed),
+    "the answer with half a call": steps.edited(steps.cut_arguments),
+    "the answer that goes on": steps.edited(steps.with_status("requires_continuation")),
+}
+"""Changes of the events of the Interactions API."""
 
 
 def success_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
@@ -52,7 +66,7 @@ def success_findings(exchange: Exchange, adapter: Adapter) -> list[Breach]:
     for name, answer in _answers(exchange, adapter):
         wire = wire_facts(answer, adapter)
         reason = no_good_end(wire)
-        if reason and _ends_well(answer, adapter, goes_on=wire.finish == CONTINUATION):
+        if reason and _ends_well(answer, adapter, goes_on=wire.finish in CONTINUATION):
             breaches.append(Breach(f"{name} ends like a good answer, although {reason}", answer))
     return breaches
 
@@ -63,11 +77,12 @@ def _answers(exchange: Exchange, adapter: Adapter) -> Iterator[tuple[str, Exchan
     original = replace(plain(exchange), end="complete")
     for name, body in BODIES.items():
         yield name, with_reads(original, body)
-    if provider_of(exchange, adapter).gemini_messages:
-        for name, change in ENDS.items():
-            changed = change(original)
-            if changed is not None:
-                yield name, changed
+    gemini = provider_of(exchange, adapter).gemini_messages
+    ends = ENDS if gemini else {**CHAT_ENDS, **STEP_ENDS}
+    for name, change in ends.items():
+        changed = change(original)
+        if changed is not None:
+            yield name, changed
 
 
 def no_good_end(wire: Facts) -> str:
@@ -78,11 +93,15 @@ def no_good_end(wire: Facts) -> str:
     """
     if not wire.understood:
         return "nothing in it was understood"
-    if wire.errors or wire.block_reason is not None or wire.calls or wire.blocks:
+    if wire.errors or wire.block_reason is not None:
+        return ""
+    if wire.invalid_calls:
+        return f"the arguments of the call {wire.invalid_calls[0][0]} are no JSON object"
+    if wire.calls or wire.blocks:
         return ""
     if wire.finish is None:
         return "it gives no reason to end"
-    if wire.finish == CONTINUATION:
+    if wire.finish in CONTINUATION:
         return "it goes on in another answer"
     return f"its finish reason is {wire.finish}" if wire.is_malformed else ""
 

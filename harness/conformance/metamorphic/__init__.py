@@ -25,10 +25,19 @@ from harness.providers import PROVIDERS
 from harness.stream.exchange import Exchange
 from harness.stream.session import Session
 
-from .catalogue import CUTS, OTHERS, SPELLINGS, VARIANTS, WireVariant, spellings_of
+from .catalogue import (
+    ALL,
+    CUTS,
+    SPELLINGS,
+    VARIANTS,
+    WireVariant,
+    others_of,
+    spellings_of,
+)
 from .relations import Relation
 
 __all__ = [
+    "ALL",
     "SPELLINGS",
     "VARIANTS",
     "Relation",
@@ -41,10 +50,8 @@ __all__ = [
 
 def variants_of(exchange: Exchange) -> Iterator[tuple[WireVariant, Exchange]]:
     """Every wire variant that finds something to change, with the changed exchange."""
-    gemini = PROVIDERS[choose_provider(exchange, None)].gemini_messages
-    spellings = spellings_of(exchange, gemini=gemini)
-    others = OTHERS if gemini else ()
-    for variant in (*CUTS, *spellings, *others):
+    provider = PROVIDERS[choose_provider(exchange, None)]
+    for variant in (*CUTS, *spellings_of(exchange, provider), *others_of(provider)):
         changed = variant.change(exchange)
         if changed is not None:
             yield variant, changed

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from harness.providers import Provider
 from harness.stream.exchange import Exchange
 
 from . import bytes as raw
-from . import content, spelling
+from . import chat, content, runs, spelling, steps
 from .messages import Change, as_events, edited
 from .relations import ANSWERED, FAILED, PREFIX, Calls, Relation, equal
 
@@ -31,11 +33,10 @@ class WireVariant:
 
 SAME: Final = equal()
 
+_LINE_ENDS: Final = "framing.line-ends"
 LINE_ENDS: Final = (
-    WireVariant("lf", "lines end in LF", SAME, spelling.with_line_ends(b"\n"), "framing.line-ends"),
-    WireVariant(
-        "crlf", "lines end in CRLF", SAME, spelling.with_line_ends(b"\r\n"), "framing.line-ends"
-    ),
+    WireVariant("lf", "lines end in LF", SAME, spelling.with_line_ends(b"\n"), _LINE_ENDS),
+    WireVariant("crlf", "lines end in CRLF", SAME, spelling.with_line_ends(b"\r\n"), _LINE_ENDS),
 )
 """Spellings that every wire has."""
 
@@ -263,16 +264,17 @@ ERRORS: Final = (
     WireVariant("error-instead", "an error comes instead of the answer", FAILED, raw.refused),
 )
 
+PLACES: Final[tuple[tuple[str, str, Callable[[bytes], int | None]], ...]] = (
+    ("truncated", "in the middle", lambda body: len(body) // 2),
+    ("truncated-at-once", "before the first byte", lambda body: 0),
+    ("truncated-behind-event", "between two events", raw.after_first_event),
+    ("truncated-in-character", "inside a UTF-8 character", raw.first_inside_character),
+    ("truncated-anywhere", "at a random place", lambda body: raw.random_places(body)[0]),
+    ("truncated-late", "before the last byte", lambda body: len(body) - 1),
+)
 TRUNCATIONS: Final = tuple(
     WireVariant(name, f"the connection breaks {where}", PREFIX, raw.truncated(place))
-    for name, where, place in (
-        ("truncated", "in the middle", lambda body: len(body) // 2),
-        ("truncated-at-once", "before the first byte", lambda body: 0),
-        ("truncated-behind-event", "between two events", raw.after_first_event),
-        ("truncated-in-character", "inside a UTF-8 character", raw.first_inside_character),
-        ("truncated-anywhere", "at a random place", lambda body: raw.random_places(body)[0]),
-        ("truncated-late", "before the last byte", lambda body: len(body) - 1),
-    )
+    for name, where, place in PLACES
 )
 
 SPELLINGS: Final = (*LINE_ENDS, *EVENTS, ARRAY, *KEYS)
@@ -285,11 +287,311 @@ VARIANTS: Final = (*CUTS, *SPELLINGS, *OTHERS)
 """Every wire variant, in the order of the catalogue."""
 
 
-def spellings_of(exchange: Exchange, *, gemini: bool) -> tuple[WireVariant, ...]:
-    """The spellings that an answer may have; ``gemini``: its messages are Gemini's.
+STEP_SPELLINGS: Final = tuple(
+    WireVariant(name, description, SAME, steps.respelled(spell), feature)
+    for name, description, spell, feature in (
+        ("crlf", "lines end in CRLF", lambda events: steps.written(events, "\r\n"), _LINE_ENDS),
+        ("cr", "lines end in CR", lambda events: steps.written(events, "\r"), _LINE_ENDS),
+        (
+            "unnamed",
+            "events have no names",
+            lambda events: steps.written(events, named=False),
+            "framing.event-fields",
+        ),
+        ("json-lines", "each line is one event", steps.json_lines, "framing.json-lines"),
+        (
+            "escaped",
+            "characters beyond ASCII are escaped",
+            lambda events: steps.written(events, ascii_=True),
+            "text.non-ascii",
+        ),
+        ("key-order", "keys come in reverse order", steps.reversed_keys, "interactions.steps"),
+    )
+)
+"""Spellings of a stream of the Interactions API."""
 
-    An answer that failed is never a stream of events.
-    """
-    if not gemini:
-        return LINE_ENDS
-    return (*LINE_ENDS, ARRAY) if exchange.status >= 300 else SPELLINGS
+STEP_CHANGES: Final = tuple(
+    WireVariant(name, description, relation, steps.edited(edit))
+    for name, description, relation, edit in (
+        ("unknown-fields", "events and steps have unknown fields", SAME, steps.add_unknown_fields),
+        ("unknown-event", "an event is of an unknown type", SAME, steps.add_unknown_event),
+        (
+            "unknown-step",
+            "a step and its delta are of an unknown type",
+            SAME,
+            steps.with_step("hologram", {"type": "hologram_frame", "frame": "eA=="}),
+        ),
+        (
+            "unknown-status",
+            "the status is an unknown word",
+            equal(less=["finish"]),
+            steps.with_status("brand_new"),
+        ),
+        ("no-usage", "no tokens are counted", equal(less=["usage"]), steps.remove_usage),
+        ("usage-running", "a delta has smaller counts", SAME, steps.count_on_the_way),
+        ("text-split", "text comes in shorter pieces", SAME, steps.split_deltas("text", "text")),
+        (
+            "arguments-split",
+            "arguments come in shorter pieces",
+            SAME,
+            steps.split_deltas("arguments_delta", "arguments"),
+        ),
+        ("event-ids", "events have ids for resuming", SAME, steps.add_event_ids),
+        (
+            "empty-signatures",
+            "empty signatures stand between summaries",
+            SAME,
+            steps.add_empty_signatures,
+        ),
+        ("no-end-mark", "no end mark comes", SAME, steps.remove_end_mark),
+        ("steps-repeated", "the last event repeats the steps", SAME, steps.repeat_steps),
+        ("ids-repeated", "all calls have the same id", SAME, steps.with_ids("same")),
+        ("ids-missing", "no call has an id", SAME, steps.with_ids(None)),
+        (
+            "finish-missing",
+            "the last event does not come",
+            equal(less=["finish", "failed", "usage"]),
+            steps.remove_completed,
+        ),
+        (
+            "empty-text",
+            "a piece of text is empty",
+            SAME,
+            steps.with_step("model_output", {"type": "text", "text": ""}),
+        ),
+        (
+            "huge-text",
+            f"a piece of text has {_HUGE} characters",
+            equal(text=_HUGE_TEXT),
+            steps.with_step("model_output", {"type": "text", "text": _HUGE_TEXT}),
+        ),
+        (
+            "lone-surrogate",
+            "text holds one half of a surrogate pair",
+            equal(text=_SURROGATE),
+            steps.with_step("model_output", {"type": "text", "text": _SURROGATE}),
+        ),
+        (
+            "large-integer",
+            "an argument is larger than 2⁶⁴",
+            _with_argument(_BEYOND_64_BITS),
+            steps.with_first_argument(_BEYOND_64_BITS),
+        ),
+        (
+            "deep-argument",
+            f"an argument is {_DEEP} levels deep",
+            _with_argument(content.nested(_DEEP)),
+            steps.with_first_argument(content.nested(_DEEP)),
+        ),
+    )
+)
+
+_STEP_ERROR: Final = json.dumps(steps.ERROR).encode()
+
+STEP_OTHERS: Final = (
+    WireVariant("comments", "comments and ids stand around the events", SAME, steps.around),
+    *STEP_CHANGES,
+    WireVariant(
+        "error-raw",
+        "a bare error line comes in the place of the last event",
+        PREFIX,
+        steps.ended_by(_STEP_ERROR + b"\n"),
+    ),
+    WireVariant(
+        "error-as-event",
+        "the last event is an error",
+        PREFIX,
+        steps.ended_by(
+            steps.written([{"event_type": "error", **steps.ERROR}]),
+        ),
+    ),
+    WireVariant("error-instead", "an error comes instead of the answer", FAILED, steps.refused),
+    *(
+        WireVariant(name, f"the connection breaks {where}", PREFIX, steps.truncated(place))
+        for name, where, place in PLACES
+    ),
+)
+"""Variants of a stream of the Interactions API that change more than its spelling."""
+
+CHAT_SPELLINGS: Final = (
+    WireVariant("crlf", "lines end in CRLF", SAME, chat.respelled("\r\n"), _LINE_ENDS),
+    WireVariant("cr", "lines end in CR", SAME, chat.respelled("\r"), _LINE_ENDS),
+    WireVariant(
+        "escaped",
+        "characters beyond ASCII are escaped",
+        SAME,
+        chat.respelled(ascii_=True),
+        "text.non-ascii",
+    ),
+    WireVariant("spaced", "messages have white space", SAME, chat.respelled(spaced=True)),
+    WireVariant("key-order", "keys come in reverse order", SAME, chat.edited(chat.reverse_keys)),
+)
+"""Spellings of a stream of Chat Completions."""
+
+_CHAT_ERROR: Final = json.dumps(chat.ERROR).encode()
+
+CHAT_OTHERS: Final = (
+    *(
+        WireVariant(name, description, relation, chat.edited(edit))
+        for name, description, relation, edit in (
+            ("indexes", "every call has an index", SAME, chat.add_indexes),
+            ("arguments-cut", "arguments come in two deltas", SAME, chat.cut_arguments),
+            ("parallel-split", "parallel calls come in separate deltas", SAME, chat.split_calls),
+            ("usage-last", "the counts come in a chunk without choices", SAME, chat.move_usage),
+            ("no-usage", "no tokens are counted", equal(less=["usage"]), chat.remove_usage),
+            ("letters", "each character of the text is a delta", SAME, chat.cut_text),
+            (
+                "signature-moved",
+                "the signature of a text comes in a delta of its own",
+                SAME,
+                chat.move_signature,
+            ),
+            ("vertex", "signatures stand under Vertex AI's key", SAME, chat.rename_vendor),
+            ("ids-repeated", "all calls have the same id", SAME, chat.with_ids("same")),
+            ("ids-missing", "no call has an id", SAME, chat.with_ids(None)),
+            (
+                "unknown-fields",
+                "chunks and choices have unknown fields",
+                SAME,
+                chat.add_unknown_fields,
+            ),
+            (
+                "unknown-reason",
+                "the finish reason is an unknown word",
+                equal(less=["finish"]),
+                chat.with_finish("brand_new"),
+            ),
+            (
+                "finish-missing",
+                "no finish reason comes",
+                equal(less=["finish", "failed", "usage"]),
+                chat.with_finish(None),
+            ),
+            ("second-choice", "another choice stands beside the answer", SAME, chat.add_choice),
+        )
+    ),
+    WireVariant("no-end-mark", "[DONE] is missing", SAME, chat.edited(chat.unchanged, b"")),
+    *(
+        WireVariant(name, description, PREFIX, chat.edited(chat.unchanged, text))
+        for name, description, text in (
+            ("error-as-event", "the last event is an error", b"data: " + _CHAT_ERROR + b"\n\n"),
+            (
+                "error-as-array",
+                "the last event is an array with an error",
+                b"data: [" + _CHAT_ERROR + b"]\n\n",
+            ),
+            ("error-raw", "a bare array with an error comes last", b"[" + _CHAT_ERROR + b"]\n"),
+        )
+    ),
+    WireVariant("error-instead", "an error comes instead of the answer", FAILED, chat.refused),
+    *(
+        WireVariant(name, f"the connection breaks {where}", PREFIX, chat.truncated(place))
+        for name, where, place in PLACES
+    ),
+)
+"""Variants of a stream of Chat Completions that change more than its spelling."""
+
+RUN_SPELLINGS: Final = tuple(
+    WireVariant(name, description, SAME, runs.respelled(spell), feature)
+    for name, description, spell, feature in (
+        (
+            "escaped",
+            "characters beyond ASCII are escaped",
+            lambda lines: runs.written(lines, ascii_=True),
+            "text.non-ascii",
+        ),
+        ("spaced", "messages have white space", lambda lines: runs.written(lines, spaced=True), ""),
+        ("key-order", "keys come in reverse order", runs.reversed_keys, "agy.stream-json"),
+    )
+)
+"""Spellings of a run of the Antigravity CLI."""
+
+_NOT_WELL: Final = equal(less=["finish", "failed", "usage"])
+
+RUN_OTHERS: Final = (
+    WireVariant(
+        "noise",
+        "other output stands before, between and glued to the lines",
+        SAME,
+        runs.respelled(runs.with_noise),
+    ),
+    *(
+        WireVariant(name, description, relation, runs.edited(edit))
+        for name, description, relation, edit in (
+            ("text-split", "text comes in shorter pieces", SAME, runs.split_text),
+            ("response-alone", "text comes with the response alone", SAME, runs.remove_pieces),
+            ("response-missing", "no response comes", SAME, runs.with_result(response=None)),
+            ("response-empty", "the response is empty", _NOT_WELL, runs.with_result(response="")),
+            ("init-missing", "the first line does not come", SAME, runs.remove_init),
+            ("finish-missing", "the last line does not come", _NOT_WELL, runs.remove_result),
+            ("canceled", "the run was canceled", _NOT_WELL, runs.with_result(status="CANCELED")),
+            ("unknown-fields", "lines, steps and fields are unknown", SAME, runs.add_unknown),
+            ("no-usage", "no tokens are counted", equal(less=["usage"]), runs.remove_usage),
+            ("resumed", "the steps are those of a later turn", SAME, runs.shift_indexes),
+            ("empty-text", "a piece of text is empty", SAME, runs.with_piece("")),
+            (
+                "huge-text",
+                f"a piece of text has {_HUGE} characters",
+                equal(text=_HUGE_TEXT),
+                runs.with_piece(_HUGE_TEXT),
+            ),
+            (
+                "large-integer",
+                "an argument is larger than 2⁶⁴",
+                _with_argument(_BEYOND_64_BITS),
+                runs.with_first_argument(_BEYOND_64_BITS),
+            ),
+            (
+                "deep-argument",
+                f"an argument is {_DEEP} levels deep",
+                _with_argument(content.nested(_DEEP)),
+                runs.with_first_argument(content.nested(_DEEP)),
+            ),
+            ("error-last", "the result is an error", PREFIX, runs.fail),
+            ("error-instead", "an error comes instead of the answer", FAILED, runs.fail_at_once),
+        )
+    ),
+    WireVariant(
+        "truncated-behind-line",
+        "the output ends between two lines",
+        PREFIX,
+        runs.truncated(lambda body: body.find(b"\n") + 1),
+    ),
+    *(
+        WireVariant(name, f"the output ends {where}", PREFIX, runs.truncated(place))
+        for name, where, place in PLACES
+        if place is not raw.after_first_event
+    ),
+)
+"""Variants of a run of the Antigravity CLI that change more than its spelling."""
+
+_OF_WIRES: Final = {
+    "agy": ((*LINE_ENDS, *RUN_SPELLINGS), RUN_OTHERS),
+    "interactions": (STEP_SPELLINGS, STEP_OTHERS),
+    "openai-compat": (CHAT_SPELLINGS, CHAT_OTHERS),
+}
+"""Provider → the spellings of its whole answers, and their other variants."""
+
+_NAMES: Final = frozenset(variant.name for variant in VARIANTS)
+ALL: Final = (
+    *VARIANTS,
+    *{
+        item.name: item
+        for spellings, others in _OF_WIRES.values()
+        for item in (*spellings, *others)
+        if item.name not in _NAMES
+    }.values(),
+)
+"""The variants of all wires; where two wires have one of the same name, the first has it."""
+
+
+def spellings_of(exchange: Exchange, provider: Provider) -> tuple[WireVariant, ...]:
+    """The spellings that an answer of a provider may have. One that failed is no stream."""
+    if provider.gemini_messages:
+        return (*LINE_ENDS, ARRAY) if exchange.status >= 300 else SPELLINGS
+    return _OF_WIRES.get(provider.name, (LINE_ENDS, ()))[0]
+
+
+def others_of(provider: Provider) -> tuple[WireVariant, ...]:
+    """The variants that change more than the spelling."""
+    return OTHERS if provider.gemini_messages else _OF_WIRES.get(provider.name, (LINE_ENDS, ()))[1]

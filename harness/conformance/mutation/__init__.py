@@ -1,16 +1,18 @@
-"""Mutation testing of specs: puts known faults into what our own dialects give, and checks that the
-specs notice.
+"""Mutation testing: puts known faults into what our own dialects and a user's adapters give, and
+checks that the specs notice, and which laws do.
 
 Each mutation operator is one known fault. For every case that passes, each operator that finds
-something to change in the payloads, or in the request, makes a mutant. The case kills the mutant if
-its expectation finds a mismatch; otherwise the mutant survives. An exception kills no mutant. A
-case that fails without a mutation shows nothing.
+something to change in the payloads, in the request or in the facts makes a mutant. The case kills
+the mutant if its expectation finds a mismatch, or, of facts, if one of the case's aspects is red;
+otherwise the mutant survives. The laws notice a mutant without an expectation; of facts they look
+at all aspects. An exception kills no mutant. A case that fails without a mutation shows nothing.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -19,13 +21,19 @@ from harness.dialects import DIALECTS
 from harness.pipeline.conversation import expected_requests
 from harness.specs.matching import compare
 
-from ..judge import Cell, produce, resolve_fixture
+from ..adapters import ADAPTERS, Adapter, AdapterError, Output, RunOptions
+from ..aspects import compare_output, judge_output, read_raw_facts
+from ..facts_cells import ALWAYS, concerns, verdict_of
+from ..judge import Cell, Fixture, resolve_fixture, run_cell
+from .by_laws import FACTS, make_observer
+from .facts import FACTS_OPERATORS, FactsOperator
 from .operators import OPERATORS, MutationOperator
 from .requests import REQUEST_OPERATORS
 
 __all__ = [
     "ALL",
     "ENOUGH",
+    "FACTS_OPERATORS",
     "OPERATORS",
     "REQUEST_OPERATORS",
     "MutationOperator",
@@ -50,14 +58,16 @@ for _dialect in DIALECTS.values():
 
 @dataclass(slots=True)
 class OperatorResult:
-    """The mutants that one operator made for one dialect: the cases that had one, and those of them
-    that killed it; ``spec: case`` each.
+    """The mutants that one operator made for one column, a dialect or an adapter: the cases that
+    had one, those of them that killed it, and those whose mutant a law notices; ``spec: case``
+    each.
     """
 
-    dialect: str
-    operator: MutationOperator
+    column: str
+    operator: MutationOperator | FactsOperator
     applied: list[str] = field(default_factory=list)
     killed: list[str] = field(default_factory=list)
+    noticed: list[str] = field(default_factory=list)
 
     @property
     def fault(self) -> str:
@@ -77,17 +87,21 @@ class OperatorResult:
 class Proof:
     """The result of mutation testing.
 
-    ``features``: (dialect, feature) → numbers of mutants and of killed mutants.
+    ``features``: (column, feature) → numbers of mutants and of killed mutants. ``laws``: for each
+    law, the number of mutants that it notices.
 
-    ``controls``: cells that passed without a mutation; ``broken``: cells that did not, and show
-    nothing. ``survivors``: cases that passed with a mutation, and its operator.
+    ``controls``: cells that passed without a mutation; ``broken``: cells of our own dialects that
+    did not. ``survivors``: cases that passed with a mutation, its operator, and the laws that
+    notice it. ``unnoticed``: the number of mutants that neither a case nor a law notices.
     """
 
     results: list[OperatorResult]
-    features: dict[tuple[str, str], tuple[int, int]]
-    controls: int
-    broken: list[str]
-    survivors: list[str]
+    features: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    laws: Counter[str] = field(default_factory=Counter)
+    controls: int = 0
+    broken: list[str] = field(default_factory=list)
+    survivors: list[str] = field(default_factory=list)
+    unnoticed: int = 0
 
     @property
     def faults(self) -> list[str]:
@@ -110,62 +124,134 @@ class Proof:
 
 
 def _line(result: OperatorResult) -> str:
-    return f"{result.dialect}: {result.operator.name}: {result.fault}"
+    return f"{result.column}: {result.operator.name}: {result.fault}"
 
 
 def prove(
     cells: Iterable[Cell],
     load: Callable[[str], Cassette],
     dialects: Iterable[str] = tuple(DIALECTS),
+    adapters: Mapping[str, Adapter] | None = None,
 ) -> Proof:
-    """Mutate what our own dialects give for these cells. Raises what
+    """Mutate what our own dialects and a user's ``adapters`` give for these cells. Raises what
     `harness.conformance.judge.resolve_fixture` raises for a case without a usable cassette.
     """
+    given = adapters or {}
     results = {
-        (name, operator.name): OperatorResult(name, operator)
-        for name in dialects
-        for operator in ALL
-        if operator.change_for(DIALECTS[name]) is not None
+        (column, operator.name): OperatorResult(column, operator)
+        for column in (*dialects, *given)
+        for operator in _operators(column, given.get(column))
     }
-    wanted = {name for name, _ in results}
-    proof = Proof(list(results.values()), {}, 0, [], [])
+    wanted = {column for column, _ in results}
+    proof = Proof(list(results.values()))
     for cell in cells:
         if (
-            cell.column in wanted
-            and cell.case.expect[cell.column] is not None
-            and cell.column not in cell.case.known_failing
+            cell.column not in wanted
+            or cell.column in cell.case.known_failing
+            or (cell.layer != "facts" and cell.case.expect[cell.key] is None)
         ):
-            _mutate(cell, load, results, proof)
+            continue
+        fixture = resolve_fixture(cell.case, load)
+        mutants = (
+            _mutants_of_facts(cell, fixture, given[cell.column], proof)
+            if cell.layer == "facts"
+            else _mutants_of_items(cell, fixture, given.get(cell.column), proof)
+        )
+        for operator, killed, laws in mutants:
+            _note(proof, cell, results[cell.column, operator], killed, laws)
     return proof
 
 
-def _mutate(
-    cell: Cell,
-    load: Callable[[str], Cassette],
-    results: dict[tuple[str, str], OperatorResult],
-    proof: Proof,
-) -> None:
-    fixture = resolve_fixture(cell.case, load)
-    expected, original = cell.case.expect[cell.column], produce(cell, fixture)
+def _operators(
+    column: str, adapter: Adapter | None
+) -> tuple[MutationOperator | FactsOperator, ...]:
+    if adapter is None:
+        dialect = DIALECTS[column]
+        return tuple(operator for operator in ALL if operator.change_for(dialect))
+    if adapter.by_facts:
+        return FACTS_OPERATORS
+    dialect = DIALECTS[adapter.model]
+    return tuple(operator for operator in OPERATORS if operator.change_for(dialect))
+
+
+def _note(proof: Proof, cell: Cell, result: OperatorResult, killed: bool, laws: list[str]) -> None:
+    """Count one mutant."""
+    name = f"{cell.spec}: {cell.name}"
+    result.applied.append(name)
+    if killed:
+        result.killed.append(name)
+    if laws:
+        result.noticed.append(name)
+    if not killed:
+        beside = f" (noticed by {', '.join(laws)})" if laws else ""
+        proof.survivors.append(f"{name}: {result.operator.name}{beside}")
+    proof.unnoticed += not (killed or laws)
+    proof.laws.update(laws)
+    for feature in cell.case.features:
+        mutants, kills = proof.features.get((cell.column, feature), (0, 0))
+        proof.features[cell.column, feature] = (mutants + 1, kills + killed)
+
+
+Mutant = tuple[str, bool, list[str]]
+"""The name of the operator, whether the case kills the mutant, and the laws that notice it."""
+
+
+def _mutants_of_items(
+    cell: Cell, fixture: Fixture, adapter: Adapter | None, proof: Proof
+) -> Iterator[Mutant]:
+    """The mutants of payloads, or of a request."""
+    expected = cell.case.expect[cell.key]
+    try:
+        output = run_cell(cell, fixture, adapter)
+    except AdapterError:
+        if adapter is None:
+            raise
+        return
     if cell.layer == "requests":
         expected = expected_requests(cell.case, expected, fixture.exchanges)
-    name = f"{cell.spec}: {cell.name}"
-    if compare(expected, original):
-        proof.broken.append(name)
+    if compare(expected, output.items):
+        if adapter is None:
+            proof.broken.append(f"{cell.spec}: {cell.name}")
         return
     proof.controls += 1
+    chosen = adapter or ADAPTERS[cell.column]
+    observe = (
+        make_observer(fixture.exchanges[0], chosen.with_options(RunOptions.of(cell.case)), output)
+        if cell.layer == "payloads"
+        else None
+    )
     for operator in REQUEST_OPERATORS if cell.layer == "requests" else OPERATORS:
-        change = operator.change_for(DIALECTS[cell.column])
-        mutant: Any = copy.deepcopy(original)
-        if change is None or not change(mutant):
+        change = operator.change_for(DIALECTS[cell.key])
+        mutant: Any = copy.deepcopy(output.items)
+        if change is not None and change(mutant):
+            laws = observe(mutant) if observe else []
+            yield operator.name, bool(compare(expected, mutant)), laws
+
+
+def _mutants_of_facts(
+    cell: Cell, fixture: Fixture, adapter: Adapter, proof: Proof
+) -> Iterator[Mutant]:
+    """The mutants of facts. The aspects of the case's features decide for the case."""
+    exchange, chosen = fixture.exchanges[0], adapter.with_options(RunOptions.of(cell.case))
+    try:
+        output = chosen.output(exchange)
+    except AdapterError:
+        return
+    judged = judge_output(exchange, chosen, output)
+    if verdict_of(judged, chosen, cell.aspects)["verdict"] != "passed" or judged.variants:
+        return
+    assert judged.transcript is not None  # it has a verdict
+    proof.controls += 1
+    transcript = read_raw_facts(judged.transcript)
+    for operator in FACTS_OPERATORS:
+        mutant = operator.change(transcript)
+        if mutant == transcript:
             continue
-        result = results[cell.column, operator.name]
-        killed = bool(compare(expected, mutant))
-        result.applied.append(name)
-        if killed:
-            result.killed.append(name)
-        else:
-            proof.survivors.append(f"{name}: {operator.name}")
-        for feature in cell.case.features:
-            mutants, kills = proof.features.get((cell.column, feature), (0, 0))
-            proof.features[cell.column, feature] = (mutants + 1, kills + killed)
+        red = compare_output(exchange, chosen, Output.of_transcript(mutant)).red
+        new = [aspect for aspect in red if aspect not in judged.red]
+        named = [
+            aspect
+            for aspect in new
+            if aspect in ALWAYS or any(concerns(aspect, own) for _, own in cell.aspects)
+        ]
+        yield operator.name, bool(named), [FACTS] if new else []

@@ -103,8 +103,9 @@ def _change_id(call: CallPlace, payloads: Payloads) -> bool:
 
 
 def _lose_argument(call: CallPlace, payloads: Payloads) -> bool:
-    if call.holder[call.arguments]:
-        call.holder[call.arguments].popitem()
+    arguments = call.holder[call.arguments]
+    if arguments and isinstance(arguments, dict):  # a text is no object and has no arguments
+        arguments.popitem()
         return True
     return False
 
@@ -130,7 +131,7 @@ def _change_count(mutations: Mutations) -> Change | None:
 
 
 def _change_error(mutations: Mutations) -> Change | None:
-    return _change_last(mutations.error, str, lambda message: message + "?")
+    return _change_last(mutations.error, str, lambda message: "something went wrong")
 
 
 def _change_last(place: Place | None, kind: type, new_value: Callable[[Any], Any]) -> Change | None:
@@ -202,7 +203,7 @@ OPERATORS: Final = (
     MutationOperator("stopped-early", "the last payload is missing", _lose_end),
     MutationOperator("stop-reason-wrong", "the reason to stop is another", _change_stop_reason),
     MutationOperator("usage-wrong", "a count is one too high", _change_count),
-    MutationOperator("error-reworded", "the message of an error is another", _change_error),
+    MutationOperator("error-reworded", "the message of an error says nothing", _change_error),
     MutationOperator("error-lost", "errors are missing", _lose_errors),
 )
 """Every operator on payloads, in the order of the table."""

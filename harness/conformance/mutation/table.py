@@ -1,5 +1,5 @@
-"""The kill table as text: a row for each operator that made a mutant, a column for each dialect;
-then a row for each feature, and the faults.
+"""The kill table as text: a row for each operator that made a mutant, a column for each dialect or
+adapter; the same for the laws; then a row for each feature, and the faults.
 """
 
 from __future__ import annotations
@@ -7,29 +7,42 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from . import Proof
+from .facts import FactsOperator
 
 Count = tuple[int, int]
 """Killed mutants, all mutants."""
 
 
-def kill_table(proof: Proof, dialects: Sequence[str]) -> str:
-    """``killed/mutants`` in every cell; a blank where a dialect cannot have the fault, or has no
-    case for it.
+def kill_table(proof: Proof, columns: Sequence[str]) -> str:
+    """``killed/mutants`` in every cell, and ``noticed/mutants`` for the laws; a blank where a
+    column cannot have the fault, or has no case for it.
     """
     by_operator = {
-        (result.operator.name, result.dialect): (len(result.killed), len(result.applied))
+        (result.operator.name, result.column): (len(result.killed), len(result.applied))
         for result in proof.results
+    }
+    by_laws = {
+        (result.operator.name, result.column): (len(result.noticed), len(result.applied))
+        for result in proof.results
+        if isinstance(result.operator, FactsOperator) or result.operator.layer == "payloads"
     }
     applied = dict.fromkeys(result.operator.name for result in proof.results if result.applied)
     by_feature = {
-        (feature, dialect): (killed, mutants)
-        for (dialect, feature), (mutants, killed) in proof.features.items()
+        (feature, column): (killed, mutants)
+        for (column, feature), (mutants, killed) in proof.features.items()
     }
     return "\n".join(
         [
-            *_rows("operator", list(applied), by_operator, dialects),
+            *_rows("operator", list(applied), by_operator, columns),
             "",
-            *_rows("feature", sorted({name for name, _ in by_feature}), by_feature, dialects),
+            *_rows(
+                "noticed by laws",
+                [name for name in applied if any(name == noticed for noticed, _ in by_laws)],
+                by_laws,
+                columns,
+            ),
+            "",
+            *_rows("feature", sorted({name for name, _ in by_feature}), by_feature, columns),
             "",
             *(f"! {fault}" for fault in proof.blind),
             *_never_applied(len(proof.unapplied)),
@@ -46,10 +59,13 @@ def _rows(
     columns: Sequence[str],
 ) -> list[str]:
     width = max([len(head), *map(len, names)])
-    lines = [f"{head:<{width}}" + "".join(f"  {column:>12}" for column in columns)]
+    widths = {column: max(12, len(column)) for column in columns}
+    lines = [f"{head:<{width}}" + "".join(f"  {name:>{widths[name]}}" for name in columns)]
     for name in names:
-        pairs = (counts.get((name, column)) for column in columns)
-        cells = (f"  {'' if pair is None else f'{pair[0]}/{pair[1]}':>12}" for pair in pairs)
+        cells = []
+        for column in columns:
+            pair = counts.get((name, column))
+            cells.append(f"  {'' if pair is None else f'{pair[0]}/{pair[1]}':>{widths[column]}}")
         lines.append(f"{name:<{width}}" + "".join(cells).rstrip())
     return lines
 
@@ -76,9 +92,14 @@ def _conclusion(proof: Proof) -> str:
     killed = sum(len(result.killed) for result in proof.results)
     faults = len(proof.faults)
     cells = f"{proof.controls} cell{'' if proof.controls == 1 else 's'}"
-    whole = f"{len(proof.results)} operators on {cells}: {killed} of {mutants} mutants killed"
+    noticed = sum(len(result.noticed) for result in proof.results)
+    each = ", ".join(f"{law} {count}" for law, count in sorted(proof.laws.items()))
+    whole = (
+        f"{len(proof.results)} operators on {cells}: {killed} of {mutants} mutants killed by their"
+        f" own case, {noticed} noticed by laws ({each or 'none'}), {proof.unnoticed} by neither"
+    )
     return (
         f"{whole}; {faults} fault{'' if faults == 1 else 's'}"
         if faults
-        else f"{whole}; every operator is noticed"
+        else f"{whole}; every operator is killed"
     )

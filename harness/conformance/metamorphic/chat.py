@@ -1,0 +1,303 @@
+"""Changes of streams of Chat Completions: chunks with deltas, calls and counts."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from harness.facts import arguments_of
+from harness.stream.events import INTERRUPTED
+from harness.stream.exchange import Exchange
+from harness.stream.framing import frame_by_content
+from harness.stream.json_codec import Json
+
+from .messages import Change, with_reads
+
+ERROR: Final = {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}
+END: Final = b"data: [DONE]"
+_OPEN_TAG: Final = re.compile("</?[a-z]*$")
+Messages = list[Any]
+Edit = Callable[[Messages], bool]
+
+
+def chunks_of(exchange: Exchange) -> Messages | None:
+    """The chunks of a whole stream that gives a finish reason; None for any other answer."""
+    if exchange.status >= 300 or exchange.end in INTERRUPTED or exchange.header("content-encoding"):
+        return None
+    framer = frame_by_content()
+    frames = framer.feed(exchange.body) + framer.close()
+    messages = [frame.json for frame in frames if frame.raw is None or frame.raw != "[DONE]"]
+    if not all(
+        isinstance(item, dict) and item.get("object") == "chat.completion.chunk"
+        for item in messages
+    ):
+        return None
+    ended = any(choice.get("finish_reason") for _, choice in choices(messages))
+    return messages if ended and _has_good_calls(messages) else None
+
+
+def written(
+    messages: Messages, line_end: str = "\n", *, ascii_: bool = False, spaced: bool = False
+) -> bytes:
+    """The chunks as server-sent events, without an end mark."""
+    separators = (", ", ": ") if spaced else (",", ":")
+    texts = (json.dumps(item, ensure_ascii=ascii_, separators=separators) for item in messages)
+    return "".join(f"data: {text}{line_end * 2}" for text in texts).encode()
+
+
+def respelled(line_end: str = "\n", **spelling: bool) -> Change:
+    """Write the chunks of a whole stream anew, in a single read."""
+
+    def change(exchange: Exchange) -> Exchange | None:
+        messages = chunks_of(exchange)
+        if messages is None:
+            return None
+        body = written(messages, line_end, **spelling)
+        return with_reads(exchange, body + _mark(exchange, line_end))
+
+    return change
+
+
+def _mark(exchange: Exchange, line_end: str = "\n") -> bytes:
+    """The end mark, if the answer has one."""
+    return END + line_end.encode() * 2 if END in exchange.body else b""
+
+
+def edited(edit: Edit, end: bytes | None = None) -> Change:
+    """The change that ``edit`` makes to the chunks of a whole stream.
+
+    ``edit`` changes them in place and returns False where there is nothing to change. ``end``
+    comes in the place of the end mark.
+    """
+
+    def change(exchange: Exchange) -> Exchange | None:
+        messages = copy.deepcopy(chunks_of(exchange))
+        if messages is None or not edit(messages):
+            return None
+        return with_reads(exchange, written(messages) + (_mark(exchange) if end is None else end))
+
+    return change
+
+
+def unchanged(messages: Messages) -> bool:
+    """Change nothing, for variants that only end otherwise."""
+    return True
+
+
+def refused(exchange: Exchange) -> Exchange | None:
+    """Put an HTTP error in the place of the answer."""
+    if chunks_of(exchange) is None:
+        return None
+    return replace(with_reads(exchange, json.dumps([ERROR], indent=2).encode()), status=503)
+
+
+def truncated(place: Callable[[bytes], int | None]) -> Change:
+    """Break the connection at this byte offset; None: the body has no such place."""
+
+    def change(exchange: Exchange) -> Exchange | None:
+        messages = chunks_of(exchange) or []
+        texts = [str(delta.get("content")) for delta in deltas(messages)]
+        end = place(exchange.body) if messages else None
+        if end is None or any(_OPEN_TAG.search(text) for text in texts):
+            return None  # the beginning of a tag that is cut becomes text
+        return replace(with_reads(exchange, exchange.body[:end]), end="cut")
+
+    return change
+
+
+def choices(messages: Messages) -> Iterator[tuple[dict[str, Json], dict[str, Json]]]:
+    """(chunk, choice 0) of every chunk that has it."""
+    for message in messages:
+        for choice in message.get("choices") or []:
+            if isinstance(choice, dict) and not choice.get("index"):
+                yield message, choice
+
+
+def deltas(messages: Messages) -> Iterator[dict[str, Json]]:
+    """The delta of choice 0 of every chunk that has one."""
+    for _, choice in choices(messages):
+        if isinstance(choice.get("delta"), dict):
+            yield choice["delta"]
+
+
+def calls(messages: Messages) -> Iterator[dict[str, Json]]:
+    """Every item of ``tool_calls``."""
+    for delta in deltas(messages):
+        yield from (call for call in delta.get("tool_calls") or [] if isinstance(call, dict))
+
+
+def whole_calls(messages: Messages) -> list[dict[str, Json]]:
+    """The calls, if each of them comes whole and with an id; none where one does not."""
+    items = list(calls(messages))
+    whole = all(call.get("id") and call["function"].get("name") for call in items)
+    return items if whole and all(_object_of(call) for call in items) else []
+
+
+def _object_of(call: dict[str, Any]) -> bool:
+    text = (call.get("function") or {}).get("arguments")
+    return isinstance(text, str) and bool(text) and isinstance(arguments_of(text), dict)
+
+
+def _has_good_calls(messages: Messages) -> bool:
+    """Whether every call of the stream comes whole, or none does."""
+    items = list(calls(messages))
+    return bool(whole_calls(messages)) if items else True
+
+
+def _chunk(like: dict[str, Any], delta: dict[str, Any]) -> dict[str, Any]:
+    """A chunk with one delta, and the names of another chunk."""
+    names = {name: value for name, value in like.items() if name not in ("choices", "usage")}
+    return {**names, "choices": [{"delta": delta, "index": 0}]}
+
+
+def add_indexes(messages: Messages) -> bool:
+    """Give every call an index."""
+    items = whole_calls(messages)
+    for index, call in enumerate(items):
+        call["index"] = index
+    return bool(items)
+
+
+def cut_arguments(messages: Messages) -> bool:
+    """Send the arguments of each call in two deltas, the second without an id."""
+    if not whole_calls(messages):
+        return False
+    for place, message in reversed(list(enumerate(messages))):
+        delta = next(deltas([message]), {})
+        items = delta.get("tool_calls") or []
+        if len(items) != 1:
+            continue
+        function = items[0]["function"]
+        text = function["arguments"]
+        function["arguments"] = text[: len(text) // 2]
+        rest = {"function": {"arguments": text[len(text) // 2 :]}}
+        messages.insert(place + 1, _chunk(message, {"tool_calls": [rest]}))
+        for _, choice in choices([message]):
+            if "finish_reason" in choice:
+                messages[place + 1]["choices"][0]["finish_reason"] = choice.pop("finish_reason")
+    return True
+
+
+def split_calls(messages: Messages) -> bool:
+    """Send parallel calls of one delta in deltas of their own."""
+    for place, message in enumerate(messages):
+        delta = next(deltas([message]), {})
+        items = delta.get("tool_calls") or []
+        if len(items) > 1:
+            early = [_chunk(message, {"tool_calls": [item]}) for item in items[:-1]]
+            delta["tool_calls"] = items[-1:]
+            messages[place:place] = early
+            return True
+    return False
+
+
+def move_usage(messages: Messages) -> bool:
+    """Send the latest counts in a last chunk without choices."""
+    counts = [usage for item in messages if (usage := item.pop("usage", None))]
+    if counts:
+        messages.append({**_chunk(messages[0], {}), "choices": [], "usage": counts[-1]})
+    return bool(counts)
+
+
+def remove_usage(messages: Messages) -> bool:
+    removed = [item.pop("usage", None) for item in messages]
+    return any(removed)
+
+
+def cut_text(messages: Messages) -> bool:
+    """Send each character of the text in a delta of its own; its tags are cut too."""
+    changed = False
+    for place, message in reversed(list(enumerate(messages))):
+        delta = next(deltas([message]), {})
+        content, extra = delta.get("content"), delta.get("extra_content", {})
+        if not isinstance(content, str) or len(content) < 2 or "signature" in json.dumps(extra):
+            continue
+        marks = {"extra_content": extra} if extra else {}
+        delta["content"] = content[-1]
+        messages[place:place] = [_chunk(message, {"content": c, **marks}) for c in content[:-1]]
+        changed = True
+    return changed
+
+
+def move_signature(messages: Messages) -> bool:
+    """Move the signature of a text to a delta of its own."""
+    for place, message in enumerate(messages):
+        delta = next(deltas([message]), {})
+        if delta.get("content") and "thought_signature" in json.dumps(delta.get("extra_content")):
+            signed = _chunk(message, {"extra_content": delta.pop("extra_content")})
+            signed["choices"][0] |= {
+                name: choice.pop(name)
+                for _, choice in choices([message])
+                for name in ("finish_reason",)
+                if name in choice
+            }
+            messages.insert(place + 1, signed)
+            return True
+    return False
+
+
+def rename_vendor(messages: Messages) -> bool:
+    """Put the fields of ``extra_content`` under the key of Vertex AI."""
+    extras = [item.get("extra_content") or {} for item in (*deltas(messages), *calls(messages))]
+    found = [extra for extra in extras if "google" in extra]
+    for extra in found:
+        extra["vertex"] = extra.pop("google")
+    return bool(found)
+
+
+def with_ids(call_id: str | None) -> Edit:
+    """Give every whole call this id, or none."""
+
+    def edit(messages: Messages) -> bool:
+        items = whole_calls(messages)
+        for call in items:
+            call.pop("id")
+            call |= {} if call_id is None else {"id": call_id}
+        return bool(items)
+
+    return edit
+
+
+def add_unknown_fields(messages: Messages) -> bool:
+    for message, choice in choices(messages):
+        message["new_field"] = {"deep": [1]}
+        choice["new_field"] = "x"
+    return True
+
+
+def with_finish(reason: str | None) -> Edit:
+    """Replace every finish reason, or remove it."""
+
+    def edit(messages: Messages) -> bool:
+        finished = [choice for _, choice in choices(messages) if choice.get("finish_reason")]
+        for choice in finished:
+            choice.pop("finish_reason")
+            choice |= {} if reason is None else {"finish_reason": reason}
+        return bool(finished)
+
+    return edit
+
+
+def add_choice(messages: Messages) -> bool:
+    """Put another choice beside the answer."""
+    for message, _ in choices(messages):
+        delta = {"content": "another", "role": "assistant"}
+        message["choices"].append({"delta": delta, "finish_reason": "stop", "index": 1})
+        return True
+    return False
+
+
+def reversed_keys(value: Json) -> Json:
+    """Objects with their keys in reverse order."""
+    if isinstance(value, dict):
+        return {name: reversed_keys(item) for name, item in reversed(value.items())}
+    return [reversed_keys(item) for item in value] if isinstance(value, list) else value
+
+
+def reverse_keys(messages: Messages) -> bool:
+    messages[:] = reversed_keys(messages)
+    return True

@@ -1,0 +1,224 @@
+"""Changes of runs of the Antigravity CLI: lines with steps, then a result."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+from harness.stream.events import INTERRUPTED
+from harness.stream.exchange import Exchange
+
+from .messages import Change, with_reads
+
+Lines = list[dict[str, Any]]
+Edit = Callable[[Lines], bool]
+
+ERROR: Final = {
+    "event": "result",
+    "result": {"conversation_id": "", "status": "ERROR", "response": "", "error": "overloaded"},
+}
+NOISE: Final = "Fetching available models..."
+
+
+def run_lines(exchange: Exchange) -> Lines | None:
+    """The lines of a run of one turn that ended well and whose response is its text; None for any
+    other.
+    """
+    if exchange.end in INTERRUPTED or exchange.headers:
+        return None
+    try:
+        lines = [json.loads(line) for line in exchange.body.decode().splitlines()]
+    except ValueError:
+        return None
+    kinds = [line.get("event") if isinstance(line, dict) else None for line in lines]
+    if kinds[:1] != ["init"] or kinds[-1] != "result" or {*kinds[1:-1]} - {"step_update"}:
+        return None
+    result = lines[-1]["result"]
+    text = "".join(step.get("text_delta", "") for step in _steps(lines))
+    well = result.get("status") == "SUCCESS" and result.get("response") == text != ""
+    return lines if well else None
+
+
+def written(lines: Lines, *, ascii_: bool = False, spaced: bool = False) -> bytes:
+    """The lines as the CLI writes them, or with escapes or white space."""
+    separators = (", ", ": ") if spaced else (",", ":")
+    texts = (json.dumps(line, ensure_ascii=ascii_, separators=separators) for line in lines)
+    return "".join(f"{text}\n" for text in texts).encode("utf-8", "surrogatepass")
+
+
+def respelled(spell: Callable[[Lines], bytes]) -> Change:
+    """Write the lines of a whole run anew, in a single read."""
+
+    def change(exchange: Exchange) -> Exchange | None:
+        lines = run_lines(exchange)
+        return with_reads(exchange, spell(lines)) if lines else None
+
+    return change
+
+
+def edited(edit: Edit, spell: Callable[[Lines], bytes] = written) -> Change:
+    """The change that ``edit`` makes to the lines of a whole run, in place; it returns False where
+    there is nothing to change.
+    """
+
+    def change(exchange: Exchange) -> Exchange | None:
+        lines = copy.deepcopy(run_lines(exchange))
+        if lines is None or not edit(lines):
+            return None
+        return with_reads(exchange, spell(lines))
+
+    return change
+
+
+def truncated(place: Callable[[bytes], int | None]) -> Change:
+    """End the output at this byte offset; None: the body has no such place."""
+
+    def change(exchange: Exchange) -> Exchange | None:
+        at = None if run_lines(exchange) is None else place(exchange.body)
+        return None if at is None else replace(with_reads(exchange, exchange.body[:at]), end="cut")
+
+    return change
+
+
+def with_noise(lines: Lines) -> bytes:
+    """Other output of the program before, between and glued to the lines."""
+    first, *others = written(lines).decode("utf-8", "surrogatepass").splitlines(keepends=True)
+    text = f"{NOISE}\nLoaded {first}" + "".join(f"{NOISE}\n{line}" for line in others)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def reversed_keys(lines: Lines) -> bytes:
+    """Every object with its keys in reverse order."""
+    return written([_reversed(line) for line in lines])
+
+
+def _reversed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _reversed(inner) for name, inner in reversed(value.items())}
+    return [_reversed(item) for item in value] if isinstance(value, list) else value
+
+
+def split_text(lines: Lines) -> bool:
+    """Divide each piece of text into two lines."""
+    again: Lines = []
+    for line in lines:
+        step = line.get("step_update", {})
+        text = step.get("text_delta", "")
+        if len(text) > 1:
+            first = {**step, "state": "ACTIVE", "text_delta": text[:1]}
+            for name in ("usage", "duration_seconds"):
+                first.pop(name, None)
+            again.append({**line, "step_update": first})
+            step["text_delta"] = text[1:]
+        again.append(line)
+    lines[:] = again
+    return True
+
+
+def remove_pieces(lines: Lines) -> bool:
+    """Leave the text to the response alone."""
+    for step in _steps(lines):
+        step.pop("text_delta", None)
+    return True
+
+
+def remove_init(lines: Lines) -> bool:
+    """Take away the first line."""
+    del lines[0]
+    return True
+
+
+def remove_result(lines: Lines) -> bool:
+    """Take away the last line."""
+    del lines[-1]
+    return True
+
+
+def remove_usage(lines: Lines) -> bool:
+    """Take away all counts."""
+    for part in [*_steps(lines), lines[-1]["result"]]:
+        part.pop("usage", None)
+    return True
+
+
+def with_result(**fields: Any) -> Edit:
+    """Change fields of the result; None takes one away."""
+
+    def edit(lines: Lines) -> bool:
+        result = lines[-1]["result"]
+        changed = {**result, **fields}
+        lines[-1]["result"] = {name: value for name, value in changed.items() if value is not None}
+        return True
+
+    return edit
+
+
+def fail(lines: Lines) -> bool:
+    """Put an error in the place of the result."""
+    lines[-1] = copy.deepcopy(ERROR)
+    return True
+
+
+def fail_at_once(lines: Lines) -> bool:
+    """Put an error in the place of the run."""
+    lines[:] = [copy.deepcopy(ERROR)]
+    return True
+
+
+def shift_indexes(lines: Lines) -> bool:
+    """Number the steps as in a conversation that goes on."""
+    for step in _steps(lines):
+        step["step_index"] += 100
+    return True
+
+
+def add_unknown(lines: Lines) -> bool:
+    """Add fields, a message and a step of unknown names."""
+    new = {"new_field": {"deep": [1]}}
+    for line in lines:
+        line.update(new)
+        for part in (line.get("step_update"), line.get("result")):
+            if part is not None:
+                part.update(new)
+    step = {"step_index": 999, "state": "DONE", "step_type": "hologram", "frame": "eA=="}
+    lines[1:1] = [
+        {"event": "heartbeat", "heartbeat": {}},
+        {"event": "step_update", "step_update": step},
+    ]
+    return True
+
+
+def with_piece(text: str) -> Edit:
+    """Add a last piece of text; the response is left out."""
+
+    def edit(lines: Lines) -> bool:
+        step = {
+            "step_index": 998,
+            "state": "DONE",
+            "step_type": "agent_response",
+            "text_delta": text,
+        }
+        lines.insert(-1, {"event": "step_update", "step_update": step})
+        return with_result(response=None)(lines)
+
+    return edit
+
+
+def with_first_argument(value: Any) -> Edit:
+    """Give the first call the arguments ``{"n": value}``."""
+
+    def edit(lines: Lines) -> bool:
+        calls = [step for step in _steps(lines) if step.get("step_type") == "tool"]
+        for step in calls:
+            if step["step_index"] == calls[0]["step_index"]:
+                step["tool_info"]["parameters"] = {"n": value}
+        return bool(calls)
+
+    return edit
+
+
+def _steps(lines: Lines) -> Lines:
+    return [line["step_update"] for line in lines if "step_update" in line]

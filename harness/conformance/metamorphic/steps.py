@@ -1,0 +1,352 @@
+"""Changes of streams of the Interactions API: events with steps, deltas and a status."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from harness.facts import arguments_of
+from harness.stream.events import INTERRUPTED
+from harness.stream.exchange import Exchange
+from harness.stream.framing import frame_by_content
+
+from .messages import Change, with_reads
+
+Events = list[Any]
+"""The events of a stream as objects; the end mark is the text ``[DONE]``."""
+Edit = Callable[[Events], bool]
+
+END: Final = "[DONE]"
+ERROR: Final = {"error": {"code": "service_unavailable", "message": "overloaded"}}
+_NEW: Final = {"new_field": {"deep": [1]}}
+_PIECE: Final = 3
+
+
+def stream_events(exchange: Exchange) -> Events | None:
+    """The events of a whole stream that ended well; None for any other answer, and for one whose
+    last event has its steps.
+    """
+    if exchange.status >= 300 or exchange.end in INTERRUPTED or exchange.header("content-encoding"):
+        return None
+    framer = frame_by_content()
+    frames = framer.feed(exchange.body) + framer.close()
+    events: Events = [frame.json if frame.raw is None else frame.raw for frame in frames]
+    kinds = [event.get("event_type") if isinstance(event, dict) else event for event in events]
+    if not kinds or kinds[0] != "interaction.created" or "interaction.completed" not in kinds:
+        return None
+    if not all(isinstance(kind, str) and (kind == END or "." in kind) for kind in kinds):
+        return None
+    last = _interaction(events)
+    well = last.get("status") != "failed" and not last.get("steps") and _has_good_calls(events)
+    return events if well else None
+
+
+def _has_good_calls(events: Events) -> bool:
+    """Whether the arguments of every call are a JSON object."""
+    texts: dict[Any, str] = {}
+    for index, delta in reversed(list(_deltas(events, "arguments_delta"))):
+        step = events[index].get("index")
+        texts[step] = texts.get(step, "") + str(delta.get("arguments"))
+    return all(isinstance(arguments_of(text), dict) for text in texts.values())
+
+
+def written(
+    events: Events, line_end: str = "\n", *, named: bool = True, ascii_: bool = False
+) -> bytes:
+    """The events as server-sent events; ``named``: with their names in ``event:`` lines."""
+    lines = []
+    for event in events:
+        name = "done" if event == END else event["event_type"]
+        lines += [f"event: {name}"] if named else []
+        lines += [f"data: {event if event == END else _compact(event, ascii_)}", ""]
+    return "".join(line + line_end for line in lines).encode("utf-8", "surrogatepass")
+
+
+def _compact(value: Any, ascii_: bool) -> str:
+    text = json.dumps(value, ensure_ascii=ascii_, separators=(",", ":"))
+    lone = any("\ud800" <= character <= "\udfff" for character in text)
+    return json.dumps(value, separators=(",", ":")) if lone else text
+
+
+def respelled(spell: Callable[[Events], bytes]) -> Change:
+    """Write the events of a whole stream anew, in a single read."""
+
+    def change(exchange: Exchange) -> Exchange | None:
+        events = stream_events(exchange)
+        return with_reads(exchange, spell(events)) if events else None
+
+    return change
+
+
+def edited(edit: Edit) -> Change:
+    """The change that ``edit`` makes to the events of a whole stream, in place; it returns False
+    where there is nothing to change.
+    """
+
+    def change(exchange: Exchange) -> Exchange | None:
+        events = copy.deepcopy(stream_events(exchange))
+        if events is None or not edit(events):
+            return None
+        return with_reads(exchange, written(events))
+
+    return change
+
+
+def ended_by(text: bytes) -> Change:
+    """Write these bytes in the place of the last events."""
+
+    def change(exchange: Exchange) -> Exchange | None:
+        events = stream_events(exchange)
+        if events is None:
+            return None
+        return with_reads(exchange, written(events[: _completed(events)]) + text)
+
+    return change
+
+
+def refused(exchange: Exchange) -> Exchange | None:
+    """Put an HTTP error in the place of the answer."""
+    if stream_events(exchange) is None:
+        return None
+    return replace(with_reads(exchange, json.dumps(ERROR).encode()), status=503)
+
+
+def truncated(place: Callable[[bytes], int | None]) -> Change:
+    """Break the connection at this byte offset; None: the body has no such place."""
+
+    def change(exchange: Exchange) -> Exchange | None:
+        end = place(exchange.body) if stream_events(exchange) else None
+        if end is None:
+            return None
+        return replace(with_reads(exchange, exchange.body[:end]), end="cut")
+
+    return change
+
+
+def around(exchange: Exchange) -> Exchange | None:
+    """Write comments, ids and retry times around the events."""
+    events = stream_events(exchange)
+    if events is None:
+        return None
+    pieces = (b": ping\n\nid: 7\nretry: 1000\n" + written([event]) for event in events)
+    return with_reads(exchange, b"".join(pieces))
+
+
+def json_lines(events: Events) -> bytes:
+    """One event a line, without the end mark, as some projects store streams."""
+    return b"".join(_compact(event, True).encode() + b"\n" for event in events if event != END)
+
+
+def reversed_keys(events: Events) -> bytes:
+    return written([_reversed(event) for event in events])
+
+
+def _reversed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _reversed(item) for name, item in reversed(value.items())}
+    return [_reversed(item) for item in value] if isinstance(value, list) else value
+
+
+# -------------------------------------------------------------------- edits
+
+
+def _completed(events: Events) -> int:
+    """The index of the last event that is no end mark."""
+    kinds = [event.get("event_type") if isinstance(event, dict) else None for event in events]
+    return kinds.index("interaction.completed")
+
+
+def _interaction(events: Events) -> dict[str, Any]:
+    interaction: dict[str, Any] = events[_completed(events)]["interaction"]
+    return interaction
+
+
+def _deltas(events: Events, kind: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(index, delta) of the deltas of one type, the last first, so that they can be replaced."""
+    for index in range(len(events) - 1, -1, -1):
+        match events[index]:
+            case {"event_type": "step.delta", "delta": {"type": named} as delta} if named == kind:
+                yield index, delta
+
+
+def _step(kind: str, *deltas: dict[str, Any]) -> Events:
+    """The events of a further step."""
+    return [
+        {"index": 99, "step": {"type": kind}, "event_type": "step.start"},
+        *({"index": 99, "delta": delta, "event_type": "step.delta"} for delta in deltas),
+        {"index": 99, "event_type": "step.stop"},
+    ]
+
+
+def with_step(kind: str, *deltas: dict[str, Any]) -> Edit:
+    """Append a step."""
+
+    def edit(events: Events) -> bool:
+        place = _completed(events)
+        events[place:place] = _step(kind, *deltas)
+        return True
+
+    return edit
+
+
+def add_unknown_fields(events: Events) -> bool:
+    for event in events:
+        if event != END:
+            for holder in (event, event.get("step"), event.get("delta"), event.get("interaction")):
+                if isinstance(holder, dict):
+                    holder.update(_NEW)
+    return True
+
+
+def add_unknown_event(events: Events) -> bool:
+    events.insert(1, {"event_type": "interaction.heartbeat", "beat": 3})
+    return True
+
+
+def with_status(status: str) -> Edit:
+    def edit(events: Events) -> bool:
+        _interaction(events)["status"] = status
+        return any(True for kind in ("text", "arguments_delta") for _ in _deltas(events, kind))
+
+    return edit
+
+
+def remove_usage(events: Events) -> bool:
+    for event in events:
+        if event != END:
+            event.pop("metadata", None)
+            event.pop("usage", None)
+            (event.get("interaction") or {}).pop("usage", None)
+    return True
+
+
+def count_on_the_way(events: Events) -> bool:
+    """Put smaller counts into the metadata of the first delta."""
+    usage = _interaction(events).get("usage") or {}
+    counts = {name: count // 2 for name, count in usage.items() if isinstance(count, int)}
+    deltas = [*_deltas(events, "thought_summary"), *_deltas(events, "text")]
+    if not counts or not deltas:
+        return False
+    events[deltas[-1][0]]["metadata"] = {"usage": counts}
+    return True
+
+
+def split_deltas(kind: str, field: str) -> Edit:
+    """Divide the text of each delta of this type into short pieces."""
+
+    def edit(events: Events) -> bool:
+        divided = False
+        for index, delta in _deltas(events, kind):
+            text = delta[field]
+            pieces = [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)]
+            if len(pieces) > 1:
+                divided = True
+                events[index : index + 1] = [
+                    {**events[index], "delta": {**delta, field: piece}} for piece in pieces
+                ]
+        return divided
+
+    return edit
+
+
+def add_event_ids(events: Events) -> bool:
+    for number, event in enumerate(events):
+        if event != END:
+            event["event_id"] = f"ev_{number}"
+    return True
+
+
+def add_empty_signatures(events: Events) -> bool:
+    empty = {"type": "thought_signature", "signature": ""}
+    places = [index for index, _ in _deltas(events, "thought_summary")]
+    for index in places:
+        events.insert(index + 1, {**events[index], "delta": empty})
+    return bool(places)
+
+
+def remove_end_mark(events: Events) -> bool:
+    """Remove ``[DONE]``; the status is the end."""
+    if events[-1] != END:
+        return False
+    events.pop()
+    return True
+
+
+def remove_completed(events: Events) -> bool:
+    del events[_completed(events) :]
+    return True
+
+
+def repeat_steps(events: Events) -> bool:
+    """Repeat the steps in the last event, where they are thoughts, texts and calls."""
+    steps: list[dict[str, Any]] = []
+    for event in events[: _completed(events)]:
+        match event.get("step") or event.get("delta"):
+            case {"type": "thought"}:
+                steps.append({"type": "thought", "summary": []})
+            case {"type": "model_output"}:
+                steps.append({"type": "model_output", "content": []})
+            case {"type": "function_call"}:
+                steps.append({**event["step"], "arguments": ""})
+            case {"type": "text", "text": text}:
+                steps[-1]["content"].append({"type": "text", "text": text})
+            case {"type": "thought_summary", "content": item}:
+                steps[-1]["summary"].append(item)
+            case {"type": "arguments_delta", "arguments": text}:
+                steps[-1]["arguments"] += text
+            case None | {"type": "thought_signature"}:
+                pass
+            case _:
+                return False
+    for step in steps:
+        if "arguments" in step:
+            step["arguments"] = json.loads(step["arguments"] or "{}")
+    _interaction(events)["steps"] = steps
+    return bool(steps)
+
+
+def with_first_argument(value: Any) -> Edit:
+    """Give the first call ``{"n": value}`` as its arguments."""
+
+    def edit(events: Events) -> bool:
+        deltas = list(_deltas(events, "arguments_delta"))
+        if not deltas:
+            return False
+        first, delta = deltas[-1]
+        step = events[first]["index"]
+        delta["arguments"] = json.dumps({"n": value})
+        for index, _ in deltas[:-1]:
+            if events[index]["index"] == step:
+                del events[index]
+        return True
+
+    return edit
+
+
+def cut_arguments(events: Events) -> bool:
+    """Remove the last character of the arguments of a call."""
+    for _, delta in _deltas(events, "arguments_delta"):
+        if delta["arguments"]:
+            delta["arguments"] = delta["arguments"][:-1]
+            return True
+    return False
+
+
+def with_ids(call_id: str | None) -> Edit:
+    """Give all calls this id, or none."""
+
+    def edit(events: Events) -> bool:
+        calls = [
+            event["step"]
+            for event in events
+            if isinstance(event, dict) and event.get("step", {}).get("type") == "function_call"
+        ]
+        for step in calls:
+            step.pop("id", None)
+            step.update({} if call_id is None else {"id": call_id})
+        return bool(calls)
+
+    return edit

@@ -1,0 +1,47 @@
+"""Tells which laws notice a mutant of payloads, without any expectation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from harness.stream.exchange import Exchange
+
+from ..adapters import Adapter, Output
+from ..aspects import compare_output
+from ..laws.loss import differences, facts_of
+from ..laws.order import illegal
+from ..laws.success import no_good_end
+from ..laws.wire import wire_facts
+
+FACTS = "facts"
+"""The name of the neutral level: an aspect of the answer is lost or wrong."""
+
+
+def make_observer(
+    exchange: Exchange, adapter: Adapter, output: Output
+) -> Callable[[list[Any]], list[str]]:
+    """A function from the payloads of a mutant to the laws that find more in it than in
+    ``output``: ``law-2``, ``law-3``, ``law-9``, and `FACTS`.
+
+    The other laws compare two outputs of an adapter, so they see nothing of one changed output.
+    """
+    wire = wire_facts(exchange, adapter)
+    reason = no_good_end(wire)
+
+    def findings(items: list[Any]) -> dict[str, list[str]]:
+        changed = replace(output, items=items)
+        facts = facts_of(adapter, changed)
+        judged = compare_output(exchange, adapter, changed)
+        shape = [judged.error] if judged.error else []
+        good_end = not isinstance(facts, str) and facts.ended_well and reason
+        return {
+            "law-2": [illegal(items, adapter.grammar, "payload")] if adapter.grammar else [],
+            "law-3": differences(exchange, wire, adapter, changed),
+            "law-9": [reason] if good_end else [],
+            FACTS: [*shape, *map(judged.sentence, judged.red)],
+        }
+
+    usual = findings(output.items)
+    return lambda items: [law for law, found in findings(items).items() if found != usual[law]]

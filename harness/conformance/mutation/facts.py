@@ -1,0 +1,150 @@
+"""The mutation operators on facts: known faults, put into what an adapter states of an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from harness.facts import Call, Error, Fact, Finish, Text, Thought, Transcript, Usage
+
+Change = Callable[[Transcript], Transcript]
+
+
+@dataclass(frozen=True, slots=True)
+class FactsOperator:
+    """One known fault: its name, and in ``fault`` what is wrong afterwards. ``change`` gives an
+    equal transcript where there is nothing to change.
+    """
+
+    name: str
+    fault: str
+    change: Change
+
+
+def _first(kind: type[Any], change: Callable[[Any], tuple[Fact, ...]]) -> Change:
+    """Replaces the first fact of a kind that the change changes."""
+
+    def changed(transcript: Transcript) -> Transcript:
+        entries = list(transcript.entries)
+        for number, entry in enumerate(entries):
+            for at, fact in enumerate(entry.facts):
+                if isinstance(fact, kind) and (facts := change(fact)) != (fact,):
+                    new = (*entry.facts[:at], *facts, *entry.facts[at + 1 :])
+                    entries[number] = replace(entry, facts=new)
+                    return replace(transcript, entries=tuple(entries))
+        return transcript
+
+    return changed
+
+
+def _every(change: Callable[[Fact], tuple[Fact, ...]]) -> Change:
+    """Replaces every fact."""
+
+    def changed(transcript: Transcript) -> Transcript:
+        entries = [
+            replace(entry, facts=tuple(new for fact in entry.facts for new in change(fact)))
+            for entry in transcript.entries
+        ]
+        return replace(transcript, entries=tuple(entries))
+
+    return changed
+
+
+def _without(kind: type[Any]) -> Change:
+    return _every(lambda fact: () if isinstance(fact, kind) else (fact,))
+
+
+def _lose_argument(call: Call) -> tuple[Fact, ...]:
+    arguments = call.arguments
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except ValueError:
+            return (call,)
+    if not isinstance(arguments, dict) or not arguments:
+        return (call,)
+    return (replace(call, arguments=dict(list(arguments.items())[:-1])),)
+
+
+def _change_count(usage: Usage) -> tuple[Fact, ...]:
+    return (usage,) if usage.output is None else (replace(usage, output=usage.output + 1),)
+
+
+def _lose_errors(transcript: Transcript) -> Transcript:
+    return replace(_without(Error)(transcript), raised=None)
+
+
+def _invent_error(transcript: Transcript) -> Transcript:
+    if transcript.raised or any(isinstance(fact, Error) for fact in transcript.facts()):
+        return transcript
+    *entries, last = transcript.entries
+    last = replace(last, facts=(*last.facts, Error(None, "invented")))
+    return replace(transcript, entries=(*entries, last))
+
+
+def _lose_native(transcript: Transcript) -> Transcript:
+    entries = tuple(replace(entry, native=None) for entry in transcript.entries)
+    return replace(transcript, entries=entries)
+
+
+FACTS_OPERATORS: Final = (
+    FactsOperator("text-lost", "a piece of text is missing", _first(Text, lambda text: ())),
+    FactsOperator(
+        "text-shortened",
+        "the last character of a piece of text is missing",
+        _first(Text, lambda text: (Text(text.text[:-1]),)),
+    ),
+    FactsOperator(
+        "text-doubled", "a piece of text stands twice", _first(Text, lambda text: (text, text))
+    ),
+    FactsOperator("thought-lost", "a thought is missing", _first(Thought, lambda thought: ())),
+    FactsOperator(
+        "thought-as-answer",
+        "a thought is shown as the answer",
+        _first(Thought, lambda thought: (Text(thought.text),)),
+    ),
+    FactsOperator(
+        "answer-as-thought",
+        "a piece of text is shown as a thought",
+        _first(Text, lambda text: (Thought(text.text),)),
+    ),
+    FactsOperator("call-lost", "a call is missing", _first(Call, lambda call: ())),
+    FactsOperator(
+        "call-renamed",
+        "a call has another name",
+        _first(Call, lambda call: (replace(call, name=f"{call.name}_"),)),
+    ),
+    FactsOperator("call-doubled", "a call is given twice", _first(Call, lambda call: (call, call))),
+    FactsOperator(
+        "argument-lost", "an argument of a call is missing", _first(Call, _lose_argument)
+    ),
+    FactsOperator(
+        "id-wrong",
+        "a call has another id",
+        _first(Call, lambda call: (replace(call, id=call.id and f"{call.id}0"),)),
+    ),
+    FactsOperator("finish-lost", "the reason to stop is missing", _without(Finish)),
+    FactsOperator(
+        "finish-wrong",
+        "the reason to stop is another",
+        _every(
+            lambda fact: (
+                (Finish("STOP" if fact.raw == "MAX_TOKENS" else "MAX_TOKENS"),)
+                if isinstance(fact, Finish)
+                else (fact,)
+            )
+        ),
+    ),
+    FactsOperator(
+        "usage-wrong",
+        "a count is one too high",
+        _every(lambda fact: _change_count(fact) if isinstance(fact, Usage) else (fact,)),
+    ),
+    FactsOperator("usage-lost", "the counts are missing", _without(Usage)),
+    FactsOperator("error-lost", "errors are missing", _lose_errors),
+    FactsOperator("error-invented", "there is an error that did not happen", _invent_error),
+    FactsOperator("native-lost", "the native events hold nothing", _lose_native),
+)
+"""Every operator on facts, in the order of the table."""

@@ -1,0 +1,46 @@
+"""Law 9 on streams of the Interactions API: changed ends that an adapter must not take for good."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness
+from harness.conformance.laws.success import STEP_ENDS, SUCCESS
+from harness.pipeline.replay import replay
+from tests.support.adapters import payloads_of
+
+ROOT = Path(__file__).parents[3]
+CALL = harness.load(ROOT / "cassettes" / "interactions" / "calls.yaml").exchanges[0]
+TEXT = harness.load(ROOT / "cassettes" / "interactions" / "text.yaml").exchanges[0]
+
+
+def always_done(exchange: Any, **options: Any) -> list[dict[str, Any]]:
+    """An adapter that takes every end for a good one."""
+    payloads = [item for item in replay(exchange, **options) if item["type"] != "error"]
+    done = {"type": "result", "result": "", "timestamp": "1970-01-01T00:00:00.000Z"}
+    return [*(item for item in payloads if item["type"] != "result"), done]
+
+
+@pytest.mark.parametrize(
+    ("exchange", "names"),
+    [
+        (TEXT, {"the answer without its last event", "the answer that goes on"}),
+        (CALL, {"the answer with half a call"}),
+    ],
+    ids=["text", "call"],
+)
+def test_a_changed_end_that_is_taken_for_good_is_found(exchange: Any, names: set[str]) -> None:
+    assert names <= STEP_ENDS.keys()
+    breaches = SUCCESS.findings(exchange, payloads_of(always_done, "mind"))
+    found = {breach.sentence.partition(" ends like")[0] for breach in breaches}
+    assert names <= found
+    assert SUCCESS.findings(exchange, payloads_of(replay, "mind")) == []
+
+
+@pytest.mark.parametrize("name", STEP_ENDS)
+def test_an_answer_that_failed_is_not_changed(name: str) -> None:
+    assert STEP_ENDS[name](replace(CALL, status=500)) is None
