@@ -1,27 +1,33 @@
 """Laws as test items: with ``--harness-laws`` every cassette is a file with one item for each law,
 exchange and adapter.
 
-Nothing of the harness is imported without the option. An item is judged in whichever process
-pytest-xdist runs it.
+An item is judged in whichever process pytest-xdist runs it.
 """
 
 from __future__ import annotations
 
-import os
+import dataclasses
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
-from . import HarnessFailure, ResultItem, _project, below, cassette_folder, id_of_file
+from harness.cassettes import CassetteError
+from harness.cassettes.load import load
+from harness.conformance.adapters import Adapter, OutOfTime, Output, RunOptions
+from harness.conformance.evidence import examine_law
+from harness.conformance.explain import explain
+from harness.conformance.laws.judge import LawCell, cells, judge_law
+from harness.stream.exchange import Exchange
+from harness.stream.printable import printable
 
-if TYPE_CHECKING:
-    from harness.conformance.adapters import Adapter, Output, RunOptions
-    from harness.conformance.laws.judge import LawCell
-    from harness.stream.exchange import Exchange
-
+from .failures import HarnessFailure
+from .items import ResultItem
+from .paths import below, cassette_folder, id_of_file
+from .project import project_of
 
 PATIENCE_S: Final = 120.0
 """Seconds that a user's adapter has for one law and exchange, including the time to make a failing
@@ -29,49 +35,16 @@ exchange smaller.
 """
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.getgroup("harness").addoption(
-        "--harness-laws",
-        action="store_true",
-        help=(
-            "test every exchange of the cassettes by the laws too: one item for each law, exchange"
-            " and adapter"
-        ),
-    )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Add the cassettes to the arguments of the run."""
-    if config.getoption("--harness-laws"):
-        folder = cassette_folder(config)
-        named = [
-            Path(os.path.normpath(config.invocation_params.dir / argument.partition("::")[0]))
-            for argument in config.args
-        ]
-        inside = any(below(path, [folder]) is not None for path in named)
-        if not inside and not any(below(folder.resolve(), [path]) is not None for path in named):
-            config.args.append(str(folder))
-
-
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if not parent.config.getoption("--harness-laws") or file_path.suffix not in (".yaml", ".yml"):
-        return None
-    if below(file_path, [cassette_folder(parent.config)]) is None:
-        return None
-    return CassetteFile.from_parent(
-        parent, path=file_path, nodeid=id_of_file(file_path, parent.config)
-    )
+def collect_cassette(path: Path, parent: pytest.Collector) -> CassetteFile:
+    """The collector of a cassette."""
+    return CassetteFile.from_parent(parent, path=path, nodeid=id_of_file(path, parent.config))
 
 
 class CassetteFile(pytest.File):
     """A cassette; its items are the laws, for each exchange and adapter."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        from harness.cassettes import CassetteError
-        from harness.cassettes.load import load
-        from harness.conformance.laws.judge import cells
-
-        project = _project(self.config)
+        project = project_of(self.config)
         providers, dialects = (
             self.config.getoption("--harness-provider"),
             self.config.getoption("--harness-dialect"),
@@ -99,18 +72,9 @@ class LawItem(ResultItem):
         self.cell = cell
 
     def runtest(self) -> None:
-        from dataclasses import replace as replace_field
-
-        from msgspec.structs import replace
-
-        from harness.conformance.evidence import examine_law
-        from harness.conformance.explain import explain
-        from harness.conformance.laws.judge import judge_law
-        from harness.stream.printable import printable
-
         cell = self.cell
-        if cell.column in _project(self.config).adapters:
-            cell = replace_field(cell, adapter=_with_deadline(cell.adapter))
+        if cell.column in project_of(self.config).adapters:
+            cell = dataclasses.replace(cell, adapter=_with_deadline(cell.adapter))
         judgement = judge_law(cell)
         examined = examine_law(cell, judgement)
         result = self.keep(replace(examined, command=self.command("--harness-laws")))
@@ -142,9 +106,6 @@ class LawItem(ResultItem):
 
 def _with_deadline(adapter: Adapter) -> Adapter:
     """A user's adapter that refuses to run once the time for one law is over."""
-    from dataclasses import replace
-
-    from harness.conformance.adapters import OutOfTime
 
     until = time.monotonic() + PATIENCE_S
 
@@ -153,4 +114,4 @@ def _with_deadline(adapter: Adapter) -> Adapter:
             raise OutOfTime(f"adapter {adapter.name} took more than {PATIENCE_S:g} s for this law")
         return adapter.run(exchange, options)
 
-    return replace(adapter, run=run)
+    return dataclasses.replace(adapter, run=run)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from .recording import is_ours
+from .markers import is_ours
 
 if TYPE_CHECKING:
     import warnings

@@ -1,89 +1,61 @@
 """Specs as test items: one item for each case and column of a spec file; a verdict is an outcome.
 
-Nothing of the harness is imported until there is a spec. An item is judged in whichever process
-pytest-xdist runs it. With ``--harness-accept`` it first fills its own expectation if that is empty.
+An item is judged in whichever process pytest-xdist runs it. With ``--harness-accept`` it first
+fills its own expectation if that is empty.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from . import (
-    HarnessFailure,
-    HarnessWarning,
-    ResultItem,
-    _project,
-    _spec_roots,
-    below,
-    cassette_folder,
-    id_of_file,
-)
-from .masking import masked
+from harness.cassettes import CassetteError
+from harness.cassettes.redaction.secrets import guard, mask
+from harness.conformance.adapters import AdapterError
+from harness.conformance.evidence import with_evidence
+from harness.conformance.explain import explain
+from harness.conformance.judge import Cell, judge, produce, resolve_fixture
+from harness.conformance.project import Project, kind_of, read_text, unheaded
+from harness.conformance.results import VERDICTS, CaseResult
+from harness.pipeline.replay import ReplayError
+from harness.specs import SpecError, accept
+from harness.stream.printable import printable
 
-if TYPE_CHECKING:
-    from harness.conformance.judge import Cell
-    from harness.conformance.project import Project
-    from harness.conformance.results import CaseResult
-
-
-FILLED: Final = "harness_filled"
-"""The property of a test report that names an item whose expectation was filled in."""
+from .failures import HarnessFailure, HarnessWarning
+from .items import ResultItem
+from .paths import id_of_file
+from .project import project_of
+from .summary import FILLED
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Ignore a link to a folder that contains the link: pytest would follow it forever."""
-    roots = (*_spec_roots(config), cassette_folder(config))
-    if not collection_path.is_symlink() or below(collection_path, roots) is None:
+def collect_spec(path: Path, parent: pytest.Collector) -> SpecFile | None:
+    """The collector of a file, if it is a spec; a warning if it looks like one."""
+    kind = kind_of(path)
+    if kind == "other" and (fault := unheaded(path.read_bytes())):
+        parent.warn(HarnessWarning(f"{path}: {fault}"))
+    if kind != "spec":
         return None
-    from harness.conformance.project import leads_round
-
-    return True if leads_round(collection_path) else None
-
-
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if file_path.suffix not in (".yaml", ".yml") or not _may_be_spec(file_path, parent.config):
-        return None
-    from harness.conformance.project import kind_of, unheaded
-
-    kind = kind_of(file_path)
-    if kind == "other" and (fault := unheaded(file_path.read_bytes())):
-        parent.warn(HarnessWarning(f"{file_path}: {fault}"))
-    return (
-        SpecFile.from_parent(parent, path=file_path, nodeid=id_of_file(file_path, parent.config))
-        if kind == "spec"
-        else None
-    )
-
-
-def _may_be_spec(path: Path, config: pytest.Config) -> bool:
-    """Whether a file is below a folder of ``harness_specs``, or named on the command line."""
-    named = (
-        os.path.normpath(config.invocation_params.dir / str(argument).partition("::")[0])
-        for argument in config.args
-    )
-    return below(path, _spec_roots(config)) is not None or str(path) in named
+    return SpecFile.from_parent(parent, path=path, nodeid=id_of_file(path, parent.config))
 
 
 class SpecFile(pytest.File):
     """A spec file; its items are its cells."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        from harness.specs import SpecError
-
-        project = _project(self.config)
+        project = project_of(self.config)
         try:
             cells = project.cells(self.path)
         except SpecError as error:
             raise self.CollectError(str(error)) from None
+        shown = mask().text
         for cell in cells:
             if self._selected(project, cell):
-                name = masked(cell.name)
+                name = shown(cell.name)
                 # The whole id is given: pytest 9 makes it from the name otherwise, and --lf would
                 # not find the item.
                 yield CellItem.from_parent(
@@ -99,10 +71,6 @@ class SpecFile(pytest.File):
 
 
 def _provider_of(project: Project, cell: Cell) -> str | None:
-    from harness.cassettes import CassetteError
-    from harness.conformance.judge import resolve_fixture
-    from harness.pipeline.replay import ReplayError
-
     try:
         return resolve_fixture(cell.case, project.cassette).provider
     except (CassetteError, ReplayError):
@@ -119,15 +87,7 @@ class CellItem(ResultItem):
             self.keywords[feature] = True
 
     def runtest(self) -> None:
-        from msgspec.structs import replace
-
-        from harness.cassettes import CassetteError
-        from harness.conformance.adapters import AdapterError
-        from harness.conformance.evidence import with_evidence
-        from harness.conformance.judge import judge
-        from harness.conformance.results import VERDICTS
-
-        project = _project(self.config)
+        project = project_of(self.config)
         filled, fault = False, ""
         try:
             filled = self.config.getoption("--harness-accept") and self._accept(project)
@@ -153,12 +113,10 @@ class CellItem(ResultItem):
         self._conclude(kept, judgement.exception)
 
     def _conclude(self, result: CaseResult, cause: BaseException | None) -> None:
-        from harness.conformance.explain import explain
-        from harness.conformance.results import VERDICTS
-        from harness.stream.printable import printable
-
         strict = self.config.getoption("--harness-strict")
-        place = self.place(self.cell.case.lines.get(self.cell.key, self.cell.case.line))
+        first = result.findings[0] if result.findings else None
+        path = "" if first is None or first.kind == "extra" else first.path
+        place = self.place(self.cell.case.expected_line(self.cell.key, path))
         match result.verdict:
             case "passed":
                 return
@@ -185,12 +143,6 @@ class CellItem(ResultItem):
         """Fill an empty expectation of this cell in its file; returns whether it was filled. Raises
         `AdapterError`, and `CassetteError` for a text that shows a secret.
         """
-        from harness.cassettes import CassetteError
-        from harness.cassettes.redaction.secrets import guard
-        from harness.conformance.judge import produce, resolve_fixture
-        from harness.conformance.project import read_text
-        from harness.pipeline.replay import ReplayError
-        from harness.specs import accept
 
         case, key = self.cell.case, self.cell.key
         if case.expect[key] is not None or key != self.cell.column:
@@ -206,71 +158,3 @@ class CellItem(ResultItem):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, self.cell.case.line - 1, self.name
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
-) -> None:
-    """Print what was filled in, and why nothing ran for an adapter or for configured specs."""
-    filled = [
-        value
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        if isinstance(report, pytest.TestReport) and report.when == "call"
-        for name, value in report.user_properties
-        if name == FILLED
-    ]
-    for item in filled:
-        from harness.stream.printable import printable  # a run without specs does not import it
-
-        terminalreporter.write_line(masked(printable(f"filled in: {item}, `reviewed: no`")))
-    if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
-        for line in (*_unnamed_roots(config), *_unexpected(config)):
-            terminalreporter.write_line(masked(line), yellow=True)
-
-
-def _unnamed_roots(config: pytest.Config) -> Iterator[str]:
-    """The folders of ``harness_specs`` that pytest did not collect, since they were not named."""
-    here = config.invocation_params.dir
-    named = [
-        Path(os.path.normpath(here / str(argument).partition("::")[0])) for argument in config.args
-    ]
-    for root in _spec_roots(config) if config.getini("harness_specs") else ():
-        if not any(root.is_relative_to(path) or path.is_relative_to(root) for path in named):
-            way = os.path.relpath(root, here) if root.anchor == here.anchor else root
-            yield (
-                f"harness_specs names {way}, which pytest did not collect: name it after"
-                " `pytest`, or in `testpaths`"
-            )
-
-
-def _unexpected(config: pytest.Config) -> Iterator[str]:
-    """The selected adapters of which no case expects anything."""
-    chosen = config.getoption("--harness-dialect") or ()
-    if not chosen:
-        return
-    from harness.conformance.project import kind_of, yaml_files
-    from harness.specs import SpecError
-
-    project = _project(config)
-    try:
-        cases = [
-            case
-            for root in project.specs
-            for path in yaml_files(root)
-            if kind_of(path) == "spec"
-            for case in project.cases(path)
-        ]
-    except SpecError:
-        return  # the run that reads the file reports it
-    for named in (project.adapters[name] for name in chosen if name in project.adapters):
-        if not any(named.dialect in case.expect for case in cases):
-            fill = (
-                f"write `{named.dialect}:` without a value below the `expect` of a case and run"
-                " once with --harness-accept"
-            )
-            yield (
-                f"{named.name}: no case expects anything of {named.dialect}; {fill}, or test it by"
-                " the laws with --harness-laws"
-            )

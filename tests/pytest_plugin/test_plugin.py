@@ -54,6 +54,18 @@ def test_a_failure_shows_its_mismatch_and_none_of_our_code(
     result.stdout.no_fnmatch_line("*conformance.py*")
 
 
+def test_a_failure_names_the_line_of_the_item(project: pytest.Pytester) -> None:
+    items = """\
+{$contains: [{type: STREAM_START},
+      {type: TEXT_DELTA, delta: Hel, text_id: text_1},
+      {type: TEXT_DELTA, delta: other, text_id: text_1}]}"""
+    one_line = "{$contains: [{type: TEXT_DELTA, delta: Hel, text_id: text_1}]}"
+    write(project, "specs/hello.yaml", CASE.replace(one_line, items))
+    result = run(project)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines([f"at:          {Path('specs', 'hello.yaml')}:11"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("folder", "shown"),

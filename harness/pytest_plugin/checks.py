@@ -1,0 +1,73 @@
+"""Checks of options and settings that need the tables of dialects, providers and adapters."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from harness.conformance.adapters.clients import CLIENTS
+from harness.conformance.results import ResultsError
+from harness.dialects import DIALECTS
+from harness.providers import PROVIDERS
+from harness.report import ReportError
+from harness.report.files import read_run
+from harness.report.header import choose_day
+
+from .masking import usage_error
+from .project import project_of
+
+
+def check_options(config: pytest.Config) -> None:
+    """Raise `pytest.UsageError` for adapters that can't be read, an unknown name, or a report that
+    can't be written.
+    """
+    if any(config.getini(f"harness_{name}") for name in ("adapters", "losses", "known_failing")):
+        project_of(config)
+    _check_names(config)
+    _check_report(config)
+
+
+def _check_names(config: pytest.Config) -> None:
+    """An unknown name would select nothing, and a run of nothing looks green."""
+    dialects, providers = (
+        config.getoption("--harness-dialect"),
+        config.getoption("--harness-provider"),
+    )
+    if dialects or providers:
+        adapters = [
+            line.partition("=")[0].partition(":")[0].strip()
+            for line in config.getini("harness_adapters")
+        ]
+        columns = [*DIALECTS, *CLIENTS, *adapters, "events", "frames"]
+        for option, names, choices in (
+            ("--harness-dialect", dialects, columns),
+            ("--harness-provider", providers, list(PROVIDERS)),
+        ):
+            for name in names or ():
+                if name not in choices:
+                    raise usage_error(f"{option} {name}: unknown; known are {', '.join(choices)}")
+
+
+def _check_report(config: pytest.Config) -> None:
+    report, baseline, day = (
+        config.getoption(f"--harness-{name}") for name in ("report", "baseline", "date")
+    )
+    if report:
+        target = config.invocation_params.dir / report
+        if any(path.exists() and not path.is_dir() for path in (target, *target.parents)):
+            raise usage_error(
+                f"--harness-report {report}: a file is in the way; name a folder or a new path"
+            )
+    if report or baseline or day:
+        try:
+            choose_day(day, os.environ.get("SOURCE_DATE_EPOCH", ""))
+        except ReportError as error:
+            raise usage_error(f"--harness-date: {error}") from None
+        try:
+            if baseline:
+                read_run(config.invocation_params.dir / baseline)
+        except OSError as error:
+            raise usage_error(f"--harness-baseline {baseline}: {error.strerror or error}") from None
+        except (ReportError, ResultsError) as error:
+            raise usage_error(f"--harness-baseline: {error}") from None

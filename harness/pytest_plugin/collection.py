@@ -1,0 +1,60 @@
+"""Collection: which files are specs, and with ``--harness-laws`` which are cassettes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from .paths import below, cassette_folder, spec_roots
+
+_SUFFIXES = (".yaml", ".yml")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Add the cassettes to the arguments of a run that asks the laws."""
+    if config.getoption("--harness-laws"):
+        folder = cassette_folder(config)
+        named = [
+            Path(os.path.normpath(config.invocation_params.dir / argument.partition("::")[0]))
+            for argument in config.args
+        ]
+        inside = any(below(path, [folder]) is not None for path in named)
+        if not inside and not any(below(folder.resolve(), [path]) is not None for path in named):
+            config.args.append(str(folder))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Ignore a link to a folder that contains the link: pytest would follow it forever."""
+    roots = (*spec_roots(config), cassette_folder(config))
+    if not collection_path.is_symlink() or below(collection_path, roots) is None:
+        return None
+    from harness.conformance.project import leads_round
+
+    return True if leads_round(collection_path) else None
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix not in _SUFFIXES:
+        return None
+    if _may_be_spec(file_path, parent.config):
+        from .specs import collect_spec
+
+        if (spec := collect_spec(file_path, parent)) is not None:
+            return spec
+    if parent.config.getoption("--harness-laws"):
+        from .laws import collect_cassette
+
+        if below(file_path, [cassette_folder(parent.config)]) is not None:
+            return collect_cassette(file_path, parent)
+    return None
+
+
+def _may_be_spec(path: Path, config: pytest.Config) -> bool:
+    """Whether a file is below a folder of ``harness_specs``, or named on the command line."""
+    named = (
+        os.path.normpath(config.invocation_params.dir / str(argument).partition("::")[0])
+        for argument in config.args
+    )
+    return below(path, spec_roots(config)) is not None or str(path) in named

@@ -1,0 +1,142 @@
+"""Fixtures for tests: a replay, a server, and a cassette that records or answers a client; and a
+guard that keeps replayed tests off the network.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .markers import OUTPUT, PASSED, RECORDED, STARTED, is_ours
+
+if TYPE_CHECKING:
+    from google.genai.types import HttpOptions
+
+    from harness.recording import Playback, Recording
+    from harness.server import Server
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[STARTED], config.stash[RECORDED] = time.time(), {}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    if item.config.getoption("--harness-record") != "none" or not is_ours(item):
+        return (yield)
+    from harness.recording.network_guard import refuse_network
+
+    with refuse_network("this test is replayed; --harness-record once lets it record"):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    if call.excinfo is not None and is_ours(item) and not item.config.getoption("fulltrace"):
+        from .cassette_use import leave_out_frames
+
+        leave_out_frames(call.excinfo)
+    report = yield
+    if report.when == "call":  # a test that Ctrl-C ends has no such report
+        item.stash[PASSED], item.stash[OUTPUT] = report.passed, report.longreprtext
+    return report
+
+
+@pytest.fixture
+def harness_replay(request: pytest.FixtureRequest) -> Callable[..., list[dict[str, Any]]]:
+    """A function that replays one exchange: ``harness_replay("gemini-api/text",
+    dialect="anthropic")`` returns its payloads.
+
+    The first argument is the name of a cassette, or the path of a recording; ``exchange`` counts
+    from 1. Other arguments are those of `harness.replay`. ``adapter``, the name of a configured
+    adapter, takes their place: its native events are returned, or its facts as JSON where it
+    states facts.
+    """
+    from .replay_use import replay_function
+
+    return replay_function(request.config)
+
+
+@pytest.fixture(scope="session")
+def _harness_serving(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """The server of this worker: to start one per test would take longer than most tests."""
+    from .replay_use import serve_cassettes
+
+    with serve_cassettes(request.config) as server:
+        yield server
+
+
+@pytest.fixture
+def harness_server(_harness_serving: Server) -> Iterator[Server]:
+    """A server that answers from cassettes: ``harness_server.add("gemini-api/text")``, then send
+    the requests of a client to ``harness_server.base_url``.
+
+    `add` takes the names of cassettes and the paths of recordings. `behave` sets pace, cuts, fault
+    and matching, as in `harness.server.serve`; the default is to send one read after another
+    without waiting. After the test the server has no cassettes.
+    """
+    _harness_serving.clear(pace="step")
+    yield _harness_serving
+    _harness_serving.clear(pace="step")
+
+
+@pytest.fixture(scope="module")
+def harness_vcr_config() -> dict[str, Any]:
+    """Options for vcrpy, as pytest-recording's ``vcr_config`` has them, and ``before_record``; a
+    suite overrides this fixture.
+    """
+    return {}
+
+
+@pytest.fixture
+def harness_cassette(
+    request: pytest.FixtureRequest, harness_vcr_config: dict[str, Any]
+) -> Iterator[Recording | Playback]:
+    """The cassette that the test's marker names: a `Recording`, or a `Playback` that answers.
+
+    A recording is saved if the test passes. A cassette that another test of this run has recorded
+    answers, also with ``--harness-record rewrite``: a second recording would replace the first.
+    After a playback, unused exchanges and another order
+    are warnings, with ``--harness-strict`` failures. A request that no exchange answers is always a
+    failure, even if the client hides the error.
+    """
+    from .cassette_use import use_marked_cassette
+
+    yield from use_marked_cassette(request, harness_vcr_config)
+
+
+@pytest.fixture
+def harness_http_options(
+    harness_cassette: Recording | Playback, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[HttpOptions]:
+    """``http_options`` for the test's `google.genai.Client`, blocking and awaiting: its cassette
+    records or answers the client.
+
+    The client uses httpx2 or httpx, not aiohttp. If the cassette answers and the environment has
+    no key, a placeholder is set.
+    """
+    from .cassette_use import options_of_client
+
+    yield from options_of_client(harness_cassette, monkeypatch)
+
+
+@pytest.fixture
+def harness_base_url(
+    harness_cassette: Recording | Playback,
+    monkeypatch: pytest.MonkeyPatch,
+    pytestconfig: pytest.Config,
+) -> Iterator[str]:
+    """The base URL of a loopback relay for any client in any language: the test's cassette records
+    or answers it.
+
+    While the test runs, the environment variables for the base URLs of Google's clients lead to the
+    relay.
+    """
+    from .cassette_use import base_url_of_relay
+
+    yield from base_url_of_relay(harness_cassette, monkeypatch, pytestconfig)

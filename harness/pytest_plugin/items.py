@@ -1,0 +1,61 @@
+"""The base of our items: an item that keeps a result for the report."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import pytest
+
+from harness.cassettes.redaction.secrets import mask
+from harness.conformance.masked import masked
+from harness.conformance.results import CaseResult, encode
+from harness.stream.printable import printable_lines
+
+from .failures import HarnessFailure, HarnessWarning
+from .paths import relative_path
+from .project import pytest_options
+
+
+class ResultItem(pytest.Item):
+    """An item with a result for the report. The output of a red one is the result alone."""
+
+    result: CaseResult | None = None
+
+    def keep(self, result: CaseResult) -> CaseResult:
+        """Keep the result of this item, without secrets; returns it."""
+        self.result = masked(result, mask())
+        return self.result
+
+    @property
+    def encoded_result(self) -> str:
+        """The result for the way to the controller, "" if there is none."""
+        return encode([self.result]).decode() if self.result is not None else ""
+
+    def place(self, line: int) -> str:
+        """A line of this item's file, relative to the folder where pytest was started."""
+        return f"{relative_path(self.path, self.config.invocation_params.dir) or self.path}:{line}"
+
+    def command(self, *options: str) -> str:
+        """A shell line that runs this item alone from the folder where pytest was started:
+        ``pytest 'specs/x.yaml::case[column]'``.
+        """
+        return shlex.join(
+            ["pytest", *pytest_options(self.path.parent, self.config), *options, self.named()]
+        )
+
+    def named(self) -> str:
+        """The id of the item from the folder where pytest was started."""
+        path = relative_path(self.path, self.config.invocation_params.dir)
+        return f"{path.as_posix()}::{self.name}" if path else self.nodeid
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if isinstance(excinfo.value, HarnessFailure | HarnessWarning):
+            shown = str(excinfo.value)
+            if (cause := excinfo.value.__cause__) is None:
+                return shown
+            chosen = self.config.getoption("tbstyle")
+            style = chosen if chosen in ("short", "native") else "long"
+            chain = super().repr_failure(pytest.ExceptionInfo.from_exception(cause), style)
+            return f"{shown}\n\n{printable_lines(str(chain))}"
+        return super().repr_failure(excinfo, style)

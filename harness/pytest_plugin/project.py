@@ -1,0 +1,53 @@
+"""The project of a pytest run, and the options with which pytest finds the same project again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from harness.conformance.adapters import AdapterError
+from harness.conformance.configuration import found_from
+from harness.conformance.project import Project
+
+from .masking import usage_error
+from .paths import relative_path, spec_roots
+
+_PROJECT: Final = pytest.StashKey[Project]()
+
+
+def project_of(config: pytest.Config) -> Project:
+    """The project of this run, made once."""
+    if _PROJECT not in config.stash:
+        cassettes = config.rootpath / config.getini("harness_cassettes")
+        try:
+            config.stash[_PROJECT] = Project(
+                spec_roots(config),
+                cassettes,
+                config.getini("harness_adapters"),
+                config.rootpath,
+                losses=config.getini("harness_losses"),
+                known_failing=config.getini("harness_known_failing"),
+            )
+        except AdapterError as error:
+            raise usage_error(f"configuration of adapters: {error}") from None
+    return config.stash[_PROJECT]
+
+
+@lru_cache(maxsize=8)  # the items of a folder are consecutive
+def pytest_options(folder: Path, config: pytest.Config) -> Sequence[str]:
+    """The options that give a file of that folder, run alone, the settings of this run; none if
+    pytest finds the same settings itself.
+    """
+    here, options = config.invocation_params.dir, []
+    other_file = config.inipath and found_from(folder) != config.inipath
+    if config.inipath and other_file and (relative := relative_path(config.inipath, here)):
+        options += ["-c", relative.as_posix()]
+    default_root = config.inipath.parent if config.inipath else here
+    other_root = config.getoption("rootdir") and config.rootpath != default_root
+    if other_root and (relative := relative_path(config.rootpath, here)):
+        options += ["--rootdir", relative.as_posix()]
+    return options

@@ -1,0 +1,53 @@
+"""The bodies of the fixtures that replay an exchange and serve cassettes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cassettes.load import load
+from harness.pipeline.replay import ReplayError, replay
+from harness.server import Server
+
+from .project import project_of
+
+
+def replay_function(config: pytest.Config) -> Callable[..., list[dict[str, Any]]]:
+    """The function of the fixture ``harness_replay``."""
+    project = project_of(config)
+
+    def run(
+        recording: str | Path, *, exchange: int = 1, adapter: str = "", **options: Any
+    ) -> list[dict[str, Any]]:
+        path = Path(recording)
+        cassette = load(path) if path.is_file() else project.cassette(str(recording))
+        if not 1 <= exchange <= len(cassette.exchanges):
+            raise ReplayError(
+                f"{recording}: there is no exchange {exchange}; it has {len(cassette.exchanges)};"
+                " exchanges count from 1"
+            )
+        if not adapter:
+            return replay(cassette.exchanges[exchange - 1], **options)
+        chosen = project.adapter(adapter)
+        if chosen is None:
+            raise ReplayError(
+                f"{adapter} is no configured adapter; known are {', '.join(project.adapters)}"
+            )
+        return chosen.items(cassette.exchanges[exchange - 1])
+
+    return run
+
+
+@contextmanager
+def serve_cassettes(config: pytest.Config) -> Iterator[Server]:
+    """The server of the fixture ``harness_server``, which reads cassettes by name or path."""
+    project = project_of(config)
+    with Server(
+        allowed_hosts=config.getini("harness_allowed_hosts"),
+        read=lambda name: load(name) if Path(name).is_file() else project.cassette(str(name)),
+    ) as server:
+        yield server

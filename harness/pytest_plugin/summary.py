@@ -1,0 +1,163 @@
+"""The end of a run: the report, the summary in the terminal, and why nothing ran."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import pytest
+from msgspec.structs import replace
+
+from harness.conformance.evidence import DIFFERS, try_laws
+from harness.conformance.facts_cells import unshown_losses
+from harness.conformance.project import Project, kind_of, yaml_files
+from harness.conformance.results import CaseResult, decode, sort_key
+from harness.report import Run, summary
+from harness.report.files import read_run
+from harness.report.files import write_report as write_files
+from harness.report.header import choose_day, make_header
+from harness.specs import SpecError
+from harness.stream.printable import printable
+
+from .masking import masked
+from .paths import spec_roots
+from .project import project_of
+
+LAWS_TRIED: Final = 20
+"""Red cells of a report for which the laws are tried, because that takes seconds for each."""
+
+FILLED: Final = "harness_filled"
+"""The property of a test report that names an item whose expectation was filled in."""
+
+
+def unshown(encoded: Sequence[str]) -> list[str]:
+    """A sentence for each declared loss that no cell of the encoded results shows."""
+    return unshown_losses(_decode(encoded))
+
+
+def _decode(encoded: Sequence[str]) -> list[CaseResult]:
+    return [result for text in encoded for result in decode(text.encode())]
+
+
+def write_summary(
+    terminal: pytest.TerminalReporter,
+    encoded: Sequence[str],
+    unread: Sequence[str],
+    unshown: Sequence[str],
+) -> None:
+    """Print the summary, the specs that were not read and the losses that no cell shows; write the
+    report if it was asked for.
+    """
+    config, results = terminal.config, _decode(encoded)
+    terminal.section("Gemini conformance")
+    terminal.write(summary(results))
+    for problem in unread:
+        terminal.write_line(masked(f"not read: {problem}"), red=True)
+    for sentence in unshown:
+        terminal.write_line(masked(sentence), red=True)
+    for item in _filled(terminal):
+        terminal.write_line(masked(printable(f"filled in: {item}, `reviewed: no`")))
+    if folder := config.getoption("--harness-report"):
+        target = Path(config.invocation_params.dir / folder)
+        write_report(results, target, project_of(config), config, unread)
+        terminal.write_line(masked(f"Report: {target / 'index.html'}"))
+
+
+def _filled(terminal: pytest.TerminalReporter) -> list[object]:
+    """The items whose expectations were filled in."""
+    return [
+        value
+        for reports in terminal.stats.values()
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "call"
+        for name, value in report.user_properties
+        if name == FILLED
+    ]
+
+
+def write_report(
+    results: list[CaseResult],
+    target: Path,
+    project: Project,
+    config: pytest.Config,
+    unread: Sequence[str] = (),
+) -> None:
+    """Write all files of the report into a folder. ``unread`` are the errors of specs. The laws are
+    tried for the first red cells.
+    """
+    ordered = sorted(results, key=sort_key)
+    tried = dict.fromkeys(
+        [place for place, result in enumerate(ordered) if result.verdict in DIFFERS][:LAWS_TRIED]
+    )
+    for place in tried:
+        ordered[place] = try_laws(ordered[place], project.cassette)
+    ordered = [
+        result if place in tried else _without_counterexamples(result)
+        for place, result in enumerate(ordered)
+    ]
+    day = choose_day(config.getoption("--harness-date"), os.environ.get("SOURCE_DATE_EPOCH", ""))
+    header = make_header(ordered, project.features(), day, unread)
+    baseline = config.getoption("--harness-baseline")
+    base = read_run(config.invocation_params.dir / baseline) if baseline else None
+    write_files(Run(header, ordered), base, target)
+
+
+def _without_counterexamples(result: CaseResult) -> CaseResult:
+    """The result of a law with its breach, but without the counterexamples, which are long."""
+    evidence = result.evidence
+    if evidence is None or not evidence.breaches:
+        return result
+    breaches = tuple(replace(breach, counterexamples=()) for breach in evidence.breaches)
+    return replace(result, evidence=replace(evidence, breaches=breaches))
+
+
+def explain_nothing(terminal: pytest.TerminalReporter) -> None:
+    """Print why nothing ran for configured specs or for a selected adapter."""
+    config = terminal.config
+    for line in (*_unnamed_roots(config), *_unexpected(config)):
+        terminal.write_line(masked(line), yellow=True)
+
+
+def _unnamed_roots(config: pytest.Config) -> Iterator[str]:
+    """The folders of ``harness_specs`` that pytest did not collect, since they were not named."""
+    here = config.invocation_params.dir
+    named = [
+        Path(os.path.normpath(here / str(argument).partition("::")[0])) for argument in config.args
+    ]
+    for root in spec_roots(config) if config.getini("harness_specs") else ():
+        if not any(root.is_relative_to(path) or path.is_relative_to(root) for path in named):
+            way = os.path.relpath(root, here) if root.anchor == here.anchor else root
+            yield (
+                f"harness_specs names {way}, which pytest did not collect: name it after"
+                " `pytest`, or in `testpaths`"
+            )
+
+
+def _unexpected(config: pytest.Config) -> Iterator[str]:
+    """The selected adapters of which no case expects anything."""
+    chosen = config.getoption("--harness-dialect") or ()
+    if not chosen:
+        return
+    project = project_of(config)
+    try:
+        cases = [
+            case
+            for root in project.specs
+            for path in yaml_files(root)
+            if kind_of(path) == "spec"
+            for case in project.cases(path)
+        ]
+    except SpecError:
+        return  # the run that reads the file reports it
+    for named in (project.adapters[name] for name in chosen if name in project.adapters):
+        if not any(named.dialect in case.expect for case in cases):
+            fill = (
+                f"write `{named.dialect}:` without a value below the `expect` of a case and run"
+                " once with --harness-accept"
+            )
+            yield (
+                f"{named.name}: no case expects anything of {named.dialect}; {fill}, or test it by"
+                " the laws with --harness-laws"
+            )
