@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, get_args
 
-from harness.conformance.aspect_results import AdapterResults, AspectCell
+from harness.conformance.aspect_results import AdapterResults, AspectCell, without_values
 from harness.facts import ASPECTS, RED
 from harness.providers.oracle import SecondTurnAspect
 
@@ -39,8 +38,6 @@ MEANINGS: Final = {
     "not_carried": "It is lost, and the loss is declared.",
     "not_asked": "The adapter could not be asked for it.",
 }
-_VALUE: Final = re.compile(r'"(?:[^"\\…]|\\.)*(?:"|…|$)|[0-9]+')
-"""A value or a number in the reason of a verdict."""
 _VERDICTS_OF_CELLS: Final = ("passed", "failed", "error", "skipped")
 
 
@@ -83,7 +80,7 @@ def losses_of(cells: Iterable[AspectCell]) -> list[Loss]:
     for cell in cells:
         for aspect in cell.red:
             verdict = cell.aspects[aspect]
-            key = (aspect, verdict, _VALUE.sub("…", cell.notes.get(aspect, "")))
+            key = (aspect, verdict, without_values(cell.notes.get(aspect, "")))
             losses.setdefault(key, Loss(aspect, verdict)).cells.append(cell)
     found = (cell for loss in losses.values() for cell in loss.cells)
     order = {aspect: number for number, aspect in enumerate(by_aspect(found))}

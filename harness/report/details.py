@@ -40,7 +40,7 @@ DIGEST: Final = 8
 def detail(provider: str, sections: Sequence[Section], sources: Mapping[str, int]) -> Markup:
     """The JSON object for the cases of a page in their order: lists of origins, cassettes and
     streams, and for each case the index of its stream, its documentation and its cells. ``kept``
-    has a row for each cell that is not carried and still carries some of its features: the indexes
+    has a row for each cell that did not pass and still carries some of its features: the indexes
     of its case, of the cell in the case, and of the sections of these features.
     """
     blocks = [(section, block) for section in sections for block in section.blocks]
@@ -83,7 +83,7 @@ def _kept(sections: Sequence[Section]) -> list[list[int]]:
         [number, index, *carried]
         for number, block in enumerate(blocks)
         for index, cell in enumerate(block.cells)
-        if cell.result.verdict == "not-carried"
+        if cell.result.lost_features is not None
         and (
             carried := [
                 places[feature]

@@ -96,6 +96,7 @@ class CaseEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=T
     source: str
     command: str = ""
     regression_of: tuple[str, ...] = ()
+    question: str = ""
 
 
 class StreamEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -135,6 +136,7 @@ class ResultEntry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     lost_features: tuple[str, ...] | None = None
     aspects: dict[str, AspectVerdict] = {}
     declared: dict[str, bool] = {}
+    answered: dict[str, AspectVerdict] = {}
 
 
 class Footer(Struct, frozen=True, forbid_unknown_fields=True):
@@ -264,6 +266,7 @@ _OF_CASE: Final = (
     "level",
     "source",
     "regression_of",
+    "question",
 )
 _OF_STREAM: Final = ("provider", "cassette", "exchange", "origin", "end", "wire")
 _OF_CELL: Final = (
@@ -278,6 +281,7 @@ _OF_CELL: Final = (
     "lost_features",
     "aspects",
     "declared",
+    "answered",
 )
 _OF_EVIDENCE: Final = ("digest", "tool_code", "layers", "breaches")
 _ANY: Final = "[ADAPTER]'"

@@ -14,6 +14,7 @@ from .compare import KINDS, Change, Kind, KindWords
 from .document import Header
 from .fingerprint import Fingerprint, fingerprint
 from .layout import Cell, Feature, group_title, page_name
+from .questions import questions
 from .sections import Section, feature_anchor, file_of, form_of, sections_of, sources_of
 from .tally import (
     IN_PART,
@@ -134,6 +135,7 @@ def index_page(cells: Sequence[Cell], header: Header, names: Names) -> dict[str,
             for name in providers
         ],
         "aspects": aspect_table(cells, columns),
+        "questions": questions(cells, names.providers),
         "remarks": _remarks(cells, names.providers),
         "streams": streams(results),
         "origins": ORIGINS,

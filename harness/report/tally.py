@@ -128,11 +128,11 @@ def tally(results: Sequence[CaseResult]) -> Tally:
 
 
 def verdict_of(result: CaseResult, feature: str) -> Verdict:
-    """The verdict of a cell on one of its features: passed, where the declared losses of the cell
-    concern only other features.
+    """The verdict of a cell on one of its features: passed, where its declared losses or failed
+    aspects concern only other features.
     """
     carried = result.lost_features is not None and feature not in result.lost_features
-    return "passed" if result.verdict == "not-carried" and carried else result.verdict
+    return "passed" if carried else result.verdict
 
 
 def by_feature(results: Iterable[CaseResult]) -> dict[str, list[Verdict]]:

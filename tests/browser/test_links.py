@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.providers import PROVIDERS
 from tests.browser.browsing import Reader
 
 
@@ -72,11 +73,7 @@ def test_the_checklist_that_a_page_reckons_is_that_of_the_index(
     words = "all => all.map(row => [...row.children].map(one => one.innerText.replace(/ docs$/, '').trim()))"
     for folder in (specs, mixed):
         tables = reader.open(folder / "index.html").page.locator(".matrix table")
-        names = [
-            file
-            for file in ("gemini-api", "vertex-ai", "code-assist", "gemini-cli")
-            if (folder / f"{file}.html").exists()
-        ]
+        names = [name for name in PROVIDERS if (folder / f"{name}.html").exists()]
         for place, name in enumerate(names):
             rows = (
                 reader.open(folder / f"{name}.html")

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness.conformance.aspect_results import (
+    JudgeResults,
     Side,
     decode_results,
     encode_part,
@@ -165,3 +166,9 @@ def test_evidence_shows_the_lines_around_the_value_that_the_reason_names() -> No
     assert side.lines[2].startswith("… x")
     assert side.lines[2].endswith("y … (824 characters)")
     assert side_of(["a", "b"], words) == Side(("a", "b"), 0, 2)
+
+
+def test_the_page_names_the_folder_of_the_commands() -> None:
+    page = aspects_page(JudgeResults((replace(SHOP, folder="examples/shop"),)))
+    assert "Run the commands in the folder <code>examples/shop</code>." in page
+    assert "Run the commands in" not in aspects_page(RESULTS)

@@ -1,0 +1,113 @@
+"""The page of a sweep: aspects × providers, and examples of what is lost."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from harness.conformance.sweep.contract import Settings
+from harness.conformance.sweep.summary import Reason, Summary
+from harness.facts import ASPECTS
+
+from .aspect_counts import MEANINGS, red_aspects
+from .render import fill
+
+PAGE: Final = "_report.html"
+MOST_REASONS: Final = 50
+"""Reasons of one kind that are shown."""
+TITLES: Final = {
+    "failed": ("Lost, wrong or raised", "The wire has it, and the adapter does not give it so."),
+    "error": ("Not judged", "The row or the adapter gave nothing that can be judged."),
+    "variant": (
+        "Variants",
+        "Answers in forms that the public documentation does not describe. A loss here makes"
+        " nothing red.",
+    ),
+    "skipped": ("Skipped", "Nothing was compared."),
+    "passed": ("Notes", "Sentences about rows that passed."),
+}
+"""The kinds of reasons in their order, with title and meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Square:
+    """One provider and one aspect: the streams in which it is red, and those compared."""
+
+    red: int
+    compared: int
+    other: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The reasons of one kind and layer; the most frequent first."""
+
+    title: str
+    meaning: str
+    layer: str
+    reasons: list[Reason]
+    more: int
+
+
+def sweep_page(summary: Summary, settings: Settings, inputs: Sequence[str]) -> str:
+    """The page of a summary. The same summary gives the same page."""
+    return fill("sweep", page_values(summary, settings, inputs), "", "aspects")
+
+
+def page_values(summary: Summary, settings: Settings, inputs: Sequence[str]) -> dict[str, Any]:
+    """The values of the page, without any HTML."""
+    providers = {name: summary.aspects[name] for name in sorted(summary.aspects)}
+    aspects = [aspect for aspect in ASPECTS if any(aspect in found for found in providers.values())]
+    rows = [
+        (provider or "not known", [_square(found.get(aspect, {})) for aspect in aspects])
+        for provider, found in providers.items()
+        if found
+    ]
+    passed = summary.verdicts.get("passed", 0)
+    others = [
+        f"{summary.verdicts[word]:,} {word}"
+        for word in ("failed", "error", "skipped")
+        if word in summary.verdicts
+    ]
+    return {
+        "settings": settings,
+        "sentence": ", ".join([f"{passed:,} of {summary.rows:,} streams passed", *others]),
+        "summary": summary,
+        "inputs": inputs,
+        "aspects": aspects,
+        "rows": rows,
+        "changes": [
+            (name, summary.worse.get(name, 0), summary.better.get(name, 0))
+            for name in ASPECTS
+            if name in summary.worse or name in summary.better
+        ],
+        "groups": list(_groups(summary)),
+        "verdicts": MEANINGS,
+        "command": lambda source: f"harness show {shlex.quote(source)}",
+    }
+
+
+def most_frequent(reasons: Iterable[Reason]) -> list[Reason]:
+    """The reasons, the most frequent first."""
+    return sorted(reasons, key=lambda reason: (-reason.rows, reason.examples[0].sentence))
+
+
+def _square(counts: dict[str, int]) -> Square | None:
+    if not counts:
+        return None
+    red = red_aspects(counts)
+    compared = counts.get("kept", 0) + red
+    return Square(red, compared, Counter(counts).total() - compared)
+
+
+def _groups(summary: Summary) -> list[Group]:
+    groups = []
+    for word, (title, meaning) in TITLES.items():
+        for layer, reasons in sorted(summary.reasons.get(word, {}).items()):
+            ordered = most_frequent(reasons.values())
+            shown = ordered[:MOST_REASONS]
+            groups.append(Group(title, meaning, layer, shown, len(ordered) - len(shown)))
+    return groups

@@ -1,0 +1,62 @@
+"""The answers to one question over several wires, side by side on the index page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from harness.conformance.results import CaseResult
+from harness.report import Run, render
+from harness.report.document import pack, unpack
+from tests.support.question_samples import ANSWERS, answer
+from tests.support.report_samples import HEADER, result
+
+
+def table_rows(results: list[CaseResult]) -> dict[str, str]:
+    """The words of each row of the tables of questions, by the title of the row."""
+    page = render(Run(HEADER, results))["index.html"]
+    start = page.find('aria-labelledby="questions"')
+    section = page[start : page.find("</section>", start)] if start >= 0 else ""
+    rows = re.findall("<tr>(.*?)</tr>", section, re.DOTALL)
+    texts = [" ".join(re.sub("<[^>]*>", " | ", row).replace("|  |", "|").split()) for row in rows]
+    return {row.split("|")[1].strip(): row for row in texts}
+
+
+def test_a_row_is_there_for_each_aspect_that_any_wire_has() -> None:
+    assert list(table_rows(ANSWERS)) == ["Aspect", "calls", "signatures", "usage"]
+
+
+def test_an_aspect_that_a_wire_lacks_is_no_loss_of_an_adapter() -> None:
+    rows = table_rows(ANSWERS)
+    assert rows["signatures"].endswith("not on this wire |")
+    assert rows["usage"].endswith("not on this wire |")
+    assert "not on this wire" not in rows["calls"]
+
+
+def test_an_adapter_that_loses_an_aspect_has_its_name_there() -> None:
+    rows = table_rows(ANSWERS)
+    assert "unified-llm" in rows["usage"]
+    assert "anthropic" in rows["signatures"]
+    assert "unified-llm" in rows["calls"]
+    assert "anthropic" not in rows["calls"]
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        ANSWERS[:2],
+        [answer("gemini-api", "anthropic", "a", calls="kept"), *ANSWERS[2:]],
+        [result()],
+    ],
+    ids=["one provider", "two questions", "no question"],
+)
+def test_a_question_that_one_provider_answers_is_not_shown(results: list[CaseResult]) -> None:
+    assert table_rows(results) == {}
+
+
+def test_the_document_keeps_the_answers() -> None:
+    back = unpack(pack(Run(HEADER, ANSWERS)))
+    expected = {(cell.provider, cell.adapter): cell.answered for cell in ANSWERS}
+    assert {(cell.provider, cell.adapter): cell.answered for cell in back.results} == expected
+    assert {cell.question for cell in back.results} == {"weather"}

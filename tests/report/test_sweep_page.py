@@ -1,0 +1,74 @@
+"""The page of a sweep: counts by provider and aspect, reasons with examples, and nothing unescaped."""
+
+from __future__ import annotations
+
+from harness.conformance.sweep.contract import Settings, Target
+from harness.conformance.sweep.summary import Summary
+from harness.conformance.sweep.verdict import Verdict
+from harness.report.sweep_page import MOST_REASONS, page_values, sweep_page
+
+SETTINGS = Settings(Target("shop:replay", "shop", "2.1", "facts"))
+
+
+def row(number: int, **fields: object) -> Verdict:
+    blank = {
+        "id": f"s{number}",
+        "source": f"day.parquet:{number}",
+        "adapter": "shop",
+        "version": "2.1",
+        "provider": "gemini-api",
+        "verdict": "passed",
+        "aspects": {"text": "kept", "media": "not_carried"},
+    }
+    return Verdict(**blank | fields)  # type: ignore[arg-type]
+
+
+def lost(number: int, sentence: str = "text lost: it is <b>gone</b>") -> Verdict:
+    return row(number, verdict="failed", aspects={"text": "lost"}, sentence=sentence, layer="facts")
+
+
+def test_squares_count_red_and_compared_streams_of_each_provider() -> None:
+    summary = Summary.of([row(1), lost(2), row(3, provider=None, aspects={"finish": "kept"})])
+    values = page_values(summary, SETTINGS, ["day.parquet"])
+    assert values["aspects"] == ["text", "finish", "media"]
+    squares = {
+        provider: [square and (square.red, square.compared, square.other) for square in found]
+        for provider, found in values["rows"]
+    }
+    assert squares == {
+        "gemini-api": [(1, 2, 0), None, (0, 0, 1)],
+        "not known": [None, (0, 1, 0), None],
+    }
+    assert values["sentence"] == "2 of 3 streams passed, 1 failed"
+
+
+def test_a_reason_has_examples_that_can_be_shown_again() -> None:
+    page = sweep_page(Summary.of([lost(1), lost(2)]), SETTINGS, ["day.parquet"])
+    assert "<b>2</b> streams: text lost: it is &lt;b&gt;gone" in page
+    assert "harness show day.parquet:2" in page
+
+
+def test_only_the_most_frequent_reasons_are_shown() -> None:
+    words = [f"text lost: {'x' * number}" for number in range(1, MOST_REASONS + 4)]
+    rows = [lost(number, word) for number, word in enumerate(words)]
+    values = page_values(Summary.of([*rows, lost(99, words[-1])]), SETTINGS, [])
+    (group,) = values["groups"]
+    assert (len(group.reasons), group.more) == (MOST_REASONS, 3)
+    assert group.reasons[0].rows == 2
+    assert "3 further reasons are not shown" in sweep_page(
+        Summary.of([*rows, lost(99, words[-1])]), SETTINGS, []
+    )
+
+
+def test_the_same_results_give_the_same_page() -> None:
+    forward, backward = Summary.of([row(1), lost(2)]), Summary.of([lost(2), row(1)])
+    assert sweep_page(forward, SETTINGS, []) == sweep_page(backward, SETTINGS, [])
+
+
+def test_changes_against_a_baseline_have_a_table() -> None:
+    settings = Settings(SETTINGS.adapter, Target("old:replay", "old", "1", "facts"))
+    changed = row(1, worse=("text",), better=("usage",), against="old 1")
+    page = sweep_page(Summary.of([changed]), settings, [])
+    assert "Compared with old 1: only what that keeps" in page
+    assert '<th scope="row">text</th><td><i class="failed">1</i></td><td>0</td>' in page
+    assert '<th scope="row">usage</th><td>0</td><td>1</td>' in page
