@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from harness import load
-from harness.cassettes import Cassette, CassetteError, Exchange
+from harness.cassettes import Cassette, CassetteError, Exchange, Origin
 from harness.cassettes.importers import FORMATS
 from harness.cassettes.redaction.secrets import guard
 from harness.conformance.configuration import add_specs, project_of
@@ -136,7 +136,9 @@ def _add_adapter(parser: argparse.ArgumentParser, meaning: str) -> None:
 
 
 def _add_recording(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help=_RECORDING)
+    parser.add_argument(
+        "file", help=f"{_RECORDING}; FILE:N is exchange N, or row N of an input of harness sweep"
+    )
     parser.add_argument(
         "--provider",
         choices=PROVIDERS,
@@ -153,7 +155,7 @@ def _add_recording(parser: argparse.ArgumentParser) -> None:
 
 def _replay(parsed: argparse.Namespace) -> int:
     replayed = False
-    for number, exchange in _numbered(load(parsed.file), parsed):
+    for number, exchange in _numbered(_recording(parsed.file), parsed):
         if parsed.exchange is None and not is_answer(exchange, parsed.provider):
             continue
         if exchange.generates and parsed.provider is None and exchange.provider is None:
@@ -208,7 +210,7 @@ def _read_json(path: Path) -> Any:
 
 
 def _show(parsed: argparse.Namespace) -> int:
-    cassette = load(parsed.file)
+    cassette = _recording(parsed.file)
     if parsed.list:
         for line in list_exchanges(cassette):
             print(printable(line))
@@ -229,6 +231,20 @@ def _show(parsed: argparse.Namespace) -> int:
     if not generating:
         _note(f"{parsed.file}: no exchange generates; --list lists the exchanges")
     return 0 if generating else NOTHING
+
+
+def _recording(place: str) -> Cassette:
+    """The recording at a path, or the one exchange of a place that `harness sweep` names. Raises
+    `CassetteError` or `SweepError`.
+    """
+    if not Path(place).exists():
+        from harness.conformance.sweep.parts import stream_at  # start-up time
+
+        if stream := stream_at(place):
+            if stream.exchange is None:
+                raise CassetteError(f"{place}: {stream.fault}")
+            return Cassette((stream.exchange,), Origin("imported"))
+    return load(place)
 
 
 def _import(parsed: argparse.Namespace) -> int:

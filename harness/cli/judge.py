@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, get_args
 
 from msgspec.structs import replace as with_fields
 
@@ -42,6 +42,7 @@ from harness.conformance.aspect_results import (
     encode_part,
 )
 from harness.conformance.aspect_run import (
+    Cuts,
     Item,
     LossUse,
     judge_items,
@@ -95,6 +96,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             " N alone (default: the suite that comes with the package)"
         ),
     )
+    parser.add_argument(
+        "--cuts",
+        nargs="+",
+        choices=get_args(Cuts),
+        default=["recorded"],
+        metavar="CUTS",
+        help=(
+            "judge each answer with its reads cut as recorded, whole, or in 100 pieces (recorded,"
+            " whole, pieces; a cell shows the worst; default: recorded)"
+        ),
+    )
     page = "write a page to this folder (default: none)"
     parser.add_argument("--report", type=Path, metavar="DIR", help=page)
     cells = "write the results to this file as they come (default: none)"
@@ -140,7 +152,7 @@ def _judge(parsed: argparse.Namespace) -> int:
     if documents:
         return _merge(documents, parsed)
     baseline = read_document(parsed.baseline) if parsed.baseline else None
-    declared = _losses(parsed.losses)
+    declared = declared_of(parsed.losses)
     items, skipped = read_items(parsed.cassettes)
     for left_out in skipped:
         _say(f"left out: {left_out.path}: {left_out.reason}")
@@ -164,7 +176,7 @@ def _judge(parsed: argparse.Namespace) -> int:
         file = stack.enter_context(ResultsFile(parsed.json, skipped))
         try:
             for argument, adapters in zip(parsed.targets, named, strict=True):
-                results.append(_judge_one(argument, adapters, items, file))
+                results.append(_judge_one(argument, adapters, items, file, parsed.cuts))
         except KeyboardInterrupt:
             kept = f"; {parsed.json} has the cells so far" if parsed.json else ""
             _say(f"interrupted{kept}")
@@ -173,7 +185,11 @@ def _judge(parsed: argparse.Namespace) -> int:
 
 
 def _judge_one(
-    argument: str, adapters: Sequence[Adapter], items: Sequence[Item], file: ResultsFile
+    argument: str,
+    adapters: Sequence[Adapter],
+    items: Sequence[Item],
+    file: ResultsFile,
+    cuts: Sequence[Cuts],
 ) -> AdapterResults:
     from tqdm import tqdm  # slow to import
 
@@ -181,12 +197,14 @@ def _judge_one(
     use: LossUse = {}
     day = datetime.now(UTC).date().isoformat()
     secrets = mask()
-    named = AdapterResults(first.name, _target_of(argument), first.version(), argument, day)
+    named = AdapterResults(
+        first.name, _target_of(argument), first.version(), argument, day, folder=_folder()
+    )
     blank = masked(named, secrets)
     file.begin(blank)
     bar = partial(tqdm, unit=" exchanges", file=sys.stderr, leave=False, disable=None)
     cells, second_turn = [], []
-    for judged in bar(judge_items(items, adapters, use), desc=first.name, total=len(items)):
+    for judged in bar(judge_items(items, adapters, use, cuts), desc=first.name, total=len(items)):
         cell = masked(judged, secrets)
         file.add(cell)
         cells.append(cell)
@@ -200,6 +218,17 @@ def _judge_one(
     return with_fields(
         blank, cells=tuple(cells), second_turn=tuple(second_turn), unused_losses=unused
     )
+
+
+def _folder() -> str:
+    """The working folder below the root of its repository; its name where there is no
+    repository.
+    """
+    here = Path.cwd()
+    root = next((place for place in (here, *here.parents) if (place / ".git").exists()), None)
+    if root is None:
+        return here.name
+    return "" if root == here else here.relative_to(root).as_posix()
 
 
 def _conclude(
@@ -247,7 +276,7 @@ def _is_document(text: str) -> bool:
     return text.endswith(".json") and Path(text).is_file()
 
 
-def _line_of(text: str) -> NamedAdapter | None:
+def line_of(text: str) -> NamedAdapter | None:
     """The adapter of an argument with a name of its own; None for any other. Raises
     `AdapterError`.
     """
@@ -260,7 +289,7 @@ def _adapters(
     text: str, parsed: argparse.Namespace, declared: Mapping[str, tuple[DeclaredLoss, ...]]
 ) -> list[Adapter]:
     """The adapter of an argument, once for each job. Raises `AdapterError`."""
-    named = _line_of(text)
+    named = line_of(text)
     adapters = []
     for _ in range(parsed.jobs):
         isolated = parsed.jobs > 1
@@ -278,11 +307,11 @@ def _adapters(
 
 def _target_of(text: str) -> str:
     """The target that an argument names."""
-    named = _line_of(text) or adapters_of().get(text)
+    named = line_of(text) or adapters_of().get(text)
     return named.target if named else text
 
 
-def _losses(given: Sequence[str]) -> Mapping[str, tuple[DeclaredLoss, ...]]:
+def declared_of(given: Sequence[str]) -> Mapping[str, tuple[DeclaredLoss, ...]]:
     """The declared losses by adapter; under "" those of all."""
     if not given:
         return losses_of()

@@ -48,6 +48,8 @@ COMMANDS: Final = {
     "serve": Command("serve:add_arguments", "answer live clients from recordings"),
     "record": Command("record:add_arguments", "record cassettes from a live provider"),
     "judge": Command("judge:add_arguments", "judge adapters by what they keep of recorded answers"),
+    "sweep": Command("sweep:add_sweep", "judge an adapter on millions of captured streams"),
+    "sweep-diff": Command("sweep:add_diff", "print what one sweep loses that another kept"),
     "drift": Command("drift:add_arguments", "compare a provider's answers with the recorded ones"),
     "prove": Command("prove:add_arguments", "check that the specs notice known faults"),
     "mutate": Command("mutate:add_arguments", "write variants of a recording as cassettes"),
@@ -119,6 +121,7 @@ def _user_faults() -> tuple[type[Exception], ...]:
     from harness.cassettes import CassetteError
     from harness.conformance.adapters import AdapterError
     from harness.conformance.results import ResultsError
+    from harness.conformance.sweep.stream import SweepError
     from harness.pipeline.replay import ReplayError
     from harness.report import ReportError
     from harness.specs import SpecError
@@ -131,6 +134,7 @@ def _user_faults() -> tuple[type[Exception], ...]:
         ReportError,
         ResultsError,
         SpecError,
+        SweepError,
         TranslationError,
     )
 

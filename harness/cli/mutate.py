@@ -12,7 +12,7 @@ from harness.cassettes import Cassette, CassetteError
 from harness.cassettes.load import load
 from harness.cassettes.redaction.secrets import guard
 from harness.conformance.adapters import AdapterError
-from harness.conformance.metamorphic import VARIANTS, variants_of
+from harness.conformance.metamorphic import ALL, variants_of
 from harness.facts import Facts
 from harness.stream.exchange import Exchange
 from harness.stream.printable import printable
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only",
         action="append",
-        choices=[variant.name for variant in VARIANTS],
+        choices=[variant.name for variant in ALL],
         metavar="NAME",
         help="only this variant (repeatable; default: all)",
     )
@@ -68,8 +68,8 @@ def _reader(parsed: argparse.Namespace) -> Callable[[Exchange], Facts]:
 
 def _mutate(parsed: argparse.Namespace) -> int:
     if parsed.file is None:
-        width = max(len(variant.name) for variant in VARIANTS)
-        for variant in VARIANTS:
+        width = max(len(variant.name) for variant in ALL)
+        for variant in ALL:
             print(f"{variant.name:<{width}}  {variant.description}: {variant.relation.name}")
         return 0
     cassette = load(parsed.file)

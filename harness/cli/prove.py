@@ -6,12 +6,15 @@ import argparse
 import sys
 from typing import Final
 
+from harness.conformance.adapters.named import NamedAdapter
 from harness.conformance.configuration import add_folders, folders_of, project_of
 from harness.conformance.mutation import prove
 from harness.conformance.mutation.table import kill_table
 from harness.conformance.project import kind_of, yaml_files
 from harness.dialects import DIALECTS
 from harness.stream.printable import printable
+
+from .named_adapter import adapter_named
 
 UNPROVEN: Final = 1
 
@@ -25,6 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="only this event model (repeatable; default: all that the specs name)",
     )
     parser.add_argument(
+        "--adapter",
+        action="append",
+        default=[],
+        metavar="TARGET",
+        help="also this adapter: a configured name or a target (repeatable; default: none)",
+    )
+    parser.add_argument(
         "--survivors",
         action="store_true",
         help="also list each case that passes with a fault, and each operator never applied",
@@ -34,11 +44,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _prove(parsed: argparse.Namespace) -> int:
     project, (roots, _) = project_of(parsed), folders_of(parsed)
+    adapters = {
+        adapter.name: adapter
+        for adapter in (adapter_named(target, parsed) for target in parsed.adapter)
+        if adapter.name not in DIALECTS
+    }
+    project.adapters |= {
+        adapter.name: NamedAdapter(adapter.name, adapter.model, "") for adapter in adapters.values()
+    }
     files = [file for root in roots for file in yaml_files(root) if kind_of(file) == "spec"]
     cells = [cell for file in files for cell in project.cells(file)]
     named = {cell.column for cell in cells}
-    dialects = parsed.dialect or [name for name in DIALECTS if name in named]
-    if not dialects:
+    chosen = [] if adapters else [name for name in DIALECTS if name in named]
+    dialects = parsed.dialect or chosen
+    if not (dialects or adapters):
         places = printable(", ".join(map(str, roots)))
         print(
             f"harness: {places}: no spec expects payloads or requests of an event model; there is"
@@ -46,8 +65,12 @@ def _prove(parsed: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return UNPROVEN
-    proof = prove(cells, project.cassette, dialects)
+    try:
+        proof = prove(cells, project.cassette, dialects, adapters)
+    finally:
+        for adapter in adapters.values():
+            adapter.close()
     if parsed.survivors:
         print("\n".join(printable(f"- {line}") for line in (*proof.survivors, *proof.unapplied)))
-    print("\n".join(map(printable, kill_table(proof, dialects).split("\n"))), end="")
+    print("\n".join(map(printable, kill_table(proof, [*dialects, *adapters]).split("\n"))), end="")
     return UNPROVEN if proof.faults else 0

@@ -123,9 +123,9 @@ def add_asking(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--program",
-        default="gemini",
+        default="",
         metavar="COMMAND",
-        help="gemini-cli: the program and its own arguments (default: gemini)",
+        help="gemini-cli, agy: the program and its own arguments (default: gemini, agy)",
     )
     allowed = (
         "also keep answers of this HTTP status, 400 or higher (repeatable; default: the statuses of"

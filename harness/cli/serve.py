@@ -12,6 +12,7 @@ from pathlib import Path
 
 from harness.cassettes import CassetteError
 from harness.conformance.project import yaml_files
+from harness.dialects import DIALECTS
 from harness.providers import PROVIDERS
 from harness.server import Server
 from harness.stream.printable import printable
@@ -69,9 +70,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--match", choices=("request", "path"), default="request", help=match)
     provider = "the provider of recordings without a request (default: detected from the body)"
     parser.add_argument("--provider", choices=PROVIDERS, help=provider)
-    parser.add_argument(
-        "--dialect", choices=("anthropic",), help="answer POST /v1/messages as well (default: no)"
-    )
+    served = {name: dialect.api.path for name, dialect in DIALECTS.items() if dialect.api}
+    paths = ", ".join(f"{name}: POST {path}" for name, path in served.items())
+    dialect = f"answer the requests of this event model's own API as well ({paths}; default: no)"
+    parser.add_argument("--dialect", choices=served, help=dialect)
     rules = parser.add_mutually_exclusive_group()
     rules.add_argument(
         "--strict",

@@ -97,6 +97,34 @@ def test_nothing_lost_on_the_documented_wire_is_green(answers: Path) -> None:
     assert main(["judge", shim('"MAX_TOKENS"'), "--cassettes", "answers.yaml"]) == 0
 
 
+OF_READS = """
+import json
+from harness.facts import Finish, Text
+
+def replay(exchange):
+    for _, data in exchange.reads:
+        for line in data.decode().splitlines():
+            if line.startswith("data: ") and line.endswith("}"):
+                candidate = json.loads(line[6:])["candidates"][0]
+                text = candidate["content"]["parts"][0]["text"]
+                yield {"n": 1}, [Text(text), Finish("MAX_TOKENS")]
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_other_cuts_show_what_they_lose(answers: Path, jobs: str) -> None:
+    write("of_reads.py", OF_READS)
+    command = ["judge", "of_reads:replay", "--cassettes", "answers.yaml:1", "--json", "cells.json"]
+    assert main([*command, "--jobs", jobs]) == 0
+    assert main([*command, "--jobs", jobs, "--cuts", "recorded", "whole"]) == 0
+    assert main([*command, "--jobs", jobs, "--cuts", "whole", "pieces"]) == 1
+    [cell] = judged("cells.json")[0]["cells"]
+    assert cell["aspects"]["text"] == "lost"
+    assert cell["notes"]["text"].startswith("with --cuts pieces: ")
+    assert cell["evidence"]["text"]["wire"]
+    assert judged("cells.json")[0]["folder"] == Path.cwd().name
+
+
 def test_one_exchange_can_be_judged_alone(answers: Path) -> None:
     arguments = ["--cassettes", "answers.yaml:2", "--json", "out.json"]
     assert main(["judge", shim('"STOP"'), *arguments]) == 0

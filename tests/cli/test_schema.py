@@ -7,6 +7,7 @@ import json
 import pytest
 
 from harness.cli.main import main
+from harness.providers import PROVIDERS
 from tests.cli.project import FEATURES, write
 
 
@@ -16,7 +17,7 @@ def test_schema_is_json_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     names = schema["$defs"]["Case"]["properties"]
     assert "tool-calls.parallel" in names["features"]["items"]["enum"]
-    assert names["provider"]["enum"] == ["gemini-api", "vertex-ai", "code-assist", "gemini-cli"]
+    assert names["provider"]["enum"] == list(PROVIDERS)
     assert {"frames", "events", "anthropic", "mind-program"} <= names["expect"]["properties"].keys()
 
 

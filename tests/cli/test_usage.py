@@ -126,6 +126,7 @@ COMMANDS = [
     "prove",
     "mutate",
     "judge",
+    "sweep",
 ]
 
 
