@@ -189,10 +189,12 @@ def counts_invented(payloads: Items) -> Items:
 
 @ART.payloads
 def counts_in_our_words_alone(payloads: Items) -> Items:
-    """``providerRawUsage`` has only what has a name of its own (what the document forbids)."""
+    """``providerRawUsage`` has only what has a name of its own, of Gemini's counts (what the document
+    forbids).
+    """
     known = {"promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount"}
     for data in metadata_of(payloads):
-        if "providerRawUsage" in data:
+        if "promptTokenCount" in data.get("providerRawUsage", ()):
             data["providerRawUsage"] = {
                 name: count for name, count in data["providerRawUsage"].items() if name in known
             }

@@ -54,7 +54,8 @@ class KeyInTheUrl(httpx2.BaseTransport):
         self.inner = inner
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        url = request.url.copy_merge_params({"key": request.headers.pop("x-goog-api-key")})
+        header = "x-goog-api-key" if "x-goog-api-key" in request.headers else "authorization"
+        url = request.url.copy_merge_params({"key": request.headers.pop(header)})
         return self.inner.handle_request(
             httpx2.Request(request.method, url, headers=request.headers, stream=request.stream)
         )

@@ -18,7 +18,7 @@ from harness import Exchange
 from harness.conformance.adapters import Adapter
 from harness.dialects import DIALECTS, Translator
 from harness.pipeline.replay import choose_provider, cut_reads, frames_of
-from harness.providers import PROVIDERS, Answer, Identity, declared_tools, detect_provider
+from harness.providers import PROVIDERS, Identity, declared_tools, detect_provider
 from harness.providers.provider import Normalizer
 from harness.stream.events import Event
 from harness.stream.framing import Frame
@@ -130,10 +130,8 @@ class Fault:
 
     def _normalizer(self, exchange: Exchange, provider: str, tool_code: bool) -> Normalizer:
         asked = _asked(exchange)
-        headers = {name.lower(): values[0] for name, values in exchange.headers.items() if values}
-        return PROVIDERS[provider].normalizer(
-            Answer(exchange.status, headers, asked.model, tool_code)
-        )
+        chosen = PROVIDERS[provider]
+        return chosen.normalizer(chosen.answer(exchange, asked.model, tool_code))
 
 
 def _asked(exchange: Exchange) -> Identity:

@@ -22,6 +22,7 @@ Json = Any
 Body = dict[str, Any]
 OfPrompt = Callable[[Json, Json], None]
 OfBody = Callable[[Body], None]
+Translate = Callable[[Any, Mapping[str, Any], Session], GenerateRequest]
 OfAsked = Callable[[GenerateRequest, Json, Session], GenerateRequest]
 
 
@@ -29,8 +30,9 @@ OfAsked = Callable[[GenerateRequest, Json, Session], GenerateRequest]
 class RequestFault:
     """The request half of ``dialect`` with one fault.
 
-    ``prompt`` changes (prompt, options), ``body`` what came of them, both in place; ``asked`` gives
-    something else than our translation of a prompt, which has left its mark in the session.
+    ``prompt`` changes (prompt, options), ``body`` what came of them, both in place, and ``given``
+    the body as given, for wires that are not generateContent's; ``asked`` gives something else than
+    our translation of a prompt, which has left its mark in the session.
     """
 
     dialect: str
@@ -39,6 +41,7 @@ class RequestFault:
     prompt: OfPrompt | None = None
     body: OfBody | None = None
     asked: OfAsked | None = None
+    given: OfBody | None = None
 
     @property
     def half(self) -> RequestTranslator:
@@ -46,19 +49,25 @@ class RequestFault:
         own = DIALECTS[self.dialect].request
         assert own is not None
 
-        def translate(prompt: Any, options: Mapping[str, Any], session: Session) -> GenerateRequest:
-            prompt, chosen = copy.deepcopy(prompt), copy.deepcopy(dict(options))
-            if self.prompt:
-                self.prompt(prompt, chosen)
-            asked = own.translate(prompt, chosen, session)
-            if self.asked:
-                asked = self.asked(asked, prompt, session)
-            body = copy.deepcopy(asked.body)
-            if self.body:
-                self.body(body)
-            return replace(asked, body=body)
+        def with_fault(translate: Translate, change: OfBody | None) -> Translate:
+            def faulty(
+                prompt: Any, options: Mapping[str, Any], session: Session
+            ) -> GenerateRequest:
+                prompt, chosen = copy.deepcopy(prompt), copy.deepcopy(dict(options))
+                if self.prompt:
+                    self.prompt(prompt, chosen)
+                asked = translate(prompt, chosen, session)
+                if self.asked:
+                    asked = self.asked(asked, prompt, session)
+                body = copy.deepcopy(asked.body)
+                if change:
+                    change(body)
+                return replace(asked, body=body)
 
-        return replace(own, translate=translate)
+            return faulty
+
+        given = own.as_given and with_fault(own.as_given, self.given)
+        return replace(own, translate=with_fault(own.translate, self.body), as_given=given)
 
 
 REQUEST_FAULTS: dict[str, RequestFault] = {}
@@ -88,6 +97,15 @@ def of_body(*dialects: str) -> Callable[[OfBody], OfBody]:
     def filed(fault: OfBody) -> OfBody:
         for dialect in dialects:
             _file(dialect, fault, "body")
+        return fault
+
+    return filed
+
+
+def of_given(*dialects: str) -> Callable[[OfBody], OfBody]:
+    def filed(fault: OfBody) -> OfBody:
+        for dialect in dialects:
+            _file(dialect, fault, "given")
         return fault
 
     return filed
@@ -548,3 +566,57 @@ def failing_tool_says_nothing(body: Body) -> None:
         response["response"] = (
             {} if "error" in (response.get("response") or {}) else response.get("response")
         )
+
+
+# the wires that are not generateContent's
+
+
+@of_given("unified-llm", "anthropic")
+def extras_of_calls_lost(body: Body) -> None:
+    """Calls are rebuilt from id, name and arguments, so what stood beside them is lost
+    (open-webui/computer#224, CherryHQ/cherry-studio#12729).
+    """
+    for part in parts(body, "functionCall"):
+        part.pop("thoughtSignature", None)
+
+
+@of_given("unified-llm", "anthropic")
+def thought_steps_dropped(body: Body) -> None:
+    """Thoughts are not part of the history, so the step that signs a call is lost
+    (allenhutchison/obsidian-gemini#1269).
+    """
+    without_parts(body, "thought")
+
+
+@of_given("unified-llm", "anthropic")
+def thought_steps_behind_the_calls(body: Body) -> None:
+    """The thoughts of an answer go back behind its calls (a message that is put together by kind)."""
+    for content in body.get("contents", []):
+        content["parts"].sort(key=lambda part: "thought" in part)
+
+
+@of_given("unified-llm", "anthropic")
+def calls_get_new_ids(body: Body) -> None:
+    """Calls and results are numbered anew, whatever ids the answer gave (a client that rebuilds
+    tool_calls).
+    """
+    for kind in ("functionCall", "functionResponse"):
+        for number, part in enumerate(parts(body, kind)):
+            part[kind]["id"] = f"call-{number}"
+
+
+@of_given("unified-llm", "anthropic")
+def failures_not_told(body: Body) -> None:
+    """That a tool failed is not sent."""
+    for response in responses(body):
+        response.pop("isError", None)
+
+
+@of_given("unified-llm", "anthropic")
+def schemas_fitted(body: Body) -> None:
+    """A wire that reads JSON Schema is sent generateContent's types in capitals."""
+    for tool in body.get("tools", []):
+        for declaration in tool.get("functionDeclarations", []):
+            for schema in schemas(declaration.get("parametersJsonSchema")):
+                if isinstance(schema.get("type"), str):
+                    schema["type"] = schema["type"].upper()

@@ -28,11 +28,14 @@ from harness.dialects.unified_llm.client.adapter import adapt as adapt_client
 from harness.pipeline.replay import replay
 from harness.stream.session import Session
 from tests.faulty.agent_events import AGENT_EVENTS
+from tests.faulty.agy import AGY, AGY_EVENTS
 from tests.faulty.anthropic import ANTHROPIC
 from tests.faulty.art import ART
 from tests.faulty.clients import CLIENT_FAULTS
 from tests.faulty.ends import BAD_ENDS
+from tests.faulty.interactions import INTERACTIONS
 from tests.faulty.mind import MIND
+from tests.faulty.openai_compat import OPENAI_COMPAT
 from tests.faulty.pipeline import Fault, Table
 from tests.faulty.programs import PROGRAM_FAULTS, ProgramFault
 from tests.faulty.proxy_requests import PROXY
@@ -57,6 +60,10 @@ TABLES: tuple[Table, ...] = (
     AGENT_EVENTS,
     ART,
     MIND,
+    INTERACTIONS,
+    OPENAI_COMPAT,
+    AGY,
+    AGY_EVENTS,
     *BAD_ENDS,
 )
 FAULTS = {

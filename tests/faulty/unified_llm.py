@@ -440,9 +440,8 @@ def started_twice(payloads: Items) -> Items:
     again: Items = []
     for payload in payloads:
         again.append(payload)
-        if payload["type"] == "PROVIDER_EVENT" and {"modelVersion", "responseId"} & set(
-            payload["raw"] or ()
-        ):
+        raw = payload.get("raw")
+        if isinstance(raw, dict) and raw.keys() & {"modelVersion", "responseId"}:
             again.append({"type": "STREAM_START"})
     return again
 
