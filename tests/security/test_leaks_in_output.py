@@ -46,8 +46,8 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def unmask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Mask, "_shown", lambda self, text: text)
-    monkeypatch.setattr(Mask, "_redacted", lambda self, text: text)
-    monkeypatch.setattr("harness.cassettes.redaction.secrets.mask", Mask)  # one that has no cache
+    monkeypatch.setattr(Mask, "_redact", lambda self, text: text)
+    monkeypatch.setattr("harness.cassettes.redaction.secrets._mask", lambda _: Mask())  # a new one
 
 
 # Reports

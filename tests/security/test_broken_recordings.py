@@ -1,0 +1,148 @@
+"""A recording that breaks off: cut at every byte by the provider, or killed at any moment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness import load
+from harness.cassettes import Cassette, Exchange, Origin, dumps
+from harness.conformance.adapters import ADAPTERS
+from harness.conformance.laws.loss import facts_of
+from harness.facts import Facts
+from harness.recording.part_file import part_of
+from harness.recording.relay import relay
+from harness.recording.tape import Tape
+from tests.recording.clients import EVENTS, PATH, wait_for
+from tests.security.hostile_answers import block, sends
+from tests.security.test_hostile_providers import PATIENCE_S, through
+from tests.security.test_hostile_providers import block as ask
+from tests.support.raw_server import HEAD, raw_server, streaming
+
+pytestmark = pytest.mark.slow
+
+TEXTS = [f"{number}: Grüße, 世界, \\ud83d\\ude00 " * 3 for number in range(12)]
+PARTS = [
+    '{"text": "Let me see.", "thought": true}',
+    *(f'{{"text": "{text}"}}' for text in TEXTS),
+    '{"text": "Done.", "thoughtSignature": "c2lnbmF0dXJl"}',
+]
+MESSAGES = [
+    *(f'{{"candidates": [{{"content": {{"parts": [{part}]}}}}]}}' for part in PARTS),
+    '{"candidates": [{"finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 3}}',
+]
+STREAM = [f"data: {message}\r\n\r\n".encode() for message in MESSAGES]
+WIRE = HEAD + b"".join(map(block, STREAM)) + b"0\r\n\r\n"
+
+
+def facts_by_adapter(exchange: Exchange) -> dict[str, Facts]:
+    exchange = replace(exchange, provider="gemini-api")
+    facts = {
+        name: facts_of(adapter, adapter.output(exchange)) for name, adapter in ADAPTERS.items()
+    }
+    return {name: account for name, account in facts.items() if isinstance(account, Facts)}
+
+
+@pytest.mark.parametrize("path", ["direct", "relay"])
+def test_a_cut_at_any_byte_gives_the_beginning_and_no_good_end(path: str) -> None:
+    assert len(b"".join(STREAM)) > 2000
+    body, whole = b"".join(STREAM), Tape()
+    with raw_server(sends(WIRE)) as upstream:
+        assert through(path, ask, whole, upstream).error is None
+    expected = facts_by_adapter(*whole.exchanges())
+    assert [facts.ended_well for facts in expected.values()] == [True] * len(ADAPTERS)
+    tape, recorded = Tape(), set()
+    with ExitStack() as stack:
+        cut_short = (sends(WIRE[:size]) for size in range(len(WIRE)))
+        url = upstream = stack.enter_context(raw_server(*cut_short))
+        if path == "relay":
+            url = stack.enter_context(relay(tape, upstream))
+        for size in range(len(WIRE)):
+            assert ask(url, None if path == "relay" else tape, PATIENCE_S).error
+            asked = tape.in_flight.pop()
+            assert (asked.status is None) == (size < len(HEAD))
+            if asked.status is None:
+                continue
+            exchange = asked.exchange()
+            assert (exchange.end, body.startswith(exchange.body)) == ("cut", True)
+            if exchange.body in recorded:
+                continue
+            recorded.add(exchange.body)
+            for name, facts in facts_by_adapter(exchange).items():
+                assert not facts.ended_well, (size, name)
+                assert expected[name].text.startswith(facts.text), (size, name)
+                assert expected[name].thoughts.startswith(facts.thoughts), (size, name)
+    assert len(recorded) == len(body) + 1
+
+
+RECORDS = """
+import os, sys
+from pathlib import Path
+import httpx2
+from harness.recording.cassette import use_cassette
+from harness.recording.transport import transports
+
+def record(url, path):
+    with use_cassette(Path(path), mode="rewrite") as tape:
+        with httpx2.Client(transport=transports("httpx2").sync(tape)) as http:
+            with http.stream("POST", url, json={}) as response:
+                for number, data in enumerate(response.iter_raw(), 1):
+                    print(number, flush=True)
+        print("all", flush=True)
+
+print(flush=True)
+for line in sys.stdin:
+    process = os.fork()
+    if not process:
+        record(*line.split())
+        os._exit(0)
+    print(process, flush=True)
+    os.waitpid(process, 0)
+    print("gone", flush=True)
+"""
+"""Records in a new process for each line of its input, and prints how far the recording is."""
+
+
+def test_a_recording_that_is_killed_leaves_the_old_cassette_or_the_new_one(
+    tmp_path: Path,
+) -> None:
+    """Killed twenty times: between reads, and while the cassette is written."""
+    command, pipe = [sys.executable, "-c", RECORDS], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        assert program.stdout.readline() == "\n"
+        for moment in range(20):
+            path = tmp_path / f"{moment}.yaml"
+            path.write_text(old := dumps(Cassette((), Origin("written"))), encoding="utf-8")
+            came = min(moment + 1, len(EVENTS))
+            gate = threading.Semaphore(came - 1)
+            with raw_server(streaming(*EVENTS, gate=gate)) as url:
+                program.stdin.write(f"{url}{PATH} {path}\n")
+                program.stdin.flush()
+                recording = int(program.stdout.readline())
+                assert "gone\n" not in iter(program.stdout.readline, f"{came}\n")
+                wait_for(b"t%d" % (came - 1), part_of(path))
+                if moment >= len(EVENTS):
+                    gate.release()
+                    assert program.stdout.readline() == "all\n"
+                threading.Event().wait(max(0, moment - len(EVENTS)) / 1000)
+                with suppress(ProcessLookupError):  # it is done already
+                    os.kill(recording, signal.SIGKILL)
+                assert "gone\n" in iter(program.stdout.readline, "")
+                gate.release(9)
+            if path.read_text(encoding="utf-8") != old:
+                assert load(path).exchanges[0].body == b"".join(EVENTS)
+                continue
+            (exchange,) = load(part_of(path)).exchanges
+            assert [data for _, data in exchange.reads] == EVENTS[:came]
+            assert exchange.end == "cut" or moment >= len(EVENTS)
+        program.stdin.close()
