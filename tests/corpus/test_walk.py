@@ -173,11 +173,73 @@ def test_a_file_that_is_no_recording_is_red(tmp_path: Path) -> None:
     assert walked(corpus(tmp_path, text="just: yaml\n")).red
 
 
-def test_what_is_not_replayed_is_named(tmp_path: Path) -> None:
-    interaction = cassette("https://generativelanguage.googleapis.com/v1/interactions", "{}")
-    result = walked(corpus(tmp_path, {"n_generate": 0, "n_streamed": 0}, text=interaction))
-    assert result.not_replayed == {"Interactions API": 1}
-    assert "1 × Interactions API" in summary([result], [], [])
+NO_READER = {
+    "https://api.anthropic.com/v1/messages?beta=true": "Anthropic Messages: no reader",
+    "https://h/v1/projects/p/publishers/anthropic/models/claude:rawPredict": "Anthropic Messages on Vertex AI: no reader",
+    "https://api.openai.com/v1/responses": "OpenAI Responses: no reader",
+    "https://api.openai.com/v1/chat/completions": "OpenAI Chat Completions: no reader",
+    "https://api.openai.com/v1/embeddings": "does not generate",
+}
+
+
+@pytest.mark.parametrize(("url", "why"), NO_READER.items())
+def test_what_is_not_replayed_is_named(tmp_path: Path, url: str, why: str) -> None:
+    folder = corpus(tmp_path, {"n_generate": 0, "n_streamed": 0}, text=cassette(url, "{}"))
+    result = walked(folder)
+    assert result.not_replayed == {why: 1}
+    assert f"1 × {why}" in summary([result], [], [])
+    assert result.red == []
+
+
+def test_a_file_of_a_wire_without_a_reader_is_named_and_not_red(tmp_path: Path) -> None:
+    body = '{"object": "chat.completion", "choices": []}'
+    result = walked(corpus(tmp_path, {"n_generate": 0, "n_streamed": 0}, text=body))
+    assert (result.not_replayed, result.red) == ({"OpenAI Chat Completions: no reader": 1}, [])
+
+
+RUN = """{"event":"init","conversation_id":"c","init":{"cwd":"/w"}}
+{"event":"result","result":{"conversation_id":"c","status":"SUCCESS","response":"Hi"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "red"), [(1, []), (2, ["count: 1 agy calls, the manifest says 2"])]
+)
+def test_exchanges_of_other_wires_are_counted_by_wire(
+    tmp_path: Path, count: int, red: list[str]
+) -> None:
+    wires = {"agy": {"exchanges": count, "streamed": count}, "anthropic": {"exchanges": 7}}
+    row = {"n_generate": 0, "n_streamed": count, "n_by_wire": wires}
+    result = walked(corpus(tmp_path, row, text=RUN))
+    assert (result.by_wire, result.red) == ({"agy": 1}, red)
+    assert result.second == {"not read: Antigravity CLI": 1}
+
+
+def without_the_text(exchange: harness.Exchange, **options: Any) -> list[dict[str, Any]]:
+    payloads = harness.replay(exchange, **options)
+    return [payload for payload in payloads if payload.get("type") != "assistant"]
+
+
+def test_a_loss_of_another_wire_is_red(tmp_path: Path) -> None:
+    row = {"n_generate": 0, "n_streamed": 0}
+    result = walked(corpus(tmp_path, row, text=RUN), replay=without_the_text)
+    assert any("mind: text lost" in line for line in result.red)
+
+
+def test_scripts_of_runs_and_several_folders_are_walked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+    corpus(first)
+    corpus(second, {"n_generate": 0, "n_streamed": 0}, text=RUN)
+    script = "".join(f"sleep:1\nout:{line}\n" for line in RUN.splitlines())
+    (second / "run.script").write_text(script, encoding="utf-8")
+    assert main([str(first), str(second), "--jobs", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "files 3, generate calls 1" in shown
+    assert "2 × agy" in shown
 
 
 def test_unknown_kinds_are_listed_by_name(tmp_path: Path) -> None:

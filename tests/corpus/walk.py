@@ -1,7 +1,7 @@
-"""Walks a folder of recordings with a MANIFEST.jsonl: loads every file, replays every generate
-call, and counts what is lost.
+"""Walks folders of recordings, each with a MANIFEST.jsonl: loads every file, replays every answer
+of a model, and counts what is lost. Exchanges of wires that are not read are counted by name.
 
-    python -m tests.corpus.walk DIR [--jobs N] [--only PREFIX] [--laws] [--json OUT]
+    python -m tests.corpus.walk DIR… [--jobs N] [--only PREFIX] [--laws] [--json OUT]
 
 A file is red when it can't be loaded, when its calls are not as many as the manifest says, or when
 the replay of a call crashes, depends on how the bytes are cut, leaves the legal order, loses
@@ -17,15 +17,19 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import re
 import sys
 import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+
+from msgspec import to_builtins
 
 import harness
 import harness.dialects
@@ -37,9 +41,10 @@ from harness.conformance.laws.loss import LOSS
 from harness.conformance.laws.order import ORDER
 from harness.conformance.laws.round_trip import ROUND_TRIP
 from harness.conformance.laws.variants import seeded
-from harness.providers import detect_provider
+from harness.pipeline.replay import choose_provider, frames_of
+from harness.providers import PROVIDERS, detect_provider
 from harness.providers.oracle import gather_events
-from harness.server.refusals import find_broken_rules, given_signatures
+from harness.server.refusals import find_broken_rules, given_by
 from tests.support.adapters import events_of, payloads_of
 
 from .second_opinion import SecondOpinion, unseen
@@ -56,11 +61,15 @@ reads.
 """
 
 FOREIGN = {
-    "/interactions": "Interactions API",
-    "/openai/": "OpenAI-compatible API",
-    "/chat/completions": "OpenAI-compatible API",
+    "rawPredict": "Anthropic Messages on Vertex AI: no reader",
+    "/messages": "Anthropic Messages: no reader",
+    "/responses": "OpenAI Responses: no reader",
+    "/chat/completions": "OpenAI Chat Completions: no reader",
 }
-"""Other protocols, by what their URL holds."""
+"""Other wires, by the end of a path, and why they are not replayed."""
+UNREAD = re.compile(r"this looks like (.+), which is not read yet")
+COUNTED = ("interactions", "openai-compat", "agy")
+"""The providers whose exchanges the manifest counts by wire, where it does."""
 
 Replay = Callable[..., list[dict[str, Any]]]
 
@@ -77,9 +86,12 @@ class FileResult:
     red: list[str] = field(default_factory=list)
     losses: int = 0
     crashes: int = 0
+    by_wire: Counter[str] = field(default_factory=Counter)
     not_replayed: Counter[str] = field(default_factory=Counter)
     unknown: Counter[str] = field(default_factory=Counter)
     second: Counter[str] = field(default_factory=Counter)
+    frames: int = 0
+    strict: int = 0
 
 
 @dataclass(frozen=True)
@@ -99,7 +111,10 @@ class Walk:
             with warnings.catch_warnings(action="ignore"):
                 self._walk_file(row, result)
         except harness.CassetteError as error:
-            result.red.append(f"not loaded: {error}")
+            if unread := UNREAD.search(str(error)):
+                result.not_replayed[f"{unread[1]}: no reader"] += 1
+            else:
+                result.red.append(f"not loaded: {error}")
         except Exception:  # noqa: BLE001  # a crash of any part is what the walk looks for
             result.crashes += 1
             result.red.append("crash: " + " | ".join(traceback.format_exc().splitlines()[-3:]))
@@ -108,32 +123,29 @@ class Walk:
     def _walk_file(self, row: dict[str, Any], result: FileResult) -> None:
         cassette = harness.load(self.folder / row["path"])
         for number, exchange in enumerate(cassette.exchanges, 1):
-            if (
-                exchange.generates and exchange.provider == "gemini-cli"
-            ):  # a run, and no call that the manifest would count
-                self._walk_exchange(exchange, number, result)
-            elif exchange.generates:
+            if not exchange.generates:
+                result.not_replayed[_why_not(exchange)] += 1
+                continue
+            result.by_wire[exchange.provider or "unknown"] += 1
+            if exchange.provider not in (*COUNTED, "gemini-cli"):
                 result.generate += 1
                 result.streamed += is_streamed(exchange)
-                self._walk_exchange(exchange, number, result)
-            else:
-                url = exchange.request.url if exchange.request else ""
-                result.not_replayed[
-                    next(
-                        (name for mark, name in FOREIGN.items() if mark in url), "does not generate"
-                    )
-                ] += 1
-        for name, there, wanted in (
+            self._walk_exchange(exchange, number, result)
+        streamed = "n_streamed" if "n_by_wire" not in row else "n_generate_streamed"
+        wanted = [
             ("generate", result.generate, row["n_generate"]),
-            ("streamed", result.streamed, row["n_streamed"]),
-        ):
-            if there != wanted:
-                result.red.append(f"count: {there} {name} calls, the manifest says {wanted}")
+            ("streamed", result.streamed, row.get(streamed, 0)),
+        ]
+        for wire in row.get("n_by_wire", {}).keys() & {*COUNTED}:
+            wanted.append((wire, result.by_wire[wire], row["n_by_wire"][wire]["exchanges"]))
+        for name, there, count in wanted:
+            if there != count:
+                result.red.append(f"count: {there} {name} calls, the manifest says {count}")
 
     def _walk_exchange(self, exchange: harness.Exchange, number: int, result: FileResult) -> None:
         result.replayed += 1
         before = len(result.red)
-        found: list[str] = [*_refused_though_answered(exchange)]
+        found: list[str] = [*_refused_though_answered(exchange), *_read_twice(exchange, result)]
         for dialect in DIALECTS:
             found += [*self._read(exchange, dialect), *self._cut_anew(exchange, dialect)]
             for provider in WIRES if exchange.provider in WIRES else ():
@@ -148,8 +160,8 @@ class Walk:
         result.red += [f"exchange {number}: {finding}" for finding in dict.fromkeys(found)]
         events = self.replay(exchange, layer="events")
         result.unknown += Counter(event["where"] for event in events if event["kind"] == "unknown")
-        if exchange.provider == "gemini-cli":
-            result.second["not read: output of the Gemini CLI"] += 1
+        if exchange.provider not in WIRES and exchange.provider is not None:
+            result.second[f"not read: {PROVIDERS[exchange.provider].title}"] += 1
             result.losses += len(result.red) - before
             return
         opinion = second_opinion().read(exchange, is_streamed(exchange))
@@ -176,7 +188,8 @@ class Walk:
             for breach in law.findings(exchange, adapter)
         ]
 
-    def _cut_anew(self, exchange: harness.Exchange, dialect: str) -> Iterator[str]:
+    def _cut_anew(self, recorded: harness.Exchange, dialect: str) -> Iterator[str]:
+        exchange = without_times(recorded)
         expected = self.replay(exchange, dialect=dialect)
         chance, size = seeded(exchange), len(exchange.body)
         cuts: dict[str, Any] = {"whole": "whole"}
@@ -190,14 +203,43 @@ class Walk:
                 yield f"{dialect}, read {name}: {first.sentence('payload', 'as recorded')}"
 
 
+def _why_not(exchange: harness.Exchange) -> str:
+    """The name of the wire that is not read, or that the exchange is no answer of a model."""
+    path = urlsplit(exchange.request.url).path if exchange.request else ""
+    if exchange.request is None or exchange.request.method != "POST":
+        return "does not generate"
+    return next((why for end, why in FOREIGN.items() if path.endswith(end)), "does not generate")
+
+
+def _read_twice(exchange: harness.Exchange, result: FileResult) -> Iterator[str]:
+    """Count the frames that a strict decoder takes, and compare its events with those of the plain
+    reader, which reads every frame whose JSON was looked at before.
+    """
+    provider = PROVIDERS[choose_provider(exchange, None)]
+    frames, answer = frames_of(exchange), provider.answer(exchange, exchange.model, None)
+    usual, plain = provider.normalizer(answer), provider.normalizer(answer)
+    result.frames += len(frames)
+    for number, frame in enumerate(frames, 1):
+        events = usual.feed(frame)
+        result.strict += type(frame.message) is bytes
+        assert frame.json == frame.message  # decoded, so that the plain reader takes it
+        if to_builtins(events) != to_builtins(plain.feed(frame)):
+            yield f"frame {number}: the strict decoder and the plain reader differ"
+
+
 def _refused_though_answered(exchange: harness.Exchange) -> Iterator[str]:
     request = exchange.request
     if request is None or exchange.status != 200:
         return
     identity = detect_provider(request.method, request.url, request.body, b"")
-    for broken in find_broken_rules(request.body, identity, lambda: given_signatures([exchange])):
+    for broken in find_broken_rules(request.body, identity, lambda: given_by([exchange])):
         if broken.rule.level == "api":
             yield f"the server would refuse what was answered: {broken}"
+
+
+def without_times(exchange: harness.Exchange) -> harness.Exchange:
+    """The exchange without the times of its reads, which other cuts do not have."""
+    return replace(exchange, reads=tuple((None, data) for _, data in exchange.reads))
 
 
 _second: list[SecondOpinion] = []
@@ -240,12 +282,15 @@ def walk_all(
 
 
 def read_manifest(folder: Path) -> list[dict[str, Any]]:
-    """The lines of MANIFEST.jsonl."""
-    return [
+    """The lines of MANIFEST.jsonl, and a line for each script of a run, which it does not list."""
+    rows = [
         json.loads(line)
         for line in (folder / "MANIFEST.jsonl").read_text(encoding="utf-8").splitlines()
         if line.strip()
     ]
+    scripts = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.script"))
+    one = {"format": "agy-script", "n_by_wire": {"agy": {"exchanges": 1}}}
+    return rows + [{"path": path, "n_generate": 0, "n_streamed": 0, **one} for path in scripts]
 
 
 def excuse(results: list[FileResult], exceptions: dict[str, str]) -> tuple[list[str], list[str]]:
@@ -276,6 +321,10 @@ def summary(results: list[FileResult], red: list[str], excused: list[str]) -> st
     lines = [
         f"files {len(results)}, generate calls {sum(r.generate for r in results)}, streamed {sum(r.streamed for r in results)}"
     ]
+    frames, strict = sum(r.frames for r in results), sum(r.strict for r in results)
+    lines += [
+        f"frames {frames}, of which strict decoders took {strict} ({strict / max(frames, 1):.0%})"
+    ]
     by_format: dict[str, list[FileResult]] = {}
     for result in results:
         by_format.setdefault(result.format, []).append(result)
@@ -285,6 +334,7 @@ def summary(results: list[FileResult], red: list[str], excused: list[str]) -> st
             f"  {name}: {len(group)} files, {sum(r.replayed for r in group)} replayed, {red_files} red or excepted"
         )
     for title, attribute in (
+        ("replayed", "by_wire"),
         ("not replayed", "not_replayed"),
         ("unknown kinds", "unknown"),
         ("google-genai", "second"),
@@ -304,7 +354,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.corpus.walk", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folders", type=Path, nargs="+", metavar="DIR")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="", metavar="PREFIX")
     parser.add_argument(
@@ -312,19 +362,15 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--json", type=Path, metavar="OUT")
     options = parser.parse_args(arguments)
-    try:
-        rows = [
-            row for row in read_manifest(options.folder) if row["path"].startswith(options.only)
-        ]
-    except OSError as error:
-        print(f"{options.folder}: no MANIFEST.jsonl to read ({error.strerror})", file=sys.stderr)
-        return 2
-    results = walk_all(
-        Walk(options.folder, laws=options.laws),
-        rows,
-        options.jobs,
-        partial(_show_progress, len(rows)),
-    )
+    results: list[FileResult] = []
+    for folder in options.folders:
+        try:
+            rows = [row for row in read_manifest(folder) if row["path"].startswith(options.only)]
+        except OSError as error:
+            print(f"{folder}: no MANIFEST.jsonl to read ({error.strerror})", file=sys.stderr)
+            return 2
+        walk, progress = Walk(folder, laws=options.laws), partial(_show_progress, len(rows))
+        results += walk_all(walk, rows, options.jobs, progress)
     exceptions = {
         path: why for path, why in read_exceptions().items() if path.startswith(options.only)
     }
