@@ -87,7 +87,7 @@ def pieces_of_text(text: str) -> None:
 def reads_of_body(body: bytes) -> None:
     buffer = LineBuffer(Redactor())
     for start in range(0, len(body), 1000):
-        buffer.feed(0.0, body[start : start + 1000])
+        buffer.feed([(0.0, body[start : start + 1000])])
     buffer.close()
 
 

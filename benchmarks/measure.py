@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from statistics import median
 from time import perf_counter, process_time
+from typing import Final
 
 from harness.cassettes import Exchange, Request
 from harness.providers import with_provider
@@ -13,6 +14,7 @@ MODEL = "gemini-3-pro-preview"
 URL = (
     f"https://generativelanguage.googleapis.com/v1beta/models/{MODEL}:streamGenerateContent?alt=sse"
 )
+CHAT_URL = "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"
 PROMPT = b'{"contents": [{"parts": [{"text": "Tell me"}], "role": "user"}], "generationConfig": {}}'
 
 
@@ -21,20 +23,101 @@ def message(number: int, last: bool) -> bytes:
     finish = '"finishReason": "STOP",' if last else ""
     return (
         f'{{"candidates": [{{"content": {{"parts": [{{"text": "piece {number} of an answer, of ordinary length "}}],"role": "model"}},'
-        f'{finish}"index": 0}}],"usageMetadata": {{"promptTokenCount": 7,"candidatesTokenCount": {number},"totalTokenCount": {number + 7},'
-        f'"promptTokensDetails": [{{"modality": "TEXT","tokenCount": 7}}]}},"modelVersion": "{MODEL}","responseId": "r1"}}'
+        f'{finish}"index": 0}}],"usageMetadata": {{"promptTokenCount": 13,"candidatesTokenCount": {number},"totalTokenCount": {number + 141},'
+        f'"promptTokensDetails": [{{"modality": "TEXT","tokenCount": 13}}],"thoughtsTokenCount": 128,"serviceTier": "standard"}},'
+        f'"modelVersion": "{MODEL}","responseId": "-tYZasLpBuHfjrEPuu7GkQY"}}'
     ).encode()
 
 
-def exchange_of(frames: int) -> Exchange:
-    """A stream of that many frames, with one read for each."""
-    reads = tuple(
-        (float(n), b"data: " + message(n, n == frames) + b"\r\n\r\n") for n in range(1, frames + 1)
+def short_message(number: int, last: bool) -> bytes:
+    """A message of less than 300 bytes: totals without details, as Vertex AI writes them."""
+    finish = '"finishReason":"STOP",' if last else ""
+    return (
+        f'{{"candidates":[{{"content":{{"role":"model","parts":[{{"text":"piece {number} of an answer "}}]}},{finish}"index":0}}],'
+        f'"usageMetadata":{{"trafficType":"ON_DEMAND"}},"modelVersion":"{MODEL}","responseId":"r1"}}'
+    ).encode()
+
+
+def chat_message(number: int, last: bool) -> bytes:
+    """A chunk as the OpenAI-compatible endpoint writes it."""
+    finish = '"finish_reason":"stop",' if last else ""
+    return (
+        f'{{"choices":[{{"delta":{{"content":"piece {number} of an answer, of ordinary length ","role":"assistant"}},{finish}"index":0}}],'
+        f'"created":1790000000,"id":"-tYZasLpBuHfjrEPuu7GkQY","model":"{MODEL}","object":"chat.completion.chunk"}}'
+    ).encode()
+
+
+def exchange_of(
+    frames: int,
+    message: Callable[[int, bool], bytes] = message,
+    reads: int | None = None,
+    url: str = URL,
+) -> Exchange:
+    """A stream of that many frames, with one read for each, or with that many reads."""
+    pieces = [b"data: " + message(n, n == frames) + b"\r\n\r\n" for n in range(1, frames + 1)]
+    step = 1 if reads is None else -(-frames // reads)
+    exchange = Exchange(
+        Request("POST", url, {"content-type": ["application/json"]}, PROMPT),
+        200,
+        {"content-type": ["text/event-stream"]},
+        tuple(
+            (float(start + 1), b"".join(pieces[start : start + step]))
+            for start in range(0, frames, step)
+        ),
+        "complete",
+        "OK",
     )
-    request = Request("POST", URL, {"content-type": ["application/json"]}, PROMPT)
-    return with_provider(
-        Exchange(request, 200, {"content-type": ["text/event-stream"]}, reads, "complete", "OK")
+    return with_provider(exchange)
+
+
+INTERACTIONS: Final = "https://generativelanguage.googleapis.com/v1beta/interactions"
+SENTENCE: Final = "a piece of the answer, about as long as the pieces of recorded streams are, "
+
+
+def interaction_of(frames: int) -> Exchange:
+    """A stream of the Interactions API with that many pieces of text, one read for each event."""
+    piece = 3 * SENTENCE
+    interaction = f'{{"id":"v1_Chd0aWRl","status":"%s","object":"interaction","model":"{MODEL}"%s}}'
+    usage = ',"usage":{"total_tokens":154,"total_input_tokens":13,"total_output_tokens":141}'
+    events = [
+        ("interaction.created", f'"interaction":{interaction % ("in_progress", "")}'),
+        ("step.start", '"index":0,"step":{"type":"model_output"}'),
+        *(
+            ("step.delta", f'"index":0,"delta":{{"text":"{number} {piece}","type":"text"}}')
+            for number in range(frames)
+        ),
+        ("step.stop", '"index":0'),
+        ("interaction.completed", f'"interaction":{interaction % ("completed", usage)}'),
+    ]
+    reads = [
+        f'event: {name}\ndata: {{{fields},"event_type":"{name}"}}\n\n'.encode()
+        for name, fields in events
+    ]
+    exchange = Exchange(
+        Request("POST", INTERACTIONS, {}, b'{"input": "Tell me", "stream": true}'),
+        200,
+        {"content-type": ["text/event-stream"]},
+        tuple((float(number), data) for number, data in enumerate(reads, 1)),
+        "complete",
+        "OK",
     )
+    return with_provider(exchange)
+
+
+def agy_run_of(frames: int) -> Exchange:
+    """A run of the Antigravity CLI with that many pieces of text, one read for each line."""
+    conversation = '"conversation_id":"7c1e0a52-9c1f-4a51-8f7e-0d6b6b7f2a10"'
+    step = f'{{"event":"step_update","step_update":{{{conversation},"step_index":%d,"state":"%s","step_type":"%s"%s}}}}'
+    texts = [f"piece {number} of an answer, of ordinary length " for number in range(frames)]
+    lines = [
+        f'{{"event":"init",{conversation},"init":{{"model":"{MODEL}","cwd":"/w"}}}}',
+        step % (0, "DONE", "user_input", ""),
+        *(step % (1, "ACTIVE", "agent_response", f',"text_delta":"{text}"') for text in texts),
+        step % (1, "DONE", "agent_response", ""),
+        f'{{"event":"result","result":{{{conversation},"status":"SUCCESS","response":"{"".join(texts)}"}}}}',
+    ]
+    reads = ((float(number), f"{line}\n".encode()) for number, line in enumerate(lines, 1))
+    return with_provider(Exchange(None, 200, {}, tuple(reads), "complete"))
 
 
 def compared(rounds: int, *sides: Callable[[], object]) -> list[float]:

@@ -1,0 +1,281 @@
+"""Measures sweeps on generated streams of 20 frames: ``python -m benchmarks.scale [--streams N …]``.
+
+It needs the extra ``scale``. Times depend on the machine and on its other work, so the load average
+stands beside each of them, and the time of ``orjson.loads`` on the same messages in the same minute.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from random import Random
+from time import perf_counter, sleep
+from typing import Any
+
+import orjson
+import pyarrow as pa
+from distributed import Client, LocalCluster
+from pyarrow import parquet
+
+from harness.conformance.adapters import RunOptions
+from harness.conformance.aspects import transcript_of
+from harness.conformance.sweep.contract import Settings, Target, judge_batch, open_adapter
+from harness.conformance.sweep.diff import compare_sweeps
+from harness.conformance.sweep.engines import Engine, cluster_engine, engine_named
+from harness.conformance.sweep.files import Folder
+from harness.conformance.sweep.parts import Part
+from harness.conformance.sweep.run import plan_sweep, run_sweep
+from harness.conformance.sweep.stream import Stream, stream_of_row
+from harness.providers import PROVIDERS
+
+from .measure import MODEL, PROMPT, URL, processor_times
+
+FRAMES = 20
+GROUP = 2000
+"""Streams in a row group, so in a task."""
+TEMPLATES = 500
+SETTINGS = Settings(Target("unified-llm", "unified-llm", "0"))
+WORDS = [
+    "the",
+    "model",
+    "streams",
+    "an",
+    "answer",
+    "of",
+    "several",
+    "words",
+    "piece",
+    "by",
+    "piece",
+]
+NUMBER = b"response-00000000"
+
+
+def template(number: int) -> tuple[bytes, list[int]]:
+    """A body with its reads: text; in some a thought first, in some a signed call last."""
+    random = Random(number)
+    reads = []
+    for frame in range(1, FRAMES + 1):
+        part: dict[str, Any] = {"text": " ".join(random.choices(WORDS, k=14)) + " "}
+        if frame == 1 and number % 4 == 1:
+            part["thought"] = True
+        if frame == FRAMES and number % 4 == 2:
+            call = {"name": "lookUp", "args": {"city": "Oslo", "number": number}}
+            part = {"functionCall": call, "thoughtSignature": f"{number:064}"}
+        candidate: dict[str, Any] = {"content": {"parts": [part], "role": "model"}, "index": 0}
+        if frame == FRAMES:
+            candidate["finishReason"] = "STOP"
+        usage = {
+            "promptTokenCount": 12,
+            "candidatesTokenCount": 14 * frame,
+            "totalTokenCount": 14 * frame + 12,
+            "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 12}],
+        }
+        message = {
+            "candidates": [candidate],
+            "usageMetadata": usage,
+            "modelVersion": MODEL,
+            "responseId": NUMBER.decode(),
+        }
+        reads.append(b"data: " + json.dumps(message).encode() + b"\r\n\r\n")
+    return b"".join(reads), [len(read) for read in reads]
+
+
+def rows(start: int, stop: int, templates: Sequence[tuple[bytes, list[int]]]) -> pa.Table:
+    """The streams of these numbers; each body is different."""
+    numbers = range(start, stop)
+    chosen = [templates[number % len(templates)] for number in numbers]
+    bodies = [
+        body.replace(NUMBER, b"response-%08d" % number)
+        for number, (body, _) in zip(numbers, chosen, strict=True)
+    ]
+    return pa.table(
+        {
+            "id": [f"s{number:08d}" for number in numbers],
+            "body": bodies,
+            "reads": [sizes for _, sizes in chosen],
+            "end": ["complete"] * len(numbers),
+            "request": [{"url": URL, "method": "POST", "body": PROMPT}] * len(numbers),
+        }
+    )
+
+
+def generate(streams: int, path: Path) -> None:
+    """Write a Parquet file with so many streams."""
+    templates = [template(number) for number in range(TEMPLATES)]
+    schema = rows(0, 1, templates).schema
+    with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+        for start in range(0, streams, GROUP):
+            writer.write_table(rows(start, min(streams, start + GROUP), templates))
+
+
+def cost_of_a_stream(rounds: int) -> dict[str, float]:
+    """Microseconds of processor time for each step of one stream."""
+    templates = [template(number) for number in range(200)]
+    streams: list[Stream] = [
+        stream_of_row(row, f"generated:{number}")
+        for number, row in enumerate(rows(0, 200, templates).to_pylist(), 1)
+    ]
+    exchanges = [stream.exchange for stream in streams if stream.exchange]
+    options = RunOptions(provider="gemini-api")
+    adapter = open_adapter(SETTINGS.adapter, SETTINGS).with_options(options)
+    oracle = PROVIDERS["gemini-api"].facts
+    messages = [data[6:-4] for exchange in exchanges for _, data in exchange.reads]
+
+    def each(step: Callable[[Any], object], items: Sequence[Any]) -> Callable[[], object]:
+        """Nothing is kept, because the collector of garbage would look at all of it."""
+        return lambda: deque(map(step, items), maxlen=0)
+
+    steps: dict[str, Callable[[], object]] = {
+        "orjson.loads of its frames": each(orjson.loads, messages),
+        "oracle": each(oracle, exchanges),
+        "adapter": each(adapter.output, exchanges),
+        "adapter with its facts": each(
+            lambda exchange: transcript_of(adapter, adapter.output(exchange)), exchanges
+        ),
+        "verdict, all in all": lambda: judge_batch(streams, SETTINGS),
+    }
+    times = processor_times(rounds, *steps.values())
+    return {name: 1e6 * seconds / 200 for name, seconds in zip(steps, times, strict=True)}
+
+
+def sweep(
+    source: Path, engine: Engine, done: Callable[[Part, bool], None] = lambda part, now: None
+) -> dict[str, Any]:
+    """Sweep a file into a new folder; the time, and the rows with their ids."""
+    folder = source.parent / "verdicts"
+    shutil.rmtree(folder, ignore_errors=True)
+    planned = plan_sweep([str(source)], SETTINGS, Folder(str(folder)), "parquet")
+    load, started, used = os.getloadavg()[0], perf_counter(), processor_seconds()
+    summary = run_sweep(planned, engine, done)
+    seconds, used = perf_counter() - started, processor_seconds() - used
+    ids = parquet.read_table(folder, columns=["id"])["id"]
+    assert summary.verdicts == {"passed": summary.rows}, summary.verdicts
+    assert len(ids) == len(ids.unique()) == summary.rows
+    return {
+        "streams": summary.rows,
+        "seconds": seconds,
+        "microseconds a stream": 1e6 * seconds / summary.rows,
+        "processor, microseconds a stream": 1e6 * used / summary.rows,
+        "load": [load, os.getloadavg()[0]],
+    }
+
+
+def processor_seconds() -> float:
+    """Seconds of processor time of this process and of all processes that it started and that have
+    ended.
+    """
+    times = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in times)
+
+
+def memory_of_processes() -> float:
+    """The largest memory of any process that has ended, in megabytes."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+
+
+def on_processes(sizes: Sequence[int], engine: str, folder: Path) -> Iterator[dict[str, Any]]:
+    """Sweeps of these sizes with an engine of this machine."""
+    for size in sizes:
+        source = folder / f"streams-{size}.parquet"
+        if not source.exists():
+            generate(size, source)
+        result = sweep(source, engine_named(engine, None))
+        yield {"engine": engine, **result, "largest process, MB": memory_of_processes()}
+
+
+def on_cluster(size: int, folder: Path, workers: int, *, kill: bool = False) -> dict[str, Any]:
+    """A sweep with ``distributed`` on worker processes of this machine; ``kill``: one of them is
+    killed after a third of the parts.
+    """
+    source = folder / f"streams-{size}.parquet"
+    if not source.exists():
+        generate(size, source)
+    finished = 0
+    with LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+
+        def note(part: Part, now: bool) -> None:
+            nonlocal finished
+            finished += 1
+            if kill and finished == size // GROUP // 3:
+                worker = next(iter(cluster.workers.values()))
+                worker.process.process._process.kill()
+
+        with Client(cluster) as client:  # the adapter is imported before the clock runs
+            client.run(judge_batch, [], SETTINGS)
+        result = sweep(source, cluster_engine(cluster.scheduler_address), note)
+    return {"workers": workers, "killed": kill, **result}
+
+
+def overhead_of_a_task(tasks: int = 2000) -> float:
+    """Microseconds that the scheduler of ``distributed`` needs for a task that does nothing."""
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        client.gather(client.map(partial(pow, 2), range(100), pure=False))
+        started = perf_counter()
+        client.gather(client.map(partial(pow, 2), range(tasks), pure=False))
+        return 1e6 * (perf_counter() - started) / tasks
+
+
+def difference_of_two(folder: Path) -> dict[str, float]:
+    """Seconds to compare the last output with itself."""
+    output = str(folder / "verdicts")
+    load, started = os.getloadavg()[0], perf_counter()
+    found = compare_sweeps(output, output)
+    assert not found.worse
+    return {"rows": found.both, "seconds": perf_counter() - started, "load before": load}
+
+
+def main() -> None:
+    """Measure, print, and write the results as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--streams", type=int, nargs="*", default=[10_000, 100_000])
+    parser.add_argument("--engine", default="dask", choices=["dask", "local"])
+    parser.add_argument("--cluster", type=int, default=20_000, metavar="N", help="0: no cluster")
+    parser.add_argument("--folder", type=Path, help="keeps the generated streams (default: none)")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    parsed = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = parsed.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        results: dict[str, Any] = {"microseconds a stream": cost_of_a_stream(9)}
+        print(json.dumps(results, indent=2), flush=True)
+        results["processes"] = []
+        for result in on_processes(parsed.streams, parsed.engine, folder):
+            results["processes"].append(result)
+            print(json.dumps(result), flush=True)
+        if parsed.streams:
+            results["sweep-diff"] = difference_of_two(folder)
+            print(json.dumps(results["sweep-diff"]), flush=True)
+        if parsed.cluster:
+            results["scheduler, microseconds a task"] = overhead_of_a_task()
+            sleep(1)
+            results["cluster"] = [
+                on_cluster(parsed.cluster, folder, 1),
+                on_cluster(parsed.cluster, folder, 2),
+                on_cluster(parsed.cluster, folder, 2, kill=True),
+            ]
+            one, two, _ = results["cluster"]
+            results["efficiency of 2 workers"] = one["seconds"] / two["seconds"] / 2
+            names = ("scheduler, microseconds a task", "cluster", "efficiency of 2 workers")
+            print(json.dumps({name: results[name] for name in names}, indent=2), flush=True)
+    if parsed.json:
+        parsed.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
