@@ -49,7 +49,7 @@ check: $(READY) ## validate specs, features and cassettes without running anythi
 scan: $(READY) ## look for secrets in everything shipped except the tests, which contain fake ones
 	$(BIN)/harness scan cassettes specs docs harness benchmarks README.md
 
-test-clients: $(READY) tests/clients/node_modules/.ready ## real clients against harness serve: google-genai, @google/genai and the Gemini CLI (needs Node 20 and npm)
+test-clients: $(READY) tests/clients/node_modules/.ready ## real clients against harness serve: google-genai, @google/genai, openai and the Gemini CLI (needs Node 20 and npm)
 	HARNESS_REQUIRE=clients $(BIN)/python -m pytest -q tests/clients
 
 peers: $(READY) ## judge the public adapters of examples/adapters, and write reports/peers/index.html and docs/findings.md (needs Node 20 and npm)
@@ -58,15 +58,16 @@ peers: $(READY) ## judge the public adapters of examples/adapters, and write rep
 test-peers: $(READY) ## judge three of them on 60 exchanges
 	$(BIN)/python examples/adapters/run.py google-genai langchain-google-genai ai-sdk --cassettes $(PEER_SAMPLE) --asked 60
 
-test-install: ## install the package alone, as a user does, run the specs, and judge adapters in an empty folder
+test-install: ## install the package alone, as a user does, run the specs, judge adapters in an empty folder, and sweep on the standard library
 	$(PYTHON) -m venv --clear build/plain
 	build/plain/bin/pip install -q .
 	build/plain/bin/python -m pytest specs -q
-	mkdir -p build/empty
+	rm -rf build/empty && mkdir build/empty
 	cd build/empty && ../plain/bin/harness judge unified-llm anthropic
+	cd build/empty && ../plain/bin/harness sweep ../../cassettes/gemini-api -o verdicts --jobs 2 && ls verdicts/*.jsonl
 
-corpus: $(READY) ## replay a folder of real recordings: make corpus CORPORA=DIR
-	@test -n "$(CORPORA)" || { echo "make corpus: CORPORA is not set; give the folder of recordings: make corpus CORPORA=DIR"; exit 2; }
+corpus: $(READY) ## replay folders of real recordings: make corpus CORPORA="DIR DIR"
+	@test -n "$(CORPORA)" || { echo "make corpus: CORPORA is not set; give the folders of recordings: make corpus CORPORA=DIR"; exit 2; }
 	$(BIN)/python -m tests.corpus.walk $(CORPORA)
 
 test-browser: $(READY) ## the report in a real browser (needs chromium)
@@ -75,7 +76,7 @@ test-browser: $(READY) ## the report in a real browser (needs chromium)
 fuzz: $(READY) ## a million inputs for each reader of bytes; takes hours; findings are kept in build/fuzz
 	$(BIN)/python -m tests.fuzz
 
-bench: $(READY) ## measure against vcrpy, google-genai and plain JSON parsing
+bench: $(READY) ## measure against the kept figures, vcrpy, google-genai and plain JSON parsing; writes reports/benchmark.json
 	$(BIN)/python -m benchmarks
 
 lock: ## renew the lock of the development environment (needs uv)

@@ -1,8 +1,15 @@
-"""What a run of the tests prints at its end."""
+"""What a run of the tests loads at its start and prints at its end."""
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
+
+# A run of pytest inside a test forgets the modules that it was the first to import, and would
+# import these again each time.
+for _name in ("cassette_use", "checks", "laws", "replay_use", "specs", "summary"):
+    import_module(f"harness.pytest_plugin.{_name}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

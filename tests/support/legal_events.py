@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from harness.stream import events as ev
 
@@ -24,15 +25,22 @@ PARTS: dict[str, st.SearchStrategy[ev.Event]] = {
     "metadata": st.builds(
         ev.Metadata, st.sampled_from(["model", "id", "envelope", "credits"]), RAW
     ),
-    "text": signed(ev.Text, text=WORDS),
-    "reasoning": signed(ev.Reasoning, text=WORDS),
+    "text": signed(ev.Text, text=WORDS, refusal=st.booleans()),
+    "reasoning": signed(
+        ev.Reasoning, text=WORDS, id=st.sampled_from([None, "r1"]), redacted=st.booleans()
+    ),
     "call_start": signed(
         ev.CallStart, call=st.just(1), name=WORDS, id=st.sampled_from([None, "c1", "c2"])
     ),
     "call_piece": st.builds(
         ev.CallPiece, st.just(1), st.sampled_from(["$.x", "$.y[0]"]), WORDS, st.booleans()
     ),
+    "call_text": st.builds(ev.CallText, st.just(1), st.sampled_from(['{"k"', ": 1}", "["])),
     "call_end": st.builds(ev.CallEnd, st.just(1), RAW),
+    "call_invalid": st.builds(ev.CallInvalid, st.just(1), WORDS),
+    "block_start": st.builds(ev.BlockStart, WORDS, RAW),
+    "block_end": st.builds(ev.BlockEnd, RAW),
+    "mark": st.builds(ev.Mark, st.sampled_from(["keep_alive", "end"]), RAW),
     "nameless_call": signed(
         ev.NamelessCall,
         call=st.just(1),
@@ -63,7 +71,7 @@ PARTS: dict[str, st.SearchStrategy[ev.Event]] = {
 @st.composite
 def legal_events(draw: st.DrawFn) -> list[ev.Event]:
     events: list[ev.Event] = []
-    state = "fresh"
+    state, calls = "fresh", 0
     for _ in range(draw(st.integers(0, 30))):
         kinds = sorted(ev.ORDER[state])
         if not kinds:
@@ -71,7 +79,11 @@ def legal_events(draw: st.DrawFn) -> list[ev.Event]:
         if draw(st.integers(0, 7)):  # the ends are rare, so that streams grow
             kinds = [kind for kind in kinds if kind not in ("error", "incomplete")]
         kind = draw(st.sampled_from(kinds))
-        events.append(draw(PARTS[kind]))
+        event = draw(PARTS[kind])
+        calls += kind == "call_start"
+        if "call" in event.__struct_fields__ and kind != "nameless_call":
+            event = replace(event, call=calls)
+        events.append(event)
         state = ev.ORDER[state][kind]
     return events
 
