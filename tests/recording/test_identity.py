@@ -91,9 +91,9 @@ def sdk_place(exchange: Exchange) -> dict[str, str] | str:
 
 
 @lru_cache
-def sdk_client(vertex: bool, project: str, location: str) -> tuple[Any, list[Tape]]:
-    """One client for all requests of a kind, since making one takes long; its tape is changed from
-    request to request.
+def sdk_client(vertex: bool, project: str, location: str) -> tuple[Any, list[Tape], Any]:
+    """One client for all requests of a kind, since making one takes long; its tape, which is
+    changed from request to request, and its transport.
     """
     current: list[Tape] = [Recorder()]
 
@@ -116,7 +116,8 @@ def sdk_client(vertex: bool, project: str, location: str) -> tuple[Any, list[Tap
         credentials = AnonymousCredentials()  # type: ignore[no-untyped-call]
         credentials.token = "a-token-for-loopback"
         place = {"project": project, "location": location, "credentials": credentials}
-    return genai.Client(vertexai=vertex, http_options=options, **place), current
+    transport = (options.async_client_args or {})["transport"]
+    return genai.Client(vertexai=vertex, http_options=options, **place), current, transport
 
 
 def ask_sdk(
@@ -129,7 +130,9 @@ def ask_sdk(
         return ask_openai(exchange, url + place["base"], tape, awaits)
     if exchange.provider == "interactions":
         return ask_interactions(exchange, place, url, tape, awaits)
-    client, current = sdk_client(bool(place["publisher"]), place["project"], place["location"])
+    client, current, transport = sdk_client(
+        bool(place["publisher"]), place["project"], place["location"]
+    )
     current[0] = tape
     options = {
         "base_url": url,
@@ -144,11 +147,14 @@ def ask_sdk(
     streamed = request.url.endswith("alt=sse")
 
     async def run() -> None:
-        if not streamed:
-            await client.aio.models.generate_content(**asked)
-            return
-        async for _ in await client.aio.models.generate_content_stream(**asked):
-            pass
+        try:
+            if not streamed:
+                await client.aio.models.generate_content(**asked)
+                return
+            async for _ in await client.aio.models.generate_content_stream(**asked):
+                pass
+        finally:
+            await transport.aclose()  # its connections belong to this loop
 
     try:
         if awaits:

@@ -8,7 +8,6 @@ import gzip
 import json
 import socket
 import threading
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -206,6 +205,7 @@ def test_what_was_recorded_plays_the_same(run: Run, library: str, end: str, tmp_
     )
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of sockets that other tests left
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("played", [False, True], ids=["recorded", "played"])
 def test_a_stream_that_is_left_leaves_no_pending_task(
@@ -215,9 +215,6 @@ def test_a_stream_that_is_left_leaves_no_pending_task(
     need(library, _installed(library), f"{library} is not installed")
     made, path = transports(library), tmp_path / "a.yaml"
     problems: list[str] = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()  # sockets that other tests left are not of this one
 
     async def leave(tape: Any, url: str) -> None:
         async with (

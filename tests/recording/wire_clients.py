@@ -47,16 +47,19 @@ def ask_interactions(
         }
     with genai.Client(http_options=options, **where) as client:
         talking: Any = client.aio.interactions if awaits else client.interactions
+        close = (options.async_client_args or {})["transport"].aclose if awaits else lambda: None
         if exchange.request.method == "GET":
             query: dict[str, Any] = dict(parse_qsl(place["query"]))
             query["stream"] = query.get("stream") == "true"
-            return answered(awaits, talking.get, id=place["id"], **query)
+            return answered(awaits, talking.get, close, id=place["id"], **query)
         body = json.loads(exchange.request.body)
         named = {name: body[name] for name in ("model", "agent") if name in body}
         if not body.get("background"):
             named["automatic_continuation"] = False
         stream = {"stream": True} if body.pop("stream", False) else {}
-        return answered(awaits, talking.create, **named, **stream, input="-", extra_body=body)
+        return answered(
+            awaits, talking.create, close, **named, **stream, input="-", extra_body=body
+        )
 
 
 def ask_openai(exchange: Exchange, base_url: str, tape: Tape, awaits: bool) -> Exception | None:
@@ -78,9 +81,7 @@ def ask_openai(exchange: Exchange, base_url: str, tape: Tape, awaits: bool) -> E
     return answered(awaits, create, client.close, **named, **stream, extra_body=body)
 
 
-def answered(
-    awaits: bool, call: Any, close: Any = lambda: None, /, **asked: Any
-) -> Exception | None:
+def answered(awaits: bool, call: Any, close: Any, /, **asked: Any) -> Exception | None:
     """Call, read the whole answer, and close; what it raised."""
 
     async def run() -> None:
