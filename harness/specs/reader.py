@@ -23,7 +23,7 @@ from harness.cassettes.yaml import YamlError, parse_located
 from harness.stream.json_path import readable_steps
 
 from .checks import Known, case_faults, repeated
-from .matching.validate import HOLDERS
+from .matching.operators import OPERATORS
 from .models import FORMAT, PATTERNS, Case, Feature, FeaturesFile, SpecError, SpecFile
 
 _File = TypeVar("_File", SpecFile, FeaturesFile)
@@ -147,7 +147,7 @@ def _parse(text: str, path: str) -> tuple[dict[str, Any], _Line]:
         for step in place:
             inner = at
             while (*inner, step) not in lines:
-                holder = next((name for name in HOLDERS if (*inner, name) in lines), None)
+                holder = next((name for name in OPERATORS if (*inner, name) in lines), None)
                 if holder is None:
                     return lines.get(at, 1)
                 inner = (*inner, holder)

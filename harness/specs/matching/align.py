@@ -7,6 +7,7 @@ cost grows with the number of differences, so it has a limit. The predicate need
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 Pairs = list[tuple[int, int]]
@@ -18,50 +19,30 @@ def align(left: int, right: int, same: Callable[[int, int], bool], steps: int) -
     ``same`` is asked for two places, at most about ``steps`` + ``left`` + ``right`` times. When
     these are used up, the pairs end at the furthest point that was reached.
     """
-    rounds: list[dict[int, int]] = []
     steps += left + right
+    # For each diagonal x - y the furthest x, and a chain of the pairs before it, the last first.
+    ends: dict[int, tuple[int, Any]] = {1: (0, None)}
     for edits in range(left + right + 1):
-        now: dict[int, int] = {}
         lowest = -min(edits, right)
         for diagonal in range(lowest + (lowest + edits) % 2, min(edits, left) + 1, 2):
-            start = _enter(rounds[-1], diagonal, left, right) if edits else 0
             steps -= 1
-            if start < 0:
+            starts: list[tuple[int, Any]] = []
+            if diagonal - 1 in ends and ends[diagonal - 1][0] < left:  # skips an item on the left
+                starts.append((ends[diagonal - 1][0] + 1, ends[diagonal - 1][1]))
+            if diagonal + 1 in ends and ends[diagonal + 1][0] - diagonal <= right:
+                starts.append(ends[diagonal + 1])
+            if not starts:
                 continue
-            x = start
+            x, chain = max(starts, key=itemgetter(0))
             while x < left and x - diagonal < right and same(x, x - diagonal):
+                chain = ((x, x - diagonal), chain)
                 x += 1
-            steps -= x - start
-            now[diagonal] = x
-        rounds.append(now)
-        if steps < 0 or now.get(left - right) == left:
+                steps -= 1
+            ends[diagonal] = x, chain
+        if steps < 0 or ends.get(left - right, (-1, None))[0] == left:
             break
-    furthest = max(rounds[-1].items(), key=lambda end: (2 * end[1] - end[0], end[0]))
-    return _retrace(rounds, *furthest, left, right)
-
-
-def _enter(before: dict[int, int], diagonal: int, left: int, right: int) -> int:
-    """The x where the next edit enters this diagonal, -1 if it cannot.
-
-    A diagonal is x - y. The edit skips an item on the left or on the right, whichever gets further.
-    """
-    skip_left, skip_right = before.get(diagonal - 1, -1), before.get(diagonal + 1, -1)
-    by_left = skip_left + 1 if 0 <= skip_left < left else -1
-    by_right = skip_right if skip_right - diagonal <= right else -1
-    return max(by_left, by_right)
-
-
-def _retrace(rounds: list[dict[int, int]], diagonal: int, x: int, left: int, right: int) -> Pairs:
-    """The partners on the way to a point of the last round."""
-    pairs: Pairs = []
-    for edits in range(len(rounds) - 1, -1, -1):
-        start = _enter(rounds[edits - 1], diagonal, left, right) if edits else 0
-        pairs += [(step, step - diagonal) for step in range(x - 1, start - 1, -1)]
-        if edits and 0 <= rounds[edits - 1].get(diagonal - 1, -1) == start - 1:
-            diagonal, x = diagonal - 1, start - 1
-        else:
-            diagonal, x = diagonal + 1, start
-    return pairs[::-1]
+    furthest = max(ends, key=lambda diagonal: (2 * ends[diagonal][0] - diagonal, diagonal))
+    return _unchained(ends[furthest][1])[::-1]
 
 
 def best_pairs(left: int, right: int, score: Callable[[int, int], float]) -> Pairs:
@@ -69,19 +50,23 @@ def best_pairs(left: int, right: int, score: Callable[[int, int], float]) -> Pai
 
     Asks for every pair, so ``left`` × ``right`` must be small.
     """
+    # For each place on the right the best sum from there on, and a chain of its pairs.
     below: list[tuple[float, Any]] = [(0.0, None)] * (right + 1)
     for i in range(left - 1, -1, -1):
         row = [(0.0, None)] * (right + 1)
         for j in range(right - 1, -1, -1):
             choices = [below[j], row[j + 1]]
             if points := score(i, j):
-                total, rest = below[j + 1]
-                choices.insert(0, (points + total, (i, j, rest)))
-            row[j] = max(choices, key=lambda choice: choice[0])
+                total, chain = below[j + 1]
+                choices.insert(0, (points + total, ((i, j), chain)))
+            row[j] = max(choices, key=itemgetter(0))
         below = row
+    return _unchained(below[0][1])
+
+
+def _unchained(chain: Any) -> Pairs:
     pairs: Pairs = []
-    chain = below[0][1]
     while chain:
-        i, j, chain = chain
-        pairs.append((i, j))
+        pair, chain = chain
+        pairs.append(pair)
     return pairs

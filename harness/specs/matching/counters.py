@@ -8,7 +8,7 @@ part of the course. If the numbers return to the old course, the shift is a find
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Final
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from harness.stream.json_codec import Json
 
 from .equality import equal
 from .fingerprint import counted
-from .mismatch import Course, Path
+from .mismatch import Path
 from .operators import NOTHING, Bindings, fields, matches, operator_of
 
 MINUS: Final = "\N{MINUS SIGN}"
@@ -25,10 +25,11 @@ MINUS: Final = "\N{MINUS SIGN}"
 LOOK_AHEAD: Final = 1_000
 """How many sightings after a stretch are searched for a later number."""
 
-FindCause = Callable[[int, int, str, bool], int | None]
-"""Finds the run between two steps that may have shifted the numbers of a name, as the number of its
-step. If the last argument is true, the run must have such numbers.
-"""
+Course = tuple[tuple[int, int], ...]
+"""``((3, -1), (7, -2))``: counted numbers from 3 on are off by −1, from 7 on by −2."""
+
+Runs = Mapping[int, Set[str]]
+"""The names of the counted numbers in each missing or extra run, by the number of its step."""
 
 
 class Sighting(Struct, frozen=True):
@@ -53,35 +54,15 @@ class Sighting(Struct, frozen=True):
 
 
 class Shift(Struct, frozen=True):
-    """A stretch of ``count`` sightings that left the course.
+    """A stretch of sightings that left the course; ``first`` is the first of them.
 
-    ``cause`` is the step of the run that caused it, or None. If the shift ``stays``, the numbers
-    after it are off by the same amount; otherwise they follow the old course.
+    ``cause`` is the step of the run that caused it, or None. The note is ``""`` for a single number
+    without a cause.
     """
 
     first: Sighting
-    count: int
     cause: int | None
-    stays: bool
-
-    @property
-    def amount(self) -> str:
-        """``index −1``, or ``index as expected``."""
-        by = self.first.by
-        return f"{self.first.name} " + (
-            f"{'+' if by > 0 else MINUS}{abs(by)}" if by else "as expected"
-        )
-
-    @property
-    def note(self) -> str:
-        """The note of a finding about this shift; ``""`` for a single number."""
-        if self.stays:
-            return f"{self.amount} from here"
-        return f"{self.amount} here, {self.count} times, then as before" if self.count > 1 else ""
-
-    def extend(self, course: Course) -> Course:
-        """The course after this shift."""
-        return (*course, (self.first.number, self.first.by)) if self.stays else course
+    note: str
 
 
 def sightings(
@@ -93,22 +74,19 @@ def sightings(
     def look(expected: Json, actual: Json, path: Path) -> bool:
         if operator_of(expected) is not None:
             return matches(expected, actual, loose)
-        alike = True
-        if isinstance(expected, dict) and isinstance(actual, dict):
-            for key, want, got in fields(expected, actual):
-                there = want is not NOTHING and got is not NOTHING
-                alike = there and look(want, got, (*path, key)) and alike
-            return alike
-        if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
-            for place, (want, got) in enumerate(zip(expected, actual, strict=True)):
-                alike = look(want, got, (*path, place)) and alike
-            return alike
+        inner = fields(expected, actual)
+        if inner is not None:
+            together = (
+                want is not NOTHING and got is not NOTHING and look(want, got, (*path, step))
+                for step, want, got in inner
+            )
+            return all([*together])  # no number is left out
         last = path[-1] if path and isinstance(path[-1], str) else None
         wanted, given = counted(last, expected), counted(last, actual)
         if wanted is None or given is None or wanted[0] != given[0]:
             return equal(expected, actual)
-        keys = ".".join(step for step in path if isinstance(step, str))
         name, number = wanted
+        keys = ".".join(key for key in path if isinstance(key, str))
         counter = name if isinstance(expected, str) else keys
         by = given[1] - number
         seen.append(Sighting(step, path, name, counter, number, by, expected, actual))
@@ -117,44 +95,50 @@ def sightings(
     return seen, look(expected, actual, path)
 
 
-def find_shifts(
-    seen: list[Sighting], courses: Mapping[str, Course], find_cause: FindCause
-) -> list[Shift]:
-    """The shifts to report, in the order in which they begin.
-
-    ``courses`` has the course of each counter before the first step.
-    """
-    by_counter: dict[str, list[Sighting]] = {}
+def find_shifts(seen: list[Sighting], runs: Runs) -> list[Shift]:
+    """The shifts to report, in the order in which they begin."""
+    counters: dict[str, list[Sighting]] = {}
     for sighting in seen:
-        by_counter.setdefault(sighting.counter, []).append(sighting)
-    shifts = [
-        shift
-        for counter, items in by_counter.items()
-        for shift in _shifts_of(items, courses.get(counter, ()), find_cause)
-    ]
+        counters.setdefault(sighting.counter, []).append(sighting)
+    shifts = [shift for items in counters.values() for shift in _shifts_of(items, runs)]
     return sorted(shifts, key=lambda shift: shift.first.step)
 
 
-def _shifts_of(items: list[Sighting], course: Course, find_cause: FindCause) -> Iterator[Shift]:
+def _shifts_of(items: list[Sighting], runs: Runs) -> Iterator[Shift]:
+    course: Course = ()
     place = since = 0
     while place < len(items):
         first, stop = items[place], place + 1
         if not first.follows(course):
             while stop < len(items) and items[stop].by == first.by:
                 stop += 1
-            alone = stop == place + 1
-            cause = find_cause(since, first.step, first.name, alone)
+            count = stop - place
             # A number from before the shift says nothing about it.
-            later = range(stop, min(stop + LOOK_AHEAD, len(items)))
-            following = next((items[i] for i in later if items[i].number >= first.number), None)
+            later = items[stop : stop + LOOK_AHEAD]
+            following = next((item for item in later if item.number >= first.number), None)
+            cause = _cause(runs, since, first.step, first.name, sure=count == 1)
             ends = following is not None and following.follows(course)
-            if (
-                ends
-                and following is not None
-                and find_cause(items[stop - 1].step, following.step, first.name, False) is None
-            ):
-                cause = None
-            shift = Shift(first, stop - place, cause, cause is not None or not (ends or alone))
-            course = shift.extend(course)
-            yield shift
+            if following is not None and ends:
+                returns = _cause(runs, items[stop - 1].step, following.step, first.name)
+                cause = None if returns is None else cause
+            amount = f"{first.name} {_signed(first.by)}"
+            if cause is not None or not (ends or count == 1):
+                course = (*course, (first.number, first.by))
+                yield Shift(first, cause, f"{amount} from here")
+            else:
+                times = f"{amount} here, {count} times, then as before" if count > 1 else ""
+                yield Shift(first, None, times)
         place, since = stop, items[stop - 1].step
+
+
+def _cause(runs: Runs, since: int, until: int, name: str, *, sure: bool = False) -> int | None:
+    """The last run between two steps that has numbers of this name; without ``sure``, the last one
+    of all if none has.
+    """
+    steps = [step for step in runs if since <= step < until]
+    last = steps[-1] if steps and not sure else None
+    return next((step for step in reversed(steps) if name in runs[step]), last)
+
+
+def _signed(by: int) -> str:
+    return f"{'+' if by > 0 else MINUS}{abs(by)}" if by else "as expected"

@@ -1,8 +1,7 @@
 """Equality of two JSON values: true is not 1, 1 equals 1.0, key order never matters.
 
-Two values with the same canonical encoding are equal, and encoding is fast. Values with different
-encodings may be equal too (1 and 1.0), and a lone surrogate has no encoding. For these, Python's
-``==`` decides, and a walk makes sure that no True stands beside a 1, which ``==`` calls equal.
+Python's ``==`` calls True and 1 equal, so a walk makes sure that no True stands beside a 1. Two
+values with the same canonical encoding are equal, and encoding a large value is faster.
 """
 
 from __future__ import annotations
@@ -19,29 +18,15 @@ _OPERATOR: Final = b'{"$'
 
 def equal(expected: Json, actual: Json) -> bool:
     """Whether both are the same JSON value."""
-    if expected != actual:
-        return False
-    if not isinstance(expected, dict | list):
-        return (expected is True or expected is False) == (actual is True or actual is False)
-    try:
-        if _ENCODER.encode(expected) == _ENCODER.encode(actual):
-            return True
-    except UnicodeEncodeError:
-        pass  # a lone surrogate: legal JSON, not encodable
-    return _agree_on_booleans(expected, actual)
+    return bool(expected == actual) and _agree_on_booleans(expected, actual)
 
 
 def equal_if_plain(expected: Json, actual: Json) -> bool | None:
-    """As `equal`, fast for equal values: each is encoded once. None if ``expected`` may hold an
-    operator.
-    """
-    try:
-        encoded = _ENCODER.encode(expected)
-        if _OPERATOR in encoded:
-            return None
-        return encoded == _ENCODER.encode(actual) or equal(expected, actual)
-    except UnicodeEncodeError:
-        return None if may_hold(expected, _OPERATOR) else equal(expected, actual)
+    """As `equal`, fast for large values that are equal. None if an operator may be in it."""
+    encoded = _encode(expected)
+    if encoded is None or _OPERATOR in encoded:
+        return None
+    return encoded == _encode(actual) or equal(expected, actual)
 
 
 def is_plain(expected: Json) -> bool:
@@ -58,16 +43,24 @@ def may_hold(value: Json, mark: bytes) -> bool:
     """
     if not isinstance(value, dict | list):
         return False
+    encoded = _encode(value)
+    return encoded is None or mark in encoded
+
+
+def _encode(value: Json) -> bytes | None:
+    """The canonical JSON; None for a value with a lone surrogate, which is legal JSON, but no
+    Unicode.
+    """
     try:
-        return mark in _ENCODER.encode(value)
+        return _ENCODER.encode(value)
     except UnicodeEncodeError:
-        return True  # a lone surrogate: the slow comparison is right for every value
+        return None
 
 
 def _agree_on_booleans(expected: Json, actual: Json) -> bool:
     """For two values that ``==`` calls equal: no True stands beside a 1."""
     if isinstance(expected, dict):
-        return all(_agree_on_booleans(value, actual[key]) for key, value in expected.items())
+        return all(map(_agree_on_booleans, expected.values(), map(actual.__getitem__, expected)))
     if isinstance(expected, list):
         return all(map(_agree_on_booleans, expected, actual))
-    return (expected is True or expected is False) == (actual is True or actual is False)
+    return isinstance(expected, bool) == isinstance(actual, bool)

@@ -8,21 +8,32 @@ the order of the expectation, because names are bound in that order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from typing import Any
 
 from harness.stream.json_codec import Json
 from harness.stream.json_path import readable_path
 
-from .equality import is_plain
-from .lists import explain_list
-from .mismatch import Course, Kind, Mismatch, Path, sides
-from .operators import NOTHING, Bindings, fields, operator_of, pair_equal, parse_json, read_pattern
+from .counters import Shift, Sighting, find_shifts, sightings
+from .equality import equal_if_plain, is_plain
+from .lists import Step, align_lists, likeness
+from .mismatch import Kind, Mismatch, Path, sides
+from .operators import (
+    NOTHING,
+    OPERATORS,
+    Bindings,
+    fault_of,
+    fields,
+    operator_of,
+    pair_equal,
+    parse_json,
+    read_pattern,
+)
 from .patterns import Pattern
-from .validate import CHECKS
 
 
 class Explainer:
-    """Collects at most ``limit`` findings and counts the rest in ``hidden``; a `Findings`."""
+    """Collects at most ``limit`` findings and counts the rest in ``hidden``."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -31,7 +42,6 @@ class Explainer:
         self.bindings = Bindings()
         self.loose = Bindings(loose=True)
         self.loose.fits, self.loose.parsed = self.bindings.fits, self.bindings.parsed
-        self.courses: dict[str, Course] = {}
         self.silenced: set[Path] = set()
 
     def explain(self, path: Path, expected: Json, actual: Json) -> None:
@@ -45,7 +55,7 @@ class Explainer:
         elif isinstance(expected, dict) and isinstance(actual, dict):
             self._explain_mapping(path, expected, actual)
         elif isinstance(expected, list) and isinstance(actual, list):
-            explain_list(self, path, expected, actual)
+            self._explain_list(path, expected, actual)
         else:
             self.add(path, "changed", expected, actual)
 
@@ -67,9 +77,65 @@ class Explainer:
     def _explain_mapping(
         self, path: Path, expected: dict[str, Json], actual: dict[str, Json]
     ) -> None:
-        own = (((key,), want, got) for key, want, got in fields(expected, actual))
-        for steps, want, got in _deep_fields(expected, actual) if is_plain(expected) else own:
+        if is_plain(expected):
+            inner = _deep_fields(expected, actual)
+        else:
+            inner = (((key,), want, got) for key, want, got in fields(expected, actual) or ())
+        for steps, want, got in inner:
             self._explain_field((*path, *steps), want, got)
+
+    def _explain_list(self, path: Path, expected: list[Json], actual: list[Json]) -> None:
+        """Add each run, each text that was cut differently, each shift of counted numbers, and what
+        differs inside the pairs.
+
+        The numbers are looked at before the first finding is added, because the finding of a run
+        names the shift that the run causes.
+        """
+        steps = align_lists(expected, actual, self.loose)
+        seen = self._look(path, steps)
+        shifts: dict[int, list[Shift]] = {}
+        runs = {at: step.names() for at, step in enumerate(steps) if seen and not step.is_pairs}
+        for shift in find_shifts(seen, runs):
+            at = shift.first.step if shift.cause is None else shift.cause
+            shifts.setdefault(at, []).append(shift)
+        silenced = self.silenced
+        self.silenced = silenced | {sighting.path for sighting in seen if sighting.by}
+        for at, step in enumerate(steps):
+            if not step.is_pairs:
+                self.add(*step.finding(path, [shift.note for shift in shifts.get(at, ())]))
+                continue
+            for shift in shifts.get(at, ()):
+                first = shift.first
+                # A number that is as expected again is no finding.
+                if first.by and first.path not in silenced:
+                    kind: Kind = "moved" if shift.note else "changed"
+                    self.add(first.path, kind, first.expected, first.got, shift.note)
+            for pair in step.pairs(path):
+                self._explain_item(*pair)
+        self.silenced = silenced
+
+    def _look(self, path: Path, steps: list[Step]) -> list[Sighting]:
+        """All counted numbers of the pairs; none if every number is as expected."""
+        pairs = [
+            (want, got, self.loose, place, at)
+            for at, step in enumerate(steps)
+            if step.is_pairs
+            for place, want, got in step.pairs(path)
+        ]
+        different = (pair for pair in pairs if pair[0] != pair[1])
+        if not any(sighting.by for pair in different for sighting in sightings(*pair)[0]):
+            return []
+        return [sighting for pair in pairs for sighting in sightings(*pair)[0]]
+
+    def _explain_item(self, path: Path, expected: Json, actual: Json) -> None:
+        """Add what differs in a pair, but numbers that have findings of their own."""
+        equal = equal_if_plain(expected, actual)
+        if equal or (equal is not None and sightings(expected, actual, self.loose)[1]):
+            return
+        if self.bindings.meets(expected, actual) or likeness(expected, actual, self.loose):
+            self.explain(path, expected, actual)
+        else:
+            self.add(path, "changed", expected, actual)
 
     def _explain_operator(self, path: Path, expected: dict[str, Json], actual: Json) -> None:
         """Add the differences inside an operator's argument; one finding with a sentence where
@@ -83,7 +149,7 @@ class Explainer:
                 if value is not NOTHING:
                     self.explain((*path, operator), argument, value)
             case "$contains", dict(), dict() if not operator_of(argument):
-                for key, want, got in fields(argument, actual):
+                for key, want, got in fields(argument, actual) or ():
                     if want is not NOTHING:
                         self._explain_field((*path, key), want, got)
             case "$contains", list(), list():
@@ -98,7 +164,7 @@ class Explainer:
             case "$absent", _, _:
                 self.add(path, "extra", None, actual, "the key must not be there")
         if len(self.mismatches) + self.hidden == before:
-            note = CHECKS[operator](argument) or _reason(operator, argument, actual)
+            note = fault_of(operator, argument) or _refusal(operator, argument, actual)
             self.add(path, "changed", expected, actual, note)
 
     def _explain_contained(self, path: Path, wanted: list[Json], actual: list[Json]) -> None:
@@ -169,23 +235,14 @@ def _label(item: Json) -> Json:
     return item.get("type") or item.get("kind") if isinstance(item, dict) else None
 
 
-def _reason(operator: str, argument: Json, actual: Json) -> str:
+def _refusal(operator: str, argument: Json, actual: Json) -> str:
     """Why an operator does not accept a value that has nothing to walk into."""
-    match operator:
-        case "$any":
-            return f"any {argument} was expected"
-        case "$re" if isinstance(actual, str) and isinstance(
-            pattern := read_pattern(argument), Pattern
-        ):
-            return pattern.refuses(actual) or "the whole text must match the pattern"
-        case "$json":
-            return "a string that is JSON was expected"
-        case "$contains" if isinstance(argument, str) and isinstance(actual, str):
+    if isinstance(argument, str) and isinstance(actual, str):
+        if operator == "$contains":
             return "the text is not in it"
-        case "$literal":
-            return ""
-        case _:
-            return f"{operator} does not accept this"
+        if operator == "$re" and isinstance(pattern := read_pattern(argument), Pattern):
+            return pattern.refuses(actual) or OPERATORS[operator].refusal
+    return OPERATORS[operator].refusal.format(operator=operator, argument=argument)
 
 
 def _deep_fields(
@@ -198,32 +255,33 @@ def _deep_fields(
     have rules of their own here.
     """
     from deepdiff import DeepDiff  # not before something differs: its import takes long
+    from deepdiff.helper import notpresent
 
-    others = _Others()
     diff = DeepDiff(
         expected,
         actual,
         view="tree",
         ignore_private_variables=False,
         threshold_to_diff_deeper=0,
-        custom_operators=[others],
+        custom_operators=[_Others()],
     )
-    for level in diff.get("dictionary_item_removed", ()):
-        others.fields.append((tuple(level.path(output_format="list")), level.t1, NOTHING))
-    for level in diff.get("dictionary_item_added", ()):
-        others.fields.append((tuple(level.path(output_format="list")), NOTHING, level.t2))
-    yield from sorted(others.fields, key=lambda field: field[0])
+    differences = [
+        (
+            tuple(level.path(output_format="list")),
+            *(NOTHING if side is notpresent else side for side in (level.t1, level.t2)),
+        )
+        for levels in diff.values()
+        for level in levels
+    ]
+    yield from sorted(differences, key=itemgetter(0))
 
 
 class _Others:
-    """An operator of deepdiff that takes every pair of values that are not two mappings."""
-
-    def __init__(self) -> None:
-        self.fields: list[tuple[Path, Json, Json]] = []
+    """An operator of deepdiff that reports every pair of values that are not two mappings."""
 
     def match(self, level: Any) -> bool:
         return not (isinstance(level.t1, dict) and isinstance(level.t2, dict))
 
     def give_up_diffing(self, level: Any, diff_instance: Any) -> bool:
-        self.fields.append((tuple(level.path(output_format="list")), level.t1, level.t2))
+        diff_instance.custom_report_result("others", level)
         return True

@@ -7,21 +7,16 @@ that is no plain word is quoted, and the whole value is ``$``.
 from __future__ import annotations
 
 import json
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 from msgspec import Struct
 
 from harness.stream.json_codec import Json
 from harness.stream.printable import excerpt
 
-from .operators import Bindings
-
 Kind = Literal["changed", "missing", "extra", "moved", "recut"]
 
 Path = tuple[str | int | range, ...]
-
-Course = tuple[tuple[int, int], ...]
-"""``((3, -1), (7, -2))``: counted numbers from 3 on are off by −1, from 7 on by −2."""
 
 MAX_SHOWN: Final = 1200
 """Characters of a value in one line."""
@@ -48,25 +43,6 @@ class Mismatch(Struct, frozen=True):
     expected: Json = None
     got: Json = None
     note: str = ""
-
-
-class Findings(Protocol):
-    """Collects the findings of a comparison of two lists, and explains its pairs.
-
-    ``loose`` binds no names. ``courses`` has the shifts of counted numbers around the present
-    value, ``silenced`` the paths of numbers that another finding covers.
-    """
-
-    bindings: Bindings
-    loose: Bindings
-    courses: dict[str, Course]
-    silenced: set[Path]
-
-    def explain(self, path: Path, expected: Json, actual: Json) -> None:
-        """Add what differs between two values; nothing if ``actual`` is as expected."""
-
-    def add(self, path: Path, kind: Kind, expected: Json, got: Json, note: str = "") -> None:
-        """Add one finding."""
 
 
 def sides(mismatch: Mismatch) -> tuple[str | None, str | None]:

@@ -13,13 +13,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, Final, NoReturn
+
+from msgspec import Struct
 
 from harness.stream.json_codec import Json
 
 from .equality import equal, is_plain, may_hold
-from .fingerprint import fingerprint
+from .fingerprint import Unit, item_unit
 from .patterns import Pattern, PatternError
 
 TYPES: Final[dict[str, Callable[[Json], bool]]] = {
@@ -45,6 +47,7 @@ seconds at most, and mostly far fewer.
 
 NOTHING: Final[Any] = type("Nothing", (), {"__repr__": lambda self: "NOTHING"})()
 """The value of a key that is not there."""
+ABSENT: Final = {"$absent": True}
 
 
 class Bindings:
@@ -94,34 +97,29 @@ def matches(expected: Json, actual: Json, bindings: Bindings) -> bool:
     """
     operator = operator_of(expected)
     if operator is not None:
-        return OPERATORS[operator](expected[operator], actual, bindings)
-    if isinstance(expected, dict):
-        return isinstance(actual, dict) and all(
-            want is not NOTHING and got is not NOTHING and matches(want, got, bindings)
-            for _, want, got in fields(expected, actual)
-        )
-    if isinstance(expected, list):
-        return (
-            isinstance(actual, list)
-            and len(expected) == len(actual)
-            and all(
-                matches(want, got, bindings) for want, got in zip(expected, actual, strict=True)
-            )
-        )
-    return equal(expected, actual)
+        row, argument = OPERATORS[operator], expected[operator]
+        return row.is_argument(argument) and row.accepts(argument, actual, bindings)
+    inner = fields(expected, actual)
+    if inner is None:
+        return equal(expected, actual)
+    return all(
+        want is not NOTHING and got is not NOTHING and matches(want, got, bindings)
+        for _, want, got in inner
+    )
 
 
-def fields(expected: dict[str, Json], actual: dict[str, Json]) -> Iterator[tuple[str, Json, Json]]:
-    """Each key of either side with both values, `NOTHING` for a missing one. A key that is absent
-    as expected is left out.
+def fields(expected: Json, actual: Json) -> Iterator[tuple[str | int, Json, Json]] | None:
+    """Each key or index of either side with both values, `NOTHING` for a missing one; None if they
+    are not two mappings or two lists. A key that is absent as expected is left out.
     """
-    for key, want in expected.items():
-        got = actual.get(key, NOTHING)
-        if got is not NOTHING or want != {"$absent": True}:
-            yield key, want, got
-    for key, got in actual.items():
-        if key not in expected:
-            yield key, NOTHING, got
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        here = ((key, want, actual.get(key, NOTHING)) for key, want in expected.items())
+        there = ((key, NOTHING, actual[key]) for key in actual if key not in expected)
+        return chain((field for field in here if field[1:] != (ABSENT, NOTHING)), there)
+    if isinstance(expected, list) and isinstance(actual, list):
+        items = zip_longest(expected, actual, fillvalue=NOTHING)
+        return ((place, want, got) for place, (want, got) in enumerate(items))
+    return None
 
 
 def parse_json(text: Json, bindings: Bindings) -> Json:
@@ -157,14 +155,18 @@ def pair_equal(
     Returns the pairs, the wanted items without operators that have no partner, and the actual items
     that are left; all as indices.
     """
+
+    def exact(unit: Unit) -> tuple[Any, ...]:
+        return unit.key, unit.numbers
+
     free: dict[Any, list[int]] = {}
     for place in range(len(actual) - 1, -1, -1):
-        free.setdefault(fingerprint(actual[place]).exact, []).append(place)
+        free.setdefault(exact(item_unit(actual[place])), []).append(place)
     pairs: dict[int, int] = {}
     lost: list[int] = []
     for index, item in enumerate(wanted):
         if is_plain(item):
-            if partners := free.get(fingerprint(item).exact):
+            if partners := free.get(exact(item_unit(item))):
                 pairs[index] = partners.pop()
             else:
                 lost.append(index)
@@ -242,14 +244,8 @@ def _pair_up(wanted: list[Json], actual: list[Json], bindings: Bindings) -> bool
         return False
 
 
-def _any(argument: Json, actual: Json, _: Bindings) -> bool:
-    return argument is True or (
-        isinstance(argument, str) and argument in TYPES and TYPES[argument](actual)
-    )
-
-
 def _re(argument: Json, actual: Json, bindings: Bindings) -> bool:
-    if not isinstance(argument, str) or not isinstance(actual, str):
+    if not isinstance(actual, str):
         return False
     known = bindings.fits.get((argument, actual))
     if known is None:
@@ -261,52 +257,96 @@ def _re(argument: Json, actual: Json, bindings: Bindings) -> bool:
     return known
 
 
-def _same(argument: Json, actual: Json, bindings: Bindings) -> bool:
-    if not isinstance(argument, str) or not argument:
-        return False
-    return bindings.loose or equal(bindings.bound.setdefault(argument, actual), actual)
-
-
 def _json(argument: Json, actual: Json, bindings: Bindings) -> bool:
     value = parse_json(actual, bindings)
     return value is not NOTHING and matches(argument, value, bindings)
 
 
 def _contains(argument: Json, actual: Json, bindings: Bindings) -> bool:
-    if isinstance(argument, str):
-        return isinstance(actual, str) and argument in actual
+    inner = fields(argument, actual)
+    if inner is None:
+        return isinstance(argument, str) and isinstance(actual, str) and argument in actual
     if isinstance(argument, list):
-        return isinstance(actual, list) and _try_places(argument, actual, bindings, in_order=True)
-    if not isinstance(argument, dict) or not isinstance(actual, dict) or operator_of(argument):
-        return False
+        return _try_places(argument, actual, bindings, in_order=True)
     return all(
         want is NOTHING or (got is not NOTHING and matches(want, got, bindings))
-        for _, want, got in fields(argument, actual)
+        for _, want, got in inner
     )
 
 
-def _unordered(argument: Json, actual: Json, bindings: Bindings) -> bool:
-    both_lists = isinstance(argument, list) and isinstance(actual, list)
-    return (
-        both_lists and len(argument) == len(actual) and _place_anywhere(argument, actual, bindings)
-    )
+class Operator(Struct, frozen=True):
+    """One row of `OPERATORS`.
+
+    ``accepts`` decides about a value, for an argument that ``is_argument`` accepts; ``takes`` says
+    which these are. ``refusal`` is the note about a value that has nothing to walk into.
+    """
+
+    accepts: Callable[[Json, Json, Bindings], bool]
+    takes: str = "any value"
+    is_argument: Callable[[Json], bool] = lambda argument: True
+    refusal: str = "{operator} does not accept this"
+    holds_expectations: bool = False
 
 
-def _absent(argument: Json, actual: Json, _: Bindings) -> bool:
-    return False  # only keys that exist are compared
-
-
-def _literal(argument: Json, actual: Json, _: Bindings) -> bool:
-    return equal(argument, actual)
-
-
-OPERATORS: Final[dict[str, Callable[[Json, Json, Bindings], bool]]] = {
-    "$any": _any,
-    "$re": _re,
-    "$same": _same,
-    "$json": _json,
-    "$contains": _contains,
-    "$unordered": _unordered,
-    "$absent": _absent,
-    "$literal": _literal,
+OPERATORS: Final = {
+    "$any": Operator(
+        lambda argument, actual, _: argument is True or TYPES[argument](actual),
+        f"true or one of {', '.join(TYPES)}",
+        lambda argument: argument is True or (isinstance(argument, str) and argument in TYPES),
+        refusal="any {argument} was expected",
+    ),
+    "$re": Operator(
+        _re,
+        "a pattern, which is a string in quotes",
+        lambda argument: isinstance(argument, str),
+        refusal="the whole text must match the pattern",
+    ),
+    "$same": Operator(
+        lambda argument, actual, bindings: (
+            bindings.loose or equal(bindings.bound.setdefault(argument, actual), actual)
+        ),
+        "a name, the same one wherever the value is equal",
+        lambda argument: isinstance(argument, str) and argument != "",
+    ),
+    "$json": Operator(_json, refusal="a string that is JSON was expected", holds_expectations=True),
+    "$contains": Operator(
+        _contains,
+        "a string, a list or a mapping of keys, with operators inside",
+        lambda argument: isinstance(argument, str | list | dict) and not operator_of(argument),
+        holds_expectations=True,
+    ),
+    "$unordered": Operator(
+        lambda argument, actual, bindings: (
+            isinstance(actual, list)
+            and len(argument) == len(actual)
+            and _place_anywhere(argument, actual, bindings)
+        ),
+        "a list",
+        lambda argument: isinstance(argument, list),
+        holds_expectations=True,
+    ),
+    "$absent": Operator(
+        lambda *_: False,  # only keys that exist are compared
+        "true",
+        lambda argument: argument is True,
+    ),
+    "$literal": Operator(lambda argument, actual, _: equal(argument, actual), refusal=""),
 }
+
+
+def fault_of(operator: str, argument: Json) -> str:
+    """The fault in the argument of an operator, or ``""``."""
+    row = OPERATORS[operator]
+    if not row.is_argument(argument):
+        return f"{operator} takes {row.takes}, not {_kind(argument)}"
+    pattern = read_pattern(argument) if operator == "$re" else None
+    return f"$re: {pattern}" if isinstance(pattern, PatternError) else ""
+
+
+def _kind(value: Json) -> str:
+    """The JSON type of a value; an operator, a string or false as it is."""
+    if operator := operator_of(value):
+        return f"the operator {operator}"
+    if value is False or isinstance(value, str):
+        return "false" if value is False else repr(value[:60]) if value else "an empty string"
+    return next(name for name, accepts in TYPES.items() if accepts(value))
