@@ -57,6 +57,7 @@ def objects(exchange: Exchange) -> Iterator[dict[str, Any]]:
                 pending += value
 
 
+@pytest.mark.slow
 def test_signatures_are_canonical_base64() -> None:
     wrong = {}
     for place, (_, facts) in answers().items():

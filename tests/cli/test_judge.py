@@ -111,6 +111,7 @@ def replay(exchange):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_other_cuts_show_what_they_lose(answers: Path, jobs: str) -> None:
     write("of_reads.py", OF_READS)

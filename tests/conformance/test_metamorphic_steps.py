@@ -79,6 +79,7 @@ def test_every_relation_holds_for_our_event_models(dialect: str) -> None:
     assert breaches(EXCHANGE, reader(dialect)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["calls", "thoughts", "server-tools", "usage", "ends"])
 def test_every_relation_holds_for_shipped_streams(name: str) -> None:
     exchanges = harness.load(ROOT / "cassettes" / "interactions" / f"{name}.yaml").exchanges

@@ -36,6 +36,7 @@ def findings(exchange: Exchange, dialect: str, *numbers: int) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @FEW
 @given(exchanges(), st.sampled_from(sorted(DIALECTS)))
 def test_whole_answers_keep_the_laws(exchange: Exchange, dialect: str) -> None:
@@ -43,6 +44,7 @@ def test_whole_answers_keep_the_laws(exchange: Exchange, dialect: str) -> None:
     assert [one for one in findings(exchange, dialect) if "media_type" not in one] == []
 
 
+@pytest.mark.slow
 @FEW
 @given(wild_exchanges(), st.sampled_from(sorted(DIALECTS)))
 def test_wild_answers_are_answered_in_legal_order_and_the_same_twice(
@@ -51,6 +53,7 @@ def test_wild_answers_are_answered_in_legal_order_and_the_same_twice(
     assert findings(exchange, dialect, 2, 5) == []
 
 
+@pytest.mark.slow
 @FEW
 @given(cassettes())
 def test_every_cassette_comes_back_as_it_was(cassette: Cassette) -> None:

@@ -71,6 +71,7 @@ def test_losses(name: str) -> None:
     assert {words(row[0])[0]: row[1] for row in TABLES[name]["loss"]} == DIALECTS[name].losses
 
 
+@pytest.mark.slow
 def test_every_loss_of_every_event_model_is_shown_by_a_case() -> None:
     shown: dict[str, set[str]] = {name: set() for name in DIALECTS}
     for spec in sorted(SPECS.glob("*/*.yaml")):

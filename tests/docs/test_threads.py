@@ -44,6 +44,7 @@ def guards() -> Guards:
     return read_guards()
 
 
+@pytest.mark.slow
 def test_each_thread_is_guarded_or_has_a_reason(sections: list[Section], guards: Guards) -> None:
     assert faults(sections, guards) == []
 

@@ -261,6 +261,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.slow
 def test_the_shipped_streams_are_the_documented_wire() -> None:
     found = {}
     for path in sorted((ROOT / "specs" / "interactions").glob("*.yaml")):

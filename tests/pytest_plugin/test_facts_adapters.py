@@ -63,6 +63,7 @@ def test_a_lost_aspect_of_the_feature_fails_with_its_sentence(configured: pytest
     result.stdout.fnmatch_lines(["*text: lost (at character 0 the wire has *Hel*"])
 
 
+@pytest.mark.slow
 def test_laws_are_asked_of_a_configured_adapter(configured: pytest.Pytester) -> None:
     configure(configured, "without_text")
     result = run(configured, "--harness-laws", "cassettes", "--harness-dialect", "mine")
@@ -72,6 +73,7 @@ def test_laws_are_asked_of_a_configured_adapter(configured: pytest.Pytester) -> 
     result.stdout.fnmatch_lines(["*text lost: at character 0 the wire has*"])
 
 
+@pytest.mark.slow
 def test_a_known_failure_by_pattern_is_an_expected_one(configured: pytest.Pytester) -> None:
     configure(
         configured,

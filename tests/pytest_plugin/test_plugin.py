@@ -312,6 +312,7 @@ def test_a_link_to_a_cassette_outside_its_folder_is_refused(
     result.stdout.fnmatch_lines(["error: the name 'gemini-api/link' leads out of *"])
 
 
+@pytest.mark.slow
 def test_a_typo_in_a_spec_is_an_error_with_its_line(project: pytest.Pytester) -> None:
     write(project, "specs/hello.yaml", CASE.replace("  cassette:", "  casette:"))
     result = run(project)

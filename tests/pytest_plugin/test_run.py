@@ -95,6 +95,7 @@ print(*sorted({set(HEAVY)} & set(sys.modules)))
 """
 
 
+@pytest.mark.slow
 def test_loading_the_plugin_imports_nothing_heavy() -> None:
     command = [sys.executable, "-c", LOAD]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\n"

@@ -340,6 +340,7 @@ def test_a_request_without_an_answer_counts_as_well(
     assert not list((project / "cassettes").rglob("*.yaml*"))
 
 
+@pytest.mark.slow
 def test_an_error_takes_no_cassettes_place_unless_it_is_meant(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

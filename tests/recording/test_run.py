@@ -95,6 +95,7 @@ def test_an_answer_that_the_case_asks_for_is_kept(tmp_path: Path) -> None:
         assert ask(url, tmp_path / "a.yaml", allow_status=[429]).exchanges[0].status == 429
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["cut", "reset"])
 def test_a_broken_answer_is_refused_unless_it_is_meant(tmp_path: Path, end: End) -> None:
     path = tmp_path / "a.yaml"

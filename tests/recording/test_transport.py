@@ -205,6 +205,7 @@ def test_what_was_recorded_plays_the_same(run: Run, library: str, end: str, tmp_
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # of sockets that other tests left
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("played", [False, True], ids=["recorded", "played"])

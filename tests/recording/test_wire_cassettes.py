@@ -107,6 +107,7 @@ def achat(cassette: Tape, base_url: str) -> list[Any]:
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ask", "provider"),
     [

@@ -121,6 +121,7 @@ def test_the_streams_of_earlier_turns_come_back_too() -> None:
     assert unpack(pack(Run(HEADER, [talk]))).results == [talk]
 
 
+@pytest.mark.slow
 def test_many_failing_cells_keep_all_their_evidence() -> None:
     for number in (1, 400):
         packed = pack(Run(HEADER, failing(number)))

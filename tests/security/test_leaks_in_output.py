@@ -102,6 +102,7 @@ REPORTED: dict[str, Callable[[str], CaseResult]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("place", REPORTED)
 def test_a_report_shows_no_secret(

@@ -33,6 +33,7 @@ class Tags(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
 
+@pytest.mark.slow
 def test_markup_in_any_field_is_text_in_the_report(
     project: Path, pytester: pytest.Pytester
 ) -> None:

@@ -116,6 +116,7 @@ def requests_of(cell: Cell) -> list[tuple[Any, str, list[Exchange]]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", [name for name, known in DIALECTS.items() if known.request])
 def test_the_next_request_after_each_shipped_answer_is_accepted(dialect: str) -> None:
     adapter = ADAPTERS[dialect]
@@ -141,6 +142,7 @@ def test_the_next_request_after_each_shipped_answer_is_accepted(dialect: str) ->
     assert asked > 50 or "call" not in adapter.request.sent_back
 
 
+@pytest.mark.slow
 def test_the_requests_of_conversations_are_accepted() -> None:
     cells = [cell for cell in request_cells("conversation") if not _has_calls_in_text(cell)]
     found = [
@@ -153,6 +155,7 @@ def test_the_requests_of_conversations_are_accepted() -> None:
     assert len(cells) > 15
 
 
+@pytest.mark.slow
 def test_the_tools_and_settings_of_translated_prompts_are_accepted() -> None:
     cells = request_cells("request")
     found = [

@@ -295,6 +295,7 @@ def refusal(server: Server, model: str, request: dict[str, Any]) -> dict[str, An
     return error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CASES if LEVELS[name] != "warning"])
 def test_a_request_that_breaks_a_rule_is_refused(server: Server, name: str) -> None:
     model, broken, words, kept = CASES[name]
@@ -305,6 +306,7 @@ def test_a_request_that_breaks_a_rule_is_refused(server: Server, name: str) -> N
     ask(server, model, kept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_lenient_server_answers_and_warns(server: Server, name: str) -> None:
     model, broken, words, _ = CASES[name]
@@ -409,6 +411,7 @@ ODD = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.dictionaries(st.sampled_from(NAMES_OF_FIELDS), ODD))
 def test_no_request_breaks_the_rules_themselves(request: dict[str, Any]) -> None:

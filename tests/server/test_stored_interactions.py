@@ -145,6 +145,7 @@ def test_google_genai_calls_and_sends_the_result(stream: Asked, server: Server) 
     assert server.misses == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [stream_sync, stream_async])
 def test_google_genai_meets_errors(stream: Asked, server: Server) -> None:
     with pytest.raises(Exception, match="peer closed connection"):

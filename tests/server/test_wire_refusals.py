@@ -285,6 +285,7 @@ def level_of(name: str) -> str:
     return "strict" if LEVELS[name] == "strict" else "api"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", INTERACTION_CASES)
 def test_the_interactions_api_refuses_in_its_own_shape(server: Server, name: str) -> None:
     broken, words, kept = INTERACTION_CASES[name]
@@ -302,6 +303,7 @@ def test_the_interactions_api_refuses_in_its_own_shape(server: Server, name: str
     assert f"(rule {name}, " in "".join(server.warnings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHAT_CASES)
 def test_the_compatible_endpoint_refuses_in_its_own_shape(server: Server, name: str) -> None:
     broken, words, kept = CHAT_CASES[name]

@@ -58,6 +58,7 @@ def test_other_paths_are_not(path: str) -> None:
     assert read_path(path) is None
 
 
+@pytest.mark.slow
 @given(st.lists(st.text() | st.integers(0, 999), max_size=5))
 def test_a_path_that_is_written_is_read_again(steps: list[str | int]) -> None:
     assert read_path(write_path(*steps)) == tuple(steps)

@@ -189,6 +189,7 @@ def test_a_value_is_redacted_whole_at_every_depth(value: str, ascii_only: bool) 
         inner = {"t": body, "n": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

@@ -42,6 +42,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolated", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_function_may_have_many_shapes(shape: str, isolated: bool, tmp_path: Path) -> None:
@@ -90,6 +91,7 @@ def replay(e):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolated", [False, True])
 def test_an_exception_is_a_part_of_the_transcript(isolated: bool, tmp_path: Path) -> None:
     adapter = function_adapter(RAISES, tmp_path, isolated=isolated)

@@ -31,6 +31,7 @@ def answered(data: bytes, **fields: object) -> Exchange:
     return replace(EXCHANGE, reads=((None, data),), **fields)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolated", [False, True])
 def test_a_function_asks_the_served_address(isolated: bool, tmp_path: Path) -> None:
     adapter = function_adapter(ASKS, tmp_path, SERVED, isolated=isolated)
@@ -136,6 +137,7 @@ def test_the_output_of_a_program_is_not_asked(tmp_path: Path) -> None:
     assert found.skipped.startswith("the exchange is the output of a program")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolated", [False, True])
 def test_a_second_request_is_counted_and_what_came_before_it_too(
     isolated: bool, tmp_path: Path
@@ -166,6 +168,7 @@ def converse(at):
 """  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolated", [False, True])
 def test_the_second_request_is_caught(isolated: bool, tmp_path: Path) -> None:
     adapter = function_adapter(CONVERSES, tmp_path, SERVED, isolated=isolated)

@@ -335,6 +335,7 @@ def replay(exchange):
 """
 
 
+@pytest.mark.slow
 def test_a_broken_law_has_its_evidence_in_the_report(
     project: pytest.Pytester,
 ) -> None:
@@ -361,6 +362,7 @@ def test_a_broken_law_has_its_evidence_in_the_report(
     ]
 
 
+@pytest.mark.slow
 def test_a_report_has_the_cases_of_the_first_broken_laws(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -155,6 +155,7 @@ def test_the_shortest_wrong_prefix_of_a_large_body_is_found() -> None:
     assert first_prefix(replace(large, reads=()), [0], lambda short: "") is None
 
 
+@pytest.mark.slow
 def test_a_larger_body_needs_no_more_replays() -> None:
     def passes(number: int, body: bytes) -> list[int]:
         fed: list[int] = []

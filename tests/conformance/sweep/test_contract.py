@@ -80,6 +80,7 @@ def test_an_exception_of_an_adapter_is_judged(folder: Path) -> None:
     assert (verdict.verdict, verdict.aspects["needless_error"]) == ("failed", "raised")
 
 
+@pytest.mark.slow
 def test_an_adapter_that_ends_its_process_is_an_error_of_that_row(folder: Path) -> None:
     settings = Settings(write_shim(folder, "dying"), folder=str(folder), isolated=True)
     first, died, last = judge_batch(
@@ -107,6 +108,7 @@ def test_against_a_baseline_only_what_it_kept_is_red(folder: Path) -> None:
     assert (same.verdict, same.worse, same.red, same.against) == ("failed", (), False, "cuts-too 1")
 
 
+@pytest.mark.slow
 def test_laws_are_asked_where_they_are_named(folder: Path) -> None:
     verdict = verdict_of(replace(OWN, laws=(2, 5)))
     assert verdict.laws == {"2": "passed", "5": "passed"}

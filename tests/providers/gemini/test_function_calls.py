@@ -389,6 +389,7 @@ def test_candidates_are_searched_each_by_itself() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_gaps_of_all_calls_of_an_answer_are_bounded() -> None:
     piece_far_out = {"jsonPath": "$.a[9999]", "stringValue": "x"}
     calls = [{"functionCall": {"name": "f", "partialArgs": [piece_far_out]}}] * 10_000

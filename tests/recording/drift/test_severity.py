@@ -81,6 +81,7 @@ def shipped() -> Iterator[Path]:
     return (Path(__file__).parents[3] / "cassettes").rglob("*.yaml")
 
 
+@pytest.mark.slow
 def test_no_shipped_cassette_drifts_from_itself() -> None:
     cassettes = [load(path) for path in shipped()]
     assert len(cassettes) > 90
